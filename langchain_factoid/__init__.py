@@ -2,7 +2,7 @@
 
 from factoid._optional import require
 
-# Before all else, so that its absence is one error with the line that installs it.
+# Before all else, so that a missing package is one error with the line that installs it.
 require("langchain_core", extra="langchain")
 require("langchain_text_splitters", extra="langchain")
 

@@ -20,17 +20,17 @@ class ChatModelPropositionizer(ChatPropositionizer):
     """Decomposes passages by asking a LangChain chat model (Dense X Retrieval, §3 and Figure 8).
 
     Sends one request for each passage, several at a time, by `invoke` in threads or by `ainvoke`, and retries and paces them
-    as `factoid.PromptPropositionizer` does; the model's own retries come on top, so give it `max_retries=0`. Asks for no
+    as `factoid.PromptPropositionizer` does. The model's own retries come on top, so give it `max_retries=0`. Does not ask for a
     schema, since providers treat schemas differently: `llm.bind(response_format=...)` adds one.
 
     Args:
-        llm: A chat model, or a runnable around one such as `llm.bind(...)`, that takes a prompt and gives a message or a text.
-        model: The model's name, under which a cache keeps results; None for the name that `llm` has itself.
+        llm: A chat model, or a runnable around one such as `llm.bind(...)`, that takes a prompt and returns a message or a text.
+        model: The model's name, under which a cache keeps results; None for the name that `llm` itself has.
         options: Those of `factoid.PromptPropositionizer` that need no client: `max_concurrency`, `prompt`, `max_retries`,
             `retry_seconds`, `requests_per_minute`, `tokens_per_minute`, `show_progress`.
 
     Raises:
-        InvalidInputError: `llm` is no runnable, or a number is out of range.
+        InvalidInputError: `llm` is not a runnable, or a number is out of range.
     """
 
     def __init__(self, llm: Runnable[Any, Any], *, model: str | None = None, **options: Any) -> None:
@@ -50,10 +50,10 @@ class ChatModelReader(ChatReader):
     """Answers a question from documents by asking a LangChain model (Entity Retrieval, §4.1 and Appendix A).
 
     Sends one request for each question with the `page_content` of the documents, and keeps the first line of the answer.
-    Errors of the server are the model's: make it with `max_retries`.
+    Does not retry after server errors: make the model with `max_retries`.
 
     Args:
-        llm: A chat model, or a runnable that takes a prompt and gives a message or a text.
+        llm: A chat model, or a runnable that takes a prompt and returns a message or a text.
         options: Those of `factoid.entities.reader.ChatReader`: `max_tokens`, `batch_size` and `prompt`.
     """
 
@@ -104,7 +104,7 @@ def _read(answer: object, task: Task) -> Reply:
 
 
 def _name(llm: Runnable[Any, Any]) -> str:
-    """Return the name of the model, or that of its class."""
+    """Return the name of the model, else of its class."""
     if name := model_name(llm):
         return name
     wrapped = (getattr(llm, field, None) for field in ("bound", "runnable", "first"))

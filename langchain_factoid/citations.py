@@ -27,19 +27,19 @@ class PropCiteRunnable(RunnableSerializable[Any, AIMessage]):
     """Adds citations of its source documents to an answer (PropCite: AGRaME, §4.3).
 
     Takes a mapping with the answer, a text or a message, and the documents: `{"answer": …, "documents": […]}`. Follows a
-    chain that makes both, `RunnablePassthrough.assign(answer=prompt | llm) | PropCiteRunnable(citer=…)`, or with `documents`
-    behind anything that writes, `llm | StrOutputParser() | PropCiteRunnable(citer=…, documents=…)`. Streams a sentence with its
+    chain that makes both, `RunnablePassthrough.assign(answer=prompt | llm) | PropCiteRunnable(citer=…)`, or, with `documents`,
+    anything that writes, `llm | StrOutputParser() | PropCiteRunnable(citer=…, documents=…)`. Streams a sentence with its
     citations as soon as the next one begins.
 
-    The output is a message with one block of text. Markers stand in the text, `[2]` for the second document, and for each
-    citation there is a standard `Citation` annotation of the claim's place in the text, with `title` and `url` of the document's
-    metadata, and as `extras` the document's `number` and `document_id`, the place of `cited_text` in its page_content, and the
-    `claim`, its `score` and `margin` (absent where there is one document). Of an incoming message only the text is replaced:
-    blocks that are not text stay where it comes whole, and are left out of one that comes in chunks.
+    The output is a message with one block of text. Markers stand in the text, `[2]` for the second document. Each citation is
+    a standard `Citation` annotation of the claim's place in the text, with `title` and `url` of the document's metadata. Its
+    `extras` are the document's `number` and `document_id`, the place of `cited_text` in its page_content, the `claim`, its
+    `score` and `margin` (absent where there is one document). Only the text of an incoming message is replaced: blocks that are
+    not text stay in a whole message, and are left out of one that comes in chunks.
 
     Attributes:
         citer: The core's PropCite, which holds the model and all options.
-        documents: The sources of every answer; None takes them from the input.
+        documents: The sources of every answer; None to take them from the input.
         answer_key, documents_key: Keys of the input.
 
     Raises:
@@ -69,7 +69,7 @@ class PropCiteRunnable(RunnableSerializable[Any, AIMessage]):
     async def astream(
         self, input: Any, config: RunnableConfig | None = None, **kwargs: Any | None
     ) -> AsyncIterator[AIMessageChunk]:
-        """Do as `stream`, with the model in another thread."""
+        """Do the same as `stream`, with the model in another thread."""
 
         async def inputs() -> AsyncIterator[Any]:
             yield input
@@ -89,7 +89,7 @@ class PropCiteRunnable(RunnableSerializable[Any, AIMessage]):
     async def atransform(
         self, input: AsyncIterator[Any], config: RunnableConfig | None = None, **kwargs: Any | None
     ) -> AsyncIterator[AIMessageChunk]:
-        """Do as `transform`, with the model in another thread."""
+        """Do the same as `transform`, with the model in another thread."""
         chunks: AsyncIterator[Any] = self._atransform_stream_with_config(input, self._atransform, config, **kwargs)
         async for chunk in chunks:
             yield chunk
@@ -175,12 +175,12 @@ class _Input:
         return message.model_copy(update={"content": content, "response_metadata": metadata})
 
     def chunk(self, sentence: CitedSentence) -> AIMessageChunk:
-        """Return a sentence; with the same index, the blocks of all sentences add up to one."""
+        """Return a sentence as a chunk; blocks of one index add up to one block."""
         block = {"type": "text", "text": sentence.text, "annotations": self._annotations(sentence), "index": 0}
         return AIMessageChunk(content=[block], response_metadata=_VERSION)
 
     def rest(self) -> AIMessageChunk:
-        """Return what the incoming message has beside its text, which ends a stream."""
+        """Return the last chunk of a stream: what the incoming message has beside its text."""
         message = self._message or AIMessageChunk(content=[])
         metadata = message.response_metadata | _VERSION
         if isinstance(message, AIMessageChunk):

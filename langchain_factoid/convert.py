@@ -1,8 +1,7 @@
 """LangChain documents to and from factoid's records.
 
-Fields that factoid adds to metadata never replace the caller's: a different value under the same key moves to
-`source_<key>`. So a passage that is split again keeps the `start_index` it has in its own source as
-`source_start_index`.
+Fields that factoid adds to metadata never overwrite the caller's: a different value under the same key moves to
+`source_<key>`. So a passage that is split again keeps the `start_index` in its own source as `source_start_index`.
 """
 
 from __future__ import annotations
@@ -27,7 +26,7 @@ _MISSING: Any = object()
 
 
 class RetrievedDocument(Document):
-    """A document with metadata, under `query_keys`, that depend on the query that retrieved it.
+    """A document whose metadata, under `query_keys`, also holds what depends on the query that retrieved it.
 
     It equals the stored document and the same document retrieved by another query, and `langchain_core.load.dumps`
     leaves these keys out: whatever fuses the results of several queries sees one document. `model_dump`, copies and
@@ -37,7 +36,7 @@ class RetrievedDocument(Document):
     query_keys: tuple[str, ...] = Field(default=(), repr=False)
 
     def without_query(self) -> Document:
-        """Return the document without what depends on the query."""
+        """Return the document without the keys that depend on the query."""
         metadata = {key: value for key, value in self.metadata.items() if key not in self.query_keys}
         return Document(page_content=self.page_content, id=self.id, metadata=metadata)
 
@@ -63,10 +62,10 @@ def to_core(
 ) -> CoreDocument:
     """Return a document as the core takes it: title and section from metadata where they are strings.
 
-    Without any id one is made from content and metadata. `changes` takes the keys whose values `plain_metadata` changed.
+    Without an id, one is made from content and metadata. `changes` takes the keys whose values `plain_metadata` changed.
 
     Raises:
-        InvalidInputError: Not a document, a text that holds lone surrogates, or metadata that cannot be stored.
+        InvalidInputError: It is not a document, its text holds lone surrogates, or its metadata cannot be stored.
     """
     if not isinstance(document, Document):
         raise InvalidInputError(f"expected langchain_core.documents.Document, got {type(document).__name__}")
@@ -78,13 +77,13 @@ def to_core(
 
 
 def to_passage(document: Document) -> CoreDocument:
-    """Return a document as one passage; of its metadata only title and section, so that any metadata will do."""
+    """Return a document as one passage, with only title and section of its metadata, so that any metadata will do."""
     headings = {key: value for key in _HEADINGS if isinstance(value := document.metadata.get(key), str)}
     return to_core(Document(page_content=document.page_content, metadata=headings, id=document.id))
 
 
 def text_documents(texts: Iterable[str], metadatas: Iterable[Mapping[str, Any]] | None) -> Iterator[Document]:
-    """Yield texts as documents; raise as `in_step`."""
+    """Yield texts as documents; raise the errors of `in_step`."""
     for text, metadata in in_step(texts, "metadatas", metadatas or None):
         yield Document(page_content=text, metadata=dict(metadata or {}))
 
@@ -92,7 +91,7 @@ def text_documents(texts: Iterable[str], metadatas: Iterable[Mapping[str, Any]] 
 def in_step(items: Iterable[Any], name: str, values: Iterable[Any] | None) -> Iterator[tuple[Any, Any]]:
     """Yield each document or text with its value, or with None where there are no values.
 
-    Another number of values than of items is an InvalidInputError: for lists at once, else when one of them ends.
+    A different number of values than of items is an InvalidInputError: for lists at once, else when one of them ends.
     """
     for argument in (items, values):
         if isinstance(argument, str | Document):
@@ -110,7 +109,7 @@ def in_step(items: Iterable[Any], name: str, values: Iterable[Any] | None) -> It
 
 
 def stored_document(document: CoreDocument | Unit, fields: Mapping[str, Any] | None = None) -> Document:
-    """Return a document as its caller gave it, with title and section in its metadata, and fields that depend on the query."""
+    """Return a document as it was added, with title and section in its metadata, and fields that depend on the query."""
     metadata = dict(document.metadata)
     for key, value in (("title", document.title), ("section", document.section)):
         if value:
@@ -140,7 +139,7 @@ def _document(source: CoreDocument | Unit, metadata: dict[str, Any], fields: Map
 
 
 def hit_documents(hits: Iterable[Hit], *, scores: bool = False, matches: bool = False) -> list[Document]:
-    """Return hits as documents, as they were added, or as units with their place; what is asked for is in the metadata."""
+    """Return hits as the documents that were added, or as units with their place; scores and matches go into the metadata."""
     documents = []
     for hit in hits:
         fields: dict[str, Any] = {"score": hit.score} if scores else {}
@@ -156,7 +155,7 @@ def hit_documents(hits: Iterable[Hit], *, scores: bool = False, matches: bool = 
 
 
 def match_entries(matches: Iterable[Hit]) -> list[dict[str, Any]]:
-    """Return matched units and their scores as they stand in metadata."""
+    """Return matched units and their scores in the form that metadata holds."""
     return [{**_entry(match.unit), "score": match.score} for match in matches]
 
 
@@ -171,13 +170,13 @@ def _entry(unit: Unit) -> dict[str, Any]:
 
 
 def with_headings(documents: Iterable[Document], template: str = EMBED_TEMPLATE) -> list[Document]:
-    """Return copies of documents whose page_content has the title and section of their metadata before it.
+    """Return copies of documents with the title and section of their metadata before the page_content.
 
     For models that read what was retrieved, `retriever | with_headings | prompt`, and for other vector stores, which embed
-    nothing but the page_content. The template is as for `MultiGranularFAISS`.
+    only the page_content. The template is the one of `MultiGranularFAISS`.
 
     Raises:
-        InvalidInputError: Something else than a document, or the template does not name {text} once.
+        InvalidInputError: Something is not a document, or the template does not name {text} once.
     """
     check_template(template)
     return [

@@ -1,4 +1,4 @@
-"""Output of document intelligence as clean LangChain documents, with tables and their summaries."""
+"""Clean LangChain documents from the output of document intelligence, with tables and their summaries."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from langchain_factoid.convert import stored_document
 
 
 class TableSummarizer(CoreTableSummarizer, BaseDocumentTransformer):
-    """Summarizes tables as `factoid.documents.TableSummarizer` does, by a LangChain chat model or a runnable around one.
+    """Summarizes tables like `factoid.documents.TableSummarizer`, with a LangChain chat model or a runnable around one.
 
     Options are those of `ChatModelPropositionizer`, and `prompt`.
     """
@@ -39,7 +39,7 @@ class TableSummarizer(CoreTableSummarizer, BaseDocumentTransformer):
 
     @override
     def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
-        """Return a document for each one that was loaded, clean, with `table_count` and `table_summaries` in its metadata.
+        """Return each loaded document, cleaned, with `table_count` and `table_summaries` in its metadata.
 
         Summaries are plain strings, in the order of the tables, "" where one failed (`table_summary_failures` says why).
         """
@@ -47,7 +47,7 @@ class TableSummarizer(CoreTableSummarizer, BaseDocumentTransformer):
 
     @override
     async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
-        """Do as `transform_documents`, and await the model."""
+        """Do the same as `transform_documents`, and await the model."""
         return [
             _whole(loaded, await self.asummarize(loaded.document.tables))
             for loaded in await asyncio.to_thread(_read, documents)
@@ -55,19 +55,19 @@ class TableSummarizer(CoreTableSummarizer, BaseDocumentTransformer):
 
 
 class DocumentIntelligenceTransformer(BaseDocumentTransformer):
-    """Turns what document intelligence read into clean documents: sections, tables, figures and references.
+    """Turns the output of document intelligence into clean documents: sections, tables, figures and references.
 
     Takes the output of LangChain's `AzureAIDocumentIntelligenceLoader` in every mode, raw results (`transform_result`), and
     Markdown of other converters, such as Docling, Unstructured and pymupdf4llm. Parts are those of `LayoutDocument.documents`.
 
     Args:
-        options: The rules that clean; None for all of them.
+        options: The cleaning rules; None for all of them.
         kinds: Which parts to return, some of "text", "table", "figure" and "reference".
         summarizer: Gives each table a document of the kind "table summary" behind it, with the table's id under `doc_id`, as
             LangChain's `MultiVectorRetriever` wants it.
 
     Raises:
-        InvalidInputError: On use, if a document's metadata are a damaged result.
+        InvalidInputError: On use, if a document's metadata holds a damaged result.
     """
 
     def __init__(
@@ -91,7 +91,7 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
 
     @override
     async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
-        """Do as `transform_documents`, and await the model of the summarizer."""
+        """Do the same as `transform_documents`, and await the model of the summarizer."""
         parts: list[Document] = []
         for loaded in await asyncio.to_thread(_read, documents, self._options):
             tables = loaded.document.tables
@@ -105,8 +105,8 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
         """Return the parts of a raw result: a JSON file, the parsed JSON, or an object of the service's package.
 
         Raises:
-            UnreadableFileError: The file is missing, no JSON or cut off.
-            InvalidInputError: It is JSON of something else.
+            UnreadableFileError: The file is missing, truncated or not JSON.
+            InvalidInputError: The JSON is something else.
         """
         document = clean(read_layout(result), self._options)
         return self._parts(document, metadata or {}, self._summarize(document))
@@ -127,7 +127,7 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
 
 
 def regions_of(document: Document) -> list[Region]:
-    """Return where a part, or a unit of one that splitters or searches returned, stands on the pages, line by line.
+    """Return where on the pages a part stands, or a unit of one that a splitter or search returned, line by line.
 
     Raises:
         InvalidInputError: The metadata is damaged.

@@ -15,13 +15,13 @@ _MODEL_NAMES = ("model_name", "model", "model_id", "deployment_name", "repo_id")
 
 
 class EmbeddingsEncoder:
-    """Any LangChain `Embeddings` as a factoid `Encoder`; units go through `embed_documents`, each distinct text once.
+    """Wraps any LangChain `Embeddings` as a factoid `Encoder`; units go through `embed_documents`, each distinct text once.
 
-    A store knows its encoder again by `name`: give the name that another front end gave to the same weights, such as
+    A store recognizes its encoder by `name`: pass the name that another front end gave to the same weights, such as
     "BAAI/bge-small-en". None is class and model name, without a cache around the embeddings.
 
     Raises:
-        InvalidInputError: Not embeddings.
+        InvalidInputError: The object is not LangChain embeddings.
     """
 
     def __init__(self, embeddings: Embeddings, *, name: str | None = None) -> None:
@@ -45,20 +45,20 @@ class EmbeddingsEncoder:
         return to_matrix(vectors, len(places))[[places[text] for text in texts]]
 
     async def aencode_queries(self, texts: Sequence[str]) -> Vectors:
-        """Do as `encode_queries`, without blocking the event loop."""
+        """Do the same as `encode_queries`, without blocking the event loop."""
         return to_matrix([await self.embeddings.aembed_query(text) for text in texts], len(texts))
 
     async def aencode_units(self, texts: Sequence[str]) -> Vectors:
-        """Do as `encode_units`, without blocking the event loop."""
+        """Do the same as `encode_units`, without blocking the event loop."""
         places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
         vectors = await self.embeddings.aembed_documents(list(places)) if places else []
         return to_matrix(vectors, len(places))[[places[text] for text in texts]]
 
 
 class EncoderEmbeddings(Embeddings):
-    """Any factoid `Encoder` as LangChain `Embeddings`, such as `EncoderEmbeddings(SentenceTransformerEncoder())`.
+    """Wraps any factoid `Encoder` as LangChain `Embeddings`, such as `EncoderEmbeddings(SentenceTransformerEncoder())`.
 
-    Its `model` is the encoder's name, by which a store knows it again.
+    Its `model` is the encoder's name, by which a store recognizes it.
     """
 
     def __init__(self, encoder: Encoder) -> None:
@@ -81,7 +81,7 @@ def model_name(model: object) -> str:
 
 
 def to_matrix(vectors: Sequence[Sequence[float]], count: int) -> Vectors:
-    """Return the vectors of `count` texts as one float32 array; refuse other numbers and dimensions. Shape: (count, dim)."""
+    """Return the vectors of `count` texts as one float32 array; refuse another count or mixed dimensions. Shape: (count, dim)."""
     sizes = {len(vector) for vector in vectors}
     if len(vectors) != count or len(sizes) > 1:
         raise EncoderMismatchError(

@@ -31,10 +31,10 @@ class EntityRetriever(BaseRetriever):
     """Retrieves the articles of the entities that a question names, cut to their first words (Entity Retrieval, §3).
 
     A document's text is the article's title, a line break and its first words. Its metadata is the article's, with
-    `title`, `mention` (the text that names the entity), `mention_start`, `mention_end` and `score`; of an ambiguous mention
-    also `candidates`, the titles that it may mean; and with another granularity than "document" also `matches`, the units
-    taken from the article. The id is that of the document that an article was made of. Documents of the fallback come as
-    they are, without those whose text is in an earlier one.
+    `title`, `mention` (the text that names the entity), `mention_start`, `mention_end` and `score`. An ambiguous mention
+    adds `candidates`, the titles that it may mean; a granularity other than "document" adds `matches`, the units taken from
+    the article. The id is that of the document that the article was made of. Documents of the fallback come unchanged,
+    without those whose text is in an earlier one.
 
     `k`, `words` and `filter` can also be given in a call: `retriever.invoke(question, k=2, filter={"tenant": "north"})`.
 
@@ -71,13 +71,13 @@ class EntityRetriever(BaseRetriever):
 
     @property
     def _core(self) -> CoreRetriever:
-        """The core's retriever with the fields as they are now: they may have been set, or changed in a copy."""
+        """The core's retriever with the current fields: they may have been set, or changed in a copy."""
         fields = {name: getattr(self, name) for name in _FIELDS}
         if self._built is None or self._built[0] != fields:
             options = dict(fields)
             if self.encoder is not None and not isinstance(self.encoder, Encoder):
                 options["encoder"] = EmbeddingsEncoder(self.encoder)
-            if self.fallback is not None:  # asked here, with its callbacks; the core has only to know that there is one
+            if self.fallback is not None:  # asked here, with its callbacks; the core only needs to know of it
                 options["fallback"] = lambda *_: ()
             self._built = fields, CoreRetriever(**options)
         return self._built[1]
@@ -86,21 +86,21 @@ class EntityRetriever(BaseRetriever):
     def from_documents(cls, documents: Iterable[Document], **options: Any) -> Self:
         """Make an article store of documents whose metadata hold titles, and a retriever over it.
 
-        Options are those of this class and those of `factoid.entities.build_own_articles`, which also says what is raised.
+        Options are those of this class and of `factoid.entities.build_own_articles`, which also lists the errors.
         """
         building = {name: options.pop(name) for name in _BUILDING if name in options}
         store = build_own_articles((to_core(document) for document in documents), **building)
         return cls(articles=store, **options)
 
     def add_documents(self, documents: Iterable[Document]) -> None:
-        """Add documents, in place of those of the same ids, as `ArticleStore.add` does.
+        """Add documents, or replace those of the same ids, as `ArticleStore.add` does.
 
-        This copies the file, so give many documents at once. Other retrievers see them when their `articles` are reloaded.
+        This copies the file, so pass many documents at once. Other retrievers see them when their `articles` are reloaded.
         """
         add_own_articles(self._core.articles, (to_core(document) for document in documents))
 
     def delete(self, ids: Iterable[str]) -> None:
-        """Delete the articles of documents; with an id that is not there, nothing is deleted: an error."""
+        """Delete the articles of documents; an unknown id is an error, and nothing is deleted."""
         self._core.articles.delete(ids)
 
     @override

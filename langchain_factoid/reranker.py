@@ -25,16 +25,16 @@ class AnyGranularityReranker(BaseDocumentCompressor):
     Follows any retriever: `ContextualCompressionRetriever(base_compressor=…, base_retriever=…)`. Each document is one
     passage, with `title` and `section` of its metadata before it.
 
-    With `parents="unit"` the best units come back as documents: the metadata of the document they stand in, `granularity`,
-    `start_index` and `end_index` in its page_content, its id as `passage_id`, and `score`. With `parents="passage"`, or the
-    granularity "passage", the documents come back as they are, in a new order, with `score` and, under `matches`, a list of their
-    best unit. What a document itself has under these keys moves to `source_<key>`; a score and matches of
-    `MultiGranularRetriever` are replaced.
+    With `parents="unit"` the best units come back as documents, whose metadata is that of the document they stand in, with
+    `granularity`, `start_index` and `end_index` in its page_content, its id as `passage_id`, and `score`. With
+    `parents="passage"`, or the granularity "passage", the documents come back unchanged, in a new order, with `score` and, under
+    `matches`, a list of their best unit. A document's own values under these keys move to `source_<key>`; the score and matches
+    of `MultiGranularRetriever` are replaced.
 
     Attributes:
         ranker: The core's ranker, which holds the model.
         granularity, parents: As in its `rank`.
-        k: How many documents come back; None for all.
+        k: The number of documents to return; None for all.
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)

@@ -24,19 +24,19 @@ SearchType = Literal["hybrid", "similarity", "mmr"]
 class MultiGranularRetriever(BaseRetriever):
     """Retrieves documents, the passages in them, or the units themselves, with scores.
 
-    The metadata of what is retrieved has `score` and, of documents and passages, `matches`, their best units, best first:
+    The metadata of each result has `score` and, for documents and passages, `matches`, their best units, best first:
     dicts of text, score, start_index, end_index, granularity and id. Passages and units also say where they stand, as
-    `PassageTextSplitter` does. With `expand` there are `neighbours`, dicts like the matches, in order of the text. What a
-    document itself has under these keys moves to `source_<key>`. None of them tells documents apart: what several queries
-    find is equal, so that a `MultiQueryRetriever` or an `EnsembleRetriever` returns it once.
+    chunks of `PassageTextSplitter` do. With `expand` there are `neighbours`, dicts like the matches, in order of the text. A
+    document's own values under these keys move to `source_<key>`. These keys do not count when documents are compared: results
+    of several queries are equal, so that a `MultiQueryRetriever` or an `EnsembleRetriever` returns a document once.
 
     All fields but `store` can also be given in a call: `retriever.invoke(question, k=2)`.
 
     Attributes:
         store: Where to search.
-        k: How many documents, passages or units.
+        k: The number of documents, passages or units.
         granularity, parents, filter, fetch_k, expand, weights, lexical, fusion, rerank, candidates, min_score: As in
-            `factoid.store.SearchOptions`; of `parents` None is the store's.
+            `factoid.store.SearchOptions`; `parents` None is the store's.
         search_type: "hybrid" for the similarity of the best unit, that of its passage, and the query's words; "similarity"
             without the words; or "mmr" for maximal marginal relevance.
         lambda_mult: For "mmr", from 0 (only diversity counts) to 1 (it does not).
@@ -70,7 +70,7 @@ class MultiGranularRetriever(BaseRetriever):
         del options["k"]
         try:
             SearchOptions.of(options).kinds(self.store.store.granularities)
-        except TypeError as error:  # pydantic makes its own of ValueErrors only
+        except TypeError as error:  # pydantic converts ValueErrors only
             raise InvalidInputError(str(error)) from error
         return self
 

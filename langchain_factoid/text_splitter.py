@@ -1,4 +1,4 @@
-"""Text splitters whose chunks know what they are and where they come from."""
+"""Text splitters whose chunks say what they are and where they come from."""
 
 from __future__ import annotations
 
@@ -29,12 +29,13 @@ from langchain_factoid.convert import text_documents, to_core, unit_document
 class PassageTextSplitter(TextSplitter):
     """Splits documents into passages of whole sentences (Dense X Retrieval, Appendix A).
 
-    A chunk is `page_content[start_index:end_index]` of its source. The same document always gives the same ids, and one that
-    is given twice is split once. Its metadata is the source's with these fields added, whose other values move to `source_<key>`:
+    A chunk is `page_content[start_index:end_index]` of its source. The same document always yields the same ids, and one that
+    is given twice is split once. A chunk's metadata is the source's with these fields; different values of the source's own move
+    to `source_<key>`:
 
     * `granularity`: "passage".
     * `start_index`, `end_index`: The span in the source's page_content, in characters, half-open.
-    * `parent_id`: The source's id or, without one, one made from its content and metadata.
+    * `parent_id`: The source's id, or an id made from its content and metadata.
     * `passage_id`: The passage's own id.
     * `title`: The source's `title` if it is a string, else the text's first heading.
     * `section`: The headings above the passage, outermost first; before them the source's `section` if it is a string.
@@ -60,7 +61,7 @@ class PassageTextSplitter(TextSplitter):
         return self.split_documents(text_documents(texts, metadatas))
 
     def split_documents(self, documents: Iterable[Document]) -> list[Document]:
-        """Split documents; the class says what comes out."""
+        """Split documents as the class describes."""
         return _documents(self._passages(documents))
 
     def _passages(self, documents: Iterable[Document]) -> list[Unit]:
@@ -70,15 +71,15 @@ class PassageTextSplitter(TextSplitter):
 class PropositionTextSplitter(PassageTextSplitter):
     """Splits documents into propositions: atomic, self-contained facts (Dense X Retrieval, §2).
 
-    The chunks are rewritten text; their span is the source that they were drawn from. Ids and metadata are as those of
-    `PassageTextSplitter`, with "proposition" as `granularity` and the passage that was decomposed as `passage_id`. A
-    sentence that stands in for propositions that failed or left it out says why under `fallback`. `last_report` counts what
-    became of the passages of the latest call.
+    The chunks are rewritten text; their span is the source that they were drawn from. Ids and metadata are those of
+    `PassageTextSplitter`, with "proposition" as `granularity` and the decomposed passage as `passage_id`. A sentence that stands
+    in for propositions that failed or left it out says why under `fallback`. `last_report` counts the outcomes for the passages
+    of the latest call.
 
     Args:
         propositionizer, unsupported: As in `factoid.propositionize`; None for `SyntaxPropositionizer`.
         cache: Keeps what the propositionizer returns: a `factoid.PropositionCache`, or the path of its file, made if absent.
-        options: Those of `PassageTextSplitter`, for the passages that the propositionizer gets.
+        options: Those of `PassageTextSplitter`, for the passages passed to the propositionizer.
 
     Raises:
         InvalidInputError: An option is out of range or unknown.
@@ -110,13 +111,13 @@ class PropositionTextSplitter(PassageTextSplitter):
 
     @override
     def split_documents(self, documents: Iterable[Document]) -> list[Document]:
-        """Split documents; the class says what comes out."""
+        """Split documents as the class describes."""
         passages = self._passages(documents)
         return self._propositions(decompose(passages, self._propositionizer, unsupported=self._unsupported))
 
     @override
     async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> Sequence[Document]:
-        """Do as `split_documents`, without blocking the event loop."""
+        """Do the same as `split_documents`, without blocking the event loop."""
         passages = await asyncio.to_thread(self._passages, documents)
         decomposition = await adecompose(passages, self._propositionizer, unsupported=self._unsupported)
         return await asyncio.to_thread(self._propositions, decomposition)

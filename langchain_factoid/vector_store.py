@@ -38,7 +38,7 @@ Embedded = Iterable[tuple[str, Sequence[float]]]
 
 
 class MultiGranularFAISS(VectorStore):
-    """Documents that are found by their passages, sentences or propositions, in SQLite and FAISS.
+    """Stores documents in SQLite and FAISS, and finds them by their passages, sentences or propositions.
 
     It holds a `factoid.UnitStore`: documents are split into passages, and these into sentences and propositions. A search
     scores documents by their best unit of one granularity and returns the k best distinct documents, equal to those added.
@@ -48,10 +48,10 @@ class MultiGranularFAISS(VectorStore):
         embedding: Embeds documents and queries. Where its vectors are not of unit length, longer ones score higher,
             unless `similarity` is "cosine".
         store: A store of the core that has an encoder, in place of `embedding` and of options of `UnitStore`.
-        parents: What searches return unless they are told: "document", "passage" or "unit". None for documents or, in a
+        parents: What searches return by default: "document", "passage" or "unit". None for documents or, in a
             store that has units without their documents, passages.
-        metadata: "coerce" makes metadata what JSON can hold (a line in the log says which keys); "strict" refuses what is not.
-        relevance_score_fn: Makes a relevance, from 0 to 1, of a score; None for `(1 + score) / 2`, clipped.
+        metadata: "coerce" converts metadata to what JSON can hold (a line in the log names the keys); "strict" refuses the rest.
+        relevance_score_fn: Turns a score into a relevance from 0 to 1; None for `(1 + score) / 2`, clipped.
         options: Those of `UnitStore.add_documents`, for all documents, and those of `factoid.UnitStore`, such as `path`;
             `granularities` is by default what the store has embedded, and all for an empty one.
 
@@ -60,7 +60,7 @@ class MultiGranularFAISS(VectorStore):
         last_report: What the latest call that added documents did; None before the first.
 
     Raises:
-        InvalidInputError: An option has a value that it cannot have, or there is neither an embedding nor a store.
+        InvalidInputError: An option is out of range, or there is neither an embedding nor a store.
         StoreFormatError: The path holds something that is not a store of this version.
         EncoderMismatchError: The store was built with other embeddings, or with another template.
     """
@@ -76,7 +76,7 @@ class MultiGranularFAISS(VectorStore):
         **options: Any,
     ) -> None:
         self._recipe, options = split_options(UnitStore.add_documents, options)
-        check_metadata_policy(metadata)  # these two before a store is made
+        check_metadata_policy(metadata)  # these two checks before a store is made
         SearchOptions(parents=parents or "document")
         if store is None:
             encoding = EmbeddingsEncoder(embedding)  # type: ignore[arg-type]  # refuses None
@@ -93,7 +93,7 @@ class MultiGranularFAISS(VectorStore):
 
     @property
     def embeddings(self) -> Embeddings:
-        """What embeds queries."""
+        """The embeddings for queries."""
         encoder: Any = self.store.encoder
         return encoder.embeddings if isinstance(encoder, EmbeddingsEncoder) else EncoderEmbeddings(encoder)
 
@@ -108,7 +108,7 @@ class MultiGranularFAISS(VectorStore):
     async def afrom_texts(
         cls, texts: Iterable[str], embedding: Embeddings, metadatas: Metadatas = None, **options: Any
     ) -> Self:
-        """Do as `from_texts`."""
+        """Do the same as `from_texts`."""
         return await cls.afrom_documents(text_documents(texts, metadatas), embedding, **options)
 
     @classmethod
@@ -124,7 +124,7 @@ class MultiGranularFAISS(VectorStore):
     async def afrom_documents(
         cls, documents: Iterable[Document], embedding: Embeddings, ids: Ids = None, **options: Any
     ) -> Self:
-        """Do as `from_documents`."""
+        """Do the same as `from_documents`."""
         store = await asyncio.to_thread(cls, embedding, **options)
         await store.aadd_documents(documents, ids)
         return store
@@ -144,26 +144,26 @@ class MultiGranularFAISS(VectorStore):
         return store
 
     def add_texts(self, texts: Iterable[str], metadatas: Metadatas = None, **options: Any) -> list[str]:
-        """Do as `add_documents` for texts and their metadata."""
+        """Do the same as `add_documents` for texts and their metadata."""
         return self.add_documents(text_documents(texts, metadatas), **options)
 
     async def aadd_texts(self, texts: Iterable[str], metadatas: Metadatas = None, **options: Any) -> list[str]:
-        """Do as `add_texts`."""
+        """Do the same as `add_texts`."""
         return await self.aadd_documents(text_documents(texts, metadatas), **options)
 
     def add_documents(  # type: ignore[override]  # options are named: a wrong one is an error
         self, documents: Iterable[Document], ids: Ids = None, *, batch_size: int | None = None
     ) -> list[str]:
-        """Add documents as `UnitStore.add_documents`; one with an id that is in the store replaces the stored one.
+        """Add documents as `UnitStore.add_documents` does; a document whose id is in the store replaces the stored one.
 
         Args:
-            documents: Any iterable of documents, read once and as it is needed.
+            documents: Any iterable of documents, read once and lazily.
             ids: Their ids, which are also returned; None for each document's own id or, without one, an id made from content
                 and metadata. Of equal ids the last counts.
-            batch_size: Has no meaning; LangChain's `index` passes it.
+            batch_size: Ignored; LangChain's `index` passes it.
 
         Raises:
-            InvalidInputError: Not documents, another number of ids, or a text or metadata that cannot be stored.
+            InvalidInputError: Something is not a document, the number of ids differs, or a text or metadata cannot be stored.
             EncoderMismatchError: The embeddings have another dimension than the store's.
             StoreError: The store is read-only or closed.
         """
@@ -174,7 +174,7 @@ class MultiGranularFAISS(VectorStore):
     async def aadd_documents(  # type: ignore[override]
         self, documents: Iterable[Document], ids: Ids = None, *, batch_size: int | None = None
     ) -> list[str]:
-        """Do as `add_documents`. The iterable is read in threads."""
+        """Do the same as `add_documents`. The iterable is read in threads."""
         del batch_size
         cores = _Cores(documents, ids, self._metadata)
         return self._report(await self.store.aadd_documents(cores, **self._recipe), cores)
@@ -202,8 +202,8 @@ class MultiGranularFAISS(VectorStore):
     def delete(self, ids: Sequence[str] | None = None, *, filter: Filter | None = None) -> bool:  # type: ignore[override]  # noqa: A002
         """Delete documents with all their units, or single units; unknown ids are ignored.
 
-        Without ids nothing is deleted: `store.clear()` deletes all. A filter with a condition, in place of ids, deletes the
-        documents whose metadata pass.
+        Without ids nothing is deleted: `store.clear()` deletes everything. A filter with a condition, in place of ids, deletes
+        the documents whose metadata pass.
         """
         if ids is not None or filter is not None:
             self.store.delete(ids, filter=filter)
@@ -221,9 +221,9 @@ class MultiGranularFAISS(VectorStore):
 
         Args:
             query: The question, as text.
-            k: How many; fewer only if the store has fewer, or fewer pass.
-            options: Those of `factoid.store.SearchOptions`, which every search takes; of `parents` None is the store's, words
-                count only if `weights`, `lexical` or `fusion` is given, and `score_threshold` is another name of `min_score` (in
+            k: The number of documents; fewer only if the store has fewer, or fewer pass.
+            options: Those of `factoid.store.SearchOptions`, which every search takes. `parents` None is the store's, words
+                count only if `weights`, `lexical` or `fusion` is given, and `score_threshold` is another name for `min_score` (in
                 `similarity_search_with_relevance_scores` it is a relevance). Passages and units come with their place in the
                 document, as `PassageTextSplitter` describes it; what `expand` adds is under `neighbours`.
 
@@ -235,11 +235,11 @@ class MultiGranularFAISS(VectorStore):
         return hit_documents(self._hits(query, k, **options))
 
     async def asimilarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
-        """Do as `similarity_search`."""
+        """Do the same as `similarity_search`."""
         return hit_documents(await self._ahits(query, k, **options))
 
     def similarity_search_by_vector(self, embedding: list[float], k: int = 4, **options: Any) -> list[Document]:
-        """Do as `similarity_search` for a query that is already embedded."""
+        """Do the same as `similarity_search` for a query that is already embedded."""
         return hit_documents(self._hits_by_vector(embedding, k, **options))
 
     def similarity_search_with_score(self, query: str, k: int = 4, **options: Any) -> list[Scored]:
@@ -247,13 +247,13 @@ class MultiGranularFAISS(VectorStore):
         return _scored(self._hits(query, k, **options))
 
     async def asimilarity_search_with_score(self, query: str, k: int = 4, **options: Any) -> list[Scored]:
-        """Do as `similarity_search_with_score`."""
+        """Do the same as `similarity_search_with_score`."""
         return _scored(await self._ahits(query, k, **options))
 
     def similarity_search_with_score_by_vector(
         self, embedding: list[float], k: int = 4, **options: Any
     ) -> list[Scored]:
-        """Do as `similarity_search_with_score` for a query that is already embedded."""
+        """Do the same as `similarity_search_with_score` for a query that is already embedded."""
         return _scored(self._hits_by_vector(embedding, k, **options))
 
     def max_marginal_relevance_search(
@@ -268,13 +268,13 @@ class MultiGranularFAISS(VectorStore):
     async def amax_marginal_relevance_search(
         self, query: str, k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **options: Any
     ) -> list[Document]:
-        """Do as `max_marginal_relevance_search`."""
+        """Do the same as `max_marginal_relevance_search`."""
         return hit_documents(await self._ahits(query, k, fetch_k=fetch_k, mmr=lambda_mult, **options))
 
     def max_marginal_relevance_search_by_vector(
         self, embedding: list[float], k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **options: Any
     ) -> list[Document]:
-        """Do as `max_marginal_relevance_search` for a query that is already embedded."""
+        """Do the same as `max_marginal_relevance_search` for a query that is already embedded."""
         return hit_documents(self._hits_by_vector(embedding, k, fetch_k=fetch_k, mmr=lambda_mult, **options))
 
     @override
@@ -293,7 +293,7 @@ class MultiGranularFAISS(VectorStore):
         return await self._asearch(query, k, **self._options(options))
 
     async def _asearch(self, query: str, k: int, **options: Any) -> list[Hit]:
-        """Do as `store.search`."""
+        """Do the same as `store.search`, and await the embeddings."""
         check_text(query, "query")
         embedding = to_matrix([await self.embeddings.aembed_query(query)], 1)
         return await asyncio.to_thread(self.store.search_by_vector, embedding, k, text=query, **options)
@@ -302,7 +302,7 @@ class MultiGranularFAISS(VectorStore):
         return self.store.search_by_vector(to_matrix([embedding], 1), k, **self._options(options))
 
     def _options(self, options: dict[str, Any], *, hybrid: bool = False) -> dict[str, Any]:
-        """Return options under the core's names, with the store's defaults; words count if asked for, or hybrid."""
+        """Return options under the core's names, with the store's defaults; words count if asked for, or if hybrid."""
         if options.get("parents") is None:
             options["parents"] = self.parents
         if not hybrid and all(options.get(name) is None for name in ("weights", "lexical", "fusion")):
@@ -323,9 +323,9 @@ class MultiGranularFAISS(VectorStore):
         return self._relevance
 
     def save_local(self, folder_path: str | Path, index_name: str | None = None) -> None:
-        """Copy the store, as it is now, to a folder or the one of a name in it; a store that is there is replaced.
+        """Copy the store to a folder, or to the subfolder `index_name`; an existing store there is replaced.
 
-        A store with a `path` is saved there by itself. Errors are those of `UnitStore.copy_to`.
+        A store with a `path` is always saved there. Errors are those of `UnitStore.copy_to`.
         """
         self.store.copy_to(local_folder(folder_path) / (index_name or ""))
 
@@ -339,9 +339,9 @@ class MultiGranularFAISS(VectorStore):
         allow_dangerous_deserialization: bool = False,  # noqa: ARG003 - of code written for the community's FAISS
         **options: Any,
     ) -> Self:
-        """Open the store in a folder, or in the one of a name in it; what is added from then on is in the folder at once.
+        """Open the store in a folder, or in the subfolder `index_name`; later additions go into the folder at once.
 
-        Options and errors are those of the class. `allow_dangerous_deserialization` has no meaning: nothing is unpickled.
+        Options and errors are those of the class. `allow_dangerous_deserialization` is ignored: nothing is unpickled.
 
         Raises:
             StoreFormatError: There is no store.
@@ -355,7 +355,7 @@ class MultiGranularFAISS(VectorStore):
         return cls(embeddings, path=folder, **options)
 
     def merge_from(self, target: MultiGranularFAISS | UnitStore | str | Path, **options: Any) -> MergeReport:
-        """Add all documents of another store, or of the one in a folder, as `UnitStore.merge`."""
+        """Add all documents of another store, or of the one in a folder, as `UnitStore.merge` does."""
         return self.store.merge(target.store if isinstance(target, MultiGranularFAISS) else target, **options)
 
     def close(self) -> None:
@@ -370,7 +370,7 @@ class MultiGranularFAISS(VectorStore):
 
 
 class _Cores:
-    """LangChain documents as the core takes them, with their ids and the changes of metadata so far."""
+    """LangChain documents as the core takes them, with their ids and the changes to metadata so far."""
 
     def __init__(self, documents: Iterable[Document], ids: Ids, policy: MetadataPolicy) -> None:
         self._pairs = in_step(documents, "ids", ids)
@@ -386,7 +386,7 @@ class _Cores:
 
 
 def _comparable(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of a search whose scores are to be similarities; refuse scores by ranks or of a ranker."""
+    """Return the options of a search whose scores must be similarities; refuse scores from ranks or a ranker."""
     if options.get("fusion") == "rrf" or options.get("rerank") is not None:
         raise InvalidInputError(
             "relevance scores need similarities, and neither fusion='rrf' nor rerank gives them: leave both out, or use "
@@ -396,7 +396,7 @@ def _comparable(options: dict[str, Any]) -> dict[str, Any]:
 
 
 def _relevance(score: float) -> float:
-    """Return (1 + score) / 2, clipped to 0 and 1: equal directions give 1, orthogonal ones 0.5."""
+    """Return (1 + score) / 2, clipped to 0 and 1: 1 for equal directions, 0.5 for orthogonal ones."""
     return min(max((1 + score) / 2, 0.0), 1.0)
 
 

@@ -33,9 +33,9 @@ class PropCiteQueryEngine(BaseQueryEngine):
     yields a sentence with its citations as soon as the next one begins.
 
     Responses come back with their source nodes and metadata. Markers stand in the text, `[2]` for the second source node. In
-    `metadata`, `citations` holds a dict for each citation: the claim's place in the response as `start_index` and `end_index`,
-    `title` and `url` of the node's metadata, the supporting text as `cited_text` with its place in the node's text as
-    `cited_start_index` and `cited_end_index`, the node's `number` and `node_id`, and the `claim`, its `score` and `margin`
+    `metadata`, `citations` holds a dict for each citation: the claim's place in the response as `start_index` and `end_index`;
+    `title` and `url` of the node's metadata; the supporting text as `cited_text`, with its place in the node's text as
+    `cited_start_index` and `cited_end_index`; the node's `number` and `node_id`; and the `claim`, its `score` and `margin`
     (absent where there is one node). `citation_blocks` holds the same as the framework's `CitationBlock`s, for chat messages.
     Both lists grow while a response streams.
 
@@ -53,7 +53,7 @@ class PropCiteQueryEngine(BaseQueryEngine):
         super().__init__(query_engine.callback_manager)
 
     def retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        """Return what the engine retrieves."""
+        """Return the nodes that the engine retrieves."""
         return self._query_engine.retrieve(query_bundle)
 
     def synthesize(
@@ -71,7 +71,7 @@ class PropCiteQueryEngine(BaseQueryEngine):
         nodes: list[NodeWithScore],
         additional_source_nodes: Sequence[NodeWithScore] | None = None,
     ) -> RESPONSE_TYPE:
-        """Do as `synthesize`, with the model in another thread."""
+        """Do the same as `synthesize`, with the model in another thread."""
         response = await self._query_engine.asynthesize(query_bundle, nodes, additional_source_nodes)
         return await asyncio.to_thread(self._cited, response)
 

@@ -1,12 +1,12 @@
 """LlamaIndex nodes, results and filters to and from factoid's records.
 
-What a node is stands in its metadata: `granularity`, `passage_id`, `section`, `title` and, on a proposition that stands
-in for a failed decomposition, `fallback`. These can be filtered on. Models get title and section with the text, except
-where it says them itself; the others are excluded from the texts that models get. The caller's own metadata reach LLMs as
-the framework has it, and are embedded where they are asked for: `title` and `section` are never replaced, and a value under
-one of the other keys moves to `source_<key>`.
+A node's metadata says what it is: `granularity`, `passage_id`, `section`, `title` and, on a proposition that stands
+in for a failed decomposition, `fallback`. Filters can use these keys. Models get title and section with the text, unless
+the text itself says them; the other keys are hidden from models. The caller's own metadata reaches LLMs as the framework
+has it, and is embedded on request. A caller's `title` and `section` are never replaced, and values under the other keys move
+to `source_<key>`.
 
-A store keeps a node as a unit with the node's id, text, span and metadata; what else the node holds is JSON in the unit's
+A store keeps a node as a unit with the node's id, text, span and metadata; the rest of the node is JSON in the unit's
 payload. A unit without such a payload was stored by the core, the command line or LangChain, and becomes a node as our
 parsers make them.
 """
@@ -61,7 +61,7 @@ _FRAMEWORKS: _Templates = (DEFAULT_METADATA_TMPL, "\n", DEFAULT_TEXT_NODE_TMPL)
 _OURS: _Templates = ("{value}", " — ", "{metadata_str}: {content}")  # the same as `factoid.encode.EMBED_TEMPLATE`
 
 _CONTENT, _TYPE = "_node_content", "_node_type"
-# What LlamaIndex's own stores let filters find beside a node's metadata.
+# Keys that filters of LlamaIndex's own stores find beside a node's metadata.
 _DOCUMENT_IDS = ("document_id", "doc_id", "ref_doc_id")
 _ADDED = (_TYPE, *_DOCUMENT_IDS)
 _CLASSES: dict[str, type[BaseNode]] = {
@@ -75,13 +75,13 @@ def text_of(node: BaseNode) -> str:
 
 
 def span_of(node: BaseNode) -> tuple[int, int] | None:
-    """Return where a node stands in its source, if it says so."""
+    """Return a node's span in its source, or None if it has none."""
     start, end = getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None)
     return None if start is None or end is None else (start, end)
 
 
 def granularity_of(node: BaseNode) -> Granularity | None:
-    """Return what a node of our parsers is, or None for a node that another parser made."""
+    """Return the granularity of a node of our parsers, or None for a node of another parser."""
     value = node.metadata.get("granularity")
     return next((kind for kind in GRANULARITIES if kind == value), None)
 
@@ -105,8 +105,8 @@ def to_nodes(
     """Return units, parents before their children, as nodes.
 
     SOURCE is the node's own source, else the node. PARENT is the node of the unit's passage, if it is among the units,
-    else the node; a passage of a whole document has none. A passage with the id of the node is the node itself, and keeps
-    its relationships. Options are those of `MultiGranularNodeParser`, and `windows`, the text around units by id.
+    else the node; passages of a whole document have no PARENT. A passage with the id of the node is the node itself, and
+    keeps its relationships. Options are those of `MultiGranularNodeParser`, and `windows`, the text around units by id.
     """
     inherited = _inherited(source_node) if include_metadata else {}
     info = source_node.as_related_node_info()
@@ -115,7 +115,7 @@ def to_nodes(
     nodes: list[TextNode] = []
     infos: dict[str, RelatedNodeInfo] = {}  # by unit id
     last: dict[Granularity, TextNode] = {}
-    # Excluded here before, and not by the caller.
+    # Excluded here earlier, not by the caller.
     repeated = _repeated(to_core(source_node), source_node.metadata) if _is_unit(source_node) else []
     excluded = [
         [key for key in keys if key not in repeated]
@@ -193,7 +193,7 @@ def to_units(node: BaseNode, granularities: Sequence[Granularity]) -> list[Unit]
 
 
 def child_ids(node_id: str, granularities: Sequence[Granularity]) -> dict[Granularity, str]:
-    """Return the ids under which a node is its own child: from the node's, so that one with an altered text replaces them."""
+    """Return a node's ids as its own child, made from the node's id so that a changed text replaces them."""
     return {kind: content_id("own child", kind, node_id) for kind in granularities if kind is not Granularity.PASSAGE}
 
 
@@ -219,7 +219,7 @@ _PAYLOAD = json.dumps({_CONTENT: ""})[:-3]
 
 
 def _payload(node: BaseNode, text: str) -> str:
-    """Return a node as JSON, without what its unit holds anyway: its text, and metadata under keys of the caller's."""
+    """Return a node as JSON, without what its unit already holds: its text, and metadata under the caller's keys."""
     content = node.model_dump(mode="json")  # as LlamaIndex's own stores do: some fields hold bytes
     content["embedding"] = None
     content["metadata"] = {key: value for key, value in content["metadata"].items() if key in _ADDED}
@@ -244,7 +244,7 @@ def _core_node(unit: Unit) -> BaseNode:
 
 
 def _inherited(source_node: BaseNode) -> dict[str, Any]:
-    """Return the metadata that the parts of a node take over: all but what says which part the node itself is."""
+    """Return the metadata that the parts of a node inherit: all but the keys that say which part the node itself is."""
     metadata = {**(source_node.source_node.metadata if source_node.source_node else {}), **source_node.metadata}
     if not _is_unit(source_node):
         return metadata
@@ -265,13 +265,13 @@ def _with_place(inherited: Mapping[str, Any], unit: Unit, passage_id: str) -> tu
 
 
 def _repeated(unit: Unit | Document, metadata: Mapping[str, Any]) -> list[str]:
-    """Return which of title and section the unit's text, or its section, says itself."""
+    """Return which of the keys title and section the unit's text, or its section, already says."""
     heading = zip(HEADING, split_heading(unit), strict=True)
     return [key for key, part in heading if not part and isinstance(metadata.get(key), str)]
 
 
 def _templates(source_node: BaseNode, shown: Set[str]) -> _Templates:
-    """Return the node's templates; in place of the framework's the core's, where models get only the heading."""
+    """Return the node's templates; the core's in place of the framework's where models get only the heading."""
     text_template = getattr(source_node, "text_template", DEFAULT_TEXT_NODE_TMPL)
     templates = (source_node.metadata_template, source_node.metadata_separator, text_template)
     if templates not in (_FRAMEWORKS, _OURS):
@@ -280,7 +280,7 @@ def _templates(source_node: BaseNode, shown: Set[str]) -> _Templates:
 
 
 def _is_unit(node: BaseNode) -> bool:
-    """Tell whether a node is one of ours, and not one of the caller's with a granularity of their own."""
+    """Tell whether a node is one of ours, not a caller's node with a `granularity` of its own."""
     return granularity_of(node) is not None and "granularity" in node.excluded_embed_metadata_keys
 
 
@@ -294,7 +294,7 @@ def _offset(source_node: BaseNode) -> int | None:
 
 @dataclass
 class MultiGranularQueryResult(VectorStoreQueryResult):
-    """A query's result, and for each node the units that made it one, and what `expand` adds, in order of the text."""
+    """A query's result with, for each node, the units that matched, and those that `expand` adds, in order of the text."""
 
     matches: list[list[dict[str, Any]]] = field(default_factory=list)
     neighbours: list[list[dict[str, Any]]] = field(default_factory=list)
@@ -323,7 +323,7 @@ def to_result(hits: Sequence[Hit], k: int, *, parents: bool) -> MultiGranularQue
 
 
 def _entry(unit: Unit) -> dict[str, Any]:
-    """Describe a unit; one that is its node's own child as the node."""
+    """Describe a unit; if it is its node's own child, describe the node."""
     own_child = unit.payload and unit.granularity not in (Granularity.PASSAGE, unit.metadata.get("granularity"))
     return {
         "text": unit.text,
@@ -346,7 +346,7 @@ def scored_nodes(result: MultiGranularQueryResult) -> list[NodeWithScore]:
 
 
 class _Retrieved(BaseNode):
-    """A node with metadata that depend on the query that retrieved it: its hash leaves them out."""
+    """A node whose hash leaves out the metadata that depends on the query that retrieved it."""
 
     query_keys: tuple[str, ...] = Field(default=(), exclude=True, repr=False)
 
@@ -376,7 +376,7 @@ _RETRIEVED: dict[type[BaseNode], type[_Retrieved]] = {
 
 
 def retrieved(node: BaseNode, fields: Mapping[str, Any]) -> BaseNode:
-    """Return a copy of a node with metadata that depend on the query: no model gets them, nor does the hash change."""
+    """Return a copy of a node with metadata that depends on the query, is hidden from models and does not change the hash."""
     copy = _RETRIEVED.get(type(node), type(node)).model_construct(node.model_fields_set, **dict(node))
     if isinstance(copy, _Retrieved):
         copy.query_keys = tuple(fields)
@@ -392,8 +392,8 @@ _OPERATORS = {operator: Operator[operator.name] for operator in FilterOperator}
 def to_tree(filters: MetadataFilters | None) -> Tree | None:
     """Return filters as a tree with the meaning of LlamaIndex's own reference, or None where all pass.
 
-    A stored None is as good as missing: `!=` and `nin` match it and a missing key, the other operators do not. `not` means
-    that none of its conditions holds. A stored value that an operator cannot compare does not match.
+    A stored None counts as missing: `!=`, `nin` and `is_empty` match it and a missing key, the other operators do not. `not`
+    means that none of its conditions holds. A stored value that an operator cannot compare does not match.
     """
     if filters is not None and not isinstance(filters, MetadataFilters):
         raise InvalidInputError(f"filters must be MetadataFilters, got {type(filters).__name__}")

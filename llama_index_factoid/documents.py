@@ -1,4 +1,4 @@
-"""Output of document intelligence as clean LlamaIndex documents and nodes, with tables and their summaries."""
+"""Clean LlamaIndex documents and nodes from the output of document intelligence, with tables and their summaries."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from factoid.units import Document as CoreDocument
 from llama_index_factoid.convert import span_of, text_of
 from llama_index_factoid.llm import LLMPropositionizer
 
-# What no model reads: places, and what factoid is to do with a part.
+# Hidden from models: places, and how factoid treats a part.
 _HIDDEN = ["kind", "pages", "offset", "table", "table_id", "layout", "propositions", "generated_by", "finish_reason"]
 
 
 class TableSummarizer(CoreTableSummarizer):
-    """Summarizes tables as `factoid.documents.TableSummarizer` does, by a LlamaIndex LLM.
+    """Summarizes tables like `factoid.documents.TableSummarizer`, with a LlamaIndex LLM.
 
     Options are those of `LLMPropositionizer`, and `prompt`.
     """
@@ -48,7 +48,7 @@ class DocumentIntelligenceReader(BaseReader):
     Parts are those of `LayoutDocument.documents`; models get title and section with the text.
 
     Args:
-        options: The rules that clean; None for all of them.
+        options: The cleaning rules; None for all of them.
         kinds: Which parts to return, some of "text", "table", "figure" and "reference".
     """
 
@@ -59,28 +59,28 @@ class DocumentIntelligenceReader(BaseReader):
         """Return the parts of a result that `factoid.documents.read_layout` reads, with `extra_info` in the metadata of all.
 
         Raises:
-            UnreadableFileError: The file is missing, no JSON or cut off.
-            InvalidInputError: It is JSON of something else.
+            UnreadableFileError: The file is missing, truncated or not JSON.
+            InvalidInputError: The JSON is something else.
         """
         document = clean(read_layout(result), self._options)
         return [Document(**_fields(part)) for part in document.documents(self._kinds, metadata=extra_info)]
 
 
 class DocumentIntelligenceNodeParser(NodeParser):
-    """Cuts documents that document intelligence has read into clean nodes: sections, tables, figures and references.
+    """Cuts the output of document intelligence into clean nodes: sections, tables, figures and references.
 
     Takes raw results in the metadata of documents, pages of a loader, and Markdown, also of other converters; put it before
-    `MultiGranularNodeParser` in a pipeline. SOURCE is the document, or the first page. Char indices count the node's own clean
-    text, which is not verbatim in the document.
+    `MultiGranularNodeParser` in a pipeline. SOURCE is the document, or the first page. Character indices count the node's own
+    clean text, which is not verbatim in the document.
 
     Args:
         options, kinds: As for `DocumentIntelligenceReader`.
-        summarizer: Gives each table an `IndexNode` with its summary behind it, which points at the table's node: what is
-            found is the summary, what a `RecursiveRetriever` returns is the table.
+        summarizer: Adds an `IndexNode` with its summary after each table, which points at the table's node: a search finds the
+            summary, and a `RecursiveRetriever` returns the table.
         fields: Those of the framework's `NodeParser`.
 
     Raises:
-        InvalidInputError: On use, if a document's metadata are a damaged result.
+        InvalidInputError: On use, if a document's metadata holds a damaged result.
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
@@ -127,7 +127,7 @@ class DocumentIntelligenceNodeParser(NodeParser):
 
 
 def regions_of(node: BaseNode | NodeWithScore) -> list[Region]:
-    """Return where a node of the reader or the node parser, or a unit of one, stands on the pages, line by line.
+    """Return where on the pages a node of the reader or the node parser stands, or a unit of one, line by line.
 
     Raises:
         InvalidInputError: The metadata is damaged.

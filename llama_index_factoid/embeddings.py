@@ -14,11 +14,11 @@ from factoid.encode import Encoder, Vectors
 
 
 class EmbeddingEncoder:
-    """Any LlamaIndex `BaseEmbedding` as a factoid `Encoder`; `UnitStore(encoder=EmbeddingEncoder(...))` takes it.
+    """Wraps any LlamaIndex `BaseEmbedding` as a factoid `Encoder`, for `UnitStore(encoder=EmbeddingEncoder(...))`.
 
-    Queries and units go through the model's own two sides, `get_query_embedding` and `get_text_embedding_batch`.
+    Queries go through the model's `get_query_embedding`, units through `get_text_embedding_batch`.
 
-    Its `name` is made of class and model name: by it a store knows its encoder again.
+    Its `name` is made of class and model name; a store recognizes its encoder by it.
     """
 
     def __init__(self, embed_model: BaseEmbedding) -> None:
@@ -37,7 +37,7 @@ class EmbeddingEncoder:
 
 
 class EncoderEmbedding(BaseEmbedding):
-    """Any factoid `Encoder` as a LlamaIndex embedding model: `EncoderEmbedding(SentenceTransformerEncoder())`.
+    """Wraps any factoid `Encoder` as a LlamaIndex embedding model: `EncoderEmbedding(SentenceTransformerEncoder())`.
 
     Its `model_name` is the encoder's name. Options are fields of `BaseEmbedding`, such as `embed_batch_size`.
     """
@@ -50,7 +50,7 @@ class EncoderEmbedding(BaseEmbedding):
 
     @classmethod
     def class_name(cls) -> str:
-        """Return the name that LlamaIndex serialises."""
+        """Return the name under which the framework saves this class."""
         return "EncoderEmbedding"
 
     def __getstate__(self) -> dict[str, Any]:

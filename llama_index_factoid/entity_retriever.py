@@ -26,7 +26,7 @@ from llama_index_factoid.convert import retrieved, text_of, to_tree
 from llama_index_factoid.embeddings import EmbeddingEncoder
 
 _BUILDING = ("path", "title_key", "aliases_key", "duplicates")
-_EXCLUDED = "_excluded"  # metadata of an article: the node's lists of keys that models do not get
+_EXCLUDED = "_excluded"  # metadata of an article: the node's lists of keys hidden from models
 _LISTS = ("excluded_llm_metadata_keys", "excluded_embed_metadata_keys")
 
 
@@ -34,17 +34,16 @@ class EntityRetriever(BaseRetriever):
     """Retrieves the articles of the entities that a question names, cut to their first words (Entity Retrieval, §3).
 
     A node's text is the article's title, a line break and its first words. Its metadata is the article's, with `title`,
-    `mention` (the text that names the entity), `mention_start`, `mention_end` and `score`; of an ambiguous mention also
-    `candidates`, the titles that it may mean; and with another granularity than "document" also `matches`, the units taken
-    from the article. These are excluded from the texts that models get. The id, which is also the `ref_doc_id`, is that of
-    the document that an article was made of. Nodes of the fallback come as they are, without those whose text is in an
-    earlier one.
+    `mention` (the text that names the entity), `mention_start`, `mention_end` and `score`. An ambiguous mention adds
+    `candidates`, the titles that it may mean; a granularity other than "document" adds `matches`, the units taken from the
+    article. These are excluded from the texts that models get. The id, which is also the `ref_doc_id`, is that of the document
+    that the article was made of. Nodes of the fallback come unchanged, without those whose text is in an earlier one.
 
     Arguments are those of `factoid.entities.EntityRetriever`, but `encoder` may also be an embedding model, `fallback` is a
-    LlamaIndex retriever, and `filters` are what the metadata of an article must pass.
+    LlamaIndex retriever, and `filters` are conditions on the metadata of articles.
 
     Raises:
-        InvalidInputError: An option has a value that it cannot have.
+        InvalidInputError: An option is out of range.
         UnreadableFileError, StoreFormatError: There is no article store under the path.
     """
 
@@ -67,7 +66,7 @@ class EntityRetriever(BaseRetriever):
             articles,
             linker,
             encoder=EmbeddingEncoder(encoder) if isinstance(encoder, BaseEmbedding) else encoder,
-            # LlamaIndex's retriever is asked here, with its callbacks; the core has only to know that there is one.
+            # LlamaIndex's retriever is asked here, with its callbacks; the core only needs to know that there is one.
             fallback=None if fallback is None else lambda *_: (),
             filter=to_tree(filters),
             **options,
@@ -77,21 +76,21 @@ class EntityRetriever(BaseRetriever):
     def from_documents(cls, documents: Iterable[BaseNode], **options: Any) -> Self:
         """Make an article store of documents whose metadata hold titles, and a retriever over it.
 
-        Options are those of this class and those of `factoid.entities.build_own_articles`, which also says what is raised.
+        Options are those of this class and of `factoid.entities.build_own_articles`, which also lists the errors.
         """
         building = {name: options.pop(name) for name in _BUILDING if name in options}
         store = build_own_articles((_core(node) for node in documents), **building)
         return cls(store, **options)
 
     def add_documents(self, documents: Iterable[BaseNode]) -> None:
-        """Add documents, in place of those of the same ids, as `ArticleStore.add` does.
+        """Add documents, or replace those of the same ids, as `ArticleStore.add` does.
 
-        This copies the file, so give many documents at once. Other retrievers see them when their `articles` are reloaded.
+        This copies the file, so pass many documents at once. Other retrievers see them when their `articles` are reloaded.
         """
         add_own_articles(self._core.articles, (_core(node) for node in documents))
 
     def delete(self, ids: Iterable[str]) -> None:
-        """Delete the articles of documents; with an id that is not there, nothing is deleted: an error."""
+        """Delete the articles of documents; an unknown id is an error, and nothing is deleted."""
         self._core.articles.delete(ids)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
@@ -125,7 +124,7 @@ def _node(hit: EntityHit) -> NodeWithScore:
 
 
 def _core(node: BaseNode) -> Document:
-    """Return a node as the core takes it, with its lists of metadata that models do not get."""
+    """Return a node as the core takes it, with its lists of metadata hidden from models."""
     if not isinstance(node, BaseNode):
         raise InvalidInputError(f"expected LlamaIndex documents or nodes, got {type(node).__name__}")
     excluded = {name: keys for name in _LISTS if (keys := getattr(node, name, None))}

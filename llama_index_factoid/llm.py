@@ -21,18 +21,18 @@ class LLMPropositionizer(ChatPropositionizer):
     """Decomposes passages by asking a LlamaIndex LLM (Dense X Retrieval, §3 and Figure 8).
 
     Sends one request for each passage, several at a time, by `chat` or `complete` in threads or by `achat` or `acomplete`, and
-    retries and paces them as `factoid.PromptPropositionizer` does; the LLM's own retries come on top, so give it
-    `max_retries=0`. Asks for no schema, since providers treat schemas differently:
+    retries and paces them as `factoid.PromptPropositionizer` does. The LLM's own retries come on top, so give it
+    `max_retries=0`. Does not ask for a schema, since providers treat schemas differently:
     `OpenAI(additional_kwargs={"response_format": ...})` adds one.
 
     Args:
         llm: The LLM.
-        model: The model's name, under which a cache keeps results; None for the name that `llm` has itself.
+        model: The model's name, under which a cache keeps results; None for the name that `llm` itself has.
         options: Those of `factoid.PromptPropositionizer` that need no client: `max_concurrency`, `prompt`, `max_retries`,
             `retry_seconds`, `requests_per_minute`, `tokens_per_minute`, `show_progress`.
 
     Raises:
-        InvalidInputError: `llm` is no LLM, or a number is out of range.
+        InvalidInputError: `llm` is not an LLM, or a number is out of range.
     """
 
     def __init__(self, llm: LLM, *, model: str | None = None, **options: Any) -> None:
@@ -57,12 +57,12 @@ class LLMReader(ChatReader):
     """Answers a question from documents by asking a LlamaIndex LLM (Entity Retrieval, §4.1 and Appendix A).
 
     Sends one request for each question with the text of the nodes without their metadata, and keeps the first line of the
-    answer. Errors of the server are the LLM's: make it with `max_retries`.
+    answer. Does not retry after server errors: make the LLM with `max_retries`.
 
     Args:
         llm: The LLM.
-        options: Those of `factoid.entities.reader.ChatReader`: `max_tokens`, `prompt`, and `batch_size`, which counts in
-            `aread_batch` where the LLM awaits; else requests go one after the other.
+        options: Those of `factoid.entities.reader.ChatReader`: `max_tokens`, `prompt`, and `batch_size`, which only counts in
+            `aread_batch` with an LLM that awaits; otherwise requests go one after the other.
     """
 
     def __init__(self, llm: LLM, **options: Any) -> None:
@@ -91,7 +91,7 @@ def _check_llm(llm: object) -> None:
 
 
 def _awaits(llm: LLM, method: str) -> bool:
-    """Tell whether an LLM has an asynchronous method of its own: that of `CustomLLM` blocks the event loop."""
+    """Tell whether an LLM overrides an asynchronous method: that of `CustomLLM` blocks the event loop."""
     return next(kind for kind in type(llm).__mro__ if method in vars(kind)) is not CustomLLM
 
 

@@ -38,14 +38,14 @@ class MultiGranularNodeParser(NodeParser):
 
     Passages come before their sentences and propositions. The text of a passage or sentence is the document's from
     `start_char_idx` to `end_char_idx`; a proposition is rewritten text, with the span of its source. A passage whose
-    decomposition fails gives its sentences, and a sentence that no proposition covers is added as it stands, both with
+    decomposition fails is replaced by its sentences, and a sentence that no proposition covers is added unchanged, both with
     `fallback` in their metadata; `last_report` counts them.
 
     A document's title is `metadata["title"]`, else its first heading; headings become the section. Models get both with
-    the text, as "title — section: text", or by the framework's templates where they get other metadata, too. Ids are made
+    the text, as "title — section: text", or by the framework's templates if they also get other metadata. Ids are made
     from the document's id and the content. SOURCE is the document, PARENT the passage or, without it, the node that was
-    cut; PREVIOUS and NEXT link nodes of one granularity. In a node that was cut from a document, char indices count the
-    document's text, or are None if it does not say where it stands.
+    cut; PREVIOUS and NEXT link nodes of one granularity. If the input is itself a node cut from a document, character indices
+    count the document's text, or are None if the node does not say where it stands.
 
     Args:
         propositionizer, words, min_words, unsupported: As in `factoid.UnitStore.add_documents`.
@@ -101,18 +101,18 @@ class MultiGranularNodeParser(NodeParser):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
-        """Return a parser from what `to_dict` gave; a propositionizer and a chunker are to be given again, as keywords."""
+        """Return a parser from the output of `to_dict`; pass a propositionizer or chunker again, as keywords."""
         if data.get("chunker") and "chunker" not in kwargs:
             raise InvalidInputError(
                 "this parser was saved with a chunker: give it again, as from_dict(data, chunker=...)"
             )
-        # The framework saves the default `id_func` as what it cannot read.
+        # The framework saves the default `id_func` in a form that it cannot read.
         unreadable = {"id_func_name": default_id_func.__name__, "title": "id_func"}
         return super().from_dict({key: value for key, value in data.items() if value != unreadable}, **kwargs)
 
     @property
     def last_report(self) -> Report | None:
-        """What became of the passages of the latest call that has ended; None before the first."""
+        """The report on the latest call that has ended; None before the first."""
         return self._last_report
 
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
@@ -162,7 +162,7 @@ class MultiGranularNodeParser(NodeParser):
         if _name(propositionizer) != self.propositionizer_name:
             raise InvalidInputError(
                 f"this parser was made with the propositionizer {self.propositionizer_name!r}, which was not given again to "
-                "from_dict, or cannot be pickled for the workers of a pipeline: run that without num_workers"
+                "from_dict, or cannot be pickled for the workers of a pipeline: run the pipeline without num_workers"
             )
         return with_cache(propositionizer, self.cache)
 
@@ -203,7 +203,7 @@ class PropositionNodeParser(MultiGranularNodeParser):
 def _windows(
     text: str, passages: Sequence[Unit], units: Sequence[Unit], size: int | Literal["passage"]
 ) -> dict[str, str]:
-    """Return the text around units by id: of their passage, or with so many sentences before and after."""
+    """Return the text around units by id: of their passage, or with `size` sentences before and after."""
     if size == "passage":
         by_id = {passage.id: passage.text for passage in passages}
         return {unit.id: by_id.get(unit.parent_id, unit.text) for unit in units}

@@ -23,15 +23,15 @@ class AnyGranularityRerank(BaseNodePostprocessor):
     Follows any retriever: `index.as_query_engine(node_postprocessors=[…])`. Each node is one passage, with `title` and
     `section` of its metadata before it.
 
-    With `parents="unit"` the best units come back as nodes, as our parsers make them of a node: its metadata, its source as
-    SOURCE, itself as PARENT, `granularity` and `passage_id`, and character indices in the source, where the node's own are known.
-    With `parents="passage"`, or the granularity "passage", the nodes come back in a new order with, under `matches` in their
-    metadata, a list of their best unit, which no model gets.
+    With `parents="unit"` the best units come back as nodes like those that our parsers make from a node: with its metadata, its
+    source as SOURCE, itself as PARENT, `granularity` and `passage_id`, and character indices in the source, where the node's own
+    are known. With `parents="passage"`, or the granularity "passage", the nodes come back in a new order, with a list of their
+    best unit under `matches` in their metadata, which is hidden from models.
 
     Attributes:
         ranker: The core's ranker, which holds the model.
         granularity, parents: As in its `rank`.
-        k: How many nodes come back; None for all.
+        k: The number of nodes to return; None for all.
     """
 
     ranker: AnyGranularityRanker = Field(exclude=True, repr=False)
@@ -41,7 +41,7 @@ class AnyGranularityRerank(BaseNodePostprocessor):
 
     @classmethod
     def class_name(cls) -> str:
-        """Name the class for the framework."""
+        """Return the name under which the framework saves this class."""
         return "AnyGranularityRerank"
 
     def _postprocess_nodes(

@@ -35,19 +35,19 @@ class MultiGranularRetriever(BaseRetriever):
     Each parent carries `matches` in its metadata, best first: `text`, `score`, `start_char_idx`, `end_char_idx`,
     `granularity` and `id` of the units that made it a result. With `expand`, parents and units also carry `neighbours`,
     the same without scores, in order of the text. Both are excluded from the texts that models get, and from the node's
-    `hash`: a `QueryFusionRetriever` sees one node in what several queries find, and returns it with the matches of one.
+    `hash`: a `QueryFusionRetriever` returns a node that several queries find once, with the matches of one of them.
 
     Args:
         store: A `MultiGranularFaissVectorStore`, or a `VectorStoreIndex` over one.
         embed_model: Embeds queries; None for the index's own, else that of `Settings`.
-        k: How many nodes; `similarity_top_k` is the framework's name for it.
+        k: The number of nodes; `similarity_top_k` is the framework's name for it.
         filters: Conditions on metadata, applied before the search.
         mode: As in `MultiGranularFaissVectorStore.query`.
         **options: Those of `MultiGranularFaissVectorStore.query`, also in a dict as `search_kwargs`.
 
     Raises:
-        InvalidInputError: The store is of another class, or an option is unknown or has a value that it cannot have.
-        EncoderMismatchError: On the first query, if another model embedded the nodes: unless the store knows the model by
+        InvalidInputError: The store is of another class, or an option is unknown or out of range.
+        EncoderMismatchError: On the first query, if another model embedded the nodes. Unless the store knows the model by
             name, a node is embedded again and compared.
     """
 
@@ -80,7 +80,7 @@ class MultiGranularRetriever(BaseRetriever):
         self._filters = filters
         self._mode: Any = mode
         self._search = options | dict(search_kwargs or {})
-        query = VectorStoreQuery(similarity_top_k=self._k, filters=filters, mode=mode)  # type: ignore[arg-type]  # refused if it is none
+        query = VectorStoreQuery(similarity_top_k=self._k, filters=filters, mode=mode)  # type: ignore[arg-type]  # refuses unknown modes
         search = vector_store.search_options(query, self._search)
         del search["k"]
         SearchOptions.of(search).kinds(vector_store.client.granularities)
@@ -107,13 +107,13 @@ class MultiGranularRetriever(BaseRetriever):
         return await asyncio.to_thread(self._answer, query_bundle, embedding)
 
     def _texts(self, bundle: QueryBundle) -> list[str]:
-        """Return what is to be embedded of a query: nothing for one that is, or that is answered by its words."""
+        """Return the texts of a query to embed: none if it has an embedding, or is answered by its words."""
         if bundle.embedding is not None or self._mode in TEXT_MODES:
             return []
         return bundle.embedding_strs or [bundle.query_str]  # the framework drops an empty query
 
     def _answer(self, bundle: QueryBundle, embedding: list[float] | None) -> list[NodeWithScore]:
-        """Return the nodes for a query, which has an embedding of its own or is given that of the model."""
+        """Return the nodes for a query, by its own embedding or that of the model."""
         options = {"query_str": bundle.query_str, "filters": self._filters, "mode": self._mode}
         vector = bundle.embedding if embedding is None else embedding
         result = self._store.query(VectorStoreQuery(vector, self._k, **options), **self._search)
@@ -122,7 +122,7 @@ class MultiGranularRetriever(BaseRetriever):
         return scored_nodes(result)
 
     def _check_model(self, result: MultiGranularQueryResult) -> None:
-        """Refuse a model that gives none of a stored node's texts the vector that the node has."""
+        """Refuse a model whose vectors for a stored node's texts all differ from the node's own."""
         if not result.ids:
             return
         client = self._store.client
@@ -132,7 +132,7 @@ class MultiGranularRetriever(BaseRetriever):
             nodes, stored = self._store.get_nodes([node_id]), client.vectors([node_id]).get(node_id)
             if not nodes or stored is None or not stored.any():  # no content words, as some encoders see it
                 return
-            # The texts that it may have been embedded by: as the framework does, as the core does, and bare.
+            # The texts that may have been embedded: the framework's, the bare one, and the core's.
             modes = [nodes[0].get_content(mode) for mode in (MetadataMode.EMBED, MetadataMode.NONE)]
             texts = list(dict.fromkeys([*modes, with_heading(to_core(nodes[0]))]))
             vectors = np.asarray(self._embed_model.get_text_embedding_batch(texts))
@@ -142,7 +142,7 @@ class MultiGranularRetriever(BaseRetriever):
                 raise EncoderMismatchError(
                     f"the nodes of this store were embedded by {repr(recorded) if recorded else 'another model'}, the query "
                     f"by {name!r}: it gives node {node_id!r} a vector whose cosine with the stored one is {cosine:.2f}. Use "
-                    "the model of the nodes; where you made their vectors from other texts yourself, name the model to the "
-                    "store: MultiGranularFaissVectorStore(path, embed_model=...)"
+                    "the model of the nodes; if you made their vectors from other texts yourself, give the store the model: "
+                    "MultiGranularFaissVectorStore(path, embed_model=...)"
                 )
         self._model_checked = True

@@ -48,7 +48,7 @@ from llama_index_factoid.embeddings import EmbeddingEncoder
 logger = logging.getLogger(__name__)
 
 
-# Options of a query, and what the core calls them.
+# Options of a query, and their names in the core.
 _NAMES = {"doc_ids": "document_ids", "node_ids": "unit_ids", "mmr_threshold": "mmr", "mmr_prefetch_k": "fetch_k"}
 TEXT_MODES = (VectorStoreQueryMode.TEXT_SEARCH, VectorStoreQueryMode.SPARSE)
 _MODES = (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.HYBRID, VectorStoreQueryMode.MMR, *TEXT_MODES)
@@ -57,7 +57,7 @@ T = TypeVar("T")
 
 
 def _threaded(method: Callable[..., T]) -> Callable[..., Coroutine[Any, Any, T]]:
-    """Return a method that does the same in a thread."""
+    """Return an async method that runs another one in a thread."""
 
     @wraps(method)
     async def call(*args: Any, **options: Any) -> T:
@@ -67,13 +67,13 @@ def _threaded(method: Callable[..., T]) -> Callable[..., Coroutine[Any, Any, T]]
 
 
 class MultiGranularFaissVectorStore(BasePydanticVectorStore):
-    """Passages, sentences and propositions with the embeddings that LlamaIndex made, in SQLite and FAISS.
+    """Stores passages, sentences and propositions with the embeddings that LlamaIndex made, in SQLite and FAISS.
 
     Made for the nodes of `MultiGranularNodeParser`: a query is compared with the nodes of one granularity, or of several,
     and returns the k best distinct parents, their passages. A node of any other parser is a passage and its own child, found
-    at every granularity as itself; a sentence or proposition whose passage is not here is its own parent. Higher scores are
+    at every granularity as itself; a sentence or proposition without a stored passage is its own parent. Higher scores are
     better. Nodes come back equal to those added, apart from the embedding; units that the core, the command line or LangChain
-    stored come back as nodes of our parsers would. An add that returns is on disk. The async methods work in threads.
+    stored come back as nodes of our parsers would. Nodes are on disk when `add` returns. The async methods work in threads.
 
     Filters, `doc_ids` and `node_ids` apply before the search; an id in `node_ids` admits the node and the units under it.
     Empty `doc_ids` admit nothing. Empty `node_ids` of a query admit everything, since the framework's own retriever always
@@ -81,13 +81,12 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
 
     Args:
         path: The store's folder, made if absent; None keeps everything in memory until `persist`.
-        embed_model: What embeds the nodes. The store remembers its name, and refuses another one when it is opened again.
-            None: `MultiGranularRetriever` checks its model by a stored node.
+        embed_model: The model that embeds the nodes. The store remembers its name, and refuses another one when it is opened
+            again. With None `MultiGranularRetriever` checks its model against a stored node.
         granularity, parents: What queries are compared with and what they return, as in `factoid.store.SearchOptions`.
             Documents are only in stores that the core, the command line or LangChain filled.
         granularities: What can be searched.
-        metadata: "coerce" turns values that JSON cannot hold into ones that it can, and logs a warning that names the keys;
-            "strict" refuses them.
+        metadata: "coerce" converts values to what JSON can hold, and logs a warning that names the keys; "strict" refuses them.
         settings: Those of `factoid.UnitStore`, here or as options of their own, such as `index` and `similarity`.
 
     Raises:
@@ -141,11 +140,11 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         self._store.close()
 
     def add(self, nodes: Sequence[BaseNode], **_: Any) -> list[str]:
-        """Add nodes with their embeddings, and return their ids; one with an id that is in the store replaces it.
+        """Add nodes with their embeddings, and return their ids; a node whose id is in the store replaces the stored one.
 
         Raises:
             InvalidInputError: A node has no embedding, or text or metadata that cannot be stored.
-            EncoderMismatchError: Embeddings of another dimension than the store's.
+            EncoderMismatchError: The embeddings have another dimension than the store's.
         """
         units: list[Unit] = []
         vectors: list[Vectors] = []
@@ -154,14 +153,14 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
             if node.embedding is None:
                 raise InvalidInputError(
                     f"node {node.node_id!r} has no embedding: add nodes through VectorStoreIndex, or put the embedding "
-                    "model last into the IngestionPipeline"
+                    "model last in the IngestionPipeline"
                 )
             stored = to_units(node, self._store.granularities)
             units += stored
             vectors += [np.asarray(node.embedding, dtype=np.float32)] * len(stored)
         if units:
             self._store.add(units, vectors=vectors, keep_children=True)
-            # A node that had no granularity before was its own child.
+            # Nodes that had no granularity before were their own children.
             parted = [node.node_id for node in nodes if granularity_of(node) is not None]
             former = [id_ for node_id in parted for id_ in child_ids(node_id, self._store.granularities).values()]
             if self._store.get(former):
@@ -171,7 +170,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     async_add = _threaded(add)
 
     def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
-        """Return nodes in the order of their ids, or all nodes, oldest first; those that pass the filters."""
+        """Return the nodes that pass the filters: those of some ids, in that order, or all, oldest first."""
         nodes = stored_nodes(self._store.get(self._ids(node_ids, filters)))
         return list({node.node_id: node for node in nodes}.values())  # some are their own children
 
@@ -189,7 +188,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         """Delete nodes by id, by filters, or by both at once, with the sentences and propositions under them.
 
         Raises:
-            InvalidInputError: Neither is given, or an empty list of filters alone.
+            InvalidInputError: Neither is given, or only an empty list of filters.
         """
         if node_ids is not None:
             self._store.delete(unit_ids=self._ids(node_ids, filters))
@@ -210,20 +209,20 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     def query(self, query: VectorStoreQuery, **options: Any) -> MultiGranularQueryResult:
         """Return the k best nodes, k being `similarity_top_k`, or all if there are fewer.
 
-        Mode `default` goes by the similarity of the best unit and its passage. Mode `hybrid` weighs the query's words as well, by
-        `weights` or `lexical`, else by `alpha`, the share of vectors; `text_search` and `sparse` rank passages by words alone
+        Mode `default` ranks by the similarity of the best unit and its passage. Mode `hybrid` weighs the query's words as well,
+        by `weights` or `lexical`, else by `alpha`, the share of vectors; `text_search` and `sparse` rank passages by words alone
         (BM25) and need no embedding. Mode `mmr` chooses nodes that are near the query and, by the units that matched it, far from
-        each other. `index.as_retriever` hands options on as `vector_store_kwargs`.
+        each other. `index.as_retriever` passes options on as `vector_store_kwargs`.
 
         Args:
             query: The query, with its embedding, its text, or both, as the mode needs them.
             options: Those of `factoid.store.SearchOptions`, but `doc_ids` and `node_ids` in place of the query's (empty ones
                 admit nothing), `mmr_threshold` for `mmr`, and `mmr_prefetch_k` for `fetch_k`. In mode `mmr` the defaults are the
-                query's threshold, else 0.5, and four times k. None is as good as absent.
+                query's threshold, else 0.5, and four times k. None counts as absent.
 
         Raises:
-            InvalidInputError: No embedding, k below 1, another mode, or a granularity that the store does not search or has no
-                nodes of. An unknown option is a TypeError.
+            InvalidInputError: There is no embedding, k is below 1, the mode is unknown, or the store does not search the
+                granularity or has no nodes of it. An unknown option is a TypeError.
             EncoderMismatchError: The embedding has another dimension than the store's.
         """
         search = self.search_options(query, options)
@@ -243,7 +242,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     aquery = _threaded(query)
 
     def search_options(self, query: VectorStoreQuery, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return what the core's search is called with, apart from the vector; for arguments and errors see `query`."""
+        """Return the arguments of the core's search, apart from the vector; for arguments and errors see `query`."""
         search: dict[str, Any] = {"granularity": self.granularity, "parents": self.parents, "k": query.similarity_top_k}
         search |= {_NAMES.get(name, name): value for name, value in options.items() if value is not None}
         if query.filters is not None:
@@ -274,9 +273,9 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         return search
 
     def persist(self, persist_path: str, fs: AbstractFileSystem | None = None) -> None:
-        """Copy the store to a local folder, made if absent; a store that is there is replaced.
+        """Copy the store to a local folder, made if absent; an existing store there is replaced.
 
-        `StorageContext.persist` calls this. A store with a path of its own need not be persisted: what was added is on disk.
+        `StorageContext.persist` calls this. A store with a path of its own need not be persisted: its nodes are on disk.
 
         Raises:
             InvalidInputError: The file system is not the local one.
@@ -293,7 +292,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     def from_persist_dir(
         cls, persist_dir: str = DEFAULT_PERSIST_DIR, namespace: str = DEFAULT_VECTOR_STORE, **options: Any
     ) -> Self:
-        """Open the store in the folder that `StorageContext.persist` was given; options are those of the class.
+        """Open the store in a folder that `StorageContext.persist` wrote; options are those of the class.
 
         Raises:
             StoreFormatError: There is no store.
@@ -304,7 +303,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         return cls(folder, **options)
 
     def _ids(self, node_ids: Sequence[str] | None, filters: MetadataFilters | None) -> list[str]:
-        """Return the ids of stored units: some in their order, or all, oldest first; those that pass the filters."""
+        """Return the ids of the stored units that pass the filters: some in the given order, or all, oldest first."""
         if isinstance(node_ids, str):
             raise InvalidInputError(f"node_ids must be a list of ids, got the string {node_ids[:60]!r}")
         tree = to_tree(filters)
@@ -328,11 +327,11 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
                         info.metadata = plain_metadata(info.metadata)[0]
             coerced.append(node)
         if changes:
-            logger.warning("metadata that JSON cannot hold were changed, under %s", ", ".join(map(repr, changes)))
+            logger.warning("metadata that JSON cannot hold was changed, under %s", ", ".join(map(repr, changes)))
         return coerced
 
     def _check_granularity(self, granularity: str | Sequence[str]) -> None:
-        """Refuse to answer "nothing" where there is nothing to search."""
+        """Raise an error, in place of an empty answer, where there is nothing to search."""
         counts = self._store.counts()
         kinds = self._store.granularities if granularity == MIXED else granularity
         if counts and not {*([kinds] if isinstance(kinds, str) else kinds)} & {*counts}:

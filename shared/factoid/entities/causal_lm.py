@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 _POSITIONS = ("max_position_embeddings", "n_positions", "max_seq_len")
 _WORD = re.compile(rf"{UNSPACED.pattern}|\S{{1,50}}")  # or a character of a script without spaces, or a piece
-# Checkpoints bring settings of their own, for chats. Penalties would count the padding, too.
+# Overrides the checkpoints' own settings, which are for chats. Penalties would also count the padding.
 _GREEDY: dict[str, Any] = dict.fromkeys(("temperature", "top_p", "top_k"))
 _GREEDY |= {"do_sample": False, "num_beams": 1, "repetition_penalty": 1.0, "no_repeat_ngram_size": 0, "min_length": 0}
 
@@ -35,27 +35,28 @@ Truncate = Literal["left", "documents"]
 class TransformersReader:
     """Answers with a causal language model: the first line of what it writes after the prompt.
 
-    The model is loaded on first use. A prompt that is longer than the model has positions for is cut, and the log says so.
+    The model is loaded on first use. A prompt that is too long for the model's positions is cut, and the log says so.
     Threads that share a reader take turns.
 
     Args:
-        model: Name on the Hugging Face hub, a folder, or a loaded model, which is put into evaluation mode.
-        tokenizer: Name, folder or loaded tokenizer; None for the model's own, if `model` is a name or a folder.
-        max_new_tokens: Most tokens of an answer.
-        max_length: Most tokens of prompt and answer; None for what model and tokenizer state, or no limit if they do not.
-        batch_size: Prompts in one forward pass of `read_batch`.
-        device: Such as "cuda:1"; None for CUDA if it is there, else the CPU, and for where a loaded model is.
-        dtype: Of the weights, such as "float32"; None for what they are saved in.
+        model: A name on the Hugging Face hub, a folder, or a loaded model, which is put into evaluation mode.
+        tokenizer: A name, folder or loaded tokenizer; None for the model's own, if `model` is a name or a folder.
+        max_new_tokens: The most tokens of an answer.
+        max_length: The most tokens of prompt and answer; None for the limit that model and tokenizer state, if any.
+        batch_size: The number of prompts in one forward pass of `read_batch`.
+        device: Such as "cuda:1"; None for the device of a loaded model, else CUDA if available, else the CPU.
+        dtype: The type of the weights, such as "float32"; None for the one they are saved in.
         revision: Branch, tag or commit of a model on the hub.
         prompt: Makes the prompt of a question and its documents.
         decoding: "greedy" for the same answer each time; "checkpoint" for the settings that come with the checkpoint, as in the
             paper's experiments, whose model sampled: `torch.manual_seed` makes its answers repeatable.
         truncate: What a prompt that is too long loses: its first tokens ("left"), as in the paper's experiments; or the end
             of its last document, then of the one before ("documents").
-        skip_empty: Whether empty lines before the answer are passed over. Else an empty first line is the answer, as there.
+        skip_empty: Whether to skip empty lines before the answer. Else an empty first line is the answer, as in the paper's
+            experiments.
 
     Raises:
-        InvalidInputError: An option has another value, or a loaded model comes without a tokenizer.
+        InvalidInputError: An option is out of range, or a loaded model comes without a tokenizer.
     """
 
     def __init__(
@@ -98,7 +99,7 @@ class TransformersReader:
 
         Raises:
             InvalidInputError: A question is empty, or too long for the model; a context is missing; there is no such device.
-            UnreadableFileError: The model or its tokenizer cannot be loaded, or not as the dtype.
+            UnreadableFileError: The model or its tokenizer cannot be loaded, or not with this dtype.
         """
         pairs = match_contexts(questions, contexts)
         with self._lock:
@@ -112,11 +113,11 @@ class TransformersReader:
             return answers
 
     def _tokens(self, question: str, documents: Sequence[str]) -> list[int]:
-        """Return the tokens of a prompt, its documents shortened to what the model takes."""
+        """Return the tokens of a prompt, its documents shortened to fit the model."""
         model, tokenizer = self._load()
 
         def tokens(texts: Sequence[str]) -> list[int]:
-            # Tokenizers warn of texts above their limit: that is what is looked for here.
+            # Tokenizers warn of texts above their limit; here these are expected.
             return tokenizer(self.prompt(question, texts), verbose=False)["input_ids"]  # type: ignore[no-any-return]
 
         config = model.config.get_text_config()
@@ -139,11 +140,11 @@ class TransformersReader:
         return tokens(shortened)
 
     def _complete(self, prompts: list[list[int]]) -> list[str]:
-        """Return what the model writes after prompts: padded on their left, so that the answers begin at one place."""
+        """Return what the model writes after each prompt; prompts are padded on the left, so that all answers start together."""
         torch = require("torch", extra="models")
         model, tokenizer = self._load()
         ends = [tokenizer.pad_token_id, tokenizer.eos_token_id, 0]
-        padding = next(token for token in ends if token is not None)  # which one does not matter: the mask hides it
+        padding = next(token for token in ends if token is not None)  # any token will do: the mask hides it
         width = max(map(len, prompts))
         gaps = [width - len(prompt) for prompt in prompts]
         inputs = [[padding] * gap + prompt for gap, prompt in zip(gaps, prompts, strict=True)]
@@ -152,7 +153,7 @@ class TransformersReader:
                 input_ids=torch.tensor(inputs, device=model.device),
                 attention_mask=torch.tensor([[0] * gap + [1] * (width - gap) for gap in gaps], device=model.device),
                 max_new_tokens=self.max_new_tokens,
-                max_length=None,  # or transformers warns that it gives way
+                max_length=None,  # otherwise transformers warns that max_new_tokens overrides it
                 **(_GREEDY if self.decoding == "greedy" else {}),
                 pad_token_id=padding,
             )
@@ -177,14 +178,14 @@ class TransformersReader:
             reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
             raise UnreadableFileError(
                 f"cannot load {str(self.model)!r} as a causal language model: {reason}. Expected a model of the Hugging Face "
-                "hub, or a whole folder as save_pretrained writes it: where a file is damaged, get it again"
+                "hub, or a whole folder as save_pretrained writes it: if a file is damaged, get it again"
             ) from error
         self._loaded = (model if device is None else model.to(device)).eval(), tokenizer
         return self._loaded
 
 
 def shorten(documents: Sequence[str], fits: Callable[[Sequence[str]], bool]) -> list[str]:
-    """Return the longest beginning of some documents that `fits`, in whole words; the last ones are cut or left out first."""
+    """Return the longest beginning of some documents that `fits`, in whole words; the last documents are cut first."""
     words = [(at, match.end()) for at, document in enumerate(documents) for match in _WORD.finditer(document)]
 
     def beginning(count: int) -> list[str]:

@@ -1,4 +1,4 @@
-"""What an entity linker finds in a text, and what a linker is (Entity Retrieval, §3 and Appendix A.3)."""
+"""Mentions of entities in a text, and the protocol of entity linkers (Entity Retrieval, §3 and Appendix A.3)."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ class Candidate:
 
 
 class Match(StrEnum):
-    """How a mention stands for its entity."""
+    """How a mention names its entity."""
 
-    NAME = "name"  # by a name of it
-    PART = "part"  # by a part of one: "Coolidge"
+    NAME = "name"  # by a whole name
+    PART = "part"  # by a part of a name: "Coolidge"
     MISSPELLING = "misspelling"  # by a name with a letter or two wrong
 
 
@@ -37,8 +37,8 @@ class Mention:
     end: int  # of the span [start, end) in characters of the text
     title: str  # of the entity's article, with spaces
     score: float = 1.0  # how sure the linker is, from 0 to 1; higher is better
-    candidates: tuple[Candidate, ...] = ()  # to choose from, best first, the chosen one included; may be unknown
-    ambiguous: bool = False  # whether nothing but their order spoke for the chosen one of several candidates
+    candidates: tuple[Candidate, ...] = ()  # best first, the chosen one included; empty if not known
+    ambiguous: bool = False  # whether only their order decided between several candidates
     match: Match = Match.NAME
 
     def __post_init__(self) -> None:
@@ -47,7 +47,7 @@ class Mention:
 
 
 class EntityLinker(Protocol):
-    """Finds the entities in a text. A linker with `link_batch` too, from texts to lists of mentions, is given many at once."""
+    """Finds the entities in a text. A linker that also has `link_batch`, from texts to lists of mentions, gets many at once."""
 
     def link(self, text: str) -> list[Mention]:
         """Return the mentions, in order of the text and without overlap; none if the text names no entity."""

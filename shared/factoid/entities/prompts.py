@@ -1,4 +1,4 @@
-"""What a reader is asked: the prompts of Entity Retrieval, Appendix A."""
+"""The prompts for readers (Entity Retrieval, Appendix A)."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def question_prompt(question: str, context: Context = ()) -> str:
     """Return the prompt for a question without documents, with one, or with several; blank ones do not count (Appendix A).
 
     Raises:
-        InvalidInputError: The question is empty, or something is no string.
+        InvalidInputError: The question is empty, or something is not a string.
     """
     if not isinstance(question, str) or not question.strip():
         raise InvalidInputError(f"expected a question as a string that is not blank, got {question!r}")
@@ -29,7 +29,7 @@ def question_prompt(question: str, context: Context = ()) -> str:
 
 
 def as_documents(context: Any, text_of: Callable[[Any], Any] = lambda document: document) -> list[str]:
-    """Return a context as a list of documents: a plain string is one, and `text_of` gives the text of another type."""
+    """Return a context as a list of texts: a plain string is one, and `text_of` returns the text of other types."""
     documents = text_of(context)
     if isinstance(documents, str):
         return [documents]
@@ -43,7 +43,7 @@ def as_documents(context: Any, text_of: Callable[[Any], Any] = lambda document: 
 def match_contexts(
     questions: Sequence[str], contexts: Sequence[Any], text_of: Callable[[Any], Any] = lambda document: document
 ) -> list[tuple[str, list[str]]]:
-    """Return each question with its documents, as `as_documents` gives them, or refuse other than two lists of one length."""
+    """Return each question with its texts from `as_documents`; refuse anything but two lists of one length."""
     for name, values in (("questions", questions), ("contexts", contexts)):
         if isinstance(values, str | Mapping) or not isinstance(values, Collection):
             kind = type(values).__name__

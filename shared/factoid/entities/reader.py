@@ -1,4 +1,4 @@
-"""Readers: they answer a question from the documents that were retrieved for it (Entity Retrieval, §4.1)."""
+"""Readers, which answer a question from the documents retrieved for it (Entity Retrieval, §4.1)."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ Prompt = Callable[[str, Sequence[str]], str]
 """Makes a prompt of a question and documents, as `question_prompt` does."""
 
 _QUOTES = {'"': '"', "'": "'", "`": "`", "“": "”", "‘": "’", "«": "»", "„": "“"}
-# Where integrations of models keep the most tokens that an answer may have.
+# Where integrations of models keep the limit on the tokens of an answer.
 _LIMITS = ("max_tokens", "max_new_tokens", "max_output_tokens", "num_predict", "max_tokens_to_sample")
 
 _THOUGHTS = r"(think|thinking|reasoning)"
-# What models that think before they answer write inline, whole or cut off; or its end, where the chat template began it.
+# Inline thoughts before an answer, whole or cut off; or only their end, where the chat template holds the beginning.
 _THINKS = re.compile(rf"\s*<{_THOUGHTS}>.*?(?:</\1>|\Z)", re.DOTALL | re.IGNORECASE)
 _THOUGHT = re.compile(rf"(?:(?!<{_THOUGHTS}>).)*?</{_THOUGHTS}>", re.DOTALL | re.IGNORECASE)
 
@@ -36,7 +36,7 @@ class Reader(Protocol):
 
 
 class LLMReader:
-    """Answers with whatever completes a prompt: `complete` returns what a model writes after one, and limits its length."""
+    """Answers with any function that completes a prompt: `complete` returns a model's continuation, and limits its length."""
 
     def __init__(self, complete: Callable[[str], str], *, prompt: Prompt = question_prompt) -> None:
         self.complete, self.prompt = complete, prompt
@@ -49,7 +49,7 @@ class LLMReader:
         """Return the answer to each question, cleaned by `clean_answer`; contexts[i] are the documents of questions[i].
 
         Raises:
-            InvalidInputError: A question is empty, a document is no string, or `complete` returned none.
+            InvalidInputError: A question is empty, a document is not a string, or `complete` did not return one.
         """
         answers = []
         for question, documents in match_contexts(questions, contexts):
@@ -61,19 +61,19 @@ class LLMReader:
 
 
 class ChatReader(ABC):
-    """Answers questions from documents, one request for each; of what the model writes the first line counts.
+    """Answers questions from documents, one request for each; the first line that the model writes is the answer.
 
-    A context is a list of documents, as a retriever returns them, or of their texts; a single one is a context, too.
+    A context is a list of documents, as a retriever returns them, or of their texts, or a single one of these.
 
     Args:
         llm: The framework's model.
-        max_tokens: Most tokens of an answer, by default 10 as in the paper, where `llm` has such a setting. None for the
+        max_tokens: The most tokens of an answer, by default 10 as in the paper, if `llm` has such a setting. None for the
             model's own: models that think before they answer need more.
-        batch_size: Requests at a time of `read_batch` and `aread_batch`.
+        batch_size: The number of requests of `read_batch` and `aread_batch` at a time.
         prompt: Makes the prompt of a question and its documents.
 
     Raises:
-        InvalidInputError: `llm` is no model of the framework, or `max_tokens` or `batch_size` is below 1.
+        InvalidInputError: `llm` is not a model of the framework, or `max_tokens` or `batch_size` is below 1.
     """
 
     def __init__(
@@ -93,19 +93,19 @@ class ChatReader(ABC):
         return self.read_batch([question], [context])[0]
 
     async def aread(self, question: str, context: Any = ()) -> str:
-        """Do as `read`."""
+        """Do the same as `read`."""
         return (await self.aread_batch([question], [context]))[0]
 
     def read_batch(self, questions: Sequence[str], contexts: Sequence[Any]) -> list[str]:
         """Return the answer to each question; contexts[i] are the documents of questions[i].
 
         Raises:
-            InvalidInputError: Before anything is asked: a question is empty, or there is no context of documents for each.
+            InvalidInputError: Before any request: a question is empty, or has no context of documents.
         """
         return [clean_answer(text) for text in self._complete(self._prompts(questions, contexts))]
 
     async def aread_batch(self, questions: Sequence[str], contexts: Sequence[Any]) -> list[str]:
-        """Do as `read_batch`."""
+        """Do the same as `read_batch`."""
         return [clean_answer(text) for text in await self._acomplete(self._prompts(questions, contexts))]
 
     def _prompts(self, questions: Sequence[str], contexts: Sequence[Any]) -> list[str]:
@@ -122,15 +122,15 @@ class ChatReader(ABC):
     @staticmethod
     @abstractmethod
     def _text_of(document: Any) -> Any:
-        """Return the text of a framework's document, and all else as it is."""
+        """Return the text of a framework's document, and anything else unchanged."""
 
 
 def clean_answer(text: str, *, skip_empty: bool = True) -> str:
     """Return the first line of a model's text without quotes around it; "" if there is none.
 
-    Thoughts between <think> and </think>, <thinking> or <reasoning> are removed first; if they are cut off, there is no answer.
-    An opening double quote that is never closed is removed, too. Without `skip_empty` an empty first line is the answer, as in
-    the paper's experiments.
+    Thoughts in <think>, <thinking> or <reasoning> tags are removed first; if they are cut off, there is no answer. An opening
+    double quote that is never closed is also removed. Without `skip_empty` an empty first line is the answer, as in the paper's
+    experiments.
     """
     while thoughts := _THINKS.match(text) or _THOUGHT.match(text):
         text = text[thoughts.end() :].lstrip()
@@ -145,7 +145,7 @@ def clean_answer(text: str, *, skip_empty: bool = True) -> str:
 
 
 def _limit_answers(model: Any, max_tokens: int | None) -> Any:
-    """Return a copy of a framework's model whose answers have at most this many tokens, where it has such a setting."""
+    """Return a copy of a framework's model whose answers have at most `max_tokens` tokens, if it has such a setting."""
     if max_tokens is None:
         return model
     whole_number("max_tokens", max_tokens)

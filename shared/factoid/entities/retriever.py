@@ -1,4 +1,4 @@
-"""Entity Retrieval: the entities in a question, their articles, the first words of those (Shavarani and Sarkar, 2024, §3)."""
+"""Entity Retrieval: from the entities in a question to the first words of their articles (Shavarani and Sarkar, 2024, §3)."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ _REMEMBERED = 256  # articles whose units and vectors stay in memory
 
 @dataclass(frozen=True, slots=True)
 class EntityHit(Hit):
-    """The article of an entity, as a hit whose unit's text is the article's first words, or its best units."""
+    """An entity's article as a hit; the text of its unit is the article's first words, or its best units."""
 
     mention: Mention = field(kw_only=True)
     named: str = field(kw_only=True)  # the text of the mention
 
     @property
     def text(self) -> str:
-        """What a model reads: the article's title, a line break and the unit's text (§3)."""
+        """The text for a model: the article's title, a line break and the unit's text (§3)."""
         return f"{self.unit.title}\n{self.unit.text}"
 
     def fields(self, start: str, end: str) -> dict[str, Any]:
-        """Return the hit's fields in the metadata of a framework's document; `start` and `end` name a match's span."""
+        """Return the hit's fields for the metadata of a framework's document; `start` and `end` name a match's span."""
         fields: dict[str, Any] = {"title": self.unit.title, "score": self.score, "mention": self.named}
         fields |= {"mention_start": self.mention.start, "mention_end": self.mention.end}
         # The user's own fields of these names are hidden.
@@ -69,17 +69,17 @@ class EntityRetriever:
     made of, if any.
 
     Args:
-        articles: Where the articles are: a store, or its path.
+        articles: An article store, or its path.
         linker: Finds the entities; None for `TitleLinker(articles, encoder=encoder)`. A `TitleLinker` looks only for articles
             that pass the filter; mentions of other linkers are skipped if their article does not pass.
-        words: Words of each article, 100 as in the paper, which also tries 50, 300 and 1000.
-        k: Most documents, 4 as in the paper.
+        words: The number of words of each article, 100 as in the paper, which also tries 50, 300 and 1000.
+        k: The largest number of documents, 4 as in the paper.
         granularity: "document" for the first words of an article; "passage", "sentence" or "proposition" for those of
             its units that are nearest to the question, up to `words` words; then the hit's `matches` are these units. This
             needs FAISS: factoid[cpu].
-        encoder: For the other granularities, and for the linker where it is the default one.
+        encoder: For the other granularities, and for the default linker.
         propositionizer: For propositions; None for the syntactic one.
-        fallback: Called with the question and a number k when no entity has an article; gives hits.
+        fallback: Called with the question and a number k when no entity has an article; returns hits.
         hybrid: Call `fallback` also when there are fewer than k articles: its hits follow, up to k in all.
         ambiguous: What to do with an ambiguous mention: take the "first" candidate, and say so in the hit's mention; take
             "all", the others after the first ones of all mentions; or "skip" the mention.
@@ -87,7 +87,7 @@ class EntityRetriever:
             For a store of several tenants, see `duplicates="keep"` of `build_articles`.
 
     Raises:
-        InvalidInputError: An option has another value or type, the granularity lacks an encoder, or hybrid a fallback.
+        InvalidInputError: An option is out of range or of another type, the granularity lacks an encoder, or hybrid a fallback.
         UnreadableFileError, StoreFormatError: There is no article store under the path.
     """
 
@@ -111,7 +111,7 @@ class EntityRetriever:
         if ambiguous not in get_args(Ambiguous):
             raise InvalidInputError(f"ambiguous must be one of {', '.join(get_args(Ambiguous))}, got {ambiguous!r}")
         if hybrid and fallback is None:
-            raise InvalidInputError("hybrid=True fills up with what a fallback gives: give fallback=...")
+            raise InvalidInputError("hybrid=True fills up with hits of a fallback: give fallback=...")
         if fallback is not None and not callable(fallback):
             raise InvalidInputError(f"a fallback is called with question and number, {fallback!r} cannot be called")
         if linker is not None and (isinstance(linker, type) or not hasattr(linker, "link")):
@@ -120,7 +120,7 @@ class EntityRetriever:
         self.linker: EntityLinker = linker if linker is not None else TitleLinker(self.articles, encoder=encoder)
         self._views: dict[str, tuple[ArticleStore, EntityLinker]] = {}
         self.filter = filter
-        self._view(filter)  # refuses what is no filter
+        self._view(filter)  # refuses a bad filter
         self.words, self.k, self.hybrid, self.fallback, self.ambiguous = words, k, hybrid, fallback, ambiguous
         self.granularity = Granularity(granularity)
         self._best: BestUnits | None = None
@@ -130,13 +130,13 @@ class EntityRetriever:
     def retrieve(
         self, question: str, *, k: int | None = None, words: int | None = None, filter: Filter | None = None
     ) -> list[Hit]:
-        """Return at most k hits: `EntityHit`s before those of the fallback. An option that is None is the retriever's."""
+        """Return at most k hits: `EntityHit`s before those of the fallback. Options that are None are the retriever's."""
         return self.retrieve_batch([question], k=k, words=words, filter=filter)[0]
 
     def retrieve_batch(
         self, questions: Sequence[str], *, k: int | None = None, words: int | None = None, filter: Filter | None = None
     ) -> list[list[Hit]]:
-        """Return the hits of each question; linkers that can link them at once."""
+        """Return the hits of each question; linkers with `link_batch` link all questions at once."""
         if isinstance(questions, str):
             raise InvalidInputError(f"expected several questions, got the string {questions[:60]!r}")
         for question in questions:
@@ -166,7 +166,7 @@ class EntityRetriever:
         condition = self.filter if condition is None else condition
         if condition is None:
             return self.articles, self.linker
-        key = repr(condition)  # of a function its address: it is kept with the view
+        key = repr(condition)  # for a function, its address; the view keeps the function alive
         view = self._views.get(key)
         if view is None:
             articles = self.articles.filtered(condition)
@@ -185,7 +185,7 @@ class EntityRetriever:
         query = None
         for number, mention in self._meant(articles, mentions):
             article = None if number in hits else articles.find(number)
-            if article is None:  # or deleted since it was linked
+            if article is None:  # chosen already, or deleted since it was linked
                 continue
             matches: list[Hit] = []
             if self._best is None:
@@ -208,7 +208,7 @@ class EntityRetriever:
         return self.fallback is not None and count < (limit if self.hybrid else 1)
 
     def _meant(self, articles: ArticleStore, mentions: Sequence[Mention]) -> Iterator[tuple[int, Mention]]:
-        """Yield the numbers of the articles to read, each with its mention, in the order in which they are wanted."""
+        """Yield the numbers of the articles to read, each with its mention, in the order of the hits."""
         others = [
             replace(mention, title=candidate.title, score=min(mention.score, candidate.score))
             for mention in mentions
@@ -225,7 +225,7 @@ class EntityRetriever:
 
 
 class BestUnits:
-    """Choose the units of an article that are nearest to a question; beyond the paper. Safe to use from several threads."""
+    """Chooses the units of an article that are nearest to a question; beyond the paper. Safe to use from several threads."""
 
     def __init__(
         self, granularity: Granularity, encoder: Encoder | None, propositionizer: Propositionizer | None

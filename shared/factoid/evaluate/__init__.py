@@ -1,1 +1,1 @@
-"""The measures of the papers: of rankings, of answers and of entity linkers."""
+"""The measures of the papers, for rankings, answers and entity linkers."""

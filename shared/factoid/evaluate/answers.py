@@ -1,8 +1,8 @@
-"""Whether a text holds an expected answer, and how well a reader's answers agree with them (Entity Retrieval, §4.3).
+"""Measures of answers: whether a text holds an expected one, and how well a reader's agree (Entity Retrieval, §4.3).
 
-Answers are compared as SQuAD v1.1 does: lower case, no ASCII punctuation, no English articles, single spaces. Everywhere, of
-several expected answers the best counts, and one string is one answer. All functions raise `InvalidInputError` for a text that
-is no string, a question without an expected answer, no questions, and lists that are none or of different lengths.
+Answers are compared as SQuAD v1.1 does: lower case, no ASCII punctuation, no English articles, single spaces. Of several
+expected answers the best counts, and one string is one answer. All functions raise `InvalidInputError` for a text that is not a
+string, a question without an expected answer, no questions, and arguments that are not lists of equal length.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 @dataclass(frozen=True, slots=True)
 class AnswerScores:
-    """How well a reader's answers agree with the expected ones: means over so many questions, from 0 to 1."""
+    """How well a reader's answers agree with the expected ones: means over `questions`, from 0 to 1."""
 
     exact_match: float
     f1: float
@@ -35,10 +35,10 @@ class AnswerScores:
 
 @dataclass(frozen=True, slots=True)
 class YesNoScores:
-    """How well a reader answers questions of yes or no."""
+    """How well a reader answers yes-or-no questions."""
 
     accuracy: float  # share of right answers, from 0 to 1
-    invalid: int  # answers that say neither yes nor no ("Inv #"), which are wrong
+    invalid: int  # answers that say neither yes nor no ("Inv #"), and count as wrong
     questions: int
 
 
@@ -57,7 +57,7 @@ def exact_match(prediction: str, answers: str | Sequence[str]) -> bool:
 def f1(prediction: str, answers: str | Sequence[str]) -> float:
     """Return the harmonic mean of precision and recall of an answer's words, from 0 to 1, both sides normalized.
 
-    Words count as often as they occur. As in SQuAD v1.1, what has no word left when normalized scores 0.
+    Words count as often as they occur. As in SQuAD v1.1, a text without words once normalized scores 0.
     """
     words = Counter(normalize_answer(prediction).split())
     scores = []
@@ -73,7 +73,7 @@ def score_answers(
     """Return the mean scores of a reader's answers; answers[i] are those expected of predictions[i].
 
     With `yes_no`, as in the paper's evaluation of FactoidQA but not of EntityQuestions, a prediction that begins with yes or
-    no counts as that word alone, also "Norway", and an empty one is wrong even where nothing is expected.
+    no counts as that word alone, even "Norway", and an empty one is wrong even where nothing is expected.
     """
     check_pairs(predictions, "predictions", answers, "answers", least=1)
     if yes_no:
@@ -85,7 +85,7 @@ def score_answers(
 
 
 def read_yes_no(answer: str, *, whole_words: bool = False) -> bool | None:
-    """Return what an answer says, or None if it is neither yes nor no.
+    """Return True for yes, False for no, or None if an answer is neither.
 
     As in the paper's evaluation its first letters decide, in any case: "yesterday" is a yes, "Nobody" is a no, "True" is
     neither. With `whole_words` its first word decides, whatever the punctuation around it: yes and true, no and false.
@@ -113,10 +113,10 @@ def score_yes_no(
 
 
 def has_answer_normalized(text: str, answers: str | Sequence[str], *, whole_words: bool = False) -> bool:
-    """Tell whether a text holds an expected answer, both normalized: what makes a document relevant in §4.3.
+    """Tell whether a text holds an expected answer, both normalized: the definition of a relevant document in §4.3.
 
-    As in the paper's evaluation, the answer may begin and end within a word: "art" is found in "party". `whole_words` wants a
-    run of whole words. An answer without words, once normalized, is in no text.
+    As in the paper's evaluation, the answer may begin and end within a word: "art" is found in "party". `whole_words` requires
+    a run of whole words. An answer without words, once normalized, is found in no text.
     """
     space = " " if whole_words else ""
     normal_text = f"{space}{normalize_answer(text)}{space}"
@@ -127,9 +127,9 @@ def has_answer_normalized(text: str, answers: str | Sequence[str], *, whole_word
 def has_answer_dpr(text: str, answers: str | Sequence[str]) -> bool:
     """Tell whether a text holds an expected answer as a run of tokens (Karpukhin et al., 2020).
 
-    Both sides are brought to NFD and lower case. A token is a longest run of letters, digits and marks, or one other
-    character that is neither a separator nor a control. An answer without tokens is in no text; the original finds it in
-    every one.
+    Both sides are converted to NFD and lower case. A token is a longest run of letters, digits and marks, or one other
+    character that is neither a separator nor a control. An answer without tokens is found in no text; the original finds it
+    in every text.
     """
     padded = f" {_tokens(text)} "
     return any(f" {tokens} " in padded for answer in _expected(answers) if (tokens := _tokens(answer)))
@@ -150,7 +150,7 @@ _SPACING = _Spacing()
 
 def _tokens(text: str) -> str:
     _check_text(text, "a text")
-    # Each token by itself: whether a capital sigma becomes "σ" or "ς" depends on what stands around it.
+    # Each token on its own: whether a capital sigma becomes "σ" or "ς" depends on its neighbours.
     return " ".join(token.lower() for token in unicodedata.normalize("NFD", text).translate(_SPACING).split())
 
 

@@ -3,8 +3,8 @@
 All propositions are parts of sentences, which are encoded as a whole, as queries under m_q and as passages. Only the tokens of
 the two propositions count.
 
-The measures are those of the sub-sentence encoder's program (Chen et al., 2023): of a query's 21 best propositions, without the
-query itself, P@1 is the share of queries whose first is a label, R@5 the mean share of a query's labels among the first five.
+The measures are those of the sub-sentence encoder's program (Chen et al., 2023). Among a query's 21 best propositions, without
+the query itself, P@1 is the share of queries whose first is a label, R@5 the mean share of a query's labels among the first five.
 Sentence measures replace propositions and labels by their sentences, each of which counts once; the query's sentence stays.
 """
 
@@ -38,7 +38,7 @@ class Fact:
     sentence_id: str
     sentence: str
     spans: tuple[Span, ...]  # where the proposition's words stand in the sentence, in characters
-    labels: tuple[str, ...] = ()  # of a query, the ids of the propositions that it should find
+    labels: tuple[str, ...] = ()  # for a query, the ids of the propositions that it should find
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,19 +51,19 @@ class FactCorpus:
 
 @dataclass(frozen=True, slots=True)
 class AtomicFactScores:
-    """One row of Table 7, from 0 to 1: of ranked propositions, and of their sentences."""
+    """One row of Table 7, from 0 to 1: scores of ranked propositions, and of their sentences."""
 
     proposition_p1: float
     proposition_r5: float
     sentence_p1: float
     sentence_r5: float
-    queries: int  # without those of which no label is among the targets
+    queries: int  # without those that have no label among the targets
 
 
 def score_atomic_facts(encoder: TokenEncoder, corpus: FactCorpus) -> AtomicFactScores:
     """Rank the targets for each query by MaxSim over the tokens of both, and compare the best with the labels.
 
-    A proposition without a token that the model scores is scored by its whole sentence.
+    If the model scores no token of a proposition, its whole sentence is scored.
 
     Raises:
         InvalidInputError: No query has a label among the targets.
@@ -98,13 +98,13 @@ def score_atomic_facts(encoder: TokenEncoder, corpus: FactCorpus) -> AtomicFactS
 
 
 def read_fact_corpus(queries: str | PathLike[str], targets: str | PathLike[str]) -> FactCorpus:
-    """Read queries and targets as JSON lines, the form in which the task of Table 7 is published.
+    """Read queries and targets from JSON lines, the form in which the task of Table 7 is published.
 
-    Each line has an `id` of cluster, document, sentence and proposition, joined by "_"; `sentence_text`; `spans`, as objects of
-    `start` and `end`, or pairs; and a query has its labels' ids as `label`.
+    Each line has an `id` of cluster, document, sentence and proposition, joined by "_"; `sentence_text`; and `spans`, as objects
+    with `start` and `end`, or pairs. A query also has its labels' ids as `label`.
 
     Raises:
-        UnreadableFileError: A file that cannot be read, or a line of another form.
+        UnreadableFileError: A file cannot be read, or a line has another form.
     """
     expected = "an object with id, sentence_text and spans"
     return FactCorpus(*(list(read_records(Path(path), _fact, expected=expected)) for path in (queries, targets)))

@@ -1,4 +1,4 @@
-"""Checks of the lists that measures take: a string is a list of characters, and would be measured without a word."""
+"""Checks of the lists that measures take: a string is a list of characters, and would be measured without an error."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from factoid.errors import InvalidInputError
 
 
 def check_list(value: Any, what: str) -> None:
-    """Raise InvalidInputError for what is no list: a string, a mapping, or something without a length."""
+    """Raise InvalidInputError unless a value is a list: for a string, a mapping, or something without a length."""
     if isinstance(value, str | bytes | Mapping) or not isinstance(value, Collection):
         raise InvalidInputError(f"expected a list of {what}, got {type(value).__name__}")
 
 
 def check_pairs(values: Any, what: str, others: Any, other: str, *, least: int = 0) -> None:
-    """Raise InvalidInputError for what are no lists of the same length, at least so long."""
+    """Raise InvalidInputError unless both values are lists of the same length, of at least `least` items."""
     check_list(values, what)
     check_list(others, other)
     if len(values) != len(others) or len(values) < least:
@@ -24,7 +24,7 @@ def check_pairs(values: Any, what: str, others: Any, other: str, *, least: int =
 
 
 def check_lists(value: Any, what: str) -> None:
-    """Raise InvalidInputError for what is no list of lists, one for each question or text."""
+    """Raise InvalidInputError unless a value is a list of lists, one for each question or text."""
     check_list(value, f"lists of {what}")
     for item in value:
         check_list(item, f"{what} of each question or text")

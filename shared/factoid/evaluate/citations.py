@@ -3,11 +3,11 @@
 ALCE (Gao et al., 2023) asks of each sentence of an answer:
 
 * Recall: do all passages that it cites, together, entail it? A sentence without citations is not supported.
-* Precision: a citation counts if all together entail the sentence, and it does so alone or the others no longer do without it.
+* Precision: a citation counts if all together entail the sentence, and either it does so alone or the others do not without it.
 
-As in ALCE's program, the figure of an answer is the share of its sentences, or of its citations; that of several answers the mean
-over answers, in which one without citations has the precision 0, and one without sentences takes no part. A sentence that cites
-a passage which is not there is not supported, and none of its citations are counted. Differences: sentences are the caller's
+As in ALCE's program, the score of an answer is the share of its sentences, or of its citations. The score of several answers is
+the mean over answers: one without citations has the precision 0, and one without sentences is left out. A sentence that cites a
+passage that does not exist is not supported, and none of its citations are counted. Differences: sentences are the caller's
 (`split_cited` makes them; ALCE uses NLTK's), and [0] is out of range (in ALCE it is the last passage).
 """
 
@@ -32,7 +32,7 @@ _SPACED_MARKERS = re.compile(rf"(?<!\s)\s*+(?:{_MARKER.pattern}\s*)*{_MARKER.pat
 
 
 class EntailmentModel(Protocol):
-    """Anything that tells whether a text follows from another, such as `factoid.evaluate.nli.NliModel`."""
+    """A model that tells whether a text follows from another, such as `factoid.evaluate.nli.NliModel`."""
 
     def entails(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[bool]:
         """Tell for each pair whether the hypothesis follows from the premise."""
@@ -41,10 +41,10 @@ class EntailmentModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CitedText:
-    """An answer with its passages, its citations and maybe its gold citations.
+    """An answer with its passages, its citations and, if known, its gold citations.
 
     Raises:
-        InvalidInputError: Something is no list, or lists have other lengths than the sentences.
+        InvalidInputError: Something is not a list, or a list differs in length from the sentences.
     """
 
     sentences: Sequence[str]  # or claims, without markers, or the whole answer, at the level of the gold citations
@@ -66,7 +66,7 @@ class CitationScores:
     """Precision and recall of the citations of one or more answers, from 0 to 1, and how many were judged."""
 
     precision: float  # share of the citations that support their sentence; 0 where there are none
-    # share of the sentences that are supported; by gold labels, mean share of the passages to cite that are cited
+    # share of the sentences that are supported; with gold labels, mean share of the gold passages that are cited
     recall: float
     sentences: int
     citations: int
@@ -78,7 +78,7 @@ def score_citations(
     """Judge the citations of each answer as ALCE does; `mean_scores` averages them.
 
     The model is called up to three times, with all pairs at once. Scores by different models cannot be compared. Only the first
-    `most_citations` citations of each sentence are judged, by default as many as in ALCE's program; None for all.
+    `most_citations` citations of each sentence are judged, by default 3 as in ALCE's program; None for all.
     """
     texts = list(answers)
     cited = [
@@ -96,7 +96,7 @@ def score_citations(
 
     def without(places: Sequence[int], place: int) -> list[int]:
         rest = list(places)
-        rest.remove(place)  # once: a passage that is cited twice does not need itself
+        rest.remove(place)  # once: of a passage cited twice, the other citation stays
         return rest
 
     together = judge(cited)
@@ -122,13 +122,13 @@ def score_citations(
 def score_gold(answers: Iterable[CitedText]) -> list[CitationScores]:
     """Judge the citations of each answer by its gold citations; `mean_scores` averages them.
 
-    Precision is the share of an answer's citations that are gold ones of their sentence; a sentence cites a passage once. Recall
-    is the mean, over the sentences that have gold citations, of the share of those that is cited. Both are 1 where there is
-    nothing to cite and nothing is cited; where something is cited all the same, recall is 1 and precision 0. Sentences that
+    Precision is the share of an answer's citations that are gold ones of their sentence; repeated citations in a sentence count
+    once. Recall is the mean, over the sentences that have gold citations, of the share of those that is cited. Both are 1 where
+    there is nothing to cite and nothing is cited; where something is cited anyway, recall is 1 and precision 0. Sentences that
     nobody judged are left out.
 
     Raises:
-        InvalidInputError: An answer without gold citations.
+        InvalidInputError: An answer has no gold citations.
     """
     scores = []
     for text in answers:
@@ -159,8 +159,8 @@ def mean_scores(scores: Iterable[CitationScores]) -> CitationScores:
 def split_cited(answer: str) -> tuple[list[str], list[list[int]]]:
     """Return the sentences of an answer without their markers [n], and the indices of the passages that each cites, from 0.
 
-    Markers may stand before or after the mark that ends a sentence; "[2, 3]" is two citations. A sentence that consists of
-    markers belongs to the one before. [0] becomes -1, which is out of range.
+    Markers may stand before or after the mark that ends a sentence; "[2, 3]" is two citations. A sentence of markers only
+    belongs to the one before. [0] becomes -1, which is out of range.
     """
     sentences: list[str] = []
     citations: list[list[int]] = []
@@ -179,14 +179,14 @@ def split_cited(answer: str) -> tuple[list[str], list[list[int]]]:
 
 
 def read_cited(path: str | PathLike[str]) -> Iterator[CitedText]:
-    """Yield the answers of a file of JSON lines, one object a line.
+    """Yield the answers in a file of JSON lines, one object per line.
 
     Each has an `answer` with markers [n], or `sentences`, a list of such texts; `passages`, texts or objects with `text` and
-    `title`; and, if they are known, as `gold` the numbers of the passages that support each sentence, from 1 on as in markers;
-    null for a sentence that nobody judged.
+    `title`; and optionally `gold`, the numbers of the passages that support each sentence, from 1 on as in markers, or null for
+    a sentence that nobody judged.
 
     Raises:
-        UnreadableFileError: A file that cannot be read, or a line of another form.
+        UnreadableFileError: The file cannot be read, or a line has another form.
     """
     return read_records(Path(path), _cited, expected='an object with "answer" or "sentences", and "passages"')
 
@@ -206,7 +206,7 @@ def _cited(fields: dict[str, Any]) -> CitedText:
 
 
 def _premise(passage: Unit | Document | str) -> str:
-    """Return a passage as ALCE shows it to the entailment model: "Title: …" on a line of its own, if it has one."""
+    """Return a passage as ALCE shows it to the entailment model, with "Title: …" on a line of its own if it has a title."""
     if isinstance(passage, str):
         return passage
     return f"Title: {passage.title}\n{passage.text}" if passage.title else passage.text

@@ -1,8 +1,8 @@
 """P@1 and R@5 of ranked sentences and passages, by encoding level (AGRaME, Tables 1, 3 and 4).
 
 With passages encoded, a late-interaction model ranks their sentences by `S(q, sentence) + α·S(q, passage)` and the passages by
-the latter; an encoder of one vector for each text ranks passages alone. With sentences encoded one by one, both rank a passage by
-its best sentence. A text is relevant if it holds an answer (`has_answer_dpr`, the string match of these data sets).
+the latter; a single-vector encoder ranks passages only. With sentences encoded one by one, both rank a passage by its best
+sentence. A text is relevant if it holds an answer (`has_answer_dpr`, the string match of these data sets).
 P@1 is the share of questions whose first text is relevant, R@5 that of those with a relevant one among the first five.
 """
 
@@ -34,14 +34,14 @@ class AskedPassages:
 
     query: str
     passages: Sequence[Document]  # such as the hundred best of a retriever, in its order
-    answers: Sequence[str]  # a text with any of them is relevant
+    answers: Sequence[str]  # a text that holds any of them is relevant
 
 
 @dataclass(frozen=True, slots=True)
 class LevelScores:
-    """One row of Table 3, from 0 to 1: of ranked sentences, None if the model cannot rank them, and of ranked passages."""
+    """One row of Table 3, from 0 to 1: scores of ranked sentences, None if the model cannot rank them, and of ranked passages."""
 
-    encoding: Granularity  # what is encoded at once, sentence or passage
+    encoding: Granularity  # the unit encoded at once, sentence or passage
     sentence_p1: float | None
     sentence_r5: float | None
     passage_p1: float
@@ -54,8 +54,8 @@ def score_levels(
 ) -> list[LevelScores]:
     """Measure rankings with sentences encoded and with passages encoded.
 
-    The model is a ranker, or an encoder of one vector for each text; headings stand before texts as in the ranker's template,
-    or `EMBED_TEMPLATE`.
+    The model is a ranker or a single-vector encoder; headings stand before texts as in the ranker's template, or
+    `EMBED_TEMPLATE`.
 
     Raises:
         InvalidInputError: There are no questions, or one has no passages or answers.
@@ -90,7 +90,9 @@ def _rank(model: Any, question: AskedPassages, level: Granularity) -> Ranked:
         ]
         scores = _scores(model, question.query, [sentence for _, sentence in rows])
         sentences = [(scores[number], position, sentence.text) for number, (position, sentence) in enumerate(rows)]
-        return sentences, {position: score for score, position, _ in sorted(sentences)}  # that of the best one
+        return sentences, {
+            position: score for score, position, _ in sorted(sentences)
+        }  # the score of the best sentence
     if not isinstance(model, AnyGranularityRanker):
         return None, _scores(model, question.query, question.passages)
     hits = model.rank(question.query, question.passages, Granularity.SENTENCE)

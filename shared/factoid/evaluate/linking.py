@@ -1,8 +1,8 @@
 """Measures of entity linkers: agreement with annotated mentions, and how much is linked at all (Entity Retrieval, Table 3).
 
-`resolve` brings titles to the form in which they are compared, such as a look-up of redirects; by default underscores are
-spaces, and the first letter is a capital. All functions raise `InvalidInputError` if something is no list of lists, if lists
-are of different numbers of texts, and where a mean is over no text.
+`resolve` brings titles into the form in which they are compared, for example by following redirects; by default underscores
+become spaces and the first letter a capital. All functions raise `InvalidInputError` if something is not a list of lists, if
+lists are of different numbers of texts, and where a mean is over no text.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Titles = Callable[[str], str]
 
 @dataclass(frozen=True, slots=True)
 class LinkingScores:
-    """Agreement of mentions with annotated ones over all texts (micro average), from 0 to 1, and of how many mentions it is."""
+    """Agreement of mentions with annotated ones over all texts (micro average), from 0 to 1, and the numbers of mentions."""
 
     precision: float  # 0 if no mention was linked
     recall: float  # 0 if none is annotated
@@ -36,14 +36,14 @@ class LinkingStatistics:
 
     linked: float  # share of the texts with at least one entity, from 0 to 1 ("Linked %")
     most: int  # entities of one text ("Max.")
-    average: float  # number of entities over all texts, also those without ("Avg.")
+    average: float  # mean number of entities over all texts, including those without ("Avg.")
     texts: int
 
 
 def strict_scores(
     linked: Sequence[Sequence[Mention]], annotated: Sequence[Sequence[Mention]], *, resolve: Titles = canonical_title
 ) -> LinkingScores:
-    """Compare the mentions of each text with annotated ones: both ends of the span and the title must be the same."""
+    """Compare the mentions of each text with annotated ones: both ends of the span and the title must match."""
     check_lists(linked, "mentions")
     check_lists(annotated, "mentions")
     check_pairs(linked, "lists of mentions", annotated, "lists of annotations")

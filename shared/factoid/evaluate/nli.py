@@ -1,4 +1,4 @@
-"""Entailment by Hugging Face models: classifiers, and sequence-to-sequence models such as TRUE."""
+"""Entailment with Hugging Face models: classifiers, and sequence-to-sequence models such as TRUE."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ class NliModel:
     Sequence-to-sequence models get the whole text, as in ALCE.
 
     Args:
-        model: A name of the Hugging Face hub or a folder, such as "google/t5_xxl_true_nli_mixture" (ALCE's and the paper's, 11
+        model: A name on the Hugging Face hub or a folder, such as "google/t5_xxl_true_nli_mixture" (ALCE's and the paper's, 11
             billion parameters) or "MoritzLaurer/DeBERTa-v3-base-mnli-fever-anli".
-        device: Such as "cuda"; None for CUDA where it is there, else the CPU.
-        batch_size: Pairs in one forward pass.
+        device: Such as "cuda"; None for CUDA if available, else the CPU.
+        batch_size: The number of pairs in one forward pass.
         model_options: For `from_pretrained`, such as `{"dtype": "bfloat16"}`.
 
     Raises:
-        InvalidInputError: On first use, if the model cannot be loaded or has no label that says entailment.
+        InvalidInputError: On first use, if the model cannot be loaded or has no entailment label.
         MissingDependencyError: On first use, where torch or transformers is absent.
     """
 
@@ -54,7 +54,7 @@ class NliModel:
     def entails(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[bool]:
         """Tell for each pair whether the hypothesis follows from the premise."""
         pairs = list(zip(premises, hypotheses, strict=True))
-        order = sorted(range(len(pairs)), key=lambda place: -sum(map(len, pairs[place])))  # little padding
+        order = sorted(range(len(pairs)), key=lambda place: -sum(map(len, pairs[place])))  # needs little padding
         answers = [False] * len(pairs)
         self._loaded = self._loaded or self._load()
         for start in range(0, len(order), self.batch_size):
@@ -82,7 +82,7 @@ class NliModel:
             return (model(**batch).logits.argmax(dim=-1) == yes).tolist()  # type: ignore[no-any-return]
 
     def _load(self) -> tuple[Any, Any, int | None]:
-        """Return model, tokenizer, and the number of the label that says entailment; None for a model that writes."""
+        """Return model, tokenizer, and the number of the entailment label; None for a sequence-to-sequence model."""
         transformers = require("transformers", extra="models")
         with loading("NLI model", self.model):
             config = transformers.AutoConfig.from_pretrained(self.model)

@@ -1,8 +1,8 @@
 """Measures of retrieved documents: nDCG, MRR and top-k accuracy (Entity Retrieval, §4.3).
 
-All take one list for each question: whether the retrieved documents are relevant, best first. A question without documents
+All take one list for each question: whether each retrieved document is relevant, best first. A question without documents
 has an empty list and counts as 0 in every mean. All values lie between 0 and 1. All functions raise `InvalidInputError` if
-there is no question, k is below 1, something is no list, or lists are of different numbers of questions.
+there is no question, k is below 1, something is not a list, or lists are of different numbers of questions.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def judge(
 ) -> list[list[bool]]:
     """Return whether each text retrieved for each question holds an answer to it.
 
-    `has_answer` is what makes a document relevant, such as `has_answer_normalized` or `has_answer_dpr`.
+    `has_answer` decides whether a document is relevant, such as `has_answer_normalized` or `has_answer_dpr`.
     """
     check_lists(documents, "texts")
     check_pairs(documents, "lists of texts", answers, "answers")
@@ -33,8 +33,8 @@ def judge(
 def ndcg(relevances: Relevances, k: int) -> float:
     """Return the mean nDCG@k: the sum of 1 / log2(i + 1) over the ranks i ≤ k of relevant documents, over that of an ideal.
 
-    As in the paper, the ideal order is made of the relevant documents *among those retrieved*, those beyond k too: it tells how
-    well the list is ordered, not how much was found. It is trec_eval's ndcg_cut with these documents as judgements.
+    As in the paper, the ideal order is made of the relevant documents *among those retrieved*, including those beyond k: it
+    shows how well the list is ordered, not how much was found. It is trec_eval's ndcg_cut with these documents as judgements.
     """
     _check(relevances, k)
     scores = (_dcg(hits, k) / _dcg(sorted(map(bool, hits), reverse=True), k) for hits in relevances if any(hits))

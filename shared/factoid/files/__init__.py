@@ -1,1 +1,1 @@
-"""Files: those of users and how they become documents; writing whole or not at all; opening SQLite."""
+"""Files: reading users' files as documents, atomic writes, and opening SQLite."""

@@ -1,7 +1,7 @@
-"""Files and folders that are there whole or not at all.
+"""Atomic writes: files and folders appear complete or not at all.
 
-What is being written lies beside its target under a hidden name that ends in `.part`, with a lock beside it. The system
-drops the lock of a process that was killed, so the next writer can tell its leftovers from work under way.
+A file is written beside its target under a hidden name that ends in `.part`, with a lock beside it. The system releases the
+lock of a process that was killed, so the next writer can tell its leftovers from work in progress.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ class HashingWriter:
 
 @contextmanager
 def part_beside(target: Path, *, folder: bool = False) -> Iterator[Path]:
-    """Yield a new path beside a target, to be moved to its place; what is still there after the block is removed.
+    """Yield a new path beside a target, to be moved into its place; whatever remains there after the block is removed.
 
-    What killed processes left of the same target is removed first.
+    Leftovers of killed processes for the same target are removed first.
     """
     target = target.absolute()
     target.parent.mkdir(parents=True, exist_ok=True)
     sweep(target)
     part = target.with_name(f".{target.name}.{uuid4().hex}.part")
     try:
-        with FileLock(f"{part}.lock"):  # before the part is there, so that nobody sweeps it
+        with FileLock(f"{part}.lock"):  # before the part exists, so that nobody sweeps it
             if folder:
                 part.mkdir()
             yield part
@@ -53,7 +53,7 @@ def part_beside(target: Path, *, folder: bool = False) -> Iterator[Path]:
 
 
 def write_file(file: Path, write: Callable[[HashingWriter], object]) -> dict[str, Any]:
-    """Write a file, make sure that it is on the disk, and move it into place. Return its size and SHA-256."""
+    """Write a file, sync it to disk, and move it into place. Return its size and SHA-256."""
     with part_beside(file) as part:
         with part.open("wb") as raw:
             out = HashingWriter(raw)
@@ -65,14 +65,14 @@ def write_file(file: Path, write: Callable[[HashingWriter], object]) -> dict[str
 
 
 def sweep(path: Path) -> None:
-    """Remove what killed processes left of targets whose names begin with this one."""
+    """Remove leftovers of killed processes for targets whose names begin with this one."""
     for lock in path.parent.glob(f".{glob.escape(path.name)}*.part.lock"):
         with suppress(Timeout, OSError), FileLock(lock, blocking=False):
             _remove(lock.with_suffix(""))
 
 
 def move_into_place(part: Path, target: Path) -> None:
-    """Put a finished file in the place of another, so that it is there even if the machine loses power."""
+    """Move a finished file over its target, durably even if the machine loses power."""
     part.replace(target)
     sync_folder(target.absolute().parent)
 
@@ -87,7 +87,7 @@ def sync_file(file: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the disk holds the names in a folder, where the system can tell (Windows cannot)."""
+    """Wait until the disk holds the names in a folder, if the system supports it (Windows does not)."""
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

@@ -1,4 +1,4 @@
-"""Users' files: those of a folder, their lines, plain or compressed, and the JSON in them."""
+"""Users' files: listing folders, reading lines, plain or compressed, and parsing the JSON in them."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from factoid.errors import InvalidInputError, UnreadableFileError
 
 Record = TypeVar("Record")
 
-DAMAGE = (EOFError, zlib.error, OSError)  # what reading a damaged archive raises
+DAMAGE = (EOFError, zlib.error, OSError)  # raised by reading a damaged archive
 _NOT_READ = {b"7z\xbc\xaf": "7-Zip", b"PK\x03\x04": "zip", b"\xfd7zX": "xz", b"\x28\xb5\x2f\xfd": "Zstandard"}
 
 
 def refuse(path: Path, error: OSError) -> NoReturn:
-    """Raise an UnreadableFileError that says what the system reports of a file."""
+    """Raise an UnreadableFileError with the system's reason why a file cannot be read."""
     raise UnreadableFileError(f"{error.filename or path} cannot be read: {error.strerror or error}") from error
 
 
 def visible_files(folder: Path) -> Iterator[Path]:
-    """Yield the files in a folder by name, then those of its subfolders, without hidden ones and links that make circles."""
+    """Yield the files in a folder by name, then those of its subfolders; hidden files and links to folders are left out."""
     for root, folders, names in os.walk(folder, onerror=lambda error: refuse(folder, error)):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         files = (Path(root, name) for name in sorted(names) if not name.startswith("."))
@@ -36,7 +36,7 @@ def visible_files(folder: Path) -> Iterator[Path]:
 
 @contextmanager
 def opened(path: Path) -> Iterator[BufferedReader]:
-    """Open a file, through gzip or bzip2 if its first bytes say so; raise an UnreadableFileError for other archives."""
+    """Open a file, decompressing gzip and bzip2 by its first bytes; raise an UnreadableFileError for other archives."""
     try:
         raw = path.open("rb")
     except OSError as error:
@@ -66,12 +66,12 @@ def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
 
 
 def filled_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Do as `read_lines`, without blank lines."""
+    """Do the same as `read_lines`, without blank lines."""
     return ((number, line) for number, line in read_lines(path) if not line.isspace())
 
 
 def read_records(path: Path, parse: Callable[[dict[str, Any]], Record], *, expected: str) -> Iterator[Record]:
-    """Yield what `parse` makes of the JSON object in each line; an UnreadableFileError says where it fails."""
+    """Yield the record that `parse` makes of the JSON object in each line; an UnreadableFileError says where it fails."""
     for number, line in filled_lines(path):
         with located(f"{path}:{number}"):
             fields = parse_object(line)
@@ -85,7 +85,7 @@ def read_records(path: Path, parse: Callable[[dict[str, Any]], Record], *, expec
 
 
 def parse_json(text: bytes | str) -> Any:
-    """Return what JSON holds; raise an InvalidInputError for other text, or for what is not UTF-8."""
+    """Return the value of a JSON text; raise an InvalidInputError if it is not JSON or not UTF-8."""
     try:
         return json.loads(text, parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
@@ -104,7 +104,7 @@ def parse_object(line: bytes | str) -> dict[str, Any]:
 
 @contextmanager
 def located(place: object) -> Iterator[None]:
-    """Turn an InvalidInputError of the block into an UnreadableFileError that says where the input stands."""
+    """Turn an InvalidInputError in the block into an UnreadableFileError that says where the input is."""
     try:
         yield
     except InvalidInputError as error:

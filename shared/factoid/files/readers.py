@@ -1,7 +1,7 @@
-"""Users' files into documents, one after the other: text, Markdown, JSON lines, tables, and what a converter reads.
+"""Reading users' files as documents, one by one: text, Markdown, JSON lines, tables, and formats with a converter.
 
-Text is UTF-8, with or without a byte order mark. Line ends are kept as they are, because spans count them. The id of a
-file with one document comes from the file's place, so that an edited file replaces its old version in a store; the id of a
+Text is UTF-8, with or without a byte order mark. Line ends are kept unchanged, because spans count them. The id of a
+file with one document comes from the file's path, so that an edited file replaces its old version in a store; the id of a
 record (a JSON line, a row of a table) is its own, or comes from its content.
 """
 
@@ -39,18 +39,18 @@ _HEADING = ("title", "section")
 _MARKUP = {"<?xml": "XML", "<!doctype html": "HTML", "<html": "HTML", "{\\rtf": "RTF", "%pdf-": "PDF"}
 _BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
-_SNIFFED = 8192  # bytes in which a NUL tells a binary file from a text in another encoding
+_SNIFFED = 8192  # leading bytes in which a NUL shows a binary file, not a text in another encoding
 _FIRST_HEADING = re.compile(r"^# ", re.MULTILINE)
 
 logger = logging.getLogger(__name__)
 
 
 def read_documents(paths: Iterable[str | Path]) -> Iterator[Document]:
-    """Yield the documents of files and folders, as `find_files` takes them; one file is in memory at a time, or one line.
+    """Yield the documents in files and folders, as `find_files` takes them; one file, or one line, is in memory at a time.
 
     Raises:
-        UnreadableFileError: A file that is missing, damaged or of an unknown kind, or a record that is no document. What
-            `find_files` refuses is refused before the first document.
+        UnreadableFileError: A file is missing, damaged or of an unknown kind, or a record is not a document. Errors of
+            `find_files` come before the first document.
         MissingDependencyError: A file needs the extra `documents`.
     """
     files = find_files(paths)
@@ -60,12 +60,12 @@ def read_documents(paths: Iterable[str | Path]) -> Iterator[Document]:
 def find_files(paths: Iterable[str | Path]) -> list[Path]:
     """List the files to read.
 
-    The paths are files, folders, or "-" for standard input. In folders, and the folders in them, text, Markdown and JSON lines
-    count, and with the extra `documents` also what it converts, in order of their names. Hidden files are left out; others are
-    counted in a warning. Tables (.csv, .tsv) and .json are read only where they are named.
+    The paths are files, folders, or "-" for standard input. In folders and their subfolders, text, Markdown and JSON lines
+    are found, and with the extra `documents` also the formats that it converts, in order of their names. Hidden files are left
+    out; others are counted in a warning. Tables (.csv, .tsv) and .json are read only if named.
 
     Raises:
-        UnreadableFileError: A path that is neither file nor folder, or a folder without any such file.
+        UnreadableFileError: A path is neither a file nor a folder, or a folder holds no such file.
     """
     files: dict[Path, None] = {}  # a file that is named twice is read once
     for path in map(Path, paths):
@@ -86,8 +86,8 @@ def find_files(paths: Iterable[str | Path]) -> list[Path]:
 def read_file(path: str | Path) -> Iterator[Document]:
     """Yield the documents of one file.
 
-    Kinds of files and their fields are those of docs/cli.md. Title and section may also stand inside `metadata`. The id of
-    standard input ("-") comes from the content. `metadata["source"]` is the path as given, unless the file says another.
+    docs/cli.md lists the kinds of files and their fields. Title and section may also stand inside `metadata`. The id of
+    standard input ("-") comes from the content. `metadata["source"]` is the path as given, unless the file has its own.
 
     Raises:
         UnreadableFileError, MissingDependencyError: See `read_documents`.
@@ -146,7 +146,7 @@ def _list_folder(folder: Path) -> list[Path]:
 
 
 def _read_records(path: Path, records: Iterable[tuple[str, Any]]) -> Iterator[Document]:
-    """Yield the documents of records, or of lines that hold them, each with its place in the file."""
+    """Yield the documents of records, or of lines that hold them; errors say the place in the file."""
     for place, record in records:
         with located(f"{path}{place}"):
             document = _from_record(parse_object(record) if isinstance(record, bytes) else record, path)
@@ -189,7 +189,7 @@ def _from_record(record: Any, path: Path) -> Document:
     strings |= {key: value for key in (*_HEADING, "id") if (value := fields.pop(key, None)) is not None}
     if type(strings.get("id")) is int:
         strings["id"] = str(strings["id"])
-    metadata = fields | metadata  # what is left are fields of the user's own
+    metadata = fields | metadata  # the remaining fields are the user's own
     document = Document(text, **strings, metadata=metadata)
     # Added after the id is made: the same content at another path is the same document.
     return replace(document, metadata={"source": path.as_posix(), **metadata})
@@ -219,7 +219,7 @@ def _convert(path: Path) -> tuple[str, str, dict[str, Any]]:
     text: str = result.markdown
     if not text.strip():
         raise UnreadableFileError(f"{path} holds no text: pages that are pictures have to be recognized first (OCR)")
-    # What a page calls itself for browsers ("Vasa - Wikipedia") is second to its heading.
+    # A page's heading goes before its title for browsers ("Vasa - Wikipedia").
     return text, "" if _FIRST_HEADING.search(text) else result.title or "", {}
 
 
@@ -227,7 +227,7 @@ def _convert(path: Path) -> tuple[str, str, dict[str, Any]]:
 def _converter() -> Any:
     markitdown = require("markitdown", extra=_EXTRA)
     converters = import_module("markitdown.converters")
-    # Not all that there are: the one for plain text would take a damaged archive for a text.
+    # Only these: the converter for plain text would take a damaged archive for text.
     converter = markitdown.MarkItDown(enable_builtins=False, enable_plugins=False)
     for kind in ("Pdf", "Docx", "Pptx", "Html", "Epub", "Ipynb"):
         converter.register_converter(getattr(converters, f"{kind}Converter")())
@@ -235,7 +235,7 @@ def _converter() -> Any:
 
 
 def _front_matter(text: str, place: str) -> tuple[str, dict[str, Any]]:
-    """Return title and metadata of a text that begins with YAML between lines of "---"; the text keeps it."""
+    """Return title and metadata from YAML between lines of "---" at the beginning of a text; the text keeps it."""
     matter = FRONT_MATTER.match(text)
     if matter is None:
         return "", {}

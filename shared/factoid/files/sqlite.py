@@ -1,4 +1,4 @@
-"""SQLite files: how they are told from others, opened and written, and what SQLite's errors mean."""
+"""SQLite files: identifying, opening and writing them, and explaining SQLite's errors."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-# Of a store. The cache of propositions lies in the same file, and therefore has to know it too.
+# Of a store. It is here because the cache of propositions, which is in the same file, needs it, too.
 APPLICATION_ID = 0x0FAC701D
 FORMAT = 1  # of the tables in `factoid.store.database.schema`
 FILE = "units.sqlite"
@@ -20,12 +20,12 @@ def connect(target: str | Path) -> sqlite3.Connection:
     """Open a database for any thread, with transactions begun by hand. The target is a path, ":memory:" or a `file:` URI."""
     uri = str(target).startswith("file:")
     connection = sqlite3.connect(target, isolation_level=None, check_same_thread=False, timeout=WAIT, uri=uri)
-    connection.execute("PRAGMA cell_size_check = ON")  # finds more damaged pages, instead of reading what is not there
+    connection.execute("PRAGMA cell_size_check = ON")  # detects more damaged pages, instead of reading garbage
     return connection
 
 
 def connect_read_only(file: Path, check: Callable[[sqlite3.Connection], object]) -> sqlite3.Connection:
-    """Open a database that may lie on a read-only disk; `check` reads from it, and raises where it is another one's."""
+    """Open a database that may be on a read-only disk; `check` reads from it, and raises if it is a foreign one."""
     address = f"{file.absolute().as_uri()}?mode=ro"
     connection = connect(address)
     try:
@@ -35,7 +35,7 @@ def connect_read_only(file: Path, check: Callable[[sqlite3.Connection], object])
             log = file.with_name(f"{file.name}-wal")
             if log.exists() and log.stat().st_size:
                 raise
-            # A write-ahead log cannot be made here, and without one nobody can be writing.
+            # A write-ahead log cannot be made here, and without a log nobody can be writing.
             connection.close()
             connection = connect(f"{address}&immutable=1")
             check(connection)
@@ -61,9 +61,9 @@ def has_table(connection: sqlite3.Connection, name: str) -> bool:
 
 @contextmanager
 def committing(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """Commit what the block writes, or nothing of it."""
+    """Commit all that the block writes, or nothing."""
     try:
-        connection.execute("BEGIN IMMEDIATE")  # within: Ctrl-C may come right after it
+        connection.execute("BEGIN IMMEDIATE")  # inside the try: Ctrl-C may come right after it
         yield connection
         connection.execute("COMMIT")
     except BaseException:
@@ -73,7 +73,7 @@ def committing(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
 
 
 def use_wal(connection: sqlite3.Connection) -> None:
-    """Turn on the write-ahead log, for which SQLite itself does not wait while another process makes the store."""
+    """Turn on the write-ahead log; wait while another process makes the store, which SQLite itself does not."""
     end = time.monotonic() + WAIT
     while True:
         try:
@@ -87,13 +87,13 @@ def use_wal(connection: sqlite3.Connection) -> None:
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Tell whether SQLite reports a damaged or foreign file, and not a disk or a lock."""
+    """Tell whether SQLite reports a damaged or foreign file, not a problem with the disk or a lock."""
     undecodable = "Could not decode to UTF-8" in str(error)
     return undecodable or (isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError))
 
 
 def explain(error: sqlite3.Error | OSError) -> str:
-    """Return what SQLite or the system reports, and what to do about it where that is known."""
+    """Return the error that SQLite or the system reports, with what to do about it if that is known."""
     if isinstance(error, OSError):
         return error.strerror or str(error)
     reason = str(error)

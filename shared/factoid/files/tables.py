@@ -12,18 +12,18 @@ from factoid.errors import UnreadableFileError
 from factoid.files.lines import read_lines
 
 _SEPARATORS = ",;\t"
-_DECLARED_SEPARATOR = re.compile(r"\s*sep=(.)\s*")  # the first line of some, for Excel
-_HEAD = 100  # lines within which the head ends
+_DECLARED_SEPARATOR = re.compile(r"\s*sep=(.)\s*")  # the first line of some tables, for Excel
+_HEAD = 100  # lines within which the header ends
 _LONGEST_CELL = 1 << 27  # characters; Python's own limit of 131,072 is less than some articles have
 
 Row = tuple[int, dict[str, str]]  # number of the line in which it begins, cells by the names of their columns
 
 
 def read_table(file: Path, *columns: str) -> tuple[list[str], Iterator[Row]]:
-    """Return the names of a table's columns, and its rows that are not blank, from a file in UTF-8, plain or compressed.
+    """Return a table's column names and non-blank rows, from a file in UTF-8, plain or compressed.
 
-    The separator is the one of comma, semicolon and tab under which the first row has the expected columns, or else the most
-    cells. Cells in columns without a name are left out. What is no table raises an UnreadableFileError.
+    The separator is the one of comma, semicolon and tab with which the first row has the expected columns, or else the most
+    cells. Cells in columns without a name are left out. Anything but a table raises an UnreadableFileError.
     """
     lists = _read_lists(file, columns)
     names = [name.strip() for name in next(lists, (0, []))[1]]
@@ -38,7 +38,7 @@ def _read_rows(file: Path, names: Sequence[str], lists: Iterator[tuple[int, list
     for line, cells in lists:
         if any(map(str.strip, cells[len(names) :])):
             raise UnreadableFileError(
-                f"{file}:{line}: {len(cells)} cells under {len(names)} names: a text that holds a separator has to stand in "
+                f"{file}:{line}: {len(cells)} cells under {len(names)} names: put texts that hold a separator into "
                 "double quotes"
             )
         yield line, {name: cell for name, cell in zip(names, cells, strict=False) if name}
@@ -56,34 +56,34 @@ def _read_lists(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[
     try:
         for row in reader:
             if separator == "\t" and any("\t" in cell for cell in row):
-                raise csv.Error("a cell that begins with a double quote goes on over tabs")
+                raise csv.Error("a cell that begins with a double quote extends over tabs")
             if any(cell.strip() for cell in row):
                 yield begin, row
             begin = reader.line_num + 1 + skipped
     except csv.Error as error:
         raise UnreadableFileError(
-            f"{file}:{begin}: no CSV in the row that begins here: {error}. Quotes in a text have to be doubled, and the "
-            "text to stand in quotes; a spreadsheet does so where it saves a table as CSV in UTF-8"
+            f"{file}:{begin}: the row that begins here is not CSV: {error}. Double the quotes in a text, and put the text into "
+            "quotes, as a spreadsheet does when it saves a table as CSV in UTF-8"
         ) from error
 
 
 def has_columns(file: Path, *columns: str) -> bool:
-    """Tell whether the first line of a file names such columns. It need be no table: quotes may stand anywhere."""
+    """Tell whether the first line of a file names these columns. The file need not be a table: quotes may stand anywhere."""
     head = list(islice(_decoded_lines(file), _HEAD))
     return any(_fit(head, separator, columns)[0] for separator in _SEPARATORS)
 
 
 def find_column(names: Sequence[str], name: str) -> str | None:
-    """Return the column of a name: as it is written, or else in any case; None where none or several are called so."""
+    """Return the column with a name: as written, or else in any case; None if none or several have it."""
     columns = [name] if name in names else [column for column in names if column.casefold() == name.casefold()]
     return columns[0] if len(columns) == 1 else None
 
 
 def _fit(lines: Sequence[str], separator: str, columns: Sequence[str]) -> tuple[bool, int]:
-    """Tell whether the first row, read under a separator, has the columns, and how many cells."""
+    """Return whether the first row, read with a separator, has the columns, and its number of cells."""
     try:
         names = [name.strip() for name in next(filter(any, csv.reader(lines, delimiter=separator)), [])]
-    except csv.Error:  # whoever reads on will say it
+    except csv.Error:  # reported when the rows are read
         return False, 0
     return all(find_column(names, name) is not None for name in columns), len(names)
 

@@ -102,7 +102,7 @@ def test_a_damaged_unfinished_build_is_told(unfinished):
     with pytest.raises(StoreFormatError, match="is not finished"):
         ArticleStore(building)
     building.write_bytes(b"x" * building.stat().st_size)
-    with pytest.raises(StoreFormatError, match=r"a\.building is no unfinished .* Move or remove it"):
+    with pytest.raises(StoreFormatError, match=r"a\.building is not an unfinished .* Move or remove it"):
         build_articles(unfinished, Listed(RECORDS))
     building.unlink()
     assert build_articles(unfinished, Listed(RECORDS)).articles == 50

@@ -163,7 +163,7 @@ def test_another_file(path, content):
             connection.execute("CREATE TABLE article (id)")
     else:
         path.write_bytes(content)
-    with pytest.raises(StoreFormatError, match="no article store"):
+    with pytest.raises(StoreFormatError, match="not an article store"):
         ArticleStore(path)
 
 
@@ -171,7 +171,7 @@ def test_another_file(path, content):
 def test_a_file_that_is_cut_short(large, path, share):
     content = large[0].read_bytes()
     path.write_bytes(content[: int(len(content) * share)])
-    with pytest.raises(StoreFormatError, match=r"malformed|damaged|no article store"), ArticleStore(path) as store:
+    with pytest.raises(StoreFormatError, match=r"malformed|damaged|not an article store"), ArticleStore(path) as store:
         list(map(store.get, store.titles()))
 
 

@@ -173,7 +173,7 @@ def test_other_keys():
         (Document("x", metadata={"title": 3}), {}, "has no title.*got 3"),
         (Document("x", "A"), {"title_key": "term"}, r"expected metadata\['term'\], got ''"),
         (Document("x", "A", metadata={"aliases": 1}), {}, "the aliases of 'A' must be a list of strings"),
-        ("x", {}, "document 1 is no factoid.Document, got str"),
+        ("x", {}, "document 1 is not a factoid.Document, got str"),
     ],
 )
 def test_documents_that_cannot_be_used(document, options, said):

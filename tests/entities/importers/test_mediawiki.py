@@ -71,7 +71,7 @@ def test_articles_and_redirects_come_in_order_and_what_is_left_out_is_counted(fi
             "pages of other namespaces": 1,
             "redirects to other namespaces": 1,
             "disambiguation pages": 2,
-            "pages that are no wikitext": 1,
+            "pages that are not wikitext": 1,
         }
 
 
@@ -165,13 +165,13 @@ BOMB = """<!DOCTYPE mediawiki [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&
 @pytest.mark.parametrize(
     ("content", "expected"),
     [
-        (b"", "no MediaWiki XML export"),
+        (b"", "not a MediaWiki XML export"),
         (b"<html><body/></html>", "begins with b'<html><body/></html>'. Expected XML"),
         (b"\x28\xb5\x2f\xfd rest", "Zstandard"),
         ((BOMB + HEAD + page("Bomb", "x") + TAIL).encode(), "declares no document type"),
         (b'<!DOCTYPE mediawiki SYSTEM "file:///etc/passwd"><mediawiki/>', "declares no document type"),
         (dump(page("A", "x")).replace(b">x<", b">&unknown;<"), "undefined entity"),
-        (bz2.compress(dump(page("A", "x")))[:4] + b"garbage of some length", "no MediaWiki XML export"),
+        (bz2.compress(dump(page("A", "x")))[:4] + b"garbage of some length", "not a MediaWiki XML export"),
     ],
 )
 def test_other_files_are_refused_with_a_reason(tmp_path: Path, content: bytes, expected: str) -> None:

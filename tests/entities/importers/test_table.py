@@ -112,13 +112,13 @@ def test_what_python_writes_is_read(tmp_path_factory, rows):
         ("", r"expected one column 'title' and one 'text', got an empty file"),
         ("name,body\nSea,Salt.\n", r"got 'name', 'body'. Say what they are called"),
         ("title,text\nSea,Salt, and water.\n", r"a\.csv:2: 3 cells under 2 names"),
-        ('title,text\nSea,"Salt.\nLake,Sweet.\n', r"a\.csv:2: no CSV in the row that begins here: unexpected end"),
-        ('title,text\nSea,"Salt" water\n', r"a\.csv:2: no CSV in .*: ',' expected after '\"'"),
+        ('title,text\nSea,"Salt.\nLake,Sweet.\n', r"a\.csv:2: the row that begins here is not CSV: unexpected end"),
+        ('title,text\nSea,"Salt" water\n', r"a\.csv:2: .* is not CSV: ',' expected after '\"'"),
         ("title,text\nMüller,Ö\n".encode("cp1252"), r"a\.csv:2: not UTF-8: .* as CSV in UTF-8"),
         (gzip.compress(TABLE.encode())[:-9], r"a\.csv is damaged or cut short"),
         ("title,text\nSea,Salt water.\n,Nothing.\n", r"a\.csv:3: a row without a title"),
         ("title,text,page,page\nSea,Salt.,1,2\n", r"several columns are called 'page'"),
-        ('title\ttext\nA\t"Big\nB\tsmall"\nC\td\n', r"a\.csv:2: no CSV in .* goes on over tabs"),
+        ('title\ttext\nA\t"Big\nB\tsmall"\nC\td\n', r"a\.csv:2: .* is not CSV: .* extends over tabs"),
     ],
 )
 def test_damage(write, content, message):

@@ -64,7 +64,7 @@ def test_foreign_content_is_refused(path, part, name, value, reason):
     if value is None:
         del content[part][name]
     torch.save(content, path)
-    with pytest.raises(UnreadableFileError, match=f"no SpEL checkpoint, .*{reason}"):
+    with pytest.raises(UnreadableFileError, match=f"not a SpEL checkpoint, .*{reason}"):
         read_checkpoint(path)
 
 

@@ -124,5 +124,5 @@ def test_others_are_refused(tmp_path):
     without_ends.post_processor = tokenizers.processors.ByteLevel()
     for tokenizer in (foreign, without_ends):
         tokenizer.save(str(tmp_path / "tokenizer.json"))
-        with pytest.raises(UnreadableFileError, match="no tokenizer of RoBERTa"):
+        with pytest.raises(UnreadableFileError, match="not a tokenizer of RoBERTa"):
             load_tokenizer(tmp_path)

@@ -1,4 +1,4 @@
-"""Articles by the names of what they are about, in one file."""
+"""Articles about entities, found by the names of the entities, in one file."""
 
 from factoid.entities.articles.article import Article, Name, Record, Redirect, Source
 from factoid.entities.articles.build import BuildReport, build_articles

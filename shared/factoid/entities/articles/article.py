@@ -1,4 +1,4 @@
-"""The records of an article store: articles, redirects to them, and the names under which they are found; their sources."""
+"""The records of an article store: articles, redirects to them, the names under which they are found, and their sources."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from factoid.units import check_text
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """An article about one entity, named by its title. One without words is counted, but not stored.
+    """An article about one entity, named by its title. Articles without words are counted, but not stored.
 
-    Links are pairs of a link's text and its target, which is exactly a title or the name of a redirect. They tell how often a
+    Links are pairs of a link's text and its target, which is exactly a title or the name of a redirect. They show how often a
     name means an entity; a store keeps their counts only.
 
     Raises:
-        InvalidInputError: The title, text or document_id is not a string or holds lone surrogates, or the aliases are no strings.
+        InvalidInputError: The title, text or document_id is not a string or holds lone surrogates, or an alias is not a string.
     """
 
     title: str
@@ -38,7 +38,7 @@ class Article:
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """Another name that leads to an article: `name` to the article, or to the redirect, called exactly `target`."""
+    """Another name that leads to an article: `name` leads to the article, or the redirect, called exactly `target`."""
 
     name: str
     target: str
@@ -54,13 +54,13 @@ Record = Article | Redirect
 class Source(Protocol):
     """Articles and redirects, always in the same order.
 
-    Two more attributes are optional. `left_out` counts what was left out by reason, complete once all was read. `keys` are the
-    `title_key` and `aliases_key` under which what is added to the store later is read likewise.
+    Two more attributes are optional. `left_out` counts by reason what was left out, and is complete once everything was read.
+    `keys` are the `title_key` and `aliases_key` that also apply to later additions to the store.
     """
 
     @property
     def name(self) -> str:
-        """What is read, told apart from all else: a build goes on only with sources of the same names. "" starts it over."""
+        """A unique name for the input: a build only resumes with sources of the same names. "" starts it over."""
 
     def read(self, skip: int = 0) -> Iterator[Record]:
         """Yield the records from number `skip` on, or raise an UnreadableFileError that says where the source is damaged."""
@@ -71,9 +71,9 @@ class Name:
     """A name of an article, as a store knows it."""
 
     form: str  # as it is written
-    kind: NameKind  # what it is to the article
-    # How many links with a text of this key lead to the article. Of several names of one key for one article, the first has
-    # the count, so that sums over names are right.
+    kind: NameKind  # how it relates to the article
+    # How many links with a text of this key lead to the article. Of several names of one key for one article, only the first
+    # has the count, so that sums over names are right.
     count: int
     article_id: int  # number of the article in its store
     title: str  # of the article

@@ -1,4 +1,4 @@
-"""Building an article store: reading its sources batch by batch, then writing the store, also after an interruption."""
+"""Building an article store: sources are read batch by batch, then the store is written; a build can be resumed."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Duplicates = Literal["first", "last", "join", "keep", "error"]
 
 _log = logging.getLogger(__name__)
 _SETTLED = {"first": "; the first was kept", "last": "; the last was kept", "join": "; their texts were joined"}
-_WORKING_TABLES = ("duplicate", "title", "led", "name_form")  # beside what was read
+_WORKING_TABLES = ("duplicate", "title", "led", "name_form")  # beside the tables of what was read
 # Follow redirects by one step: 0 for those to nothing, while NULL stays with those in circles.
 _STEP = """
 UPDATE led SET article = (
@@ -51,7 +51,7 @@ _OPEN = "SELECT COUNT(*) FROM led WHERE article IS NULL"
 _ALIASES = """
 SELECT COALESCE(stays, article), form FROM alias LEFT JOIN duplicate ON duplicate.id = article WHERE stays IS NULL OR ?
 """
-# Links come sorted by their targets, so that what the targets are is looked up in the order in which it lies. Those that
+# Links come sorted by their targets, so that the targets are looked up in the order in which they are stored. Links that
 # lead to no article are ignored, since NULL is refused.
 _LINKED = """
 INSERT OR IGNORE INTO name_form SELECT name_key(COALESCE(form, target)), ?, COALESCE(
@@ -60,37 +60,37 @@ INSERT OR IGNORE INTO name_form SELECT name_key(COALESCE(form, target)), ?, COAL
 ), COALESCE(form, target), SUM(count) FROM link GROUP BY target, form
 """
 _CACHE = 16 << 10  # KiB
-_MOST_IN_PARTS = 100_000  # articles of a store that knows parts of titles: in a larger one nearly every word is a part
+_MOST_IN_PARTS = 100_000  # articles of a store with parts of titles as names: in larger ones nearly every word is one
 
 
 @dataclass(frozen=True, slots=True)
 class BuildReport:
-    """What an article store was built from, and what was left out.
+    """Counts of what went into an article store, and of what was left out.
 
     The examples are some titles of articles, and some redirects as "name → target". `left_out` counts by reason what the
-    sources left out: pages of a dump that are no articles, such as disambiguation pages.
+    sources left out: pages of a dump that are not articles, such as disambiguation pages.
     """
 
     articles: int  # in the store
-    redirects: int  # that lead to one of them, straight or through others
+    redirects: int  # that lead to one of them, directly or through others
     dangling: int  # redirects that lead to nothing; they name no article (see `ArticleStore.title_of`)
     circular: int  # redirects that lead round in a circle; they are left out
-    aliases: int  # that articles brought along
+    aliases: int  # given by the articles
     links: int  # of all articles read, whether or not their targets are in the store
     names: int  # under which articles are found
-    duplicates: int  # articles whose title another one had before
+    duplicates: int  # articles with the title of an earlier one
     empty: int  # articles without text; they are left out
     dangling_examples: tuple[str, ...]
     circular_examples: tuple[str, ...]
     duplicate_examples: tuple[str, ...]
     empty_examples: tuple[str, ...]
-    seconds: float  # that this run took; not those of runs that it went on with
+    seconds: float  # of this run, without those of the runs that it resumed
     bytes: int  # size of the store
     left_out: Mapping[str, int] = field(default_factory=dict, hash=False)
 
 
 def describe_faults(report: BuildReport, duplicates: str) -> list[str]:
-    """Return what a build could not keep, as lines of a count, what it is, and examples."""
+    """Return a line for each kind of fault in a build: its count, what was not kept, and examples."""
     settled = f"with a title that another article had before{_SETTLED.get(duplicates, '')}"
     faults = (
         (report.duplicates, "article", settled, report.duplicate_examples),
@@ -115,30 +115,29 @@ def build_articles(
     show_progress: bool = False,
     warn: bool = True,
 ) -> BuildReport:
-    """Build an article store (Entity Retrieval, Appendix A.3), in the place of an earlier one if there is one.
+    """Build an article store (Entity Retrieval, Appendix A.3), in place of an earlier one if there is one.
 
-    Memory stays bounded whatever the number of articles. Until the store is whole, `path` keeps what it has and the build lies
-    beside it in `.building`; SQLite sorts in its folder for temporary files (SQLITE_TMPDIR, else TMPDIR, else /var/tmp). An
-    interrupted build goes on when it is called again. A small `.lock` file stays beside the store.
+    Memory stays bounded whatever the number of articles. Until the store is complete, `path` keeps its old content and the
+    build is beside it in `.building`; SQLite sorts in its folder for temporary files (SQLITE_TMPDIR, else TMPDIR, else
+    /var/tmp). Call this again to resume an interrupted build. A small `.lock` file stays beside the store.
 
     Args:
         path: The file to make.
         sources: What to read, in this order.
-        words: How many words to keep of each article, from its first on.
-        duplicates: Which of several articles of one title to keep: the first, the last, all texts joined, each as an article
+        words: The number of words to keep of each article, from its first on.
+        duplicates: Which of several articles with one title to keep: the first, the last, all texts joined, each as an article
             ("keep", for those of several tenants), or none: an error at the end of reading. Links of all of them count.
-            Aliases are those of what is kept.
-        resume: Go on with an unfinished build of this path; else start over.
+            Aliases are those of the articles kept.
+        resume: Resume an unfinished build of this path; else start over.
         show_progress: Show a progress bar on stderr.
-        warn: Log a warning of what the report counts as not kept as it was: articles of one title or without text, and
-            redirects that lead nowhere.
+        warn: Log a warning about articles with one title or without text, and redirects that lead nowhere.
 
     Raises:
-        InvalidInputError: A bad argument or record, no articles, duplicates that are an error, or an unfinished build of
-            other sources or options, which `resume=False` discards.
+        InvalidInputError: An argument or record is bad, there are no articles, duplicates are an error, or there is an
+            unfinished build of other sources or options, which `resume=False` discards.
         UnreadableFileError: A source is missing or damaged.
-        StoreFormatError: At the path is something else than an article store.
-        StoreError: Another process builds this path, the disk is full or cannot be written.
+        StoreFormatError: The path holds something other than an article store.
+        StoreError: Another process is building this path, or the disk is full or cannot be written.
     """
     started = time.perf_counter()
     path, several = Path(path), list(sources) if isinstance(sources, Iterable) else [sources]
@@ -150,7 +149,7 @@ def build_articles(
     if path.is_dir():
         raise StoreFormatError(f"{path} is a folder: name a file in it, such as {path / 'articles.sqlite'}")
     if path.exists() and identify(path)[0] != APPLICATION_ID:
-        raise StoreFormatError(f"{path} is no article store, and is not replaced: move it, or build another file")
+        raise StoreFormatError(f"{path} is not an article store, and is not replaced: move it, or build another file")
     with builder_lock(path), Staging(path, [source.name for source in several], words, resume=resume) as staging:
         _read(staging, several, show_progress=show_progress)
         keys = filter(None, (getattr(source, "keys", None) for source in several))
@@ -169,7 +168,7 @@ def build_articles(
 
 @contextmanager
 def builder_lock(path: Path, *, wait: bool = False) -> Iterator[None]:
-    """Lock a store for one builder or writer of all processes and threads; with `wait` as soon as it is free."""
+    """Lock a store for one builder or writer among all processes and threads; `wait` waits for the lock."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         lock = FileLock(f"{path}.lock").acquire(timeout=-1 if wait else 0)
@@ -182,7 +181,7 @@ def builder_lock(path: Path, *, wait: bool = False) -> Iterator[None]:
 
 
 def _read(staging: Staging, sources: Sequence[Source], *, show_progress: bool) -> None:
-    """Read what is not read yet."""
+    """Read the rest of the sources."""
     state = staging.state
     with progress_bar(show=show_progress, unit=" records", desc="reading", initial=state.records) as bar:
         while state.source < len(sources):
@@ -203,7 +202,7 @@ def _read(staging: Staging, sources: Sequence[Source], *, show_progress: bool) -
 def _write_store(
     staging: Staging, duplicates: Duplicates, options: Mapping[str, str], *, show_progress: bool
 ) -> dict[str, Any]:
-    """Write the store into its place, and return what a `BuildReport` says of it. What was read stays as it is."""
+    """Write the store into its place, and return fields of its `BuildReport`. The staged input stays unchanged."""
     connection, state = staging.connection, staging.state
     if not state.articles:
         read = "; ".join(source or "the documents" for source in state.sources)
@@ -216,10 +215,10 @@ def _write_store(
         staging.explained(),
     ):
         connection.execute("ATTACH ? AS store", [str(part)])
-        connection.execute("PRAGMA store.journal_mode = MEMORY")  # a file that is not finished is thrown away
+        connection.execute("PRAGMA store.journal_mode = MEMORY")  # an unfinished file is thrown away
         connection.execute("PRAGMA store.synchronous = OFF")
         with committing(connection):
-            for table in _WORKING_TABLES:  # of a build that was killed right here
+            for table in _WORKING_TABLES:  # left by a build that was killed here
                 connection.execute(f"DROP TABLE IF EXISTS main.{table}")
             for statement in TABLES.strip().split(";"):
                 connection.execute(statement)
@@ -246,7 +245,7 @@ def _write_store(
 
 
 def _copy_articles(connection: sqlite3.Connection, how: Duplicates, words: int) -> dict[str, Any]:
-    """Copy one article of each title, with its text, and note the others in the table `duplicate`."""
+    """Copy one article of each title with its text, and list the others in the table `duplicate`."""
     connection.execute("CREATE TABLE main.duplicate (id INTEGER PRIMARY KEY, stays INTEGER NOT NULL)")
     if how != "keep":
         chosen = "MAX" if how == "last" else "MIN"
@@ -259,7 +258,7 @@ def _copy_articles(connection: sqlite3.Connection, how: Duplicates, words: int) 
     examples = tuple(title for (title,) in connection.execute(sql, [EXAMPLES]))
     if how == "error" and count:
         raise InvalidInputError(
-            f"{count} articles have a title that another one had before: "
+            f"{count} articles have a title that an earlier one has: "
             f"{', '.join(map(repr, examples))}{', …' if count > EXAMPLES else ''}. "
             'Choose with duplicates="first", "last", "join" or "keep" which to keep; what was read is not read again'
         )
@@ -278,7 +277,7 @@ def _copy_articles(connection: sqlite3.Connection, how: Duplicates, words: int) 
 
 
 def _join(connection: sqlite3.Connection, first_id: int, article_id: int, words: int) -> None:
-    """Append an article's text to that of the first of its title, whose metadata go before its own."""
+    """Append an article's text to that of the first with its title, whose metadata takes precedence."""
 
     def read(schema: str, number: int) -> tuple[str, dict[str, object]]:
         tables = f"{schema}.body AS body JOIN {schema}.article AS article USING (id)"
@@ -318,12 +317,12 @@ def _follow_redirects(connection: sqlite3.Connection) -> dict[str, Any]:
 
 
 def _index_names(connection: sqlite3.Connection, *, with_duplicates: bool) -> None:
-    """Fill the table `name`; with duplicates, also with the aliases of those left out."""
+    """Fill the table `name`; `with_duplicates` adds the aliases of articles left out."""
     connection.execute(f"CREATE TABLE main.{NAME_FORMS}")
     forms = _name_forms(connection, with_duplicates=with_duplicates)
     connection.executemany("INSERT INTO name_form VALUES (?, ?, ?, ?, ?)", forms)
     connection.execute(_LINKED, [NameKind.ANCHOR])
-    connection.execute(f"PRAGMA main.cache_size = -{_CACHE}")  # which bounds each of the several sorts that follow
+    connection.execute(f"PRAGMA main.cache_size = -{_CACHE}")  # bounds each of the sorts that follow
     connection.execute(ADD_NAMES)
 
 

@@ -1,4 +1,4 @@
-"""Changes of a finished store: articles added, replaced or deleted, in a copy that takes its place."""
+"""Changes to a finished store: articles added, replaced or deleted, in a copy that takes its place."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from factoid.words import cut_words
 
 
 def change_articles(path: Path, articles: Sequence[Article], deleted: Collection[str]) -> None:
-    """Add, replace and delete articles by `document_id`, or do nothing. Redirects and links to a replaced article stay."""
+    """Add, replace and delete articles by `document_id`, all or nothing. Redirects and links to a replaced article stay."""
     with builder_lock(path, wait=True):
         check_format(path)
         try:
@@ -68,7 +68,7 @@ def _change(connection: sqlite3.Connection, articles: Sequence[Article], deleted
 
 
 def _delete_articles(connection: sqlite3.Connection, gone: Sequence[int], replaced: Sequence[int]) -> list[NameForm]:
-    """Delete articles. Return the names that stay for those that are replaced: of redirects and links."""
+    """Delete articles; return the names that replaced ones keep: those of redirects and links."""
     listed = "(SELECT value FROM json_each(?))"
     sql = f"SELECT key, kind, article, form, count FROM name WHERE article IN {listed} AND (kind = ? OR count > 0)"  # noqa: S608
     forms: list[NameForm] = []
@@ -83,10 +83,10 @@ def _delete_articles(connection: sqlite3.Connection, gone: Sequence[int], replac
 
 
 def _check_titles(connection: sqlite3.Connection) -> None:
-    """Refuse several articles of one title."""
+    """Refuse several articles with the same title."""
     ids_of_each = "SELECT title, GROUP_CONCAT(COALESCE(document_id, 'none'), ', ') FROM article GROUP BY title"
     for title, ids in connection.execute(f"{ids_of_each} HAVING COUNT(*) > 1 LIMIT 1"):
         raise InvalidInputError(
-            f"the title {title!r} would be that of several articles, with the ids {ids}: give the id of the one to replace, "
-            'or build the store with duplicates="keep" to have all'
+            f"the title {title!r} would belong to several articles, with the ids {ids}: give the id of the one to replace, "
+            'or build the store with duplicates="keep" to keep all'
         )

@@ -1,4 +1,4 @@
-"""The SQLite file of an article store, which is never written to once it is finished: its tables, and a connection."""
+"""The SQLite file of an article store, which is never changed once finished: its tables, and a connection."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from factoid.errors import StoreError, StoreFormatError, UnreadableFileError
 from factoid.files.sqlite import connect
 
 APPLICATION_ID = 0x0FAC7A27
-STAGING_ID = 0x0FAC7A28  # of what a build has read so far
+STAGING_ID = 0x0FAC7A28  # of an unfinished build
 FORMAT = 1
 _CACHE = 16 << 10  # KiB of pages that a reader keeps
 
-# `body.text` is zlib of UTF-8, apart from titles, so that looking names up reads no text. `outside` has the redirects whose
-# articles are not in the store.
+# `body.text` is zlib of UTF-8, in a table of its own, so that looking up names reads no text. `outside` has the redirects
+# whose articles are not in the store.
 TABLES = f"""
 PRAGMA store.application_id = {APPLICATION_ID};
 PRAGMA store.user_version = {FORMAT};
@@ -35,8 +35,8 @@ CREATE TABLE store.outside (
 ) WITHOUT ROWID;
 CREATE TABLE store.meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
 """
-# Names as they come, and as they are stored: of the forms of one article under one key, the most telling has the sum of the
-# counts. Others stay, since how a name is written may decide; but not the texts of links.
+# Names as they come, and as they are stored: of the forms of one article under one key, the first by kind and count has the sum
+# of the counts. Others stay, since the way a name is written may decide, except for texts of links.
 NAME_FORMS = "name_form (key TEXT NOT NULL, kind INTEGER, article INTEGER NOT NULL, form TEXT NOT NULL, count INTEGER)"
 ADD_NAMES = f"""
 INSERT INTO name SELECT key, kind, article, form, total * (form = best) FROM (
@@ -53,7 +53,7 @@ INSERT INTO name SELECT key, kind, article, form, total * (form = best) FROM (
 
 
 def identify(file: Path) -> tuple[int, int]:
-    """Return the application id and the format in a file's head (https://www.sqlite.org/fileformat.html); else zeros."""
+    """Return the application id and the format in an SQLite header (https://www.sqlite.org/fileformat.html), or zeros."""
     with file.open("rb") as raw:
         head = raw.read(72)
     is_sqlite = head.startswith(b"SQLite format 3\0")
@@ -61,41 +61,41 @@ def identify(file: Path) -> tuple[int, int]:
 
 
 def check_format(path: Path) -> None:
-    """Refuse a file that is no article store of this version."""
+    """Refuse a file that is not an article store of this version."""
     if not path.is_file():
         raise UnreadableFileError(f"there is no article store {path}. Build one with factoid build-articles")
     application_id, version = identify(path)
     if (application_id, version) != (APPLICATION_ID, FORMAT):
         reasons = {
-            STAGING_ID: "is an article store that is not finished: run what builds it again",
+            STAGING_ID: "is an article store that is not finished: run its build again",
             APPLICATION_ID: f"is an article store of format {version}, this factoid reads {FORMAT}: build it again",
         }
-        reason = reasons.get(application_id, "is no article store. Build one with factoid build-articles")
+        reason = reasons.get(application_id, "is not an article store. Build one with factoid build-articles")
         raise StoreFormatError(f"{path} {reason}")
 
 
 def count_names(connection: sqlite3.Connection) -> dict[str, int]:
-    """Return how many names of each kind there are."""
+    """Return the number of names of each kind."""
     kinds = dict(connection.execute("SELECT kind, COUNT(*) FROM name GROUP BY kind"))
     return {kind.name.lower(): kinds.get(int(kind), 0) for kind in NameKind}
 
 
 def read_meta(connection: sqlite3.Connection) -> dict[str, Any]:
-    """Return the table `meta`, whose values are JSON."""
+    """Return the values of the table `meta`, which are JSON."""
     return {key: json.loads(value) for key, value in connection.execute("SELECT key, value FROM meta")}
 
 
 def write_meta(connection: sqlite3.Connection, values: Mapping[str, Any]) -> None:
-    """Add values to the table `meta`, in the place of earlier ones."""
+    """Write values to the table `meta`, over earlier ones."""
     rows = [(key, json.dumps(value, ensure_ascii=False)) for key, value in values.items()]
     connection.executemany("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows)
 
 
 class ArticleFile:
-    """A connection to a store that goes on reading its file when another one has taken its place. Threads take turns."""
+    """A connection to a store that keeps reading its file when another one replaces it. Threads take turns."""
 
     def __init__(self, path: Path) -> None:
-        self.path, self.version = path, 0  # the version is how many other files were read before
+        self.path, self.version = path, 0  # the version counts the files that were read before
         self._process, self._lock, self._closed = os.getpid(), threading.Lock(), False
         self._open()
 
@@ -111,7 +111,7 @@ class ArticleFile:
                 raise self._damaged(error) from error
 
     def reopen(self) -> None:
-        """Read from now on the file that lies at the path."""
+        """Switch to the file that is at the path now."""
         self._follow_fork()
         with self._lock:
             before = self._connection
@@ -120,14 +120,14 @@ class ArticleFile:
             self._closed, self.version = False, self.version + 1
 
     def close(self) -> None:
-        """Close the file, after a query under way."""
+        """Close the file, after any running query."""
         self._follow_fork()
         with self._lock:
             self._closed = True
             self._connection.close()
 
     def _follow_fork(self) -> None:
-        """Open the file at the path in a forked process."""
+        """Open the file again in a forked process."""
         if self._process != os.getpid():
             self._inherited = self._connection  # belongs to the parent: not even closed
             if not self._closed:

@@ -1,6 +1,6 @@
-"""Names of articles: how they are written, what follows from it, and the key under which they are found.
+"""Names of articles: their spellings, and the key under which they are found.
 
-MediaWiki writes a title with spaces or underscores, and its first letter in upper case. A key also forgets case, the forms
+MediaWiki writes a title with spaces or underscores, and its first letter in upper case. A key also ignores case, the forms
 of quotes and dashes, full width, and Unicode's several ways to write one character.
 """
 
@@ -19,7 +19,7 @@ _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u20
 _TYPOGRAPHY = str.maketrans("‘’‚‛ʼʻ′＇“”„‟″‐‑‒–—−", "''''''''" + '"""""' + "------") | {
     code: code - 0xFEE0
     for code in range(0xFF01, 0xFF5F)
-    if code != 0xFF3F  # full-width ASCII, but for the underscore
+    if code != 0xFF3F  # full-width ASCII, except for the underscore
 }
 _ACCENT = re.compile("(?<=[A-Za-z])[\u0300-\u036f]+")
 _PLAIN_LETTERS = str.maketrans(
@@ -47,22 +47,22 @@ NameForm = tuple[str, int, int, str, int]  # key, kind, article, form as it is w
 
 
 class NameKind(IntEnum):
-    """What a name is to its article; the lower, the more it says."""
+    """How a name relates to its article; lower kinds are stronger."""
 
     TITLE = 0
     REDIRECT = 1
     ALIAS = 2
-    UNACCENTED = 3  # one of these as it is typed without accents
+    UNACCENTED = 3  # one of these typed without accents
     SQUEEZED = 4  # one of these without the marks and spaces inside it: "nodejs" for "Node.js"
     ANCHOR = 5  # the text of links to the article
-    # The title without what tells it from others: "Mercury" of "Mercury (planet)", "Albany" of "Albany, Georgia".
+    # The title without its distinguishing part: "Mercury" of "Mercury (planet)", "Albany" of "Albany, Georgia".
     BASE = 6
     PART = 7  # a part of the title: see `name_parts`
-    CAPITAL_PART = 8  # a part that names the article only where it has its capitals
+    CAPITAL_PART = 8  # a part that names the article only with its capitals
 
 
 def clean_name(name: str) -> str:
-    """Return a name in NFC, without invisible marks, with single spaces for white space and underscores, none around it."""
+    """Return a name in NFC, stripped, without invisible marks, with single spaces for white space and underscores."""
     if not name.isascii():
         name = unicodedata.normalize("NFC", _INVISIBLE.sub("", name))
     return " ".join(name.replace("_", " ").split())
@@ -76,11 +76,11 @@ def canonical_title(title: str) -> str:
 
 
 def name_key(name: str) -> str:
-    """Return the key of a name: equal for names that differ in case, quotes, dashes, width, spaces or composition only.
+    """Return the key of a name: equal for names that only differ in case, quotes, dashes, width, spaces or composition.
 
-    "" if nothing of the name can be seen; such a name finds nothing.
+    It is "" if the name has no visible character; such a name finds nothing.
     """
-    if name.isascii():  # most names of most languages' Wikipedias: an eighth of the time
+    if name.isascii():  # most names of most languages' Wikipedias; takes an eighth of the time
         return " ".join(name.lower().replace("_", " ").split())
     # Turkish has "İ" and "ı", or "I" for both.
     folded = clean_name(name).casefold().replace("i\u0307", "i").replace("ı", "i")
@@ -88,7 +88,7 @@ def name_key(name: str) -> str:
 
 
 def without_accents(name: str) -> str | None:
-    """Return a name as it is typed without Latin accents, "Sao Paulo" for "São Paulo"; None for one that has none."""
+    """Return a name without Latin accents, "Sao Paulo" for "São Paulo", or None if it has none."""
     if name.isascii():
         return None
     plain = _ACCENT.sub("", unicodedata.normalize("NFD", name.translate(_PLAIN_LETTERS)))
@@ -106,7 +106,7 @@ def squeeze(name: str) -> str:
 def squeezed_key(name: str, *, spaces: bool = False) -> str | None:
     """Return the key that all spellings of a name share: "nodejs" of "Node.js", "t40" of "T-40", "at&t" of "AT & T".
 
-    None where the name has one spelling only: without a letter, and, but with `spaces`, of words with only spaces between.
+    None where the name has only one spelling: without a letter, or (unless `spaces`) of words with only spaces between.
     """
     key = name_key(without_accents(name) or name)
     if key.isalnum() or not ((spaces and " " in key) or _SQUEEZABLE.search(key)):
@@ -116,7 +116,7 @@ def squeezed_key(name: str, *, spaces: bool = False) -> str | None:
 
 
 def split_title(title: str) -> tuple[str, str]:
-    """Return "Mercury" and "planet" for "Mercury (planet)", "Albany" and "Georgia" for "Albany, Georgia"; else "" as second."""
+    """Return ("Mercury", "planet") for "Mercury (planet)", ("Albany", "Georgia") for "Albany, Georgia", else (title, "")."""
     if match := _IN_BRACKETS.fullmatch(title):
         return match[1], match[2]
     if match := _AFTER_COMMA.fullmatch(title):
@@ -127,7 +127,7 @@ def split_title(title: str) -> tuple[str, str]:
 
 
 def spelled_out(title: str) -> tuple[str, str] | None:
-    """Return the two names of "Federal Bureau of Investigation (FBI)" or "FBI (Federal Bureau of Investigation)"; else None."""
+    """Return both names of "Federal Bureau of Investigation (FBI)" or "FBI (Federal Bureau of Investigation)", else None."""
     if match := _IN_BRACKETS.fullmatch(title):
         before, inside = match[1], match[2].strip()
         if _are_initials(inside, before) or _are_initials(before, inside):
@@ -138,7 +138,7 @@ def spelled_out(title: str) -> tuple[str, str] | None:
 def _are_initials(short: str, long: str) -> bool:
     letters = short.replace(".", "").replace("-", "")
     words = _WORD.findall(long)
-    if not letters.isalnum() or len(words) < 2:  # "(planet)", and much else, ends here
+    if not letters.isalnum() or len(words) < 2:  # such as "(planet)"
         return False
     if len(letters) < 2 or (len(letters) == 2 and not letters.isupper()):
         return False
@@ -152,7 +152,7 @@ def _are_initials(short: str, long: str) -> bool:
 
 
 def spelled_names(article: int, name: str, kind: NameKind) -> Iterator[NameForm]:
-    """Yield a name and what follows from how it is written: without accents, brackets, marks; initials and their words."""
+    """Yield a name and its other forms: without accents, brackets or marks, and initials and their words apart."""
     yield name_key(name), kind, article, name, 0
     forms = [(name, NameKind.UNACCENTED)]
     if kind is NameKind.TITLE:
@@ -178,7 +178,7 @@ def part_names(article: int, title: str, text: str) -> Iterator[NameForm]:
 
 
 def name_parts(title: str, text: str) -> Iterator[tuple[str, bool]]:
-    """Yield the parts of a title that may name its article, and whether only with their capitals.
+    """Yield the parts of a title that may name its article, each with whether it needs its capitals.
 
     * A company's name without its legal form: "Acme Pumps" of "Acme Pumps GmbH".
     * The first and the last of three or four names: "John Kennedy" of "John Fitzgerald Kennedy".
@@ -209,7 +209,7 @@ def name_parts(title: str, text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _is_used(part: str, text: str) -> bool:
-    """Tell whether a text uses a part of its title by itself, inside a sentence."""
+    """Tell whether a text uses a part of its title on its own, inside a sentence."""
     at = text.find(part)
     while at >= 0:
         end = at + len(part)

@@ -1,4 +1,4 @@
-"""What a build has read so far, in the file `NAME.building`: an interrupted build goes on after the last batch in it."""
+"""The input read so far by a build, in the file `NAME.building`: an interrupted build resumes after the last batch in it."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from factoid.words import cut_words
 EXAMPLES = 10  # of each fault that a report names
 _LEVEL = 6  # of zlib: on Wikipedia's text as small as 9, and 1 % smaller than 4 in 1.3 times its time
 _COLUMNS = {"article": 4, "body": 2, "alias": 2, "redirect": 2, "link": 3}
-_MOST_RECORDS = 20_000  # of a batch, and what else bounds its memory:
+_MOST_RECORDS = 20_000  # of a batch; the next two also bound its memory
 _MOST_TEXT = 32_000_000  # characters
-_MOST_LINKS = 500_000  # different ones
+_MOST_LINKS = 500_000  # distinct ones
 _CHUNK = 64  # bodies that are compressed at a time
 _CACHE = 256 << 10  # KiB of pages to keep in memory; SQLite sorts in as much
 _TABLES = f"""
@@ -43,11 +43,11 @@ CREATE TABLE state (value TEXT NOT NULL)
 
 @dataclass(slots=True)
 class State:
-    """How far a build has read; the last fields are counts of a `BuildReport`."""
+    """The progress of a build; the last fields are counts of a `BuildReport`."""
 
     sources: list[str]  # their names
     words: int  # of an article to keep
-    source: int = 0  # number of the source that is read
+    source: int = 0  # number of the current source
     records: int = 0  # of this source
     articles: int = 0  # with a text, also those of one title
     aliases: int = 0
@@ -58,7 +58,7 @@ class State:
 
 
 class Staging:
-    """The file of what a build has read so far; with `resume` opened where an earlier build of the same left off."""
+    """The file with the input read so far; `resume` continues an earlier build from the same sources."""
 
     def __init__(self, path: Path, sources: list[str], words: int, *, resume: bool) -> None:
         self.path, self._file = path, path.with_name(f"{path.name}.building")
@@ -86,11 +86,11 @@ class Staging:
         self._bodies: list[Future[list[bytes]]] = []
 
     def _find_earlier(self) -> bool:
-        """Tell whether an earlier build has read something, and take over its state."""
+        """Tell whether an earlier build has read something; if so, take over its state."""
         if not self._file.exists() or identify(self._file) != (STAGING_ID, FORMAT) or not all(self.state.sources):
             return False
         with closing(connect(self._file)) as connection:
-            if not has_table(connection, "state"):  # killed as it was made
+            if not has_table(connection, "state"):  # killed while the file was being made
                 return False
             earlier = State(**json.loads(connection.execute("SELECT value FROM state").fetchone()[0]))
         if not earlier.articles:
@@ -99,15 +99,15 @@ class Staging:
         if (earlier.sources, earlier.words) != (new.sources, new.words):
             raise InvalidInputError(
                 f"the unfinished build of {self.path} was begun with {earlier.words} words of {'; '.join(earlier.sources)}. "
-                f"Now it is {new.words} of {'; '.join(new.sources)}. Build from the same again, or start over with "
+                f"Now it is {new.words} of {'; '.join(new.sources)}. Use the same sources and words again, or start over with "
                 "resume=False, on the command line with --restart"
             )
         return True
 
     def _remove(self) -> None:
-        """Remove the file, but none of that name that is something else."""
+        """Remove the file, unless a file of that name is something else."""
         if self._file.exists() and self._file.stat().st_size and identify(self._file)[0] != STAGING_ID:
-            raise StoreFormatError(f"{self._file} is no unfinished article store. Move or remove it")
+            raise StoreFormatError(f"{self._file} is not an unfinished article store. Move or remove it")
         for leftover in (self._file, self._file.with_name(f"{self._file.name}-journal")):
             leftover.unlink(missing_ok=True)
 
@@ -117,7 +117,7 @@ class Staging:
         return self.records >= _MOST_RECORDS or self._characters >= _MOST_TEXT or len(self._links) >= _MOST_LINKS
 
     def add(self, record: Record) -> None:
-        """Add a record to those of the next commit, or refuse one without title, or with metadata that cannot be JSON."""
+        """Add a record to the next commit, or refuse one without a title, or with metadata that cannot be JSON."""
         self.records += 1
         if isinstance(record, Redirect):
             self._rows["redirect"].append((clean_name(record.name), clean_name(record.target)))
@@ -142,7 +142,7 @@ class Staging:
         self._texts = []
 
     def commit(self, *, last: bool) -> int:
-        """Write what was added, with `last` the last of a source, and return how many records these are."""
+        """Write the added records, and return their number; `last` ends the source."""
         self._compress()
         state, rows, records = self.state, self._rows, self.records
         bodies = (body for future in self._bodies for body in future.result())
@@ -176,7 +176,7 @@ class Staging:
 
     @contextmanager
     def explained(self) -> Iterator[None]:
-        """Turn SQLite's errors into one that says what to do."""
+        """Turn SQLite's errors into a StoreError that says what to do."""
         try:
             yield
         except sqlite3.Error as error:
@@ -184,12 +184,12 @@ class Staging:
 
 
 def compress(text: str) -> bytes:
-    """Return a body as it is stored."""
+    """Return a text in its stored form."""
     return zlib.compress(text.encode(), _LEVEL)
 
 
 def metadata_json(article: Article) -> str | None:
-    """Return the metadata of an article as it is stored; None for none."""
+    """Return the metadata of an article in its stored form, or None if it is empty."""
     try:
         metadata = dict(article.metadata)
         return json.dumps(metadata, ensure_ascii=False, allow_nan=False) if metadata else None

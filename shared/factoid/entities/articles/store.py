@@ -1,4 +1,4 @@
-"""An article store: titles and other names to articles, from one file (Entity Retrieval, Appendix A.3)."""
+"""An article store: finds articles by title and other names, in one file (Entity Retrieval, Appendix A.3)."""
 
 from __future__ import annotations
 
@@ -18,32 +18,32 @@ from factoid.errors import InvalidInputError, StoreFormatError
 from factoid.filters import Filter, matches, parse_filter
 from factoid.units import check_text
 
-_MOST_KEYS = 200  # of one statement
+_MOST_KEYS = 200  # in one statement
 
 
 @dataclass(frozen=True, slots=True)
 class ArticleStats:
-    """What an article store holds."""
+    """Counts of what an article store holds."""
 
     articles: int
     names: Mapping[str, int] = field(hash=False)  # counts by kind
-    outside: int  # names that redirect to articles that are not in it
-    links: int  # that the articles had where it was built
-    words: int  # that it keeps of each article
-    sources: tuple[str, ...]  # what it was built from
+    outside: int  # names that redirect to articles outside the store
+    links: int  # that the articles had when it was built
+    words: int  # the most that it keeps of each article
+    sources: tuple[str, ...]  # names of the sources that it was built from
     bytes: int  # size of the file
 
 
 class ArticleStore:
-    """Find articles by their titles, redirects and aliases, in a file that `build_articles` or `factoid build-articles` made.
+    """Finds articles by title, redirect or alias, in a file that `build_articles` or `factoid build-articles` made.
 
-    Any number of processes and threads may read one file. An instance goes on reading the file that it opened when a new
-    build, or a change by another instance, replaces that file: `reload` reads the new one. It may be used after a fork, and
+    Any number of processes and threads may read one file. When a new build, or a change by another instance, replaces the
+    file, an instance keeps reading the one that it opened: `reload` reads the new one. It may be used after a fork, and
     pickled; the copy opens the file at the path.
 
     Raises:
         UnreadableFileError: There is no such file.
-        StoreFormatError: The file is no article store of this version, or is damaged.
+        StoreFormatError: The file is not an article store of this version, or is damaged.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -55,37 +55,37 @@ class ArticleStore:
 
     @property
     def version(self) -> int:
-        """How many other files this instance has read before, after changes and `reload`."""
+        """The number of files that this instance has read before the current one, through changes and `reload`."""
         return self._file.version
 
     def reload(self) -> None:
-        """Read from now on the file that lies at the path; readers in other threads go on without an error."""
+        """Switch to the file that is at the path now; readers in other threads go on without an error."""
         self._file.reopen()
 
     def add(self, articles: Iterable[Article]) -> None:
-        """Add articles to the file, in the place of those with their `document_id`; this instance then reads the new file.
+        """Add articles to the file, or replace those with their `document_id`; this instance then reads the new file.
 
-        All of them are on disk when this returns, or none. The file is copied: add many at once.
+        Either all or none of them are on disk when this returns. The file is copied: add many at once.
 
         Raises:
-            InvalidInputError: An article without `document_id`, title or text; or whose title another has, where the store
-                was not built with `duplicates="keep"`.
+            InvalidInputError: An article has no `document_id`, title or text; or another one has its title, unless the store
+                was built with `duplicates="keep"`.
             StoreError: The disk is full or fails.
         """
         change_articles(self.path, list(articles), ())
         self.reload()
 
     def delete(self, document_ids: Iterable[str]) -> None:
-        """Delete the articles that were made of some documents, as `add` does; an unknown id is an InvalidInputError."""
+        """Delete the articles of some documents, all or none; an unknown id is an InvalidInputError."""
         if isinstance(document_ids, str):
             raise InvalidInputError(f"expected several ids, got the string {document_ids!r}")
         change_articles(self.path, (), set(document_ids))
         self.reload()
 
     def filtered(self, condition: Filter) -> ArticleStore:
-        """Return a view of the articles whose metadata pass a filter, as `UnitStore.search` takes it, such as one tenant's.
+        """Return a view of the articles whose metadata pass a filter (as for `UnitStore.search`), such as one tenant's.
 
-        It reads, changes and closes with this store.
+        The view reloads, changes and closes with this store.
         """
         view = object.__new__(ArticleStore)
         view.__dict__.update(self.__dict__, _origin=self)
@@ -95,7 +95,7 @@ class ArticleStore:
 
     @property
     def document_keys(self) -> dict[str, str]:
-        """The `title_key` and `aliases_key` of the `OwnDocuments` that it was built from."""
+        """The `title_key` and `aliases_key` of the `OwnDocuments` that the store was built from."""
         meta = self._file.meta
         return {key: meta[key] for key in ("title_key", "aliases_key") if key in meta}
 
@@ -108,8 +108,8 @@ class ArticleStore:
     def get(self, title: str) -> Article | None:
         """Return the article of a title, redirect or alias; None if there is none, or if several share the name equally.
 
-        A name that is written exactly so goes before one that differs in the case of its first letter, and that before any
-        other spelling. Of names that are written alike, a title goes before a redirect, and a redirect before an alias.
+        A name written exactly so goes before one that differs in the case of its first letter, and that before any other
+        spelling. Of names written alike, a title goes before a redirect, and a redirect before an alias.
         """
         name = self.resolve(title)
         return None if name is None else self.find(name.article_id)
@@ -119,7 +119,7 @@ class ArticleStore:
         return _nearest(title, self._named(title))
 
     def articles_titled(self, title: str) -> list[int]:
-        """Return the numbers of the articles that a title means: that of `get`, or several of this very title."""
+        """Return the numbers of the articles that a title means: the one of `get`, or several with exactly this title."""
         named = self._named(title)
         if name := _nearest(title, named):
             return [name.article_id]
@@ -130,7 +130,7 @@ class ArticleStore:
         return [name for name in self.names([key]).get(key, []) if name.kind < NameKind.ANCHOR]
 
     def title_of(self, name: str) -> str | None:
-        """Return the title of the article that `get` gives, or that a redirect leads to outside the store; else None."""
+        """Return the title of the article that `get` returns, else the target of a redirect out of the store, else None."""
         if names := self._named(name):
             nearest = _nearest(name, names)
             return nearest.title if nearest else None
@@ -143,7 +143,7 @@ class ArticleStore:
         return title
 
     def names(self, keys: Sequence[str]) -> dict[str, list[Name]]:
-        """Return the names of some keys (see `name_key`), by key, in the order of their `NameKind`; within it by links."""
+        """Return the names of some keys (see `name_key`), by key, in the order of `NameKind`, then by links."""
         names: dict[str, list[Name]] = {}
         for start in range(0, len(keys), _MOST_KEYS):
             some = keys[start : start + _MOST_KEYS]
@@ -161,7 +161,7 @@ class ArticleStore:
         return names
 
     def find(self, article_id: int) -> Article | None:
-        """Return an article by its number; None if there is none, or it was deleted since its name was looked up."""
+        """Return an article by its number; None if there is none, or it was deleted after its name was looked up."""
         sql = "SELECT title, text, metadata, document_id FROM article LEFT JOIN body USING (id) WHERE id = ?"
         rows = self._file.query(sql, [article_id])
         if not rows:
@@ -190,13 +190,13 @@ class ArticleStore:
         return list(dict.fromkeys(key for key, metadata in rows if self._passes(metadata)))
 
     def stats(self) -> ArticleStats:
-        """Return what the store holds, in numbers."""
+        """Return counts of what the store holds."""
         meta = self._file.meta
         counts = {name: meta[name] for name in ("articles", "names", "outside", "links", "words")}
         return ArticleStats(**counts, sources=tuple(meta["sources"]), bytes=self._file.size)
 
     def __len__(self) -> int:
-        """Return how many articles there are, or pass the filter: then each is read."""
+        """Return the number of articles; in a view each is read, and those that pass the filter count."""
         return sum(1 for _ in self.titles()) if self._tests else int(self._file.meta["articles"])
 
     def __contains__(self, title: object) -> bool:
@@ -206,7 +206,7 @@ class ArticleStore:
         return _unpickle, (self.path, self._filters)
 
     def close(self) -> None:
-        """Close the file; what is asked later is refused."""
+        """Close the file; later calls are refused."""
         self._file.close()
 
     def __enter__(self) -> Self:
@@ -221,8 +221,8 @@ def _distance(title: str, form: str) -> int:
 
 
 def _nearest(title: str, names: Sequence[Name]) -> Name | None:
-    """Return the name that a title is nearest to; None if names of several articles are as near."""
-    # Without accents or marks it is nobody's spelling, but only how others may be typed.
+    """Return the name nearest to a title; None if names of several articles are equally near."""
+    # Forms without accents or marks are not spellings of their own, only what people may type.
     distances = [(name.kind >= NameKind.UNACCENTED, _distance(title, name.form), name.kind) for name in names]
     least = min(distances, default=None)
     nearest = [name for name, distance in zip(names, distances, strict=True) if distance == least]

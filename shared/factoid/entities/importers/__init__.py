@@ -1,4 +1,4 @@
-"""What articles come from: dumps, datasets and the user's own documents."""
+"""Importers of articles from dumps, datasets and the user's own documents."""
 
 from factoid.entities.importers.json_lines import (
     ArticleJsonl,

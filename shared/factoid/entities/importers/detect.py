@@ -1,4 +1,4 @@
-"""Which importer reads a file, by its name, its first bytes and the fields of its first line."""
+"""Choice of the importer for a file, by its name, its first bytes and the fields of its first line."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ def make_sources(
     text_key: str = "text",
     **dump_options: Any,
 ) -> list[Source]:
-    """Return the sources of some files and folders, those of one format together.
+    """Return the sources for some files and folders, one for each format.
 
-    The kind is one of IMPORTERS, or "auto" to look at each. Other options are those of `MediaWikiDump`.
+    The kind is one of IMPORTERS, or "auto" to detect it for each path. Other options are those of `MediaWikiDump`.
     """
     files_by_kind: dict[str, list[Path]] = {}
     for path in paths:

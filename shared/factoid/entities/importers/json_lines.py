@@ -1,4 +1,4 @@
-"""Articles as JSON Lines: your own, SpEL's, wikiextractor's and KILT's (Petroni et al., 2021); and redirects."""
+"""Articles from JSON Lines: your own, SpEL's, wikiextractor's and KILT's (Petroni et al., 2021); and redirects."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _HEADING, _BULLET = "Section::::", re.compile(r"\ABULLET::::[-*#:; ]*")
 
 
 class _LineSource(FileSource):
-    """Files of which each line that is not blank gives records."""
+    """Files in which each non-blank line yields records."""
 
     def _records(self, file: Path) -> Iterator[Record]:
         for number, line in filled_lines(file):
@@ -37,9 +37,9 @@ class _LineSource(FileSource):
 class ArticleJsonl(_LineSource):
     """Lines such as `{"id": …, "title": …, "text": …, "aliases": […], "redirects": […], "metadata": {…}}`.
 
-    Only the title and the text must be there, in the fields `title_key` and `text_key`. The id becomes that of what a
-    retriever returns. Redirects are other names that lead to the article; they go before aliases. Aliases may also stand in
-    the metadata, as those of `OwnDocuments` do; one name need be no list.
+    Only the title and the text are required, in the fields `title_key` and `text_key`. The id becomes that of a retriever's
+    hit. Redirects are other names that lead to the article; they go before aliases. Aliases may also stand in the metadata, as
+    those of `OwnDocuments` do; a single name may be a string.
     """
 
     patterns = JSON_LINES
@@ -73,7 +73,7 @@ class TitleTextJsonl(_LineSource):
 class WikiExtractorJson(_LineSource):
     """Lines such as `{"id": …, "revid": …, "url": …, "title": …, "text": …}`, as wikiextractor writes with --json.
 
-    wikiextractor drops redirects: give them beside it with `RedirectLines`. Links are there if it ran with --links.
+    wikiextractor drops redirects: add them with `RedirectLines`. It keeps links if run with --links.
     """
 
     patterns = ("wiki_*", *JSON_LINES)
@@ -91,8 +91,8 @@ class WikiExtractorJson(_LineSource):
 class KiltJsonl(_LineSource):
     """Lines such as `{"wikipedia_title": …, "text": ["Title", "First paragraph", …], "anchors": […], …}`.
 
-    Headings are left out, since they are no sentences. Aliases are those of Wikidata. KILT holds no redirects: give them
-    beside it with `RedirectLines`.
+    Headings are left out, since they are not sentences. Aliases are those of Wikidata. KILT has no redirects: add them with
+    `RedirectLines`.
     """
 
     patterns = ("*.json", *JSON_LINES)
@@ -118,7 +118,7 @@ class KiltJsonl(_LineSource):
 
 
 class RedirectLines(_LineSource):
-    """Lines of a name, a tab, and the article or redirect that it leads to."""
+    """Lines with a name, a tab, and the article or redirect that it leads to."""
 
     patterns = ("*.tsv",)
 
@@ -126,14 +126,14 @@ class RedirectLines(_LineSource):
         try:
             names = line.decode("utf-8-sig").strip("\r\n").split("\t")
         except UnicodeDecodeError as error:
-            raise InvalidInputError(f"no redirect: {error}") from error
+            raise InvalidInputError(f"not a redirect: {error}") from error
         if len(names) != 2 or not all(map(str.strip, names)):
             raise InvalidInputError(f"expected a name, a tab and a target, got {line!r:.80}")
         return [Redirect(*names)]
 
 
 def _text_field(fields: dict[str, Any], name: str, hint: str = "") -> str:
-    """Return a field that is a string; the hint goes into the error where it is missing."""
+    """Return a string field; the hint goes into the error if it is missing."""
     if name not in fields:
         names = ", ".join(map(repr, list(fields)[:8])) or "an empty object"
         raise InvalidInputError(f"expected a field {name!r}, got {names}{hint}")
@@ -147,6 +147,6 @@ def _names(fields: dict[str, Any], name: str) -> tuple[str, ...]:
 
 
 def _link_target(address: str) -> str:
-    """Return the title that a link's address means, or "" for a place on the same page or outside the wiki."""
+    """Return the title that a link's address leads to, or "" for a place on the same page or outside the wiki."""
     title = unquote(address).partition("#")[0]
     return "" if "://" in title else canonical_title(title)

@@ -30,7 +30,7 @@ _REDIRECT = re.compile(
     r"REDIRECIONAMENTO|ПЕРЕНАПРАВЛЕНИЕ|転送|リダイレクト|重定向|넘겨주기|تحويل)\s*+(?::\s*+)?\[\[([^][{}|\n]++)(?:\|[^][]*+)?\]\]",
     re.IGNORECASE,
 )
-# Templates at the foot of disambiguation pages, on the largest Wikipedias. "Disambiguation needed" and "dablink" are none:
+# Templates at the foot of disambiguation pages, on the largest Wikipedias. "Disambiguation needed" and "dablink" do not count:
 # they stand in articles.
 _DISAMBIGUATION = re.compile(
     r"\{\{\s*+(?:"
@@ -45,7 +45,7 @@ _DISAMBIGUATION = re.compile(
 _DISAMBIGUATION_TITLE = re.compile(
     r".*\((?:disambiguation|Begriffsklärung|homonymie|desambiguación|desambiguação)\)", re.IGNORECASE
 )
-_BATCH_CHARS, _BATCH_PAGES = 400_000, 100  # what one process cleans at a time
+_BATCH_CHARS, _BATCH_PAGES = 400_000, 100  # cleaned by one process at a time
 _BATCHES_AHEAD = 3  # for each process
 
 Batch = list[Page | Redirect]
@@ -55,16 +55,16 @@ class MediaWikiDump(FileSource):
     """A source of articles: one or several XML dumps of a wiki.
 
     A page becomes an article, with the links of the whole page and the first words of its text; a redirect becomes a
-    redirect. Pages of other namespaces, redirects to them, pages that are no wikitext, and disambiguation pages, which are
-    about no entity, are left out and counted by reason in `left_out`, which is complete after a whole `read`.
+    redirect. Pages of other namespaces, redirects to them, pages that are not wikitext, and disambiguation pages, which are
+    not about one entity, are left out and counted by reason in `left_out`, which is complete after a whole `read`.
 
     Args:
-        paths: A file, several, read one after the other, or a folder of them: `.xml`, or packed with bzip2 (multistream too)
-            or gzip.
-        workers: Processes that clean pages; with 1, all is done in this one. Where more are used, a script must guard what
-            it runs with `if __name__ == "__main__":`.
-        words: Clean only as much of a page as gives this many words, to the end of a paragraph; None for whole pages.
-        allow_truncated: Read a file that is cut off or damaged up to there, with a warning; else it is an error.
+        paths: A file, several files, read one after the other, or a folder of them: `.xml`, plain or compressed with bzip2
+            (also multistream) or gzip.
+        workers: Processes that clean pages; 1 cleans in this process. With more, a script must guard what it runs with
+            `if __name__ == "__main__":`.
+        words: Clean a page only until it has this many words, to the end of a paragraph; None for whole pages.
+        allow_truncated: Read a file that is cut off or damaged as far as it is whole, with a warning, not an error.
     """
 
     patterns = ("*.xml", "*pages-articles*")
@@ -83,10 +83,10 @@ class MediaWikiDump(FileSource):
         self.left_out: Counter[str] = Counter()
 
     def read(self, skip: int = 0) -> Iterator[Record]:
-        """Yield the records from number `skip` on. What is skipped is unpacked, and not cleaned.
+        """Yield the records from number `skip` on. Skipped records are unpacked, but not cleaned.
 
         Raises:
-            UnreadableFileError: A file is no dump, or damaged; the records of all whole pages before have been yielded then.
+            UnreadableFileError: A file is damaged or not a dump; the records of all whole pages before are yielded first.
         """
         require("mwparserfromhell", extra="wikipedia")
         self.left_out.clear()
@@ -98,7 +98,7 @@ class MediaWikiDump(FileSource):
             raise faults[0]
 
     def _pages(self, faults: list[UnreadableFileError]) -> Iterator[Page | Redirect]:
-        """Yield what gives a record, each exactly one, and count what gives none. Note an error, and end."""
+        """Yield each page or redirect that makes a record, and count the others. Append an error to `faults`, and end."""
         for path in self._files():
             page = None
             try:
@@ -116,7 +116,7 @@ class MediaWikiDump(FileSource):
                 _log.warning("%s was read only as far as it is whole: %s", path, error.__cause__)
 
     def _record(self, page: Page) -> Page | Redirect | str:
-        """Return a page that gives an article, a redirect, or the reason why the page is left out."""
+        """Return a page for an article, a redirect, or the reason why the page is left out."""
         if page.namespace:
             return "pages of other namespaces"
         if not page.title:
@@ -128,12 +128,12 @@ class MediaWikiDump(FileSource):
             inside = target.namespace == 0 and target.title
             return Redirect(page.title, target.title) if inside else "redirects to other namespaces"
         if page.model != "wikitext":
-            return "pages that are no wikitext"
+            return "pages that are not wikitext"
         return "disambiguation pages" if is_disambiguation(page.title, page.text) else page
 
 
 def is_disambiguation(title: str, wikitext: str) -> bool:
-    """Tell whether a page only lists what a name may mean, by its title or its templates. The text is not parsed."""
+    """Tell by its title or templates whether a page only lists what a name may mean. The text is not parsed."""
     return _DISAMBIGUATION_TITLE.fullmatch(title) is not None or _DISAMBIGUATION.search(wikitext) is not None
 
 

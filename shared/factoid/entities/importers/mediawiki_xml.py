@@ -1,4 +1,4 @@
-"""Pages of a MediaWiki XML export (https://www.mediawiki.org/wiki/Help:Export), one after the other, in bounded memory."""
+"""Reading the pages of a MediaWiki XML export (https://www.mediawiki.org/wiki/Help:Export) one by one, in bounded memory."""
 
 from __future__ import annotations
 
@@ -17,33 +17,33 @@ from factoid.errors import UnreadableFileError
 from factoid.files.lines import DAMAGE, opened
 
 _CHUNK = 1 << 18  # bytes
-# What goes before the first element. A document type could hide an attack, and no export declares one.
+# The beginning up to the first element. A document type could hide an attack, and no export declares one.
 _BEGIN = re.compile(rb"(?:\xef\xbb\xbf)?\s*+(?:<\?xml[^>]*+>\s*+)?(?:<!--.*?-->\s*+)*+<mediawiki[\s>]", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page with its latest revision of an export."""
+    """A page of an export with its latest revision."""
 
-    site: Site  # the wiki's names, from the head of the export
+    site: Site  # the wiki's namespaces, from the head of the export
     title: str  # with its namespace
     namespace: int
     page_id: int  # this and the next: the wiki's numbers; 0 if the export has none
     revision_id: int
-    redirect: str | None  # title to which the page leads, by its `<redirect>` element
+    redirect: str | None  # target title of the page's `<redirect>` element
     model: str  # "wikitext" for articles
     text: str = field(repr=False)  # wikitext
 
 
 def read_pages(path: Path) -> Iterator[Page]:
-    """Yield the pages of an export. Damage raises an UnreadableFileError, when the whole pages before it have been yielded."""
+    """Yield the pages of an export; after the last whole page before any damage, raise an UnreadableFileError."""
     last = None
     try:
         with opened(path) as file:
-            start = file.read1(_CHUNK)  # not read(): it loses what precedes the damage
+            start = file.read1(_CHUNK)  # read() would lose what precedes the damage
             if not _BEGIN.match(start):
                 raise UnreadableFileError(
-                    f"{path} is no MediaWiki XML export: it begins with {start[:60]!r}. Expected XML that begins with "
+                    f"{path} is not a MediaWiki XML export: it begins with {start[:60]!r}. Expected XML that begins with "
                     "<mediawiki> and declares no document type, also in bzip2 or gzip"
                 )
             chunks = chain([start], iter(partial(file.read1, _CHUNK), b""))
@@ -52,7 +52,7 @@ def read_pages(path: Path) -> Iterator[Page]:
     except UnreadableFileError:
         raise
     except (ParseError, *DAMAGE) as error:
-        place, rest = "before its first page, or no MediaWiki XML export", ""
+        place, rest = "before its first page, or not a MediaWiki XML export", ""
         if last is not None:
             place = f"after the page {last.title!r}"
             rest = ", or do without the rest with allow_truncated=True, on the command line with --allow-truncated"

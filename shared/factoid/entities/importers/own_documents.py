@@ -19,14 +19,14 @@ from factoid.units import Document
 
 
 class OwnDocuments:
-    """Documents with a title, and with aliases in their metadata, if any.
+    """Documents with a title and, in their metadata, optional aliases.
 
-    Metadata and id are given back with the article. Where one entity has several documents, build with `duplicates="join"`.
+    Articles keep metadata and id. Where one entity has several documents, build with `duplicates="join"`.
 
     Args:
-        documents: The documents. Of a list a build that was interrupted goes on; of other iterables it starts over.
-        title_key: Where the metadata holds the title; a document's own `title` goes before `metadata["title"]`.
-        aliases_key: Where it holds other names: a list of strings, or one string.
+        documents: The documents. An interrupted build resumes from a list, and starts over from other iterables.
+        title_key: The metadata key of the title; a document's own `title` goes before `metadata["title"]`.
+        aliases_key: The metadata key of other names: a list of strings, or one string.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class OwnDocuments:
 
     @property
     def name(self) -> str:
-        """What is read; "" if it cannot be told without using it up."""
+        """The name of the input; "" if the documents can be read only once."""
         if not isinstance(self._documents, Sequence):
             return ""
         digest = hashlib.sha256()
@@ -47,11 +47,11 @@ class OwnDocuments:
         return f"OwnDocuments: {len(self._documents)} documents, digest {digest.hexdigest()[:16]}"
 
     def read(self, skip: int = 0) -> Iterator[Article]:
-        """Yield the articles from number `skip` on, or refuse a document without title, or whose aliases are no strings."""
+        """Yield the articles from number `skip` on; refuse documents without a title, or with aliases that are not strings."""
         key = self.keys["title_key"]
         for number, document in enumerate(islice(self._documents, skip, None), start=skip + 1):
             if not isinstance(document, Document):
-                raise InvalidInputError(f"document {number} is no factoid.Document, got {type(document).__name__}")
+                raise InvalidInputError(f"document {number} is not a factoid.Document, got {type(document).__name__}")
             metadata = document.metadata
             title = document.title if key == "title" and document.title else metadata.get(key, "")
             if not isinstance(title, str) or not title.strip():
@@ -63,12 +63,12 @@ class OwnDocuments:
 
 
 def add_own_articles(store: ArticleStore, documents: Iterable[Document]) -> None:
-    """Add documents to a store that `build_own_articles` made, in the place of the articles of their ids.
+    """Add documents to a store that `build_own_articles` made, or replace the articles with their ids.
 
-    Title and aliases are read where the store's first documents had them. `ArticleStore.delete` takes the ids of documents.
+    Title and aliases are read from the same keys as the store's first documents. `ArticleStore.delete` takes document ids.
 
     Raises:
-        InvalidInputError: A document has no title or text, or a title that the article of another document has.
+        InvalidInputError: A document has no title or text, or the title of another document's article.
     """
     store.add(OwnDocuments(list(documents), **store.document_keys).read())
 
@@ -85,8 +85,8 @@ def build_own_articles(
 ) -> ArticleStore:
     """Make an article store of documents, each about the entity that its title names, and open it.
 
-    The file at the path is written anew; without a path it is temporary and deleted with the store. The other arguments are
-    those of `OwnDocuments` and of `build_articles`, which also say what is raised.
+    A file at the path is replaced; without a path the file is temporary and deleted with the store. The other arguments are
+    those of `OwnDocuments` and of `build_articles`, which also list the errors.
     """
     source = OwnDocuments(documents, title_key=title_key, aliases_key=aliases_key)
     with ExitStack() as stack:
@@ -100,7 +100,7 @@ def build_own_articles(
 
 
 def read_names(value: Any, expected: str) -> tuple[str, ...]:
-    """Return a list of names, or one name by itself, without null and blank ones; an error begins with what was expected."""
+    """Return a list of names, or a single name, without null and blank ones; errors begin with `expected`."""
     names = [value] if value is None or isinstance(value, str) else value
     if not isinstance(names, list | tuple | set | frozenset) or not all(isinstance(name, str | None) for name in names):
         raise InvalidInputError(f"{expected}, got {value!r:.80}")

@@ -20,9 +20,9 @@ KEYS_HINT = (
 
 
 class FileSource:
-    """A source of articles in files of one format: any that are named, and in folders those with its usual names.
+    """A source of articles in files of one format: all named files, and in folders those with the format's usual names.
 
-    Files may be plain, or compressed by gzip or bzip2. The options are what else the records depend on.
+    Files may be plain, or compressed by gzip or bzip2. `options` are all other settings that the records depend on.
     """
 
     patterns: ClassVar[tuple[str, ...]]  # in lower case and without the ending of a compressed file
@@ -34,7 +34,7 @@ class FileSource:
 
     @property
     def name(self) -> str:
-        """What is read: the importer, its options, its paths, and a digest of their files' sizes and times of change."""
+        """The importer, its options, its paths, and a digest of the files' sizes and modification times."""
         files = [(f"{file.absolute()}", file.stat().st_size, file.stat().st_mtime_ns) for file in self._files()]
         digest = hashlib.sha256(repr(files).encode()).hexdigest()[:16]
         options = (f" {name}={value!r}" for name, value in sorted(self._options.items()) if name != f"{value}_key")
@@ -47,7 +47,7 @@ class FileSource:
 
     def _files(self) -> list[Path]:
         """List the files, those of folders in the order of their names."""
-        files: dict[Path, None] = {}  # what is named twice is read once
+        files: dict[Path, None] = {}  # a file that is named twice is read once
         for path in self._paths:
             if not path.exists():
                 raise UnreadableFileError(f"{path} cannot be read: No such file or directory")
@@ -60,6 +60,6 @@ class FileSource:
 
 
 def is_named(file: Path, patterns: tuple[str, ...]) -> bool:
-    """Tell whether a file's name fits one of some patterns, in any case, compressed or not."""
+    """Tell whether a file's name matches one of some patterns, in any case, compressed or not."""
     name = file.name.lower().removesuffix(".gz").removesuffix(".bz2")
     return any(fnmatchcase(name, pattern) for pattern in patterns)

@@ -1,4 +1,4 @@
-"""Articles as tables: CSV as spreadsheets save it, and Hugging Face's `wikimedia/wikipedia` as Parquet."""
+"""Articles from tables: CSV as spreadsheets save it, and Hugging Face's `wikimedia/wikipedia` as Parquet."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _COLUMNS, _METADATA = ("title", "text"), ("id", "url")  # of Parquet
 
 
 class ArticleCsv(FileSource):
-    """Tables with a head: a column of titles, one of texts, and if you like `aliases`, `redirects` and `id`.
+    """Tables with a header: a column of titles, one of texts, and optionally `aliases`, `redirects` and `id`.
 
-    Several names in one cell are separated by "|", ";" or line breaks. The id becomes that of what a retriever returns, what
-    other columns hold its metadata. `title_key` and `text_key` are the heads of their columns, in any case.
+    Several names in one cell are separated by "|", ";" or line breaks. The id becomes that of a retriever's hit, other columns
+    become its metadata. `title_key` and `text_key` are the names of their columns, in any case.
     """
 
     patterns = TABLES
@@ -57,9 +57,9 @@ def _split_names(cell: str) -> tuple[str, ...]:
 
 
 class WikipediaParquet(FileSource):
-    """Files with the columns title and text, and id and url if there are such, which become metadata.
+    """Parquet files with the columns title and text, and optionally id and url, which become metadata.
 
-    The dataset holds no redirects: give them beside it with `RedirectLines`.
+    The dataset has no redirects: add them with `RedirectLines`.
     """
 
     patterns = ("*.parquet",)

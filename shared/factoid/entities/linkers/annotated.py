@@ -1,4 +1,4 @@
-"""Entities that are known beforehand: a data set's annotations, or what a function returns."""
+"""Entities that are known beforehand: annotations of a data set, or results of a function."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ Annotation = str | Mention | Iterable[str | Mention] | None
 
 
 class AnnotatedLinker:
-    """Return the mentions that are already known of each question.
+    """Returns the mentions that are already known for each question.
 
-    A title without a span is looked up in the text: as it is written, else in any case and Unicode form, and at whole words
-    only. Where the text does not have it ("Abraham Lincoln" in "Did Lincoln sign it?"), the mention spans all of the text,
-    and comes last. These mentions may overlap, unlike those of other linkers.
+    A title without a span is looked up in the text: as written, else in any case and Unicode form, and as whole words only.
+    Where the text does not have it ("Abraham Lincoln" in "Did Lincoln sign it?"), the mention spans the whole text and comes
+    last. These mentions may overlap, unlike those of other linkers.
 
     Args:
-        annotations: From a question to its titles or mentions, or a function of the question. Questions match whatever their
+        annotations: Maps a question to its titles or mentions, or a function of the question. Questions match whatever their
             white space and Unicode form; else in any case, and with or without a question mark, as `normalize_question`
             writes them, and then with the titles of all such forms. An unknown question has no mention.
     """
@@ -75,7 +75,7 @@ def _as_list(annotation: Any, text: str) -> list[str | Mention]:
 
 
 def _locate(tokens: Tokens, title: str) -> tuple[int, int] | None:
-    """Return where a text has a title, as whole words: as written if so, else in any case; None where it has not."""
+    """Return where a text has a title, in whole words: as written if possible, else in any case; None if it has not."""
     key, count = name_key(title), len(tokenize(title).tokens)
     firsts = range(len(tokens.tokens) - count + 1) if count else ()
     spans = [

@@ -1,4 +1,4 @@
-"""Choose among the articles of one name: by the name, by the words around it, then by an encoder."""
+"""Choice among the articles of one name: by the name, by the words around it, then by an encoder."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from factoid.sentences import sentence_spans
 _WORD = re.compile(r"\w+")
 _NEAR = 60  # tokens on each side of a mention whose words speak for a candidate
 _SPOKEN_FOR = 0.9  # share of the candidates that the text's words speak for
-# In links, what a name of each kind is worth.
+# The worth of a name of each kind, in links.
 _WORTH = dict(zip(NameKind, (8.0, 4.0, 2.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5), strict=True))
 _TRUST_IN_BASE = 0.75  # "Air" for "Air (album)"
 _TEMPERATURE = 0.1  # of the shares of tied candidates
-# Of cosines: by how much more the text must be nearer to one article than the bare name is ("Heron?" to the bird).
+# In cosines: how much more the text must favour one article than the bare name does ("Heron?" favours the bird).
 _MARGIN = 0.08
-_MOST = 64  # tied candidates that are compared: the first of their order
+_MOST = 64  # tied candidates that are compared, from the first on
 _FIRST_SENTENCE = 400  # characters of an article in which its first sentence is looked for
 
 
@@ -36,9 +36,9 @@ class Option:
 
     article_id: int  # its number in its store
     title: str
-    rank: tuple[float, ...]  # what orders the options, lower first; options of equal rank are not told apart
-    share: float  # how likely it is; the options of a name add up to 1
-    trust: float = 1.0  # how far the name means the article at all, less than 1 for texts of links and bare titles
+    rank: tuple[float, ...]  # orders the options, lower first; options of equal rank are tied
+    share: float  # how likely it is; the shares of a name's options add up to 1
+    trust: float = 1.0  # how likely the name means the article at all; less than 1 for texts of links and bare titles
 
 
 def rank_options(names: Iterable[Name], around: Mapping[str, int]) -> list[Option]:
@@ -59,7 +59,7 @@ def rank_options(names: Iterable[Name], around: Mapping[str, int]) -> list[Optio
         trust = {NameKind.ANCHOR: by_links, NameKind.BASE: max(by_links, _TRUST_IN_BASE)}.get(kind, 1.0)
         entries.append((rank, title, article, weight, 1.0 if said else trust))
     entries.sort()
-    first = sum(rank[0] == -2 for rank, *_ in entries)  # what the text speaks for goes first
+    first = sum(rank[0] == -2 for rank, *_ in entries)  # options that the text speaks for go first
     groups = [(entries[:first], _SPOKEN_FOR), (entries[first:], 1 - _SPOKEN_FOR)]
     options = []
     for group, share in groups if 0 < first < len(entries) else [(entries, 1.0)]:
@@ -69,9 +69,9 @@ def rank_options(names: Iterable[Name], around: Mapping[str, int]) -> list[Optio
 
 
 def words_around(words: Sequence[Word], first: int, last: int) -> dict[str, int]:
-    """Return the keys of the words near a mention that may say what it is, and how many tokens from it they stand.
+    """Return the keys of the words near a mention that may say what it is, with their distances from it in tokens.
 
-    Not those that say what the answer is ("Which band wrote it?"), nor the verb of a question ("What does Opus play?").
+    Left out are words that say what the answer is ("Which band wrote it?"), and the verb of a question ("What does Opus play?").
     """
     begin, end = max(0, first - _NEAR), min(len(words), last + 1 + _NEAR)
     around: dict[str, int] = {}
@@ -97,7 +97,7 @@ def words_around(words: Sequence[Word], first: int, last: int) -> dict[str, int]
 
 
 def _has_verb(words: Sequence[Word], first: int) -> bool:
-    """Whether a verb of its clause follows a word: one of those of every question, or any word next to it."""
+    """Tell whether a verb of the clause follows: one of those of every question, or any word right at `first`."""
     for at in range(first, min(len(words), first + _NEAR)):
         word = words[at]
         if not word.is_word:
@@ -108,12 +108,12 @@ def _has_verb(words: Sequence[Word], first: int) -> bool:
 
 
 def _spoken_for(suffix: str, title: str, around: Mapping[str, int]) -> tuple[int, int]:
-    """Return how far the text says what tells a title from others (2 all, 1 a part, 0 nothing), and the distance."""
+    """Return how much of a title's suffix the text says (2 all, 1 a part, 0 nothing), and the distance."""
     words = [_singular(word) for word in _WORD.findall(name_key(suffix))] if around else []
     distances = [around[word] for word in words if word in around]
     if not distances:
         return 0, 0
-    # Of "English band" the last word says what it is; of "Clark County, Illinois" a part says nothing.
+    # The last word of "English band" says what it is; a part of "Clark County, Illinois" says nothing.
     says_it = len(distances) == len(words) or (title.endswith(")") and words[-1] in around)
     return 1 + says_it, min(distances)
 
@@ -123,7 +123,7 @@ def _singular(word: str) -> str:
 
 
 def count_tied(options: Sequence[Option]) -> int:
-    """Return how many of some options, best first, nothing tells from the best."""
+    """Return how many of some options, best first, are tied with the best."""
     return sum(option.rank == options[0].rank for option in options)
 
 
@@ -134,9 +134,9 @@ def _compared(options: Sequence[Option]) -> Sequence[Option]:
 def break_ties(
     encoder: Encoder, store: ArticleStore, tied: Sequence[tuple[str, str, list[Option]]]
 ) -> list[tuple[list[Option], bool]]:
-    """Order tied options by how similar title and first sentence are to the text, and say whether there still is a tie.
+    """Order tied options by how similar title and first sentence are to the text, and return whether they are still tied.
 
-    Each mention has the text around it, its name as it stands there, and its options, best first.
+    A mention is given as the text around it, its name as written there, and its options, best first.
     """
     texts = list(dict.fromkeys([*(text for text, _, _ in tied), *(name for _, name, _ in tied)]))
     articles = list(dict.fromkeys(option.article_id for _, _, options in tied for option in _compared(options)))

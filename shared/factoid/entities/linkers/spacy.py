@@ -1,4 +1,4 @@
-"""The named entities that a spaCy pipeline finds, as mentions of articles."""
+"""Named entities from a spaCy pipeline as mentions of articles."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ from factoid.units import check_text
 if TYPE_CHECKING:
     from spacy.language import Language
 
-_NO_ENTITY = ("", "NIL")  # what spaCy's entity linker calls an entity that its knowledge base lacks
+_NO_ENTITY = ("", "NIL")  # identifiers by spaCy's entity linker for an entity that its knowledge base lacks
 
 
 class SpacyLinker:
-    """Gives the entities of a spaCy pipeline titles: by the identifier that its entity linker found, else by their text.
+    """Links the entities of a spaCy pipeline: by the identifier that its entity linker found, else by their text.
 
     Args:
         nlp: A pipeline that sets `doc.ents`.
-        store: Articles, or a `TitleLinker` of them, among which an entity's text is looked up where there is no title by its
-            identifier. None leaves such entities out.
-        titles: From an entity's identifier to the title of its article, or a function that returns None for what it does not
-            know. The identifier is `ent.kb_id_` (such as "Q937"), or else `ent.ent_id_`, the "id" of an EntityRuler's pattern.
+        store: Articles, or a `TitleLinker` of them, in which an entity's text is looked up if its identifier has no title.
+            None leaves such entities out.
+        titles: Maps an entity's identifier to the title of its article, or a function that returns None for unknown ones.
+            The identifier is `ent.kb_id_` (such as "Q937"), or else `ent.ent_id_`, the "id" of an EntityRuler's pattern.
         labels: The entity types to take, such as {"PERSON", "GPE"}; None takes all.
 
     Raises:

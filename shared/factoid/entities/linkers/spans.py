@@ -1,4 +1,4 @@
-"""The stretches of a text that may be a name, the choice among them, and parts of longer names."""
+"""Spans of a text that may be a name, the choice among them, and parts of longer names."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from factoid.entities.linkers.tokens import Casing, TokenKind, Tokens, Word
 _OPENING = frozenset("([{“‘«„¿¡<")
 _NO_END = frozenset(",;:") | _OPENING
 _APOSTROPHES = frozenset("'’ʼ`")
-_NO_EVIDENCE = ARTICLES | {"i"}  # have capitals where they are no names
-_INSIDE = frozenset("-‐‑–_/\\&@") | _APOSTROPHES  # before the rest of a word they end nothing
+_NO_EVIDENCE = ARTICLES | {"i"}  # their capitals do not show a name
+_INSIDE = frozenset("-‐‑–_/\\&@") | _APOSTROPHES  # before the rest of a word they do not end a name
 _MOST_WORDS, _MOST_TOKENS = 12, 48  # of a name; more tokens than words for "S.H.I.E.L.D."
 _SENTENCE_ENDS = frozenset("?.!")
 _ROMAN = re.compile(r"[ivx]+")
 _JOINING = frozenset("-‐‑–/&")
 _LEADING_ON = frozenset("of the du de del von van der".split())  # "Battle of Salamis", "Paul the Octopus"
-_CODE = 3  # digits of a number that names something where names need no capital, as "4711" does
-_CHARACTER = 0.5  # of a word: names in scripts without spaces are written in twice as many characters
+_CODE = 3  # the fewest digits of a number that is a name where names need no capital, such as "4711"
+_CHARACTER = 0.5  # length of a character in words: names in scripts without spaces have about two characters for a word
 
 
 class LowerCase(Enum):
@@ -36,28 +36,28 @@ class LowerCase(Enum):
 
 
 class Span(NamedTuple):
-    """A stretch of a text that is a mention if a name is written so."""
+    """A span of a text that is a mention if there is such a name."""
 
     first: int  # token
     last: int  # token
-    words: float  # how long it is
-    exact: bool  # the name must be written with the same capitals
-    weak: bool  # it is a mention only if nothing else in the text is
+    words: float  # its length
+    exact: bool  # the name must have the same capitals
+    weak: bool  # a mention only if nothing else in the text is one
     title: bool = False  # the name must be an article's title
 
 
 def find_spans(tokens: Tokens, words: list[Word], casing: Casing, lower_case: LowerCase) -> Iterator[Span]:
-    """Yield the spans that may be a name, by what they are made of.
+    """Yield the spans that may be a name.
 
-    * Words that name something, at least one of them with a capital, or two of them without.
+    * Words that are not stop words, at least one of them with a capital, or two of them without.
     * A single word without a capital: by `lower_case`. A number, or a word with a digit and no capital: weak.
-    * What begins with a function word inside the sentence ("first aid"): if all of it is in lower case, and a title is
-      written exactly so.
+    * A span that begins with a function word inside the sentence ("first aid"): if all of it is in lower case, and a title
+      is written exactly so.
     * Stop words only: weak, and several of them, one with a capital inside the sentence, if written exactly so.
     * Marks only, between spaces, and the whole text: weak.
 
-    With `LowerCase.ALWAYS` any word may begin a name of several words, one of which is no function word; words of every
-    question ("state") are weak names; and so are numbers of less than three digits and no letter.
+    With `LowerCase.ALWAYS` any word may begin a name of several words, at least one of which is not a function word. Words of
+    every question ("state") are then weak names, and so are numbers of less than three digits without a letter.
     """
     count = len(words)
     places = [at for at, word in enumerate(words) if word.is_word]
@@ -84,7 +84,7 @@ def find_spans(tokens: Tokens, words: list[Word], casing: Casing, lower_case: Lo
 
 
 def cut_spans(tokens: Tokens, start: int, end: int) -> list[Span]:
-    """Return the span of some characters, and what is left of it without a leading article, a closing "'s", or both."""
+    """Return the span of some characters, and the same without a leading article, a closing "'s", or both."""
     first = bisect_right(tokens.tokens, start, key=lambda token: token.end)
     last = bisect_left(tokens.tokens, end, key=lambda token: token.start) - 1
     keys = [token.key for token in tokens.tokens[first : last + 1]]
@@ -96,8 +96,8 @@ def cut_spans(tokens: Tokens, start: int, end: int) -> list[Span]:
 def select_longest(spans: Sequence[Span], tokens: Tokens) -> list[Span]:
     """Return spans that do not overlap, chosen longest first, in order of the text; weak ones only if there are no others.
 
-    Of equally many words the span of more characters goes first, then the earlier one. A question mark that ends a sentence is
-    not the name's, where the name is known without it.
+    Among spans of equally many words, the one with more characters goes first, then the earlier one. A question mark that ends
+    a sentence is not part of a name that is known without it.
     """
     spans = [span for span in spans if not span.weak] or spans
     ends = {(span.first, span.last) for span in spans}
@@ -123,16 +123,16 @@ def _ends_the_question(span: Span, tokens: Tokens) -> bool:
 
 
 class _Seen:
-    """What the words of a span tell, kept up to date while the span grows."""
+    """The properties of a span's words, kept up to date while the span grows."""
 
     def __init__(self, casing: Casing, lower_case: LowerCase, first: Word, *, asked: bool) -> None:
         self.casing, self.first = casing, first
         self.free = lower_case is LowerCase.ALWAYS  # names need no capital
-        self.asked = asked and not self.free  # "which country": what the answer is
+        self.asked = asked and not self.free  # "which country" says what the answer is
         self.inside = first.token.key in FUNCTION_WORDS  # a name of one word would begin after it: "in germany"
-        auto = casing is not Casing.TELLING  # what `LowerCase.AUTO` means
+        auto = casing is not Casing.TELLING  # the meaning of `LowerCase.AUTO`
         self.accepts_lower_case = auto if lower_case is LowerCase.AUTO else lower_case is not LowerCase.NEVER
-        # "first aid" inside a sentence whose capitals tell, where most words in lower case are no names.
+        # "first aid" inside a sentence whose capitals tell, where most words in lower case are not names.
         in_lower_case = self.inside and not (first.capital or first.initial)
         self.lower_title = in_lower_case and casing is not Casing.SILENT and not self.free
         self.length = 0.0
@@ -164,7 +164,7 @@ class _Seen:
             self.letters |= not word.number
 
     def judge(self, first: int, last: int, whole: bool) -> Span | None:
-        """Return the span of these words, or None if no name is written so."""
+        """Return the span of these words, or None if they cannot be a name."""
         telling, free = self.casing is not Casing.SILENT, self.free
         exact, weak, title = self.acronym, False, False
         start = self.first
@@ -203,7 +203,7 @@ class _Seen:
             else:
                 exact = exact or (self.casing is Casing.TELLING and not free and not whole)
         elif self.named == 1 and self.casing is Casing.SILENT and start.cased:
-            # All words have capitals, which then tell as little as none.
+            # Every word has capitals, which then say as little as none.
             if not (self.accepts_lower_case or whole):
                 return None
             weak = not free
@@ -224,7 +224,7 @@ def _can_end(words: list[Word], first: int, at: int, text: str) -> bool:
     if word.is_word:
         return True
     mark = text[word.token.start]
-    # After a space a mark ends no name, but an emoji or a sign does: "Company 😀", "Tern ™".
+    # After a space a mark does not end a name, but an emoji or a sign does: "Company 😀", "Tern ™".
     if (word.token.spaced and at > first and unicodedata.category(mark) != "So") or mark in _NO_END:
         return False
     inside = at + 1 < len(words) and not words[at + 1].token.spaced and words[at + 1].is_word
@@ -232,13 +232,13 @@ def _can_end(words: list[Word], first: int, at: int, text: str) -> bool:
 
 
 def _stands_alone(words: list[Word], first: int, last: int) -> bool:
-    """Whether a span of marks has white space, the text's end, or the end of a sentence around it."""
+    """Tell whether a span of marks stands between white space, or the end of a sentence or of the text."""
     after = words[last + 1 : last + 2]
     return words[first].token.spaced and (not after or after[0].token.spaced or after[0].token.key in _SENTENCE_ENDS)
 
 
 def _is_lone_character(words: list[Word], first: int, last: int) -> bool:
-    """Whether a span is one character of a script without spaces, amid others, or an initial such as the "C." of a name."""
+    """Tell whether a span is one character of a script without spaces, amid others, or an initial such as "C." in a name."""
     word = words[first]
     after = next((word.token for word in words[first + 1 : first + 2] if not word.token.spaced), None)
     if word.token.kind == TokenKind.CHARACTER:
@@ -278,7 +278,7 @@ def is_part(words: Sequence[Word], casing: Casing, spans: Sequence[Span], at: in
 
 
 def _joins(words: Sequence[Word], at: int) -> bool:
-    """Whether a token is a hyphen or the like between two words."""
+    """Tell whether a token is a hyphen or the like between two words."""
     spaced = words[at].token.spaced or words[at + 1].token.spaced
     return words[at].token.key in _JOINING and (not spaced or words[at].token.key == "&")
 

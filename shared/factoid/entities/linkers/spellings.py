@@ -12,11 +12,11 @@ from factoid.entities.articles.store import ArticleStore
 from factoid.entities.linkers.stop_words import ARTICLES, FUNCTION_WORDS
 
 _SPACED_DIGIT = re.compile(r"(?<!\w)(\w++)[ -](?=\d)|(?<=\d)[ -](\w++)")
-_INSIDE = re.compile(r"[-./'&0-9]")  # what an ASCII name may be squeezed for, beside "and"
+_INSIDE = re.compile(r"[-./'&0-9]")  # why an ASCII name may be squeezed, beside "and"
 _NO_PARTS = (FUNCTION_WORDS | ARTICLES) - frozenset("bcdefghjklmnopqrstuvwxyz")  # not "a 4"
 _CODE_IN_PLURAL = re.compile(r"(?:(?=[\W\d_]*+[^\W\d_].).*\d|\d*[1-9]\d{2}|\d{2,}[1-9])s")  # not "1990s"
 _KINDS = (NameKind.TITLE, NameKind.REDIRECT, NameKind.ALIAS, NameKind.UNACCENTED, NameKind.BASE)
-_SHORTEST, _LONG = 5, 9  # characters of names of which one, and two, may be wrong
+_SHORTEST, _LONG = 5, 9  # least length of names in which one, and two, characters may be wrong
 _NO_DIGIT = re.compile(r"\D+")
 
 
@@ -36,23 +36,23 @@ def respelled_keys(key: str, *, spaces: bool) -> list[str]:
 
 
 def is_plain(key: str) -> bool:
-    """Tell whether a key holds nothing that names are written without: no accent, no mark, no digit, no "and"."""
+    """Tell whether a key has no other spelling: no accent, no mark, no digit, no "and"."""
     return key.isascii() and _INSIDE.search(key) is None and " and " not in key
 
 
 def is_respelled(name: str, form: str) -> bool:
-    """Tell whether two forms have the same capitals, but for the first letter, and the same letters and digits."""
+    """Tell whether two forms have the same letters and digits, and except for the first letter the same capitals."""
     plain = (squeeze(canonical_title(without_accents(text) or text)) for text in (name, form))
     return len(set(plain)) == 1
 
 
 def singulars(key: str) -> list[str]:
-    """Return the keys whose English plural a key may be, by its last letters; also of codes ("t40s"), but not of decades."""
+    """Return the keys whose English plural a key may be, by its last letters; codes ("t40s") count, decades do not."""
     last = key.rpartition(" ")[2]
     if is_plural_of_code(last):
         return [key[:-1]]
     if not last.endswith("s") or len(last) < 4 or not last.isalpha() or last.endswith(("ss", "us", "is")):
-        return []  # "gas" and "bus" are no plurals
+        return []  # "gas" and "bus" are not plurals
     if last.endswith("ies"):
         return [key[:-1], key[:-3] + "y"]
     return [key[:-1], key[:-2]] if last.endswith(("sses", "shes", "ches", "xes", "zes")) else [key[:-1]]
@@ -66,9 +66,9 @@ def is_plural_of_code(form: str) -> bool:
 class Misspellings:
     """Finds the names of a store that are nearest to a misspelt one.
 
-    A letter more, less, another or in another place is one mistake: names of five characters and more may have one, of nine
-    and more two. Digits have none: "Tern 60" is not "Tern 40". All names are read when the first is looked for, and stay in
-    memory, about 100 bytes each; each look compares with all of them (100,000 names: some milliseconds).
+    An extra, missing, different or transposed letter is one mistake: names of at least five characters may have one, of at
+    least nine two. Digits may have none: "Tern 60" is not "Tern 40". All names are read on first use and stay in memory, about
+    100 bytes each; each look-up compares with all of them (some milliseconds for 100,000 names).
     """
 
     def __init__(self, store: ArticleStore) -> None:
@@ -78,7 +78,7 @@ class Misspellings:
         self._read: tuple[int, list[str]] | None = None
 
     def nearest(self, key: str) -> list[str]:
-        """Return the keys of names with the fewest mistakes that a key may be meant for; none if there are too many."""
+        """Return the keys of the names nearest to a misspelt key; none if all have too many mistakes."""
         limit = 0 if len(key) < _SHORTEST else 1 if len(key) < _LONG else 2
         if not limit:
             return []

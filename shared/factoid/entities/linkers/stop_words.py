@@ -1,13 +1,13 @@
-"""Words of English questions that name nothing by themselves, in lower case; they may be part of a name ("The Who")."""
+"""Words of English questions that are not names on their own, in lower case; they may be part of a name ("The Who")."""
 
 from __future__ import annotations
 
 ARTICLES = frozenset("the a an".split())
 
-# Before a noun they ask for it: in "Which band wrote it?", "band" tells what the answer is, not what "it" is.
+# Before a noun they ask for it: in "Which band wrote it?", "band" says what the answer is, not what "it" is.
 DETERMINERS_OF_QUESTIONS = frozenset("what which whose".split())
 
-# Before a name, and the next word after it is a verb: "What does Opus play?"
+# Before a name, they make the word after it a verb: "What does Opus play?"
 AUXILIARIES = frozenset("do does did can could will would shall should may might must".split())
 
 # Verbs that a question with an auxiliary may have ("What does the Opus player do?").
@@ -36,7 +36,7 @@ FUNCTION_WORDS = QUESTION_WORDS | frozenset(
     """.split()
 )
 
-# What begins an order, and the verbs and nouns of almost every question.
+# Words that begin a command, and the verbs and nouns of almost every question.
 COMMON_WORDS = frozenset(
     """
     name list tell give describe explain define find show state compare say know mean means called named known kind
@@ -48,7 +48,7 @@ COMMON_WORDS = frozenset(
     """.split()
 )
 
-# Adjectives, adverbs and verbs that most texts hold: in lower case they are rarely somebody's title. Counted in the treebanks
+# Adjectives, adverbs and verbs of most texts: in lower case they are rarely somebody's title. Counted in the treebanks
 # UD English EWT and PUD (forms that occur 25 times, seldom as a noun), without words of the news.
 PLAIN_WORDS = frozenset(
     """

@@ -1,4 +1,4 @@
-"""Entity linking by the names that an article store knows: no model, no download."""
+"""Entity linking by the names in an article store: no model, no download."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ from factoid.entities.mention import Candidate, Match, Mention
 from factoid.errors import InvalidInputError
 from factoid.units import check_text
 
-_GLOSSARY = 10_000  # articles of a store whose names somebody chose, so that they need no capitals
+_GLOSSARY = 10_000  # most articles of a store whose names somebody chose, so that they need no capitals
 _WRITTEN_OTHERWISE = 0.9  # factor of the score where the capitals or the spelling differ
-_OF_MATCH = {Match.PART: 0.55, Match.MISSPELLING: 0.45}  # and of what is no whole name, or not as it is written
+_OF_MATCH = {Match.PART: 0.55, Match.MISSPELLING: 0.45}  # factor for parts of names, and for misspelt names
 _MOST_MEANT = 4  # articles that a part of a name may mean
-_SHOWN = 300  # characters of a long text on each side of a mention that an encoder is shown
-_RUNNING_TEXT = 0.6  # least score of mentions in it
-_UNSURE = 0.5  # and of a plain word, a part of a name, of a name known as an acronym only, and of a mention for want of a better
+_SHOWN = 300  # characters on each side of a mention in a long text that an encoder gets
+_RUNNING_TEXT = 0.6  # least score of mentions in running text
+_UNSURE = 0.5  # factor for plain words, parts of longer names, names known as an acronym only, and weak mentions
 
 
 @dataclass(frozen=True, slots=True)
 class _NamedSpan:
-    """A span of a text, and the names that it stands for."""
+    """A span of a text, and the names that it matches."""
 
     span: Span
     names: list[Name]
@@ -48,13 +48,13 @@ class _NamedSpan:
 
 
 class _SpanKeys(NamedTuple):
-    written: list[str]  # the key of a span as it stands, and as an English plural
-    respelled: list[str]  # of its other spellings
+    written: list[str]  # the keys of a span as written, and of its singulars
+    respelled: list[str]  # the keys of its other spellings
 
 
 @dataclass(slots=True)
 class _Text:
-    """A text that is being linked, with its possible names and their keys."""
+    """A text to link, with its possible names and their keys."""
 
     tokens: Tokens
     words: list[Word]
@@ -69,7 +69,7 @@ class _Text:
         return clean_name(self.tokens.text[start:end])
 
     def around(self, span: Span) -> str:
-        """Return what an encoder is shown: all of a question, of a long text what is near the mention."""
+        """Return the text for an encoder: all of a question, or the part of a long text near the mention."""
         start, end = self.extent(span)
         text = self.tokens.text
         return text if len(text) <= 2 * _SHOWN else text[max(0, start - _SHOWN) : end + _SHOWN]
@@ -80,46 +80,46 @@ class _Text:
         return rank_options(match.names, {} if single else words_around(self.words, match.span.first, match.span.last))
 
     def keys_of(self, span: Span, *, free: bool, plain: bool) -> _SpanKeys:
-        """Return the keys of a span; with `free` also those with other spaces or hyphens, with `plain` no other spellings."""
+        """Return the keys of a span: `free` adds those with other spaces or hyphens, `plain` leaves out other spellings."""
         key = self.tokens.key_of(span.first, span.last)
         plurals = singulars(key) if key.endswith("s") else []
         if plurals and not free and self.casing is Casing.TELLING and self.words[span.last].capital:
-            # "Ivans" is no plural of "Ivan".
+            # "Ivans" is not the plural of "Ivan".
             plurals = [key[:-1]] if is_plural_of_code(self.form(span).rpartition(" ")[2]) else []
         return _SpanKeys([key, *plurals], [] if plain else respelled_keys(key, spaces=free))
 
 
 class TitleLinker:
-    """Find the names of a store's articles in a text: titles, redirects, aliases and texts of links.
+    """Finds the names of a store's articles in a text: titles, redirects, aliases and texts of links.
 
-    Of all spans that are a name, the longest is taken, then the longest that does not overlap it, and so on. Names that are
-    written as in the text go first, plurals in lower case and other spellings last. Capitals tell what may be a name.
+    Of all spans that are a name, the longest is taken, then the longest that does not overlap it, and so on. Names written as
+    in the text go first, plurals in lower case and other spellings last. Capitals show what may be a name.
 
     A name of several articles means the one whose distinguishing words stand in the text ("the planet Mercury"), else the one
     that most links with this text lead to, else the one whose title it is, before redirects, aliases, texts of links, and
-    titles without their brackets. An encoder orders what is still tied, and decides where the text is by 0.08 nearer to one
-    article than the bare name is. All other ties are marked as ambiguous, with all candidates.
+    titles without their brackets. An encoder orders articles that are still tied, and decides if the text favours one article
+    by 0.08 more than the bare name does. All other ties are marked as ambiguous, with all candidates.
 
     A mention's score is the share of its candidate, less where the capitals differ, where the name is a title without its
-    brackets, or where few links tell what it means. It is halved where the mention looks like a part of a longer name, is a
+    brackets, or where few links show what it means. It is halved where the mention looks like a part of a longer name, is a
     plain word in lower case ("free"), or counts only because nothing else does. Parts have at most 0.55, misspelt names 0.45.
 
     Args:
         store: The articles. The linker does not close it.
-        encoder: Breaks ties: compares the text with the title and first sentence of each candidate.
-        stop_words: Words that name nothing by themselves, in any case; None for English function and question words.
-        lower_case: Whether names without a capital are mentions. "always": longer names and single words, but no function
+        encoder: Breaks ties by comparing the text with the title and first sentence of each candidate.
+        stop_words: Words that are not names on their own, in any case; None for English function and question words.
+        lower_case: Whether names without a capital are mentions. "always": longer names and single words, but not function
             words, and words of every question ("state") only where nothing else is a mention; a hyphen and a space are then
-            the same. With the others, longer names count if an article is written so, and single words "never", or "alone":
+            the same. With the others, longer names count if an article is written so; single words count "never", or "alone":
             only where nothing else is a mention. "auto" is "always" in a store of at most 10,000 articles, such as a
             glossary; in larger ones it is "never" for texts with a capital inside a sentence, and "alone" for the rest.
         min_score: Leave out mentions below this score. More than 0.5 leaves out parts of names that the store does not know,
             at the price of some names. None is 0 in `link`, which is for questions, and 0.6 in `link_document`.
-        misspellings: Take words that are no name for the nearest one: see `Misspellings`. Needs factoid[fuzzy].
+        misspellings: Take unknown words for the nearest name: see `Misspellings`. Needs factoid[fuzzy].
 
     Raises:
         MissingDependencyError: `misspellings` without rapidfuzz.
-        InvalidInputError: An option has another type or value.
+        InvalidInputError: An option is of another type or out of range.
     """
 
     def __init__(
@@ -155,19 +155,19 @@ class TitleLinker:
         return linker
 
     def link(self, text: str) -> list[Mention]:
-        """Return the mentions of a question, in its order."""
+        """Return the mentions in a question, in order."""
         return self.link_batch([text])[0]
 
     def link_document(self, text: str) -> list[Mention]:
-        """Return the mentions of running text: those of `link` with a score of at least 0.6, or `min_score`."""
+        """Return the mentions in running text: those of `link` with a score of at least 0.6, or `min_score`."""
         return self._link([text], _RUNNING_TEXT)[0]
 
     def link_batch(self, texts: Sequence[str]) -> list[list[Mention]]:
-        """Return the mentions of each question, with one look into the store for all of them."""
+        """Return the mentions in each question, with one look-up in the store for all of them."""
         return self._link(texts, 0.0)
 
     def link_spans(self, text: str, spans: Sequence[tuple[int, int]]) -> list[Mention]:
-        """Return mentions for spans `[start, end)` that do not overlap, with or without a leading article or closing "'s"."""
+        """Return mentions for spans `[start, end)` that do not overlap; a leading article or closing "'s" may be dropped."""
         check_text(text)
         tokens = tokenize(text)
         cuts = [cut_spans(tokens, start, end) for start, end in spans]
@@ -185,7 +185,7 @@ class TitleLinker:
         return self._mentions(read, [self._choose(text, names) for text in read], least)
 
     def _read(self, tokens: Tokens, spans: Iterable[Span] | None = None) -> _Text:
-        """Return a text with its possible names, or with these spans for those."""
+        """Return a text with its possible names: the given spans, or those that `find_spans` finds."""
         casing, words = read_casing(tokens, self.stop_words)
         if spans is None:
             spans = find_spans(tokens, words, casing, self.lower_case)
@@ -220,7 +220,7 @@ class TitleLinker:
     def _mentions(
         self, texts: Sequence[_Text], chosen: Sequence[list[_NamedSpan]], least: float
     ) -> list[list[Mention]]:
-        """Return the mentions of each text, after all ties are broken at once."""
+        """Return the mentions of each text; the ties of all texts are broken at once."""
         least = least if self.min_score is None else self.min_score
         ranked: list[tuple[list[Option], bool]] = []  # of each mention, with whether the best ones are tied
         tied: dict[int, tuple[str, str, list[Option]]] = {}
@@ -252,7 +252,7 @@ def _matches(text: _Text, names: dict[str, list[Name]]) -> dict[Span, _NamedSpan
 
 
 def _match(text: _Text, span: Span, keys: _SpanKeys, names: dict[str, list[Name]]) -> _NamedSpan | None:
-    """Return the names that a span stands for; None if there is none, or it lacks the capitals that they need."""
+    """Return the names that a span matches; None if there are none, or it lacks the capitals that they need."""
     form = text.form(span)
     respelled: list[Name] = []
     candidates = next((whole for key in keys.written if (whole := _whole(names.get(key, ())))), [])
@@ -276,7 +276,7 @@ def _match(text: _Text, span: Span, keys: _SpanKeys, names: dict[str, list[Name]
 
 
 def _written_as(names: Sequence[Name], form: str) -> list[Name]:
-    """Return the names that are written as in the text, but for the first letter's case."""
+    """Return the names that are written as in the text, except for the case of the first letter."""
     canonical = canonical_title(form)
     return [name for name in names if canonical_title(name.form) == canonical]
 
@@ -305,7 +305,7 @@ def _mention(
 
 
 def _is_plain_word(text: _Text, match: _NamedSpan) -> bool:
-    """Whether it is a word in lower case that every text has ("free"), or known as "Résumé" only ("resume")."""
+    """Tell whether a span is a common word in lower case ("free"), or a name only without its accents ("resume")."""
     word = text.words[match.span.first]
     if match.span.first != match.span.last or (word.capital and text.casing is not Casing.SILENT):
         return False
@@ -313,7 +313,7 @@ def _is_plain_word(text: _Text, match: _NamedSpan) -> bool:
 
 
 def _longest(matches: Sequence[_NamedSpan], text: _Text, taken: set[int]) -> list[_NamedSpan]:
-    """Return the matches of the longest spans that overlap neither each other nor the tokens that are taken."""
+    """Return the matches of the longest spans that overlap neither each other nor the taken tokens."""
     spans = {match.span: match for match in matches}
     free = [span for span in spans if taken.isdisjoint(range(span.first, span.last + 1))]
     return [spans[span] for span in select_longest(free, text.tokens)]
@@ -324,18 +324,18 @@ def _tokens_of(matches: Sequence[_NamedSpan]) -> set[int]:
 
 
 def _placed(spans: list[Span], span: Span) -> tuple[list[Span], int]:
-    """Return the spans around another one, with it, and where it is among them."""
+    """Return a span with its neighbours among `spans`, and its index there."""
     at = bisect_left(spans, span.first, key=lambda chosen: chosen.first)
     return [*spans[max(0, at - 1) : at], span, *spans[at : at + 1]], min(at, 1)
 
 
 def _whole(names: Sequence[Name]) -> list[Name]:
-    """Return the names that stand for their articles as they are written."""
+    """Return the whole names: no parts, none with marks or spaces left out."""
     return [name for name in names if name.kind < NameKind.PART and name.kind is not NameKind.SQUEEZED]
 
 
 def _respelled(text: _Text, span: Span, keys: _SpanKeys, names: dict[str, list[Name]]) -> list[Name]:
-    """Return the names of a span in other spellings; with a function word ("in form") only names that have a mark there."""
+    """Return the names of a span in other spellings; for one with a function word ("in form") only names with a mark there."""
     squeezed = [name for key in keys.written for name in names.get(key, ()) if name.kind is NameKind.SQUEEZED]
     joined = [name for key in keys.respelled for name in names.get(key, ()) if name.kind < NameKind.PART]
     words = {word.token.key for word in text.words[span.first : span.last + 1]}
@@ -345,7 +345,7 @@ def _respelled(text: _Text, span: Span, keys: _SpanKeys, names: dict[str, list[N
 
 
 def _parts(text: _Text, span: Span, form: str, names: Sequence[Name]) -> list[Name]:
-    """Return the names that a span is a part of; none where they are many, or it lacks the capitals that it needs."""
+    """Return the names of which a span is a part; none if they are too many, or it lacks the capitals that it needs."""
     named = text.casing is Casing.TELLING and not text.words[span.first].initial
     parts = [name for name in names if name.kind is NameKind.PART or (named and name.form == form)]
     return parts if len({name.article_id for name in parts}) <= _MOST_MEANT else []

@@ -1,4 +1,4 @@
-"""A text as words, characters of scripts without spaces, and marks: their keys, and what their capital letters tell."""
+"""Tokens of a text: words, characters of scripts without spaces, and marks, with their keys and capital letters."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OPENING = frozenset("\"'“‘«([{¿¡„-–—*•")
 
 
 class TokenKind(IntEnum):
-    """What a token is made of."""
+    """Kinds of tokens."""
 
     WORD = 0
     CHARACTER = 1  # of a script that writes no spaces
@@ -39,13 +39,13 @@ class Token(NamedTuple):
     key: str  # its `name_key`
     key_start: int
     key_end: int  # of its key in `Tokens.key`
-    spaced: bool  # white space, or nothing, stands before it
-    paragraph: bool  # an empty line, or nothing, stands before it
+    spaced: bool  # follows white space, or begins the text
+    paragraph: bool  # follows an empty line, or begins the text
 
 
 @dataclass(frozen=True, slots=True)
 class Tokens:
-    """A text, its tokens, and the key of it all."""
+    """A text, its tokens, and the key of the whole text."""
 
     text: str
     key: str
@@ -81,7 +81,7 @@ def _spans(text: str) -> list[tuple[int, int, TokenKind]]:
         matches = _ASCII_TOKEN.finditer(text)
         return [(*match.span(), TokenKind.WORD if match[0].isalnum() else TokenKind.MARK) for match in matches]
     spans: list[tuple[int, int, TokenKind]] = []
-    start, end, kind = 0, 0, _SPACE  # of the token that is being read
+    start, end, kind = 0, 0, _SPACE  # of the current token
     for at, character in enumerate(text):
         next_kind = _kind(character)
         if next_kind == _INVISIBLE:
@@ -97,7 +97,7 @@ def _spans(text: str) -> list[tuple[int, int, TokenKind]]:
     return spans
 
 
-@cache  # by character: there are not many
+@cache  # by character
 def _kind(character: str) -> int:
     if character.isspace() or character == "_":
         return _SPACE
@@ -105,7 +105,7 @@ def _kind(character: str) -> int:
         return _INVISIBLE
     category = unicodedata.category(character)
     is_skin_tone = "\U0001f3fb" <= character <= "\U0001f3ff"
-    if category[0] == "M" or category == "Cf" or is_skin_tone:  # marks and joiners belong to what they stand on
+    if category[0] == "M" or category == "Cf" or is_skin_tone:  # marks and joiners belong to the character before
         return _JOINED
     if UNSPACED.match(character):
         return TokenKind.CHARACTER if category[0] in "LN" else TokenKind.MARK
@@ -113,7 +113,7 @@ def _kind(character: str) -> int:
 
 
 class Casing(Enum):
-    """What the capital letters of a text tell."""
+    """What the capital letters of a text say about names."""
 
     SILENT = "no word, or every word, is in capitals"
     INITIAL = "capitals only where a sentence begins"
@@ -124,17 +124,17 @@ class Word(NamedTuple):
     """A token, and whether it may be a name."""
 
     token: Token
-    is_word: bool  # a word or character, and no mark
-    stop: bool  # a stop word; marks are none
-    capital: bool  # has a capital letter, or is of a script that has none
+    is_word: bool  # a word or character, not a mark
+    stop: bool  # a stop word; never a mark
+    capital: bool  # has a capital letter, or is in a script without capitals
     cased: bool  # has any letter with a case
     number: bool  # has a digit and no capital letter ("1990s", but not "T40"), or no letter
     initial: bool  # a sentence begins with it
-    acronym: bool = False  # a stop word but for its capitals: "US", "IT", "WHO"
+    acronym: bool = False  # would be a stop word without its capitals: "US", "IT", "WHO"
 
 
 def read_casing(tokens: Tokens, stop_words: Collection[str]) -> tuple[Casing, list[Word]]:
-    """Return what the capitals of a text tell, and what each of its tokens tells."""
+    """Return what the capitals of a text say, and its tokens as words."""
     text = tokens.text
     words = []
     initial = True
@@ -164,7 +164,7 @@ def read_casing(tokens: Tokens, stop_words: Collection[str]) -> tuple[Casing, li
         casing = Casing.SILENT if capitals or lower else Casing.TELLING
     else:
         casing = Casing.TELLING if later_capitals else Casing.INITIAL
-    if casing is Casing.TELLING:  # "US", "IT" and "WHO" are no stop words then, nor is "Time" inside a sentence
+    if casing is Casing.TELLING:  # then "US", "IT" and "WHO" are not stop words, nor is "Time" inside a sentence
         for at, word in enumerate(words):
             form = text[word.token.start : word.token.end]
             if word.stop and len(form) > 1 and form.isupper():

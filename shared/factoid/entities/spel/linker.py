@@ -22,22 +22,22 @@ if TYPE_CHECKING:
     from factoid.entities.spel.phrases import Span
     from factoid.entities.spel.predict import Prediction
 
-_BATCH = 1024  # texts whose predictions are in memory at a time
+_BATCH = 1024  # texts with predictions in memory at a time
 
 
 class SpELLinker:
     """Links entities with a SpEL model (Shavarani and Sarkar, 2023), the linker of the Entity Retrieval paper.
 
-    Nothing is read before the first text, and nothing is downloaded. Threads may share a linker; it serves one at a time.
+    Files are read on first use, and nothing is downloaded. Threads may share a linker; it serves one at a time.
 
     Args:
         model: A folder that `convert_spel` or `factoid convert-spel` wrote; or one that holds a published .pt checkpoint,
             the vocabulary files under their published names, and tokenizer.json, or vocab.json and merges.txt. See also
             `from_checkpoint`.
-        top_k: Entities of each subword that are considered: 10 as in the Entity Retrieval paper, 1 as in SpEL's own
+        top_k: The number of entities to consider for each subword: 10 as in the Entity Retrieval paper, 1 as in SpEL's own
             evaluation.
-        device: Where PyTorch computes, for example "cuda"; None for a GPU where there is one, else the CPU.
-        batch_size: Questions, or windows of documents, in one forward pass.
+        device: The device for PyTorch, for example "cuda"; None for a GPU if there is one, else the CPU.
+        batch_size: The number of questions, or windows of documents, in one forward pass.
 
     Raises:
         InvalidInputError: `top_k` or `batch_size` is below 1; on first use, vocabulary or tokenizer do not belong to the
@@ -68,9 +68,9 @@ class SpELLinker:
         tokenizer: str | PathLike[str],
         **options: Any,
     ) -> SpELLinker:
-        """Return a linker of a published checkpoint whose files lie in several places, given as to `convert_spel`.
+        """Return a linker for a published checkpoint with files in several places; arguments are those of `convert_spel`.
 
-        Options are those of the class. A tokenizer of the hub is downloaded on first use.
+        Options are those of the class. A tokenizer on the hub is downloaded on first use.
         """
         linker = cls(checkpoint, **options)
         linker._files = Path(checkpoint), vocabulary, tokenizer
@@ -79,13 +79,13 @@ class SpELLinker:
     def link(self, text: str) -> list[Mention]:
         """Return the mentions in a text, in order.
 
-        A text of up to 512 tokens, as all questions are, is read in one pass, as Entity Retrieval does; a longer one as by
+        A text of up to 512 tokens, such as any question, is read in one pass, as in Entity Retrieval; longer ones are linked by
         `link_document`.
         """
         return self.link_batch([text])[0]
 
     def link_batch(self, texts: Sequence[str]) -> list[list[Mention]]:
-        """Return the mentions in each text; the same as `link` gives, for less."""
+        """Return the mentions in each text, the same as `link` but faster."""
         if isinstance(texts, str):
             raise InvalidInputError(f"expected a list of texts, got the string {texts[:50]!r}: use link for one text")
         for text in texts:
@@ -108,7 +108,7 @@ class SpELLinker:
     def link_document(self, text: str) -> list[Mention]:
         """Return the mentions in a text of any length, in order, as SpEL does for documents.
 
-        Some typographic characters are read as plain ones, abbreviations keep their full stop, and windows of 254 tokens go
+        Some typographic characters are read as plain ones, abbreviations keep their full stop, and windows of 254 tokens move
         over the text in steps of 234.
         """
         check_text(text)
@@ -137,7 +137,7 @@ class SpELLinker:
 def _mentions(
     vocabulary: Sequence[str], text: str, words: list[Span], offsets: list[Span], predictions: list[Prediction]
 ) -> list[Mention]:
-    """Return what the predictions of a text's tokens, <s> and </s> included, say."""
+    """Return the mentions by the predictions for a text's tokens, <s> and </s> included."""
     mentions = []
     for phrase in find_phrases(text, words, offsets[1:-1], predictions[1:-1]):
         if phrase.start < phrase.end and entity_title(vocabulary, phrase.entity):

@@ -39,16 +39,16 @@ _UNUSED = re.compile(r"embeddings\.(position_ids|token_type_ids)|pooler\..*")
 
 @dataclass(frozen=True, slots=True)
 class LoadedModel:
-    """A model that is ready to predict."""
+    """A model ready to predict."""
 
     predictor: Predictor
     vocabulary: list[str]  # the entity of each row of the output embedding
     tokenizer: Tokenizer
-    limit: int  # the most tokens that it reads, <s> and </s> included
+    limit: int  # the most tokens of a text, <s> and </s> included
 
 
 def load_model(files: Sequence[Any], *, top_k: int, device: Any, batch_size: int) -> LoadedModel:
-    """Load a folder, or a checkpoint, its vocabulary and its tokenizer, onto a device; None for a GPU where there is one."""
+    """Load a folder, or a checkpoint, its vocabulary and its tokenizer, onto a device; None for a GPU if there is one."""
     usable = usable_device(device, extra="spel")
     encoder, out, vocabulary, tokenizer = _read_model(*files)
     predictor = Predictor(encoder.to(usable), out.to(usable), k=top_k, batch_size=batch_size)
@@ -68,11 +68,11 @@ def _read_model(
         if len(checkpoints) != 1:
             names = ", ".join(path.name for path in checkpoints) or "none"
             raise UnreadableFileError(
-                f"{model} is no SpEL model: expected a folder that factoid convert-spel wrote, or one with a single .pt "
+                f"{model} is not a SpEL model: expected a folder that factoid convert-spel wrote, or one with a single .pt "
                 f"checkpoint (found: {names}), the vocabulary files and the tokenizer's. For files in several places use "
                 "SpELLinker.from_checkpoint"
             )
-        loaded = load_tokenizer(tokenizer or model)  # the cheapest to find missing goes first
+        loaded = load_tokenizer(tokenizer or model)  # first, since it is the cheapest to find missing
         files = vocabulary or model
         files = files if isinstance(files, VocabularyFiles) else VocabularyFiles.in_folder(files)
         encoder, out = read_checkpoint(checkpoints[0])
@@ -96,12 +96,12 @@ def convert_spel(
         checkpoint: A .pt file.
         vocabulary: Its vocabulary files, or a folder that holds them.
         folder: The new folder.
-        tokenizer: A tokenizer.json, a folder that holds it or vocab.json and merges.txt, or the name "roberta-base" or
-            "roberta-large", after the checkpoint, which is downloaded from the Hugging Face hub.
+        tokenizer: A tokenizer.json, a folder that holds it or vocab.json and merges.txt, or a name to download from the Hugging
+            Face hub, "roberta-base" or "roberta-large" as the checkpoint needs.
 
     Raises:
         UnreadableFileError: A file is missing or damaged, or the folder cannot be written.
-        InvalidInputError: Vocabulary or tokenizer do not belong to the checkpoint, or the folder is there already.
+        InvalidInputError: Vocabulary or tokenizer do not belong to the checkpoint, or the folder exists already.
     """
     target = Path(folder)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
@@ -114,7 +114,7 @@ def convert_spel(
             _write_json(part / _VOCABULARY, entities)
             loaded_tokenizer.save(str(part / _TOKENIZER))
             save(tensors, str(part / _WEIGHTS))
-            (part / _WEIGHTS).chmod((part / _VOCABULARY).stat().st_mode)  # else only its owner can read it
+            (part / _WEIGHTS).chmod((part / _VOCABULARY).stat().st_mode)  # otherwise only its owner can read it
             _write_json(part / _MANIFEST, {**_IDENTITY, "files": {name: _state(part / name) for name in _FILES}})
             for name in (*_FILES, _MANIFEST):
                 sync_file(part / name)
@@ -125,7 +125,7 @@ def convert_spel(
 
 
 def load_tokenizer(source: AnyPath) -> Tokenizer:
-    """Return a tokenizer, as `convert_spel` takes it, that puts <s> and </s> around a text and cuts nothing off."""
+    """Return a tokenizer from a source as for `convert_spel`; it puts <s> and </s> around a text and does not truncate."""
     library, transformers = require("tokenizers", extra="spel"), require("transformers", extra="spel")
     path = Path(source)
     file = path / _TOKENIZER if path.is_dir() else path
@@ -138,7 +138,7 @@ def load_tokenizer(source: AnyPath) -> Tokenizer:
             tokenizer = library.Tokenizer.from_pretrained(source)
         else:
             raise FileNotFoundError("there is no such file")
-    except Exception as error:  # the library raises no other kind
+    except Exception as error:  # the library raises plain Exceptions
         raise UnreadableFileError(
             f"cannot load the tokenizer {str(source)!r}: {str(error).partition(chr(10))[0]}. Expected a tokenizer.json, a "
             f"folder with one or with vocab.json and merges.txt, or a name on the Hugging Face hub: {', '.join(_HUB_NAMES)}"
@@ -148,8 +148,8 @@ def load_tokenizer(source: AnyPath) -> Tokenizer:
     tokenizer.no_padding()
     if special != _SPECIAL or tokenizer.encode("").ids != [0, 2]:
         raise UnreadableFileError(
-            f"{str(source)!r} is no tokenizer of RoBERTa: expected the tokens {_SPECIAL}, of which <s> and </s> are put around "
-            f"a text, got {special}"
+            f"{str(source)!r} is not a tokenizer of RoBERTa: expected the tokens {_SPECIAL}, with <s> and </s> put around a "
+            f"text, got {special}"
         )
     return tokenizer  # type: ignore[no-any-return]
 
@@ -157,20 +157,20 @@ def load_tokenizer(source: AnyPath) -> Tokenizer:
 def read_checkpoint(path: Path) -> tuple[Any, Tensor]:
     """Return the encoder and the output embedding of a checkpoint in the published format.
 
-    That is a dict with `bert_lm`, the state dict of a `RobertaForMaskedLM`, and `out`, the state dict of an `Embedding` with a
-    row for each entity. All parts of the file are compared with their checksums.
+    The format is a dict with `bert_lm`, the state dict of a `RobertaForMaskedLM`, and `out`, the state dict of an `Embedding`
+    with a row for each entity. All parts of the file are compared with their checksums.
     """
     torch = require("torch", extra="spel")
     if not path.is_file():
         raise UnreadableFileError(f"there is no checkpoint {path}: expected a file such as spel-base-step-3-500K.pt")
     try:
         with zipfile.ZipFile(path) as parts:
-            if changed := parts.testzip():  # PyTorch compares no checksums
+            if changed := parts.testzip():  # PyTorch does not compare checksums
                 raise zipfile.BadZipFile(f"{changed} has changed since it was written")
-        # Mapped, the language model's head takes no memory.
+        # With mmap the language model's head takes no memory.
         content = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
     except Exception as error:  # PyTorch lets through whatever its readers raise
-        # PyTorch advises to load the file nevertheless, which would run what it holds.
+        # PyTorch advises loading the file anyway, which would run its code.
         advice = "weights_only" in str(error)
         reason = "it holds more than tensors and plain values" if advice else str(error).partition("\n")[0][:200]
         raise UnreadableFileError(
@@ -185,7 +185,7 @@ def read_checkpoint(path: Path) -> tuple[Any, Tensor]:
     except _FOREIGN as error:
         reason = " ".join(f"{type(error).__name__}: {error}".split())[:300]
         raise UnreadableFileError(
-            f"{path} is no SpEL checkpoint, a dict with bert_lm, of a RoBERTa, and out: {reason}"
+            f"{path} is not a SpEL checkpoint, a dict with bert_lm, of a RoBERTa, and out: {reason}"
         ) from error
     return encoder, out
 
@@ -221,7 +221,7 @@ def _write_json(path: Path, value: Any) -> None:
 
 
 def _make_encoder(state: Mapping[str, Any], prefix: str) -> Any:
-    """Return a `RobertaModel` of the tensors with a prefix, its sizes read off them."""
+    """Return a `RobertaModel` of the tensors with a prefix; its sizes are those of the tensors."""
     torch, transformers = require("torch", extra="spel"), require("transformers", extra="spel")
     named = ((name.removeprefix(prefix), tensor) for name, tensor in state.items() if name.startswith(prefix))
     tensors = {name: tensor.float().contiguous() for name, tensor in named if not _UNUSED.fullmatch(name)}
@@ -237,10 +237,10 @@ def _make_encoder(state: Mapping[str, Any], prefix: str) -> Any:
         pad_token_id=_SPECIAL["<pad>"],
         layer_norm_eps=1e-5,
     )
-    with torch.device("meta"):  # random weights would take seconds, and random numbers from the caller
+    with torch.device("meta"):  # random weights would take seconds, and advance the caller's random numbers
         model = transformers.RobertaModel(config, add_pooling_layer=False)
     model.load_state_dict(tensors, assign=True)
     positions = torch.arange(config.max_position_embeddings).unsqueeze(0)
-    model.embeddings.position_ids = positions  # buffers that no checkpoint holds
+    model.embeddings.position_ids = positions  # this buffer and the next are not in checkpoints
     model.embeddings.token_type_ids = torch.zeros_like(positions)
     return model.requires_grad_(False).eval()

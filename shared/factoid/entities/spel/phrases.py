@@ -1,4 +1,4 @@
-"""The words of a text, their subwords, and the phrases of words that stand for one entity."""
+"""Words of a text, their subwords, and phrases of words that mean one entity."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from factoid.entities.spel.vocabulary import OUTSIDE
 
 Span = tuple[int, int]
 
-# What the authors' inference replaces in documents, one character by one, so that spans stay valid; nothing else.
+# Exactly the characters that the authors' inference replaces in documents, each by one character, so that spans stay valid.
 PLAIN_CHARACTERS = str.maketrans("‘’“”„–—…•öōáèÉșćčž€\u00a0\ufeff", '\'\'"""--..ooaeEscczE  ')
 
 
 @dataclass(frozen=True, slots=True)
 class Phrase:
-    """A word, or words in a row, resolved to one id, which may be "no entity"."""
+    """A word, or a run of words, resolved to one id, which may be "no entity"."""
 
     start: int
     end: int  # of the span [start, end) in characters
-    # the ids that all words and subwords list, with means of their probabilities, best first
+    # the ids that all words and subwords have in common, with mean probabilities, best first
     candidates: dict[int, float]
 
     @property
@@ -41,11 +41,11 @@ class Phrase:
 def find_phrases(
     text: str, words: Sequence[Span], offsets: Sequence[Span], predictions: Sequence[Prediction]
 ) -> list[Phrase]:
-    """Return the phrases of a text, those of no entity included; neighbouring mentions of one entity are one phrase."""
+    """Return the phrases of a text, including those without an entity; adjacent mentions of one entity are one phrase."""
     resolved = [
         resolve_word([predictions[at] for at in group], offsets[group[0]][0], offsets[group[-1]][1])
         for group in group_subwords(words, offsets)
-        if group  # a word that its neighbour's subword covers has nothing to say
+        if group  # a word covered by its neighbour's subword has no prediction
     ]
     phrases = []
     for _, group in groupby(resolved, key=lambda word: word.entity):
@@ -59,7 +59,7 @@ def find_phrases(
 
 
 def resolve_word(subwords: Sequence[Prediction], start: int, end: int) -> Phrase:
-    """Return what a word stands for: the best of the entities that all its subwords list, else that of most subwords."""
+    """Return a word's entity: the best of those that all its subwords list, else that of most subwords."""
     listed = [dict(zip(subword.ids, subword.probabilities, strict=True)) for subword in subwords]
     candidates = _shared(listed)
     if not candidates:
@@ -72,7 +72,7 @@ def resolve_word(subwords: Sequence[Prediction], start: int, end: int) -> Phrase
 
 
 def _shared(listed: Sequence[dict[int, float]]) -> dict[int, float]:
-    """Return the ids that stand in all of several tables with the means of their numbers, best first."""
+    """Return the ids that several tables have in common, with the means of their values, best first."""
     shared = [entity for entity in listed[0] if all(entity in table for table in listed)]
     means = {entity: sum(table[entity] for table in listed) / len(listed) for entity in shared}
     return dict(sorted(means.items(), key=lambda pair: -pair[1]))
@@ -81,8 +81,8 @@ def _shared(listed: Sequence[dict[int, float]]) -> dict[int, float]:
 def split_words(text: str) -> list[Span]:
     """Return the spans of the words, in characters.
 
-    Of a piece between white space that begins or ends with ASCII punctuation, the leading run, the core and the trailing run
-    are words of their own; elsewhere a trailing 's is one.
+    If a piece between white space begins or ends with ASCII punctuation, its leading run, core and trailing run are words of
+    their own; otherwise a trailing 's is one.
     """
     spans: list[Span] = []
     for match in re.finditer(r"\S+", text):
@@ -97,14 +97,14 @@ def split_words(text: str) -> list[Span]:
 
 
 def group_subwords(words: Sequence[Span], offsets: Sequence[Span]) -> list[range]:
-    """Return for each word which subwords it is made of: those that start before its end and in no earlier word."""
+    """Return the subwords of each word: those that start before its end, and not in an earlier word."""
     starts = [start for start, _ in offsets]
     ends = [bisect_left(starts, end) for _, end in words]
     return [range(*pair) for pair in pairwise([0, *ends])]
 
 
 def join_abbreviations(text: str, words: Sequence[Span]) -> list[Span]:
-    r"""Return words of which those that a "." follows are one with it where Moses keeps both together, as in "U.S.".
+    r"""Join words with a following "." where Moses keeps both together, as in "U.S.".
 
     As in the authors' inference a line break is a letter to Moses: in "services.\n\nIn" the stop stays with its word.
     """
@@ -121,7 +121,7 @@ def join_abbreviations(text: str, words: Sequence[Span]) -> list[Span]:
 
 def _inner_characters(text: str, tokens: Sequence[str]) -> set[int]:
     """Return the positions of all characters of tokens except each token's first one."""
-    # Moses leaves out white space and control characters. Where it has changed the text, nothing is known about the rest.
+    # Moses leaves out white space and control characters. Once it has changed the text, the rest cannot be aligned.
     places = [at for at, sign in enumerate(text) if not (sign.isspace() or unicodedata.category(sign) == "Cc")]
     signs = [(sign, number > 0) for token in tokens for number, sign in enumerate(token) if not sign.isspace()]
     inner = set()

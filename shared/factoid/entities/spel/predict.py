@@ -1,4 +1,4 @@
-"""The most probable entities of each token: of one window at a time, and of texts that take several."""
+"""Prediction of the most probable entities of each token, in single windows and in texts of several windows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SIZE = 254  # tokens of a window
 OVERLAP = 20
 STEP = SIZE - OVERLAP
 
-# Logits computed at a time: smaller blocks wait longer for their threads on a busy machine, larger ones sort more.
+# Logits computed at a time: smaller blocks wait longer for threads on a busy machine, larger ones sort more.
 _CELLS = 2**22  # 16 MB
 _FEWEST_ROWS, _MOST_ROWS = 1024, 65_536
 _GPU_CELLS = 2**25
@@ -55,10 +55,10 @@ def top_entities(hidden: Tensor, weight: Tensor, k: int, *, rows: int | None = N
 
 
 def _merge(best: Tensor, ids: Tensor, logits: Tensor, start: int, k: int, torch: Any) -> tuple[Tensor, Tensor]:
-    """Return the best k of those seen and a block, with their ids."""
+    """Return the best k of those seen so far and a block, with their ids."""
     if best.shape[1] < k:
         columns = torch.arange(logits.shape[1], device=logits.device)
-    else:  # few entities of a later block are better than what some token has: sorting the others is in vain
+    else:  # few entities of a later block beat any token's best: the others need no sorting
         columns = (logits > best[:, -1:]).any(0).nonzero().squeeze(1)
         if not len(columns):
             return best, ids
@@ -79,7 +79,7 @@ class Predictor:
         """Return a prediction for each token of each sequence of token ids, special tokens included."""
         torch = require("torch", extra="spel")
         predictions: list[list[Prediction]] = [[] for _ in sequences]
-        order = sorted(range(len(sequences)), key=lambda at: len(sequences[at]))  # like lengths need little padding
+        order = sorted(range(len(sequences)), key=lambda at: len(sequences[at]))  # similar lengths need little padding
         with torch.inference_mode():
             for start in range(0, len(order), self._batch_size):
                 members = order[start : start + self._batch_size]
@@ -97,7 +97,7 @@ class Predictor:
         lengths = torch.tensor([len(sequence) for sequence in sequences])
         mask = torch.arange(tokens.shape[1]) < lengths.unsqueeze(1)
         mask, tokens = mask.to(device), tokens.to(device)
-        # One sequence needs no mask, and a "<pad>" that stands in a text is a token like others.
+        # One sequence needs no mask, and a "<pad>" in the text is an ordinary token.
         hidden = self._encoder(tokens, attention_mask=mask.long() if len(sequences) > 1 else None).last_hidden_state
         ids, probabilities = top_entities(hidden[mask], self._out, self._k)
         rows = zip(ids.tolist(), probabilities.tolist(), strict=True)
@@ -105,15 +105,15 @@ class Predictor:
 
 
 def windows(count: int) -> Iterator[range]:
-    """Yield the windows over so many tokens, <s> and </s> included; the last may lie within the one before it."""
+    """Yield the windows over `count` tokens, <s> and </s> included; the last may lie within the one before it."""
     return (range(start, min(start + SIZE, count)) for start in range(0, count, STEP))
 
 
 def merge_windows(predictions: Sequence[Sequence[Prediction]]) -> list[Prediction]:
-    """Return one prediction per token: where two windows differ, what a neighbour says too, or else what is more probable."""
+    """Return one prediction per token: where two windows differ, the one that agrees with a neighbour, else the more probable."""
     options: list[tuple[Prediction, ...]] = []
     for at, window in enumerate(predictions):
-        overlap = len(options) - at * STEP  # of these tokens the window before has spoken
+        overlap = len(options) - at * STEP  # tokens that the previous window has predicted
         for token, new in enumerate(window[:overlap], start=at * STEP):
             (previous,) = options[token]
             if previous.ids[0] == OUTSIDE:

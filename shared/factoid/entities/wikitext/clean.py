@@ -1,4 +1,4 @@
-"""A prepared page as plain text, line by line as far as the wanted words need, and its links."""
+"""Plain text of a prepared page, cleaned line by line until there are enough words, and its links."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from factoid.words import count_words
 if TYPE_CHECKING:
     from mwparserfromhell.wikicode import Wikicode
 
-# Sections of notes and lists beside the article itself, in the languages of the largest Wikipedias.
+# Headings of notes and lists that are not part of the article itself, in the languages of the largest Wikipedias.
 _APPENDICES = frozenset(
     name.casefold()
     for name in (
@@ -37,11 +37,11 @@ _RULE = re.compile(r"\A-{4,}")
 _LEFT_OF_TABLE = re.compile(r"\s*(?:[|!]|\{\||\{\{[^{}]*$)")  # rows of a table or box that was never closed
 _BREAKS = re.compile(rf"[\n{BREAK}]")
 _TERM = re.compile(r"(?<!\s)\s++:\s*+")
-# Letters right after a link belong to it: "[[bus]]es" shows "buses". Of the scripts with spaces between words only.
+# Letters right after a link belong to it: "[[bus]]es" shows "buses". Only in scripts with spaces between words.
 _LINK = re.compile(
     r"\[\[([^][{}|<>\n]+)(?:\|([^][]*(?:\[(?!\[)[^][]*\](?!\])[^][]*)*))?\]\]([a-zß-öø-ÿā-ſά-ώа-џ]*)", re.IGNORECASE
 )
-_LONGEST = 300  # characters; what is longer is no name
+_LONGEST = 300  # characters; a longer text is not a name
 
 _QUOTES = re.compile(r"'{2,}")
 _STRAY = re.compile(r"\{\{+|\}\}+|\[\[+|\]\]+|\{\||~~~+")
@@ -49,7 +49,7 @@ _INVISIBLE = re.compile("[\ue001\u00ad\u200b\u200e\u200f\u2060\ufeff\x00-\x08\x0
 _SPACES = re.compile(r"\s+")
 _GAP_AFTER_DIGIT = re.compile(rf"(?<=\d){GAP}")
 
-# What is left of a pair of brackets whose content, or part of it, showed nothing. All of them until nothing changes.
+# Leftovers of brackets whose content, or part of it, showed nothing. All are applied until nothing changes.
 _BRACKETS = [
     (re.compile(r"\(\s*+(?:(?:[,;:.–—/-]|\bor\b|\band\b|\balso\b)\s*+)?\)|\[\s*\]"), ""),
     # "($ in dollars)", an amount that a template computes, and "(years ago)"
@@ -74,7 +74,7 @@ _HEADING = re.compile(r"(={1,6})(.+)\1")
 _CHAPTER = re.compile(r"==[^=\n].*==[ \t]*$", re.MULTILINE)
 _NEEDS_PARSER = re.compile(r"\{\{|\[\[|\[?(?:https?:|ftp:|//|mailto:|irc:|news:)", re.IGNORECASE)
 
-# Of what is opened and never closed, the parser reads everything that follows again and again: minutes for some thousands.
+# After something that is never closed, the parser reads the rest again and again: minutes for some thousands.
 _MOST_UNCLOSED = 30
 _INNERMOST = re.compile(r"\{\{[^{}]*\}\}|\[\[(?:[^][|]*\|)?([^][|]*)\]\]")
 _URL = re.compile(r"\[?(?:https?:|ftp:)?//[^\s\]]*", re.IGNORECASE)
@@ -82,12 +82,12 @@ _URL = re.compile(r"\[?(?:https?:|ftp:)?//[^\s\]]*", re.IGNORECASE)
 
 @dataclass(slots=True)
 class _Page:
-    """What has been read of a page: its blocks, and the headings whose sections are still empty."""
+    """The part of a page read so far: its blocks, and the headings whose sections are still empty."""
 
     blocks: list[str] = field(default_factory=list)
     words: int = 0
     headings: list[tuple[int, str]] = field(default_factory=list)
-    last: str = ""  # what the line before was: "text", "item", or "" for none
+    last: str = ""  # kind of the previous line: "text", "item", or "" for none
 
     def open_section(self, level: int, title: str) -> None:
         while self.headings and self.headings[-1][0] >= level:
@@ -109,10 +109,10 @@ class _Page:
 def clean(prepared: str, site: Site, *, words: int | None = None) -> str:
     """Return a prepared page's text: paragraphs with a blank line between them, headings and list items in lines of their own.
 
-    It ends with the line, or with the template, that brings the text to so many words; None for all.
+    It ends with the line, or with the template, that brings the text to `words` words; None for the whole page.
     """
     page = _Page()
-    appendix = 0  # level of the appendix we are in
+    appendix = 0  # level of the current appendix
     for line in lines(prepared):
         if line.level:
             if not appendix or line.level <= appendix:
@@ -160,7 +160,7 @@ def links(prepared: str, site: Site) -> Iterator[tuple[str, str]]:
 
 
 def tidy(line: str) -> str:
-    """Return a rendered line as prose; "" if there is nothing to read in it."""
+    """Return a rendered line as prose; "" if it has no text."""
     if "''" in line:
         line = _without_quotes(line)
     line = _STRAY.sub("", line)
@@ -178,7 +178,7 @@ def tidy(line: str) -> str:
 
 
 def _without_quotes(line: str) -> str:
-    """Drop the quotes that stand for bold and italics, and keep those that stand for themselves, as MediaWiki does.
+    """Drop the quotes that mean bold and italics, and keep those that are apostrophes, as MediaWiki does.
 
     Four are an apostrophe and bold; more than five are apostrophes and five. Where italics and bold are both left open, one of
     the three is an apostrophe, as in "l'''Étranger''": the first after a word, else the first.
@@ -196,13 +196,13 @@ def _without_quotes(line: str) -> str:
 class Line:
     """A line of a page, with all the lines of the templates, tables and links that begin in it."""
 
-    text: str  # wikitext; of a heading, what stands between the signs
-    level: int = 0  # of a heading, the number of signs
+    text: str  # wikitext; for a heading, the text between the signs
+    level: int = 0  # for a heading, the number of signs
     closed: int = -1  # where the first template, table or link of the line ends; -1 without one
 
 
 def lines(text: str) -> Iterator[Line]:
-    """Yield the lines of a prepared page. What is never closed ends before the next section, a link with its paragraph."""
+    """Yield the lines of a prepared page. An unclosed template or table ends at the next section, a link with its paragraph."""
     start, closed = 0, -1
     stack: list[str] = []
     opened = Counter[str]()  # what the stack holds
@@ -237,7 +237,7 @@ def _line(text: str, closed: int) -> Line:
 
 
 def render(text: str, site: Site) -> str:
-    """Return a line as text. HTML entities, quotes for bold, and what is damaged stay for `tidy`."""
+    """Return a line as text. HTML entities, quotes for bold, and damaged markup are left to `tidy`."""
     if not _NEEDS_PARSER.search(text):
         return text
     if any(_has_many_unclosed(text, *pair) for pair in (("{{", "}}"), ("[", "]"), ("{|", "|}"))):
@@ -259,7 +259,7 @@ def _has_many_unclosed(text: str, opening: str, closing: str) -> bool:
 
 
 def _without_markup(text: str) -> str:
-    """Return a line without templates and with the texts of its links: for lines that are too damaged to be parsed."""
+    """Return a line without templates and with the texts of its links: for lines too damaged to parse."""
     for _ in range(40):  # templates in templates
         before, text = text, _INNERMOST.sub(lambda match: match[1] or "", text)
         if before == text:
@@ -268,7 +268,7 @@ def _without_markup(text: str) -> str:
 
 
 def shows_nothing(line: Line, site: Site) -> bool:
-    """Tell whether a line is one table, box or picture, without reading it: they are the longest lines of a page."""
+    """Tell without reading it whether a line is one table, box or picture: these are the longest lines of a page."""
     text = line.text.strip(" \t:*#")
     if text.startswith("{|"):
         return True
@@ -304,7 +304,7 @@ def _node(node: Any, site: Site) -> str:
             return _code(node.contents, site)
         case "Argument":
             return _code(node.default, site)
-        case _:  # Text, HTMLEntity, and Heading where it is none
+        case _:  # Text, HTMLEntity, and what only looks like a Heading
             return str(node)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from factoid._optional import require
 
-# Elements whose content is no part of the text.
+# Elements whose content is not part of the text.
 _DROPPED = (
     "ref references gallery timeline imagemap score graph mapframe maplink templatedata templatestyles syntaxhighlight "
     "source pre includeonly hiero table del s strike inputbox categorytree indicator style script"
@@ -37,24 +37,24 @@ _ORDINAL = re.compile(r"st|nd|rd|th|er|re|e|o|a|TM|SM", re.IGNORECASE)
 _RAISED = re.compile(r"<(sup|sub)\b[^<>]*>([^<>]*)</\1\s*>", re.IGNORECASE)
 _TAG = re.compile(r"</?([a-z][a-z0-9-]*)(?:\s[^<>]*)?/?>", re.IGNORECASE)
 _NEW_LINE = frozenset("blockquote center dd div dl dt h1 h2 h3 h4 h5 h6 hr li ol p poem tr ul".split())
-# Private use: where an element of its own line begins or ends; a line end could break a link or template.
+# Private use: marks where an element on its own line begins or ends; a line end could break a link or template.
 BREAK = "\ue001"
 _SWITCH = re.compile(r"__[^\W\d_]+__")  # __NOTOC__, in the wiki's language
 _MARKUP = re.compile(r"[]\[{}|'<>&=*#:;_~]")
 
 
 def prepare(wikitext: str) -> str:
-    """Return a page's wikitext without comments, notes, tags, and what only pictures or programs need."""
+    """Return a page's wikitext without comments, notes, tags, and content for pictures or programs."""
     text = _without_elements(wikitext)
     if "<" in text:
         text = _RAISED.sub(lambda tag: superscript(tag[2]) if tag[1].lower() == "sup" else tag[2].strip(), text)
         text = _TAG.sub(lambda tag: BREAK if tag[1].lower() in _NEW_LINE else " " * (tag[1].lower() == "br"), text)
-        text = text.replace("<", "&#60;")  # no tag, but the parser would look for its end
+        text = text.replace("<", "&#60;")  # not a tag, but the parser would look for its end
     return _SWITCH.sub("", text) if "__" in text else text
 
 
 def superscript(text: str) -> str:
-    """Return raised text as it is written in a line: "10" and "2" give "10²", "21" and "st" give "21st"."""
+    """Return raised text in its form for plain text: "²" for "2" (as in "10²"), "st" for "st" (as in "21st")."""
     text = text.strip()
     if text.startswith("["):  # the mark of a note
         return ""
@@ -100,7 +100,7 @@ def _without_elements(wikitext: str) -> str:
     """Drop or replace comments and the elements in which wikitext means something else."""
     parts: list[str] = []
     at = 0
-    unclosed: set[str] = set()  # each is looked for only once, so that damaged pages take no longer than others
+    unclosed: set[str] = set()  # each is searched for only once, so that damaged pages take no longer than others
     while opening := _OPENING.search(wikitext, at):
         parts.append(wikitext[at : opening.start()])
         at = opening.end()

@@ -1,4 +1,4 @@
-"""Where a wiki's link leads: to an article, to a page of another namespace, or to another wiki."""
+"""Targets of a wiki's links: an article, a page of another namespace, or another wiki."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from urllib.parse import unquote
 
 from factoid.entities.articles.names import canonical_title
 
-# English names and shorthands of namespaces, which every wiki understands beside its own. Where a wiki gives such a name
-# another number, all that matters is that it is not 0.
+# English names and shorthands of namespaces, which every wiki understands beside its own. If a wiki gives such a name another
+# number, it only matters that it is not 0.
 _EVERYWHERE = {
     "media": -2, "special": -1, "talk": 1, "user": 2, "user talk": 3, "project": 4, "wikipedia": 4, "wp": 4,
     "project talk": 5, "wikipedia talk": 5, "wt": 5, "file": 6, "image": 6, "file talk": 7, "image talk": 7,
@@ -29,7 +29,7 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z-]+)?|simple")
 
 
 class Target(NamedTuple):
-    """Where a link leads."""
+    """The target of a link."""
 
     title: str  # as MediaWiki shows it, without section; "" for a section of the page itself
     namespace: int | None = 0  # None for another wiki
@@ -38,12 +38,12 @@ class Target(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """What a wiki calls its namespaces: their numbers by their names, in lower case."""
+    """A wiki's namespaces: their numbers by their names, in lower case."""
 
     namespaces: Mapping[str, int] = field(default_factory=dict)
 
     def target(self, link: str) -> Target:
-        """Return where the link `[[link]]` leads."""
+        """Return the target of the link `[[link]]`."""
         link = html.unescape(link)
         if "%" in link:
             link = unquote(link, errors="ignore")

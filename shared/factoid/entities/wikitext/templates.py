@@ -1,4 +1,4 @@
-"""The templates of the English Wikipedia that stand for words of a sentence. All others show nothing."""
+"""Templates of the English Wikipedia that stand for words of a sentence. All others show nothing."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _SMALLER = {("ft", "in"), ("lb", "oz"), ("st", "lb")}
 
 
 def renderer(written: str) -> Renderer | None:
-    """Return what shows a template of this name; None if it shows nothing."""
+    """Return the renderer for templates of this name, or None if they show nothing."""
     name = "-".join(written.replace("_", " ").lower().split())
     if show := _RENDERERS.get(name):
         return show
@@ -67,7 +67,7 @@ def _nihongo(args: Arguments) -> str:
 
 
 def _convert(args: Arguments) -> str:
-    """Return {{convert|12|km|mi}} as "12 km": what was measured, without what it is in other units."""
+    """Return {{convert|12|km|mi}} as "12 km": the measured value, without its value in other units."""
     number, *parts = [*map(str.strip, _numbered(args)), ""]
     while len(parts) > 2 and parts[0].lower() in _BETWEEN and _NUMBER.fullmatch(parts[1]):
         number += _BETWEEN[parts[0].lower()] + parts[1]

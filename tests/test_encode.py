@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+import re
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
@@ -14,7 +15,7 @@ import pytest
 
 from factoid import Document, SentenceTransformerEncoder, UnitStore, encode
 from factoid.encode import OFFLINE_PACKAGE, Encoder
-from factoid.errors import EncoderMismatchError, MissingDependencyError
+from factoid.errors import EncoderMismatchError, InvalidInputError, MissingDependencyError
 from factoid.testing import HashEncoder, ScriptedPropositionizer
 
 needs_models = pytest.mark.skipif(
@@ -82,6 +83,13 @@ class Model:
     def encode_document(self, texts, **options):
         self.calls.append(("document", texts, options))
         return np.ones((len(texts), 2), np.float16)
+
+
+@pytest.mark.parametrize("name", ["nowhere/none", "./none", ""])
+def test_a_model_that_cannot_be_loaded_is_named(name, tmp_path):
+    name = name or str(tmp_path)
+    with pytest.raises(InvalidInputError, match=f"cannot load the encoder '{re.escape(name)}': .*. Give the folder"):
+        SentenceTransformerEncoder(name).encode_queries(["x"])
 
 
 def test_queries_and_units_go_through_their_own_side():

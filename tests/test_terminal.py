@@ -69,6 +69,8 @@ def test_a_hit_shows_its_matches_and_a_passage_does_not_repeat_itself():
         "     vasa.md",
     ]
     assert show_hit(2, Hit(passage, 0.5, (Hit(passage, 0.5),))).count("The Vasa sank.") == 1
+    long = unit("She sank. " * 5000, 15, Granularity.PROPOSITION)
+    assert len(show_hit(1, Hit(passage, 0.5, (Hit(long, 0.5),)))) < 1000
 
 
 @pytest.mark.parametrize(

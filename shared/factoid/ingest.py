@@ -103,7 +103,7 @@ def ingest(target: Target, documents: Iterable[Document], recipe: Recipe, *, sho
         EncoderMismatchError: The encoder did not return one vector for each text.
     """
     total = AddReport()
-    for batch in _batches(progress(documents, show=show_progress, unit=" documents"), recipe):
+    for batch in _batches(documents, recipe, show_progress=show_progress):
         changed = target.changed(batch)
         if changed:
             passages = [passage for split in changed for passage in split.passages]
@@ -121,7 +121,7 @@ async def aingest(
 ) -> AddReport:
     """Do as `ingest`, without blocking the event loop: what cannot be awaited is done in threads."""
     total = AddReport()
-    batches = _batches(progress(documents, show=show_progress, unit=" documents"), recipe)
+    batches = _batches(documents, recipe, show_progress=show_progress)
     while (batch := await asyncio.to_thread(next, batches, None)) is not None:
         changed = await asyncio.to_thread(target.changed, batch)
         if changed:
@@ -189,12 +189,12 @@ async def _aencode(target: Target, units: Sequence[Unit]) -> dict[int, Vectors]:
     return _by_position(texts, await target.encoder.aencode_units(list(texts.values()))) if texts else {}
 
 
-def _batches(documents: Iterable[Document], recipe: Recipe) -> Iterator[list[Split]]:
+def _batches(documents: Iterable[Document], recipe: Recipe, *, show_progress: bool) -> Iterator[list[Split]]:
     batch: dict[str, Split] = {}
     size = 0
     if isinstance(documents, Document):
         raise InvalidInputError("expected a list of documents, got a single one")
-    for document in documents:
+    for document in progress(documents, show=show_progress, unit=" documents"):
         if not isinstance(document, Document):
             raise InvalidInputError(f"expected factoid.Document, got {type(document).__name__}")
         passages = split_passages(document, words=recipe.words, min_words=recipe.min_words)

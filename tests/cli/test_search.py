@@ -114,6 +114,13 @@ def test_search_has_a_threshold(hits, store):
 def test_search_does_not_make_a_store(fails, tmp_path):
     assert "there is no store at" in fails("search", tmp_path / "absent", "Vasa")
     assert not (tmp_path / "absent").exists()
+    (tmp_path / "notes.txt").write_text("Vasa")
+    assert f"--store {tmp_path / 'store'}" in fails("search", tmp_path, "Vasa")
+
+
+def test_a_model_that_cannot_be_loaded_is_named(fails, store, tmp_path):
+    shown = fails("search", store, "Vasa", "--rerank", tmp_path)
+    assert f"cannot load the late-interaction model '{tmp_path}'" in shown
 
 
 def test_a_store_of_another_encoder_says_which_option_names_it(fails, store, monkeypatch):

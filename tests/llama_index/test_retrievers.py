@@ -34,6 +34,15 @@ def test_parents_with_their_matches(index, embed_model):
     assert index.vector_store.get_nodes([first["id"]])[0].text == first["text"]
 
 
+def test_k_may_be_set_under_the_frameworks_name(index, embed_model):
+    retriever = MultiGranularRetriever(index, embed_model, k=2)
+    assert retriever.similarity_top_k == len(retriever.retrieve("the tower")) == 2
+    retriever.similarity_top_k = 1
+    assert len(retriever.retrieve("the tower")) == 1
+    with pytest.raises(InvalidInputError, match="similarity_top_k must be"):
+        retriever.similarity_top_k = 0
+
+
 def test_matches_reach_no_model_and_no_stored_node(index):
     result = MultiGranularRetriever(index, k=1).retrieve("Which tower leans?")[0]
     assert result.node.get_content(metadata_mode=MetadataMode.LLM) == f"about: pisa\n\n{TEXTS['pisa']}"

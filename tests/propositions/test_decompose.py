@@ -74,7 +74,7 @@ def test_a_passage_that_fails_falls_back_to_its_sentences(output, reason, caplog
     assert result.report == Report(passages=1, propositions=3, failures={reason: 1})
     assert result.report.failed == 1
     assert [record.levelname for record in caplog.records] == ["WARNING"]
-    assert f"1 passages fell back to sentences (1 {reason})" in caplog.text
+    assert f"1 passage fell back to sentences (1 {reason})" in caplog.text
 
 
 def test_a_sentence_that_no_proposition_covers_is_added_where_it_stands():

@@ -72,9 +72,15 @@ def test_another_recipe_indexes_again(store):
     assert "The tower leans." in found(store, "tower leans", parents="unit")
 
 
-def test_of_equal_ids_in_one_call_the_last_document_counts(store):
+def test_of_equal_ids_in_one_call_the_last_document_counts(store, caplog):
     report = add(store, PISA, replace(OSLO, id="pisa"))
     assert (report.documents, store.document("pisa").text) == (1, OSLO.text)
+    assert [record.message for record in caplog.records] == [
+        "two documents have the id 'pisa': the later one replaces the other"
+    ]
+    add(store, replace(OSLO, id="oslo"), replace(OSLO, id="oslo"))
+    assert len(caplog.records) == 1
+    store.delete(["oslo"])
     assert store.counts()[Granularity.PASSAGE] == 1
     add(store, replace(PISA, id=""), replace(PISA, id=""))
     assert store.counts()[Granularity.PASSAGE] == 3
@@ -84,7 +90,14 @@ def test_documents_are_read_once_and_by_type(store):
     assert store.add_documents((document for document in (PISA, OSLO)), propositionizer=PROPOSITIONIZER).documents == 2
     with pytest.raises(InvalidInputError, match=r"expected factoid\.Document, got str"):
         store.add_documents(["text"], propositionizer=PROPOSITIONIZER)
+    with pytest.raises(InvalidInputError, match="expected a list of documents, got a single one"):
+        store.add_documents(PISA)
     assert store.add_documents([]) == AddReport()
+
+
+def test_an_encoder_is_an_object():
+    with pytest.raises(InvalidInputError, match=r"SentenceTransformerEncoder\('all-MiniLM-L6-v2'\)"):
+        UnitStore(encoder="all-MiniLM-L6-v2")
 
 
 def test_deleting_a_document_a_passage_or_a_single_unit(store):

@@ -58,7 +58,7 @@ class Files:
         if chosen not in ("jsonl", "parquet"):
             raise InvalidInputError(
                 f"cannot tell the format of {units}: name it .jsonl, .jsonl.gz or .parquet, or give the format, jsonl or parquet"
-                f"{f', not {format!r}' if format else ''}"
+                f"{f' (got {format!r})' if format else ''}"
             )
         documents = units.with_name(f"{units.name.removesuffix(ending)}.documents{ending}")
         return cls(units, documents, units.with_name(f"{units.name}.about.json"), chosen)

@@ -1,10 +1,10 @@
-"""A store sent to a file system of fsspec (S3, GCS, memory, …), and fetched from one.
+"""Send a store to a file system of fsspec (S3, GCS, memory, …), and fetch one.
 
-    <url>/manifest.json            which folder counts, and its files with sizes and checksums; written last
+    <url>/manifest.json which folder is valid, and its files with sizes and checksums; written last
     <url>/<random name>/…          units.sqlite and the index files
 
-A store that is replaced keeps its old folder until the new manifest is there, so that whoever fetches it meanwhile gets
-the old one or the new one, or one clear error.
+A replaced store keeps its old folder until the new manifest is written, so whoever fetches it meanwhile gets the old one, the new
+one, or a clear error.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class _Sent(NamedTuple):
 def save_to(store: UnitStore, url: str, *, fs: AbstractFileSystem | None = None, show_progress: bool = False) -> None:
     """Send a copy of this store to any file system that fsspec knows, such as "s3://bucket/facts"; with `fs`, a path in it.
 
-    A store that is there is replaced when all has come. The copy that is sent is made in the folder of temporary files
-    (TMPDIR) first. Needs the extra `remote`.
+    An existing store is replaced when everything has arrived. The copy is first made in the folder of temporary files (TMPDIR).
+    Needs the extra `remote`.
 
     Raises:
         InvalidInputError: fsspec does not know the URL's protocol.
@@ -82,15 +82,15 @@ def save_to(store: UnitStore, url: str, *, fs: AbstractFileSystem | None = None,
 
 
 def load_from(url: str, path: str | Path, *, fs: AbstractFileSystem | None = None, show_progress: bool = False) -> Path:
-    """Fetch a store that `save_to` sent into a new or empty local folder, which is filled when all has come and is checked.
+    """Fetch a store that `save_to` sent into a new or empty local folder, and return the folder.
 
-    Return the folder.
+    The folder is filled when everything has arrived and is checked.
 
     Raises:
         InvalidInputError: The folder is not empty, or fsspec does not know the URL's protocol.
         MissingDependencyError: fsspec, or what it needs for the URL, is not installed.
-        StoreFormatError: There is no store, or one that has not come whole.
-        StoreError: It cannot be fetched or written.
+        StoreFormatError: There is no store, or it is incomplete.
+        StoreError: The store cannot be fetched or written.
     """
     system, root = _resolve(url, fs)
     target = Path(path)
@@ -119,7 +119,7 @@ def load_from(url: str, path: str | Path, *, fs: AbstractFileSystem | None = Non
 
 
 def _resolve(url: str, fs: AbstractFileSystem | None) -> tuple[Any, str]:
-    """Return a file system, and a path in it."""
+    """Return a file system and a path in it."""
     try:
         if fs is None:
             fs, path = require("fsspec.core", extra="remote").url_to_fs(str(url))
@@ -133,10 +133,10 @@ def _resolve(url: str, fs: AbstractFileSystem | None) -> tuple[Any, str]:
 
 
 def _send(system: Any, root: str, files: list[Path], *, show_progress: bool) -> str | None:
-    """Send files to a new folder, and have the manifest name it; return the folder that it named before.
+    """Send files to a new folder, and let the manifest name it; return the folder that it named before.
 
-    Whatever fails, the manifest names what was sent or what it named before, never half of either; a folder that it does
-    not name is removed, as far as that is possible then.
+    Whatever fails, the manifest names the new folder or the old one, both complete; a folder that it does not name is removed if
+    possible.
     """
     folder, former = secrets.token_hex(8), _named_folder(system, root)
     try:
@@ -153,7 +153,7 @@ def _send(system: Any, root: str, files: list[Path], *, show_progress: bool) -> 
         if not sent:
             with suppress(OSError):
                 system.rm(f"{root}/{folder}", recursive=True)
-        if not (sent and isinstance(error, OSError)):  # a move that copied, and may not delete what it copied from
+        if not (sent and isinstance(error, OSError)):  # a move that copied, and may not delete its source
             raise
     return former
 
@@ -182,7 +182,7 @@ def _manifest(system: Any, root: str, url: str) -> tuple[str, list[_Sent]]:
             )
         folder, files = manifest["folder"], [_Sent(**file) for file in manifest["files"]]
         names = [file.name for file in files]
-        # Names become paths: nothing that leads elsewhere, and nothing that is no part of a store.
+        # Names become paths: accept nothing that leads elsewhere or is not part of a store.
         known = _FOLDER.fullmatch(folder) and all(name == FILE or _INDEX.fullmatch(name) for name in names)
         if not known or FILE not in names or len(set(names)) < len(names):
             raise ValueError

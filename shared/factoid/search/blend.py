@@ -30,9 +30,7 @@ from factoid.units import Granularity
 
 LEXICAL = "lexical"
 
-_DEPTH = (
-    4  # passages that each channel returns at first, for each of the k, and the factor by which a search is deepened
-)
+_DEPTH = 4  # passages that each channel returns at first, for each of the k; also the factor of deeper searches
 _LEAST_DEPTH = 256  # a second look at exact indexes costs more than a deeper first one
 _WORDS = 16  # times as many passages by words, which are cheap
 _SAMPLE = 16  # vectors from which their typical length is estimated

@@ -68,9 +68,7 @@ class View:
     index: VectorIndex  # finds vectors by id; each distinct vector once
     columns: Columns  # which units have those vectors
     exact: Callable[[Ids], Vectors]  # returns the exact vectors of ids. Shapes: (n,) to (n, dim)
-    allowed: Mask | None = (
-        None  # units that the filter allows; None for all. A few are scored exactly without the index
-    )
+    allowed: Mask | None = None  # units that the filter allows; None for all. A few are scored without the index
     parameters: Mapping[str, Any] | None = None  # how wide an approximate index searches (`nprobe`, `efSearch`)
     refine: int | None = None  # candidates of a lossy index that are scored exactly, for each of the k; 10 by default
 

@@ -80,7 +80,7 @@ class Views:
         self.states: dict[str, IndexState] = {name: IndexState(name) for name in builders}
         self._gate = threading.RLock()  # of the thread that works alone
         self._alone: int | None = None  # that thread
-        self._stripes = [threading.RLock() for _ in range(_STRIPES)]  # each search holds its thread's
+        self._stripes = [threading.RLock() for _ in range(_STRIPES)]  # each search holds the one of its thread
 
     def at(self, kinds: Sequence[str], work: Callable[[Snapshot, list[IndexState]], T]) -> T:
         """Do some work with a snapshot and up-to-date indexes of these granularities, while no index changes here."""
@@ -149,10 +149,7 @@ class Views:
         if state.generation is None:
             stored = None if folder is None else builder.read(folder / kind, snapshot)
             state = self.states[kind] = stored or IndexState(kind)
-        since, state.generation = (
-            state.generation,
-            None,
-        )  # if the next steps are interrupted, no half-updated index is used
+        since, state.generation = state.generation, None  # no half-updated index is used if this is interrupted
         state.selections.clear()
         columns = state.columns
         builder.update(state, snapshot, since, show_progress=show_progress)

@@ -54,7 +54,7 @@ def _read(source: Mapping[str, Any]) -> Layout:
         texts = [part for part in contents if "markdown" in part]
         if len(texts) != 1:
             raise InvalidInputError(
-                f"the result holds {len(texts)} contents with Markdown: read each by itself, read_layout(contents[0])"
+                f"the result holds {len(texts)} contents with Markdown: read each separately, read_layout(contents[0])"
             )
         result = texts[0]
     if _get(result, "readResults") is not None:
@@ -65,7 +65,7 @@ def _read(source: Mapping[str, Any]) -> Layout:
     if isinstance(content, str) and isinstance(_get(result, "pages"), list):
         return _read_content(content, result, is_markdown=False)
     names = ", ".join(map(repr, sorted(map(str, result))[:8])) or "nothing"
-    raise InvalidInputError(f"a dict with {names} is no layout: {EXPECTED}")
+    raise InvalidInputError(f"a dict with {names} is not a layout: {EXPECTED}")
 
 
 def _read_content(content: str, result: Mapping[str, Any], *, is_markdown: bool) -> Layout:

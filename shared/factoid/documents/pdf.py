@@ -141,9 +141,9 @@ def read_pdf(path: str | PathLike[str]) -> Layout:
     except OSError as error:
         raise UnreadableFileError(f"{path} cannot be read: {error.strerror or error}") from error
     except require("pdfplumber.utils.exceptions", extra="documents").PdfminerException as error:
-        raise UnreadableFileError(f"{path} is no PDF, damaged or encrypted: {error!r:.120}") from error
+        raise UnreadableFileError(f"{path} is not a PDF, is damaged or encrypted: {error!r:.120}") from error
     if not reader.texts:
-        raise UnreadableFileError(f"{path} holds no text: pages that are pictures have to be read by a layout service")
+        raise UnreadableFileError(f"{path} holds no text: pages that are pictures need a layout service")
     roles = zip(reader.paragraphs, _roles(reader.paragraphs), strict=True)
     elements = tuple(Element((paragraph.span,), role) for paragraph, role in roles)
     content, words = "\n".join(reader.texts), words_of(reader.words)
@@ -263,13 +263,13 @@ def draw_regions(path: str | PathLike[str], regions: Iterable[Region], *, dpi: i
     try:
         pdf = pypdfium2.PdfDocument(Path(path))
     except (pypdfium2.PdfiumError, OSError) as error:
-        raise UnreadableFileError(f"{path} is no PDF that can be opened: {error}") from error
+        raise UnreadableFileError(f"{path} is not a PDF that can be opened: {error}") from error
     images: dict[int, Image] = {}
     with pdf:
         for region in regions:
             if not 1 <= region.page <= len(pdf):
                 raise InvalidInputError(
-                    f"a region stands on page {region.page}, and {path} has {len(pdf)}: expected the PDF that was analysed"
+                    f"a region is on page {region.page}, and {path} has {len(pdf)}: expected the PDF that was analysed"
                 )
             if region.page not in images:
                 page = pdf[region.page - 1]

@@ -44,7 +44,9 @@ def read_layout(source: str | PathLike[str] | Mapping[str, Any] | Any) -> Layout
         convert = getattr(source, "as_dict", None) or getattr(source, "to_dict", None)
         source = convert() if callable(convert) else source
     if not isinstance(source, Mapping):
-        raise InvalidInputError(f"a {type(source).__name__} is no layout: {EXPECTED}, its JSON file or an SDK object")
+        raise InvalidInputError(
+            f"a {type(source).__name__} is not a layout: {EXPECTED}, its JSON file or an SDK object"
+        )
     return read_result(source)
 
 
@@ -65,7 +67,7 @@ def _read_file(path: Path) -> Layout:
         raise UnreadableFileError(f"{path} cannot be read: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
         advice = "Analyse the document again; a file of Markdown needs a name that ends in .md"
-        raise UnreadableFileError(f"{path} is no JSON, or was cut off: {error}. {advice}") from error
+        raise UnreadableFileError(f"{path} is not JSON, or was cut off: {error}. {advice}") from error
     if not isinstance(result, Mapping):
         raise InvalidInputError(f"{path} holds a {type(result).__name__}: {EXPECTED}")
     return read_result(result)

@@ -88,7 +88,7 @@ class Table:
                 )
             if bottom > self.row_count or right > self.column_count:
                 raise InvalidInputError(
-                    f"a cell reaches out of {self.row_count} rows and {self.column_count} columns: {cell}"
+                    f"a cell extends beyond {self.row_count} rows and {self.column_count} columns: {cell}"
                 )
 
     @property

@@ -82,7 +82,7 @@ def make(kind: str, dim: int) -> Any:
         index = faiss.index_factory(dim, kind, faiss.METRIC_INNER_PRODUCT)
     except (RuntimeError, TypeError, ValueError) as error:
         raise InvalidInputError(
-            f"{kind!r} is no FAISS factory string for {dim} dimensions. Expected for example {_EXAMPLES}; "
+            f"{kind!r} is not a FAISS factory string for {dim} dimensions. Expected for example {_EXAMPLES}; "
             "a product quantiser's bytes must divide the dimensions"
         ) from error
     _, core = unwrap(index)

@@ -196,7 +196,7 @@ class LateInteractionEncoder:
                             model[0].query_expansion = {**expansion, "strategy": "min"}
                 if not getattr(model.tokenizer, "is_fast", False):
                     raise InvalidInputError(
-                        f"the tokenizer of {self._source!r:.60} does not tell where tokens stand: expected a fast one"
+                        f"the tokenizer of {self._source!r:.60} does not return the places of tokens: expected a fast one"
                     )
                 self._loaded = model
             return self._loaded

@@ -412,8 +412,8 @@ def as_passage(passage: Unit | Document | str) -> Unit:
         raise InvalidInputError(f"expected texts, documents or units as passages, got one with {name}")
     if document.end - document.start != len(document.text):
         raise InvalidInputError(
-            f"expected passages whose text stands at their span, got the {document.granularity} {document.text!r:.60} at "
-            f"{document.start}–{document.end}: give the passage that it came from"
+            f"expected passages whose text is at their span, got the {document.granularity} {document.text!r:.60} at "
+            f"{document.start}–{document.end}: give the passage that it comes from"
         )
     return document
 

@@ -65,7 +65,7 @@ class CachedPropositionizer:
         # A property is not read yet: the name of a model may come from its files.
         if not hasattr(type(propositionizer), "name") and not hasattr(propositionizer, "name"):
             raise InvalidInputError(
-                f"{type(propositionizer).__name__} has no name: give it an attribute `name` that tells what its output "
+                f"{type(propositionizer).__name__} has no name: give it an attribute `name` that identifies what its output "
                 "depends on (model and revision, prompt version), or a cache would mix it up with others"
             )
         self.propositionizer = propositionizer
@@ -174,7 +174,7 @@ class _Call:
         for place, texts in group:
             if place not in self._waiting:
                 raise PropositionizerError(
-                    f"the propositionizer's stream gave position {place!r} twice, or no passage has it"
+                    f"the propositionizer's stream returned position {place!r} twice, or no passage has it"
                 )
             placed.append((self._waiting.pop(place), texts))
         units = self._units(position for position, _ in placed)

@@ -71,7 +71,7 @@ class FlanT5Propositionizer:
     ) -> None:
         if max_new_tokens < 1 or (batch_tokens is not None and batch_tokens < 1):
             numbers = f"batch_tokens={batch_tokens} and max_new_tokens={max_new_tokens}"
-            raise InvalidInputError(f"expected 1 at least, got {numbers}")
+            raise InvalidInputError(f"expected at least 1, got {numbers}")
         check_choice(engine, dtype)
         self.model = os.fspath(model)
         self.engine = engine

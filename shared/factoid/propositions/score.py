@@ -91,7 +91,7 @@ def corpus_f1(
 def mean_f1(scores: Sequence[PropositionF1]) -> PropositionF1:
     """Return the means of precision, recall and F1; raise `InvalidInputError` if there are none."""
     if not scores:
-        raise InvalidInputError("expected the propositions of one passage at least, got none")
+        raise InvalidInputError("expected the propositions of at least one passage, got none")
     return PropositionF1(*(sum(column) / len(scores) for column in zip(*map(astuple, scores), strict=True)))
 
 

@@ -42,7 +42,7 @@ class TrainingExample:
     def __post_init__(self) -> None:
         if not self.query.strip() or len(self.passages) < 2 or not all(text.strip() for text in self.passages):
             raise InvalidInputError(
-                f"expected a query and two passages at least, none of them empty, got {len(self.passages)} passages "
+                f"expected a query and at least two passages, none of them empty, got {len(self.passages)} passages "
                 f"for the query {self.query!r:.60}"
             )
         _check_scores(self.scores, len(self.passages), "scores", "passages")

@@ -39,8 +39,8 @@ def load_model(name: str, *, projection: int | None = None, seed: int = 0, devic
         raise InvalidInputError(f"cannot load a late-interaction model from {name!r}: {error}") from error
     if not all(map(torch.equal, model.parameters(), again.parameters())):
         raise InvalidInputError(
-            f"{name!r} is no late-interaction checkpoint: it lacks weights, such as the projection of its token vectors, "
-            "which would be random. Ask for one: projection=128, or --projection 128"
+            f"{name!r} is not a late-interaction checkpoint: it lacks weights, such as the projection of its token vectors, "
+            "which would be random. Request one: projection=128, or --projection 128"
         )
     return model
 

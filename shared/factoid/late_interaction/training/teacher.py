@@ -66,9 +66,7 @@ def train_teacher(
     model.model_card_data.generate_widget_examples = False
     rows = [row for example in examples for row in _labelled(example, model)]
     if not rows:
-        raise InvalidInputError(
-            f"expected examples with answers that stand in one of their passages, got none in {len(examples)}"
-        )
+        raise InvalidInputError(f"expected examples with answers in one of their passages, got none in {len(examples)}")
     checkpoints = folder / "checkpoints" / content_id(record)
     options: dict[str, Any] = {"use_cpu": use_cpu, "warmup_steps": settings.warmup}
     arguments = training_arguments(CrossEncoderTrainingArguments, settings, checkpoints, len(rows), **options)

@@ -45,7 +45,7 @@ class FitSettings:
         for name in ("epochs", "batch_size", "device_batch_size", "checkpoint_steps", "max_tokens", "projection"):
             value = getattr(self, name, None)
             if value is not None and value < 1:
-                raise InvalidInputError(f"expected {name} of 1 at least, got {value}")
+                raise InvalidInputError(f"expected {name} of at least 1, got {value}")
         batch, device_batch = self.batch_size, self.device_batch_size
         if batch % min(batch, device_batch):
             raise InvalidInputError(
@@ -53,7 +53,7 @@ class FitSettings:
             )
         if not self.learning_rate > 0 or not 0 <= self.warmup < 1 or not self.weight_decay >= 0:
             raise InvalidInputError(
-                "expected learning_rate > 0, warmup from 0 to below 1 and weight_decay of 0 at least, got "
+                "expected learning_rate > 0, warmup from 0 to below 1 and weight_decay of at least 0, got "
                 f"{self.learning_rate}, {self.warmup} and {self.weight_decay}"
             )
 
@@ -73,9 +73,9 @@ class RankerSettings(FitSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.ways is not None and self.ways < 2:
-            raise InvalidInputError(f"expected ways of 2 at least, for one passage has no rank, got {self.ways}")
+            raise InvalidInputError(f"expected ways of at least 2, since one passage has no rank, got {self.ways}")
         if not self.sentence_weight >= 0:
-            raise InvalidInputError(f"expected sentence_weight of 0 at least, got {self.sentence_weight}")
+            raise InvalidInputError(f"expected sentence_weight of at least 0, got {self.sentence_weight}")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -160,4 +160,4 @@ def read_record(folder: Path) -> RankerRecord | None:
         values = json.loads(path.read_text(encoding="utf-8"))
         return RankerRecord(**{**values, "settings": RankerSettings(**values["settings"])})
     except (OSError, ValueError, KeyError, TypeError, InvalidInputError) as error:
-        raise UnreadableFileError(f"{path} is no record of a training: {error}") from error
+        raise UnreadableFileError(f"{path} is not a record of a training: {error}") from error

@@ -218,7 +218,7 @@ class ChatPropositionizer(ABC):
                 logger.info("a request failed: %s: %s", type(error).__name__, error)
             if failure.remedy:
                 remedy = failure.remedy.format(address=self._address, arguments=", ".join(self._arguments))
-                problem = f"requests for the model {self.model!r} are refused: {str(error).rstrip('.')}"
+                problem = f"requests for the model {self.model!r} are rejected: {str(error).rstrip('.')}"
                 raise PropositionizerError(f"{problem}. {remedy}") from error
             tries.fail(failure, again=call.failures_in_a_row < _HOPELESS)
 

@@ -135,7 +135,7 @@ class PromptPropositionizer(ChatPropositionizer):
         refused = next((key for key in self._optional & request.keys() if _REFUSED[key].search(words(error))), None)
         with self._lock:  # of several concurrent requests, one logs it
             if refused in self._arguments:
-                logger.warning("the server takes no %s for %r: sending none from now on", refused, self.model)
+                logger.warning("the server accepts no %s for %r: sending none from now on", refused, self.model)
             self._arguments = {key: value for key, value in self._arguments.items() if key != refused}
         return refused is not None
 

@@ -73,7 +73,7 @@ def fine_tune(
         except torch.OutOfMemoryError as error:
             raise PropositionizerError(
                 f"the device's memory does not suffice for {settings.device_batch_size} pairs: make device_batch_size "
-                "smaller, which changes no result. The run goes on from its last checkpoint"
+                "smaller, which changes no result. The run resumes from its last checkpoint"
             ) from error
         model.config.use_cache = True  # the trainer turns it off, and generation would be slow without it
         model.save_pretrained(folder)

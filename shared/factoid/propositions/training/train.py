@@ -44,7 +44,7 @@ class TrainingSettings:
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size", "device_batch_size", "max_tokens", "checkpoint_steps"):
             if getattr(self, name) < 1:
-                raise InvalidInputError(f"expected {name} of 1 at least, got {getattr(self, name)}")
+                raise InvalidInputError(f"expected {name} of at least 1, got {getattr(self, name)}")
         if not self.learning_rate > 0 or not self.weight_decay >= 0:
             numbers = f"{self.learning_rate}, {self.weight_decay}"
             raise InvalidInputError(f"expected learning_rate > 0 and weight_decay >= 0, got {numbers}")
@@ -161,4 +161,4 @@ def read_record(folder: Path) -> TrainingRecord | None:
         values["score"] = values["score"] and PropositionF1(**values["score"])
         return TrainingRecord(**values)
     except (OSError, ValueError, KeyError, TypeError, InvalidInputError) as error:
-        raise UnreadableFileError(f"{path} is no record of a training: {error}") from error
+        raise UnreadableFileError(f"{path} is not a record of a training: {error}") from error

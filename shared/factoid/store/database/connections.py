@@ -111,7 +111,7 @@ class Connections:
         if self._writer is None:
             if self.read_only and not self._closed:
                 raise StoreError(
-                    f"the store at {self.path} was opened with read_only=True: open it without to write to it"
+                    f"the store at {self.path} was opened with read_only=True: open it without that to write"
                 )
             raise _closed()
         return self._writer
@@ -137,7 +137,7 @@ class Connections:
         place = f"the store in {self.path or 'memory'}"
         if isinstance(error, sqlite3.Error):
             return _closed() if self._closed else failure(place, error)
-        remedy = "Restore it from a backup, or let verify (factoid store verify) tell what is to be added again"
+        remedy = "Restore it from a backup, or let verify (factoid store verify) report what has to be added again"
         return StoreFormatError(f"{place} is damaged: {error}. {remedy}")
 
 

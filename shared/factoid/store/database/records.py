@@ -16,7 +16,7 @@ class DamagedRowError(Exception):
     """The database does not hold what was written; `Connections` adds the name of the store."""
 
     def __init__(self, row: object, *, what: str) -> None:
-        super().__init__(f"{what} {row!r} is not what was written")
+        super().__init__(f"{what} {row!r} differs from what was written")
 
 
 def checksum(*texts: str) -> int:

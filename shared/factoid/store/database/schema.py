@@ -130,7 +130,7 @@ def _check_length(file: Path) -> None:
     log = file.with_name(f"{file.name}-wal")
     complete = not file.is_file() or file.stat().st_size % _SECTOR == 0
     if not complete and not (log.exists() and log.stat().st_size):
-        message = f"{file} cannot be opened as a store: it is cut short, or no database. Restore it from a backup"
+        message = f"{file} cannot be opened as a store: it is cut short, or not a database. Restore it from a backup"
         raise StoreFormatError(message)
 
 

@@ -158,7 +158,7 @@ def import_from(
     if about and (report.units, report.documents) != (about["units"], about["documents"]):
         raise UnreadableFileError(
             f"{files.units} and {files.documents} hold {report.units:,} units and {report.documents:,} documents, and "
-            f"{files.about} tells of {about['units']:,} and {about['documents']:,}: files were cut short or belong to another "
-            "export. What is there was added; export or copy them again"
+            f"{files.about} states {about['units']:,} and {about['documents']:,}: files were cut short or belong to another "
+            "export. The units and documents in them were added; export or copy them again"
         )
     return report

@@ -194,7 +194,7 @@ def _refuse_conflicts(mine: Snapshot, theirs: Snapshot) -> None:
     for what, ids in chain(units, (("document", _differing(mine, group)) for group in texts)):
         if ids:
             remedy = "choose on_conflict='replace' or 'keep'. Nothing was merged"
-            raise InvalidInputError(f"{what} {min(ids)!r} is in both stores, and not the same: {remedy}")
+            raise InvalidInputError(f"{what} {min(ids)!r} is in both stores, but differs: {remedy}")
 
 
 def _check_fit(mine: Snapshot, theirs: Snapshot) -> None:
@@ -205,7 +205,7 @@ def _check_fit(mine: Snapshot, theirs: Snapshot) -> None:
     for name, (here, there) in pairs.items():
         if here is not None and there is not None and bare_name(str(here)) != bare_name(str(there)):
             raise EncoderMismatchError(
-                f"the vectors of these stores do not go together: {name} is {here!r} here and {there!r} there"
+                f"the vectors of these stores do not fit together: {name} is {here!r} here and {there!r} there"
             )
 
 

@@ -72,7 +72,7 @@ def save_to(store: UnitStore, url: str, *, fs: AbstractFileSystem | None = None,
         with tempfile.TemporaryDirectory(prefix="factoid-") as temporary:
             former = _send(system, root, snapshot(store.connections, Path(temporary)), show_progress=show_progress)
     except (OSError, sqlite3.Error) as error:
-        message = f"cannot send the store to {url}: {explain(error)}. What was there before is as it was"
+        message = f"cannot send the store to {url}: {explain(error)}. What was there before is unchanged"
         raise StoreError(message) from error
     if former is not None:
         try:
@@ -95,7 +95,9 @@ def load_from(url: str, path: str | Path, *, fs: AbstractFileSystem | None = Non
     system, root = _resolve(url, fs)
     target = Path(path)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise InvalidInputError(f"{target} is there: name a new folder to fetch the store into, or delete it first")
+        raise InvalidInputError(
+            f"{target} already exists: name a new folder to fetch the store into, or delete it first"
+        )
     folder, files = _manifest(system, root, url)
     try:
         with new_folder(target) as part:
@@ -105,13 +107,13 @@ def load_from(url: str, path: str | Path, *, fs: AbstractFileSystem | None = Non
                     system.get_file(source, str(copy), callback=callback)
                 if _Sent.of(copy) != sent:
                     raise StoreFormatError(
-                        f"{source} is damaged: it has other bytes than were sent. Send the store again"
+                        f"{source} is damaged: its bytes differ from those that were sent. Send the store again"
                     )
                 sync_file(copy)
             open_reader(part, read_only=True).close()
     except FileNotFoundError as error:
         raise StoreFormatError(
-            f"the store at {url} is not whole: {error}. If it was replaced just now, fetch it again; else send it again"
+            f"the store at {url} is incomplete: {error}. If it was replaced just now, fetch it again; else send it again"
         ) from error
     except OSError as error:
         raise StoreError(f"cannot fetch the store at {url} into {target}: {error.strerror or error}") from error
@@ -128,7 +130,7 @@ def _resolve(url: str, fs: AbstractFileSystem | None) -> tuple[Any, str]:
     except ImportError as error:
         raise MissingDependencyError(f"{url} cannot be used: {error}") from error
     except ValueError as error:
-        raise InvalidInputError(f"{url} is no address that fsspec knows: {error}") from error
+        raise InvalidInputError(f"{url} is not an address that fsspec knows: {error}") from error
     return fs, str(path).rstrip("/")
 
 
@@ -188,12 +190,12 @@ def _manifest(system: Any, root: str, url: str) -> tuple[str, list[_Sent]]:
             raise ValueError
     except FileNotFoundError as error:
         raise StoreFormatError(
-            f"there is no store at {url}, or it has not been sent to its end: {MANIFEST} is missing"
+            f"there is no store at {url}, or it was not sent completely: {MANIFEST} is missing"
         ) from error
     except OSError as error:
         raise StoreError(f"the store at {url} cannot be read: {error.strerror or error}") from error
     except (ValueError, KeyError, TypeError) as error:
         raise StoreFormatError(
-            f"{MANIFEST} at {url} is damaged, or no manifest of a store: send the store again"
+            f"{MANIFEST} at {url} is damaged, or not the manifest of a store: send the store again"
         ) from error
     return folder, files

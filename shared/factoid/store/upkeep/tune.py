@@ -119,7 +119,7 @@ def tune(
     vectors = None
     if questions is not None:
         if store.encoder is None or not questions:
-            raise InvalidInputError("questions need an encoder, and one question at least: give both, or no questions")
+            raise InvalidInputError("questions need an encoder and at least one question: give both, or no questions")
         questions = list(questions)[:queries]
         for question in questions:
             check_text(question, "question")
@@ -258,7 +258,7 @@ def tune_weights(
     if answerable < _LEAST:
         raise InvalidInputError(
             f"{answerable} of {len(pairs)} questions have an answer among the passages found: give at least {_LEAST} whose "
-            "answers stand in the store's texts"
+            "answers are in the store's texts"
         )
     current = store.weights
     ranks = np.array(

@@ -206,9 +206,9 @@ def _check_rows(snapshot: Snapshot, findings: _Findings) -> None:
             findings.add(f"{count:,} units {problem} ({_ids(snapshot, condition)})", _AGAIN)
     spare = {table: _count(snapshot, f"{table} WHERE {unused(table)}") for table in USES}
     if counts := ", ".join(f"{count:,} of {table}" for table, count in spare.items() if count):
-        findings.add(f"rows are left that no unit uses ({counts})", mendable=True)
+        findings.add(f"there are rows that no unit uses ({counts})", mendable=True)
     if snapshot.meta.get("dim") is None and _count(snapshot, "vectors"):
-        findings.add("the store holds vectors, and not their dimension")
+        findings.add("the store holds vectors, but not their dimension")
 
 
 def _check_texts(snapshot: Snapshot, findings: _Findings, progress: _Progress) -> None:
@@ -229,8 +229,8 @@ def _check_texts(snapshot: Snapshot, findings: _Findings, progress: _Progress) -
         if changed:
             findings.add(f"{len(changed):,} {table} changed on disk ({_some(changed)})", _AGAIN)
         elif total != snapshot.meta.get(table):
-            remedy = "Add what is missing again; verify(repair=True) then takes what is there for all"
-            findings.add(f"{table} were lost: there are others than were written", remedy, mendable=True)
+            remedy = "Add what is missing again; verify(repair=True) then accepts the rest as complete"
+            findings.add(f"{table} were lost: they differ from those that were written", remedy, mendable=True)
 
 
 def _check_vectors(snapshot: Snapshot, findings: _Findings, progress: _Progress) -> None:
@@ -263,10 +263,10 @@ def _check_metadata(snapshot: Snapshot, findings: _Findings, progress: _Progress
         progress(1)
     if unreadable:
         remedy = "Add the units that have them again, or delete them"
-        findings.add(f"{len(unreadable):,} metadata are no JSON objects (rows {_some(unreadable)})", remedy)
+        findings.add(f"{len(unreadable):,} metadata are not JSON objects (rows {_some(unreadable)})", remedy)
     # Otherwise the fields of some are unknown: filters go on using those that exist.
     elif sum(map(hash, snapshot.connection.execute("SELECT key, kind, value, metadata FROM fields"))) != expected:
-        findings.add("filters would miss fields of metadata, or find some that are not there", mendable=True)
+        findings.add("filters would miss fields of metadata, or find some that do not exist", mendable=True)
 
 
 def _count(snapshot: Snapshot, source: str) -> int:

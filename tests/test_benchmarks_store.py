@@ -141,7 +141,7 @@ def test_tables_of_kinds(vectors):
     measured = [measure(name, vectors, larger, vectors[:10], [1, 2]) for name in ("Flat", "no kind")]
     exact, unknown = recalls(measured, 64).splitlines()[2:]
     assert exact.startswith("| `Flat` | 1.000 | 1.000 | 256 | 1.00 |")
-    assert "no FAISS factory string" in unknown
+    assert "not a FAISS factory string" in unknown
     (line,) = extrapolated(measured).splitlines()[2:]
     assert line.split(" | ")[2] == f"{257e6 * (256 + 48) / 2**30:.0f}"  # the refinement is the faster one
 

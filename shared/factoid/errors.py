@@ -1,10 +1,10 @@
-"""Everything that factoid raises on purpose."""
+"""The errors that factoid raises."""
 
 from __future__ import annotations
 
 
 class FactoidError(Exception):
-    """Root of all errors of this package."""
+    """Base class of all errors of this package."""
 
 
 class InvalidInputError(FactoidError, ValueError):
@@ -20,11 +20,11 @@ class UnreadableFileError(FactoidError, OSError):
 
 
 class PropositionizerError(FactoidError):
-    """A propositionizer cannot run at all, for its model, its client or the shape of its output."""
+    """A propositionizer cannot run at all, because of its model, its client or the shape of its output."""
 
 
 class UnreadableOutputError(PropositionizerError):
-    """One output of a model holds no list of propositions."""
+    """A model's output holds no list of propositions."""
 
 
 class StoreError(FactoidError):
@@ -32,8 +32,8 @@ class StoreError(FactoidError):
 
 
 class StoreFormatError(StoreError):
-    """A folder or file is no store, is damaged or of another version."""
+    """A folder or file is not a store, is damaged or has another version."""
 
 
 class EncoderMismatchError(StoreError, ValueError):
-    """Vectors are of another dimension or another encoder than the store's."""
+    """Vectors have another dimension than the store's, or come from another encoder."""

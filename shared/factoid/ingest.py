@@ -1,4 +1,4 @@
-"""Documents into a store: split, decomposed, encoded and committed in bounded batches, sync and async. The one way in."""
+"""Put documents into a store: split, decompose, encode and commit them in bounded batches, sync and async."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from factoid.units import Document, Granularity, Unit, child_unit, content_id
 
 GRANULARITIES = (Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION)
 
-_BATCH = 256  # passages decomposed, encoded and committed together: what an interrupted call has to do again at most
+_BATCH = 256  # passages decomposed, encoded and committed together: the most that an interrupted call has to do again
 
 logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class AddReport:
-    """What `UnitStore.add_documents` did. Reports add up."""
+    """What `UnitStore.add_documents` did. Reports can be added."""
 
     documents: int = 0  # added or replaced
-    unchanged: int = 0  # that were in the store as given, and were left alone
+    unchanged: int = 0  # already in the store as given, and left alone
     units: Mapping[Granularity, int] = field(default_factory=dict)  # added
     decomposition: Report = field(default_factory=Report)  # what became of the passages in the propositionizer
     # changed for JSON: keys of metadata, types of their values
@@ -50,9 +50,9 @@ class AddReport:
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How documents become units, see `UnitStore.add_documents`. Part of a document's digest: another recipe, another result."""
+    """How documents become units (see `UnitStore.add_documents`). Part of a document's digest, as it changes the result."""
 
-    granularities: Sequence[Granularity]  # beside passages, which always come
+    granularities: Sequence[Granularity]  # besides passages, which are always made
     propositionizer: Propositionizer | None = None  # None makes no propositions
     words: int = 100
     min_words: int = 50
@@ -60,7 +60,7 @@ class Recipe:
     embed_template: str = EMBED_TEMPLATE
 
     def digest(self, document: Document) -> str:
-        """Return a digest of a document and of what this recipe would make of it."""
+        """Return a digest of a document and of this recipe."""
         content = [document.id, document.text, document.title, document.section, dict(document.metadata)]
         name = getattr(self.propositionizer, "name", type(self.propositionizer).__qualname__)
         making = [list(self.granularities), name, self.words, self.min_words, self.unsupported, self.embed_template]
@@ -77,29 +77,29 @@ class Split:
 
 
 class Target(Protocol):
-    """What documents are put into: a `UnitStore`."""
+    """The destination of documents: a `UnitStore`."""
 
     encoder: Encoder | None
 
     @property
     def embed_template(self) -> str:
-        """What is encoded of a unit."""
+        """The template of the text that is encoded for a unit."""
 
     def searches(self, unit: Unit) -> bool:
-        """Tell whether a unit is encoded."""
+        """Return whether a unit is encoded."""
 
     def changed(self, batch: Sequence[Split]) -> list[Split]:
-        """Return the documents that are not stored as they are given."""
+        """Return the documents that are not stored as given."""
 
     def replace_documents(self, batch: Sequence[Split], units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
-        """Commit documents with their units, and the vectors of units by position, in place of what is stored of them."""
+        """Replace documents by these, with their units and the vectors of units by position."""
 
 
 def ingest(target: Target, documents: Iterable[Document], recipe: Recipe, *, show_progress: bool = False) -> AddReport:
-    """Split, decompose, encode and commit documents, as `UnitStore.add_documents` does; of equal ids in a batch the last counts.
+    """Split, decompose, encode and commit documents, as `UnitStore.add_documents` does; the last of equal ids in a batch wins.
 
     Raises:
-        InvalidInputError: Something else than a `Document`.
+        InvalidInputError: An item is not a `Document`.
         EncoderMismatchError: The encoder did not return one vector for each text.
     """
     total = AddReport()
@@ -119,7 +119,7 @@ def ingest(target: Target, documents: Iterable[Document], recipe: Recipe, *, sho
 async def aingest(
     target: Target, documents: Iterable[Document], recipe: Recipe, *, show_progress: bool = False
 ) -> AddReport:
-    """Do as `ingest`, without blocking the event loop: what cannot be awaited is done in threads."""
+    """Do the same as `ingest` without blocking the event loop: what cannot be awaited runs in threads."""
     total = AddReport()
     batches = _batches(documents, recipe, show_progress=show_progress)
     while (batch := await asyncio.to_thread(next, batches, None)) is not None:
@@ -141,8 +141,8 @@ def assemble(
 ) -> list[Unit]:
     """Return passages with the units under them, each id once; parents come before their children.
 
-    A passage without a unit of a granularity that is wanted, such as a table, is its own child there: it is found by that
-    granularity, too.
+    A passage without a unit of a wanted granularity, such as a table, is its own child at that granularity, so that searches at
+    it also find the passage.
     """
     units = {unit.id: unit for unit in passages}
     for kind in (Granularity.SENTENCE, Granularity.PROPOSITION):
@@ -159,7 +159,7 @@ def assemble(
 
 
 def own_children(passage: Unit, granularities: Sequence[Granularity]) -> list[Unit]:
-    """Return a passage as a unit under itself at each of these granularities but its own; none for white space."""
+    """Return a passage as a unit under itself at each of these granularities except its own; none for white space."""
     return [
         child_unit(passage, passage.text, kind, passage.start, passage.end)
         for kind in granularities
@@ -173,7 +173,7 @@ def whole_passage(document: Document) -> Unit:
 
 
 def encode(target: Target, units: Sequence[Unit]) -> dict[int, Vectors]:
-    """Return the vector of each searched unit by position; raise where the encoder does not give one each. Shape: (dim,)."""
+    """Return the vector of each searched unit by position; raise if the encoder does not return one each. Shape: (dim,)."""
     texts = _texts(target, units)
     if not texts:
         return {}
@@ -199,7 +199,7 @@ def _batches(documents: Iterable[Document], recipe: Recipe, *, show_progress: bo
             raise InvalidInputError(f"expected factoid.Document, got {type(document).__name__}")
         passages = split_passages(document, words=recipe.words, min_words=recipe.min_words)
         if not passages and document.text.strip():
-            passages = [whole_passage(document)]  # all headings or front matter: it can be found all the same
+            passages = [whole_passage(document)]  # only headings or front matter: it can still be found
         split = Split(document, recipe.digest(document), passages)
         if batch.get(document.id, split).digest != split.digest:
             logger.warning("two documents have the id %r: the later one replaces the other", document.id)
@@ -219,7 +219,7 @@ def _put(
     vectors: Mapping[int, Vectors],
     decomposition: Decomposition,
 ) -> AddReport:
-    # A document of which a passage failed for a reason that another try may mend is not skipped the next time.
+    # A document with a passage that failed, but might succeed on another try, is not skipped the next time.
     unfinished = {passage.document_id for passage in decomposition.retry}
     batch = [replace(split, digest="") if split.document.id in unfinished else split for split in batch]
     target.replace_documents(batch, units, vectors)

@@ -1,4 +1,4 @@
-"""Products of vectors, without warnings about numbers that are in none of them."""
+"""Products of vectors, without spurious warnings."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ import numpy as np
 def products(left: Any, right: Any) -> Any:
     """Return `left @ right`, for arrays of floating-point numbers.
 
-    The kernels of some BLAS builds also compute on the unused lanes of their registers, and whatever lies there may set the
-    processor's flags of invalid results and of overflow, which NumPy then reports as a warning, now and then.
+    The kernels of some BLAS builds also compute on unused register lanes. Their contents may set the processor's flags for
+    invalid results and overflow, which NumPy then occasionally reports as a warning.
     """
     with np.errstate(all="ignore"):
         return left @ right

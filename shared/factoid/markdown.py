@@ -1,4 +1,4 @@
-"""Markdown as markdown-it reads it, with exact positions in the source: blocks of text and code, and what a reader sees."""
+"""Parse Markdown with markdown-it, with exact positions in the source: blocks of text and code, and what a reader sees."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _NEWLINE = re.compile("\n")
 _FENCED = re.compile(r"`{3,}[^`\n]*(?:\n|\Z)|~{3,}[^\n]*(?:\n|\Z)")
 _INDENTED = re.compile(r"(?: {4}| {0,3}\t)[ \t]*\S")
 _CODE_SIGN = re.compile(r"[=(){}\[\];<>/\\_$|#@]|--")
-# What a text must hold to be anything else than one paragraph after the other, as they stand.
+# A text without any of these is just a sequence of plain paragraphs.
 _BLOCK_MARK = re.compile(r"^(?: {4}|\t|[ \t]*+(?:[-+*>|#`~<=_\[]|\d{1,9}[.)]))|\|", re.MULTILINE)
 _INLINE_MARK = re.compile(r"[\\`*_\[<&]")
 _TAG = re.compile(
@@ -24,15 +24,15 @@ _TAG = re.compile(
     re.IGNORECASE,
 )
 _QUOTE_MARKS = re.compile(r"(?:[ \t]*>)+[ \t]*")
-_YEAR = re.compile(r"\d{4,9}[.)][ \t]+\Z")  # "1984. A novel" is no item of a list
+_YEAR = re.compile(r"\d{4,9}[.)][ \t]+\Z")  # "1984. A novel" is not an item of a list
 _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*+\n)++")
 _LETTERS = re.compile(r"\w\w")
 _NESTING = ("list_item_open", "blockquote_open")
-_MOST_NESTED = 40  # quotes and lists within each other; what lies deeper is read as plain text
+_MOST_NESTED = 40  # quotes and lists within each other; deeper ones are read as plain text
 
 
 class Block(NamedTuple):
-    """A stretch of a text without the marks of lists, quotes and tables before it."""
+    """Part of a text, without the marks of lists, quotes and tables before it."""
 
     kind: Literal["heading", "prose", "code"]  # a table's row is prose
     start: int
@@ -45,15 +45,15 @@ class Visible(NamedTuple):
     """What a reader sees of a text: link texts without targets, no emphasis marks, tags and comments."""
 
     text: str  # inline code keeps its backticks
-    offsets: list[int] | range  # where each character stands in the source
+    offsets: list[int] | range  # position of each character in the source
     code: list[tuple[int, int]]  # spans of inline code in the text
 
 
 def read_blocks(text: str, start: int = 0) -> Iterator[Block]:
     """Yield the blocks of a Markdown text from a position on, in order.
 
-    Comments, rules, link definitions and empty fences are no blocks. A heading in a list or a quote is prose. A block that is
-    only indented is code if it has the signs of code and does not end as a sentence: plain texts indent their paragraphs.
+    Comments, rules, link definitions and empty fences are not blocks. A heading in a list or a quote is prose. A block that is
+    only indented is code if it looks like code and does not end like a sentence: plain texts indent their paragraphs.
     """
     source = text[start:].replace("\r\n", " \n")  # of the same length
     if not _BLOCK_MARK.search(source):
@@ -94,18 +94,18 @@ def read_blocks(text: str, start: int = 0) -> Iterator[Block]:
 
 
 def is_code(text: str) -> bool:
-    """Tell whether a text begins as a block of code, as `read_blocks` gives it."""
+    """Return whether a text begins like a block of code, as `read_blocks` yields it."""
     return _FENCED.match(text) is not None or (_INDENTED.match(text) is not None and _is_code_like(text))
 
 
 def visible(text: str) -> Visible:
-    """Return what a reader sees of a paragraph, a sentence or a heading; code is seen as it stands."""
+    """Return what a reader sees of a paragraph, a sentence or a heading; code is unchanged."""
     if not _INLINE_MARK.search(text) or is_code(text):
         return Visible(text, range(len(text)), [])
     parts: list[str] = []
     offsets: list[int] = []
     code: list[tuple[int, int]] = []
-    at = 0  # what stands before in the source has been read
+    at = 0  # the source before this has been read
     broken = False
     for token, hint in _inline_tokens(text):
         content, begin = token.content, max(at, hint)
@@ -133,7 +133,7 @@ def visible(text: str) -> Visible:
 
 
 def _inline_tokens(text: str) -> Iterator[tuple[Any, int]]:
-    """Yield the inline tokens of a text, and for each where in the source it cannot stand before."""
+    """Yield the inline tokens of a text, each with the earliest position in the source where it can be."""
     from markdown_it.rules_inline import StateInline
 
     hints: dict[int, int] = {}

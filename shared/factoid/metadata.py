@@ -1,4 +1,4 @@
-"""Metadata of any Python values as metadata that JSON can hold."""
+"""Convert metadata of any Python values to metadata that JSON can hold."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MetadataPolicy = Literal["coerce", "strict"]
 
 
 def check_metadata_policy(policy: str) -> None:
-    """Refuse what is neither "coerce" nor "strict"."""
+    """Reject any policy other than "coerce" or "strict"."""
     if policy not in get_args(MetadataPolicy):
         raise InvalidInputError(f"metadata must be 'coerce' or 'strict', got {policy!r}")
 
@@ -27,14 +27,14 @@ def check_metadata_policy(policy: str) -> None:
 def plain_metadata(
     metadata: Mapping[str, Any], policy: MetadataPolicy = "coerce"
 ) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return a copy of metadata that JSON gives back unchanged, and the type of each value that had to be changed, by key.
+    """Return a copy of metadata that survives JSON unchanged, and the type of each value that had to be changed, by key.
 
     Dates and times become ISO 8601 strings, UUIDs and paths strings, decimals floats, tuples and sets lists (sets in
-    order), NaN and infinities None, enumerations their values, NumPy values those of Python. The policy "strict" refuses
-    values that would have to be changed.
+    order), NaN and infinities None, enumerations their values, NumPy values those of Python. The policy "strict" rejects values
+    that would have to be changed.
 
     Raises:
-        InvalidInputError: A key is not a string, or a value has no counterpart in JSON; says which key.
+        InvalidInputError: A key is not a string, or a value has no counterpart in JSON; the message names the key.
     """
     plain, changes = {}, {}
     for key, value in metadata.items():
@@ -60,7 +60,7 @@ def _checked(key: object) -> str:
 
 
 def _plain(value: Any, types: list[str]) -> Any:
-    """Return a value as JSON holds it; the types of what was changed are appended."""
+    """Return a value as JSON holds it, and append the types of changed values to `types`."""
     if value is None or isinstance(value, bool | str | int):
         return value
     if isinstance(value, list):
@@ -87,7 +87,7 @@ def _plain(value: Any, types: list[str]) -> Any:
         return _plain(value.value, types)
     if isinstance(value, np.generic | np.ndarray):
         return _plain(value.tolist(), types)
-    raise TypeError(f"JSON has no counterpart of a {type(value).__name__}, got {value!r:.60}")
+    raise TypeError(f"JSON has no counterpart for a {type(value).__name__}, got {value!r:.60}")
 
 
 def with_fields(metadata: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,7 +1,7 @@
-"""Progress bars that cost nothing where none is shown.
+"""Progress bars that cost nothing when they are not shown.
 
-Even a disabled `tqdm` takes a lock that forked processes share, and starts a thread: a process that is killed in the
-wrong moment would stop the others.
+Even a disabled `tqdm` takes a lock that forked processes share, and starts a thread: a process killed at the wrong moment would
+stop the others.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ Item = TypeVar("Item")
 
 
 def progress_bar(*, show: bool, unit: str, total: int | None = None, **options: Any) -> Any:
-    """Return a context manager: a progress bar, or one that shows nothing, with `update` as tqdm's."""
+    """Return a context manager: a progress bar, or one that shows nothing, with tqdm's `update`."""
     if not show:
         return nullcontext(SimpleNamespace(update=lambda *_: None))
     from tqdm.auto import tqdm
@@ -24,7 +24,7 @@ def progress_bar(*, show: bool, unit: str, total: int | None = None, **options: 
 
 
 def progress(items: Iterable[Item], *, show: bool, unit: str) -> Iterator[Item]:
-    """Yield items, with a progress bar over them where one is shown."""
+    """Yield items, with a progress bar over them if `show` is set."""
     if not show:
         yield from items
         return

@@ -1,7 +1,7 @@
 """Headings and paragraphs of a text: Markdown, underlined and plain headings become title and section.
 
-A heading is not part of any paragraph. One under which no text stands is kept as a paragraph of its own, so that no word
-of the document is lost. A YAML front matter is metadata: its `title` is taken, the rest is left out.
+A heading is not part of any paragraph. One without text under it is kept as a paragraph of its own, so that no word of the
+document is lost. YAML front matter is metadata: its `title` is used, and the rest is left out.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ from factoid.units import Document
 FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?:(?:[\w-]+:|[ \t]|- ).*\n){1,100}---[ \t]*\r?(?:\n|\Z)")
 _FRONT_TITLE = re.compile(r"^title:(.*)$", re.MULTILINE)
 _BLANK_LINE = re.compile(r"\n[^\S\n]*+\n")
-_LINE = re.compile(r"[^\n]+")  # a form feed is no line end in prose
+_LINE = re.compile(r"[^\n]+")  # a form feed is not a line end in prose
 _SENTENCE_END = re.compile(r"[.!?。！？][\"'”’)\]]*(?:\s|\Z)")
 
-# Nobody wraps lines at this width: in such a block every line is a paragraph.
+# Text is not wrapped at this width: in such a block every line is a paragraph.
 _UNWRAPPED = 200
 _PLAIN_CHARS, _PLAIN_WORDS = 80, 10
 _PLAIN_DEPTH = 3  # title, section, subsection: more short lines in a row are a list
@@ -46,7 +46,7 @@ class _Block(NamedTuple):
 def outline(document: Document) -> tuple[str, list[Paragraph]]:
     """Return the document's title and its paragraphs in order.
 
-    The title is the document's own, else the front matter's, else the first heading if it is of level 1. Sections read
+    The title is the document's own, else the front matter's, else the first heading if it is of level 1. Sections are written
     outermost first, joined by ", " as in Dense X Retrieval's Figure 8, and start with the document's own section.
     """
     text = document.text
@@ -64,7 +64,7 @@ def outline(document: Document) -> tuple[str, list[Paragraph]]:
         level = block.level
         if level:
             if block is blocks[0] and (block.heading == title or (not title and level == 1)):
-                title, level = block.heading, 0  # above all others, and no part of the section
+                title, level = block.heading, 0  # above all others, and not part of the section
             above = [heading for heading in above if heading.level < level]
             if following and not 0 < following.level <= level:  # text follows; without it the heading is a paragraph
                 if level:
@@ -91,11 +91,11 @@ def _blocks(text: str, start: int) -> Iterator[_Block]:
 
 
 def _paragraphs(text: str, start: int, end: int) -> Iterator[_Block]:
-    """Yield a block of lines as it is, or every line that begins afresh where nobody wraps lines."""
+    """Yield a block of lines unchanged, or, if its lines are not wrapped, each line that starts a paragraph."""
     lines = [match.span() for match in _LINE.finditer(text, start, end)]
     if any(end - start > _UNWRAPPED for start, end in lines):
         for (line, above), (begin, _) in pairwise(lines):
-            # A line that goes on in the middle of things (as in "CO⏎2") belongs to the one before.
+            # A line that continues another (as in "CO⏎2") belongs to the one before.
             if text[line:above].rstrip()[-1:] in _TERMINATORS or text[begin:end].lstrip()[:1].isupper():
                 yield from starmap(_Block, trim(text, start, above))
                 start = begin
@@ -107,7 +107,7 @@ def _plain(heading: str) -> str:
 
 
 def _with_plain_headings(text: str, blocks: list[_Block]) -> list[_Block]:
-    """Take short lines that stand alone above running text for headings; the first one is the title."""
+    """Treat short lines that stand alone above running text as headings; the first one is the title."""
     rows = [
         (short, list(row)) for short, row in groupby(blocks, lambda block: _is_short(text[block.start : block.end]))
     ]

@@ -1,8 +1,8 @@
-"""Where sentences end: rules for edited prose, or any spaCy pipeline that sets sentence boundaries.
+"""Split text into sentences, by rules for edited prose or any spaCy pipeline that sets sentence boundaries.
 
-The rules decide on each run of terminators by what stands before and after it. They know abbreviations, initials,
-acronyms, decimals, quotations, parentheses, citation marks such as `[3]`, list items and the terminators of scripts that
-write no spaces. They read Markdown as a reader sees it, need no model and take time linear in the text.
+The rules decide on each run of terminators by the text before and after it. They know abbreviations, initials, acronyms,
+decimals, quotations, parentheses, citation marks such as `[3]`, list items and the terminators of scripts without spaces. They
+read Markdown as a reader sees it, need no model and take time linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ _CLAUSE_END = re.compile(r"[,;:–—]\s|[，、；：]")
 def sentence_spans(text: str, nlp: Language | None = None) -> list[Span]:
     """Return the spans of the sentences of a text, trimmed.
 
-    Between them stands nothing but white space and what Markdown does not show: marks of lists, quotes and tables, rules,
-    comments, link definitions and empty fences. A heading and a row of a table are sentences; so is a block of code, with
-    its fences or indentation. Sentences above MAX_WORDS words or MAX_CHARS characters are cut at clause ends (code at line
-    ends), else at white space, else anywhere.
+    Only white space and what Markdown does not show is left out: marks of lists, quotes and tables, rules, comments, link
+    definitions and empty fences. A heading and a row of a table are sentences; so is a block of code, with its fences or
+    indentation. Sentences above MAX_WORDS words or MAX_CHARS characters are cut at clause ends (code at line ends), else at white
+    space, else anywhere.
 
     Args:
         text: Any text, plain or Markdown.
@@ -104,7 +104,7 @@ def _prose_spans(source: str, nlp: Language | None) -> Iterator[Span]:
     """Yield the sentences of a paragraph, found in what a reader sees of it."""
     seen, offsets, code = visible(source)
     rest = seen
-    for start, end in code:  # no sentence ends in there
+    for start, end in code:  # no sentence ends inside
         rest = rest[:start] + "x" * (end - start) + rest[end:]
     sentences: list[Span] = []
     begin = 0
@@ -183,7 +183,7 @@ def _rule_ends(text: str) -> Iterator[int]:
 
 
 def _ends_sentence(text: str, match: re.Match[str], following: int) -> bool:
-    """Decide on a run of marks, `following` being where the next word or number starts."""
+    """Return whether a run of marks ends a sentence; `following` is where the next word or number starts."""
     if following >= len(text):
         return True
     word = _NEXT_WORD.match(text, following)
@@ -231,7 +231,7 @@ def _bounded(text: str, start: int, end: int) -> Iterator[Span]:
 
 
 def _cut(text: str, start: int, end: int) -> int:
-    """Return where to cut a sentence that is too long: after at most half of MAX_WORDS words."""
+    """Return where to cut an overlong sentence: after at most half of MAX_WORDS words."""
     limit = min(end, start + MAX_CHARS)
     beyond = next(islice(WORD.finditer(text, start, limit), MAX_WORDS // 2, None), None)
     if beyond:

@@ -1,4 +1,4 @@
-"""Documents into passages, passages into sentences (Dense X Retrieval, Appendix A)."""
+"""Split documents into passages, and passages into sentences (Dense X Retrieval, Appendix A)."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def split_passages(
 ) -> list[Unit]:
     """Cut a document into passages of whole sentences.
 
-    The sentences of a paragraph are packed greedily: one that would carry the passage over `words` words starts the
-    next. A paragraph's last passage under `min_words` words is merged into the one before it, if there is one. Passages
-    never cross paragraphs or sections; headings become `title` and `section` of the passages under them. A single
-    sentence above `words` words is a passage of its own (see `factoid.sentences` for sentences without end).
+    The sentences of a paragraph are packed greedily: a sentence that would take the passage over `words` words starts the next. A
+    paragraph's last passage is merged into the one before it, if any, when it has fewer than `min_words` words. Passages never
+    cross paragraphs or sections; headings become the `title` and `section` of the passages under them. A single sentence above
+    `words` words is a passage of its own (`factoid.sentences` cuts overlong sentences).
 
     Args:
         document: The document. Spans of the result count the characters of its text.
-        words: Most words of a passage, at least 1.
+        words: Maximum number of words in a passage, at least 1.
         min_words: Merge threshold for a paragraph's last passage, from 0 to `words`.
         nlp: A spaCy pipeline that sets sentence boundaries; None for the built-in rules.
 
@@ -67,7 +67,7 @@ def split_sentences(passage: Unit, *, nlp: Language | None = None) -> list[Unit]
 
 
 def _pack(text: str, sentences: list[Span], words: int, min_words: int) -> list[Span]:
-    """Return passages that hold all of a text but white space: the marks before a sentence belong to its passage."""
+    """Return passages that hold all of a text except white space: the marks before a sentence belong to its passage."""
     starts: list[int] = []
     size = at = 0
     for start, end in sentences:

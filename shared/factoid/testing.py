@@ -1,4 +1,4 @@
-"""Public fakes, for our tests and for yours: no model, no download, the same result everywhere."""
+"""Public fakes for our tests and yours: no model, no download, the same result everywhere."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class HashEncoder:
 
 
 class ScriptedPropositionizer:
-    """Returns what it was told to, by the text of the passage.
+    """Return scripted propositions, by the text of the passage.
 
     Args:
-        script: Passage text → propositions, or a function from a passage. Passages that are not in a mapping fail with
-            the reason "not in the script".
+        script: Passage text → propositions, or a function from a passage. Passages missing from a mapping fail with the reason
+            "not in the script".
     """
 
     name = "scripted"

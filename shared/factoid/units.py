@@ -1,7 +1,7 @@
-"""The records that flow through factoid: documents, retrieval units and hits.
+"""The records that factoid works with: documents, retrieval units and hits.
 
 Spans are half-open `[start, end)`, in characters of the document's text. A passage's and a sentence's text is
-`document.text[start:end]`; a proposition is rewritten text, and its span is the source that it came from.
+`document.text[start:end]`; a proposition is rewritten text, and its span is that of its source.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from uuid import UUID, uuid5
 
 from factoid.errors import InvalidInputError
 
-# Ids are uuid5 in this namespace, so that the same content has the same id in every process and on every machine.
+# Ids are uuid5 in this namespace, so the same content has the same id in every process and on every machine.
 NAMESPACE = UUID("5f0a3b1e-8f0c-5d53-9a2c-1f6d3c0e7b41")
 
 Metadata = Mapping[str, Any]
@@ -36,12 +36,12 @@ class Granularity(StrEnum):
 
 
 def content_id(*parts: object) -> str:
-    """Return the id of some content: equal parts, equal id. Parts are anything that JSON can hold."""
+    """Return the id of some content: equal parts give equal ids. Parts are any values that JSON can hold."""
     return str(uuid5(NAMESPACE, json.dumps(parts, ensure_ascii=True, sort_keys=True, default=str)))
 
 
 def check_text(text: object, name: str = "text") -> None:
-    """Refuse what no encoder, tokenizer or database can store.
+    """Reject text that an encoder, tokenizer or database cannot store.
 
     Raises:
         InvalidInputError: Not a string, or a string with lone surrogates (half of a character, from a bad decode).
@@ -58,10 +58,10 @@ def check_text(text: object, name: str = "text") -> None:
 
 
 def whole_number(name: str, value: object, *, least: int = 1) -> int:
-    """Return any integer type as an int.
+    """Return a value of any integer type as an int.
 
     Raises:
-        InvalidInputError: Not a whole number, or below the least.
+        InvalidInputError: The value is not a whole number, or is below the least.
     """
     try:
         number = operator.index(value)  # type: ignore[arg-type]
@@ -79,13 +79,13 @@ class Document:
     Attributes:
         text: The whole text; all spans count its characters.
         title: Name of the document, or "" to take it from the text's first heading.
-        section: Where the text stands within a larger work, or "".
+        section: Where the text is within a larger work, or "".
         id: Any string; by default made from the content, metadata included.
-        metadata: What JSON can hold; copied to every unit and searchable by filters.
+        metadata: Values that JSON can hold; copied to every unit and searchable by filters.
 
     Raises:
         InvalidInputError: A text, title or section is not a string or holds lone surrogates, the id holds a NUL byte, or
-            the metadata is not a mapping of strings to what JSON can hold.
+            the metadata is not a mapping of strings to values that JSON can hold.
     """
 
     text: str
@@ -119,13 +119,13 @@ class Unit:
         id: Made from granularity, document, span and text.
         text: What is encoded and searched.
         granularity: Which kind of unit this is.
-        document_id: The document it came from.
+        document_id: The document that the unit comes from.
         parent_id: The passage of a sentence or proposition; the document of a passage.
         start, end: Span `[start, end)` in characters of the document's text.
         title: The document's title.
         section: Path of headings, outermost first, joined by ", ".
-        metadata: The document's metadata. A proposition that stands in for a failed decomposition adds `fallback`.
-        payload: Text of the caller's own, given back with the unit; it is neither searched nor filtered.
+        metadata: The document's metadata. A proposition that replaces a failed decomposition adds `fallback`.
+        payload: Any text of the caller's, returned with the unit; it is neither searched nor filtered.
     """
 
     id: str
@@ -145,9 +145,9 @@ class Unit:
 class Hit:
     """A unit found by a search. Higher scores are better; scores are plain floats.
 
-    `matches` holds, best first, the units of a parent whose scores made it a hit; `neighbours`, where they were asked
-    for, what stands around the unit in its document, in order: sentences, or the passages around a passage. `parts` says
-    what a blended score is made of: the best score of each granularity, and under "lexical" BM25 divided by the query's best.
+    `matches` holds, best first, the units of a parent whose scores made it a hit. `neighbours`, if requested, holds the sentences
+    around the unit in its document, in order, or the passages around a passage. `parts` holds the components of a blended score:
+    the best score of each granularity, and under "lexical" BM25 divided by the query's best.
     """
 
     unit: Unit
@@ -175,7 +175,7 @@ def make_unit(
 
 
 def child_unit(parent: Document | Unit, text: str, granularity: Granularity, start: int, end: int) -> Unit:
-    """Return a unit under a document or a unit, with a span in characters of the document's text and the rest of its parent."""
+    """Return a unit under a document or unit. Its span counts characters of the document's text; the rest is the parent's."""
     document_id = parent.id if isinstance(parent, Document) else parent.document_id
     unit_id = content_id(granularity, document_id, start, end, text)
     heading = (parent.title, parent.section, parent.metadata)

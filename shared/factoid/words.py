@@ -1,4 +1,4 @@
-"""What counts as a word, wherever a text is measured or cut by words."""
+"""Count words, and measure and cut texts by them."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ _HAN = (
     "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
 )
 _THAI = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"  # and its neighbours
-UNSPACED = re.compile(f"[{_HAN}{_THAI}]")  # a character of a script that writes no spaces between words
-# Marks, also those of punctuation, go with what they stand behind, at the beginning with what follows.
+UNSPACED = re.compile(f"[{_HAN}{_THAI}]")  # a character of a script without spaces between words
+# Marks, punctuation included, belong to the word before them, or at the beginning to the word after.
 WORD = re.compile(rf"[^\w\s]*(?:[{_HAN}]|[{_THAI}]{{1,4}}|[^\s{_HAN}{_THAI}]+)[^\w\s]*")
 
 _NO_WORD = re.compile(r"\W")
@@ -18,16 +18,16 @@ _BETWEEN_MARKS = "\0\\g<0>\0"
 
 
 def count_words(text: str) -> int:
-    """Return the number of words: runs of what is no white space.
+    """Return the number of words: runs of characters other than white space.
 
-    In scripts without spaces each Han character or kana counts as a word, and so do four characters of Thai, Lao, Khmer and
-    Burmese, about as many as their words have; else a whole text would be one word.
+    In scripts without spaces, where a whole text would be one word, each Han character or kana counts as a word, and so do every
+    four characters of Thai, Lao, Khmer and Burmese, about the length of a word.
     """
     return sum(1 for _ in WORD.finditer(text)) if _is_unspaced(text) else len(text.split())
 
 
 def cut_words(text: str, words: int) -> str:
-    """Return the beginning of a text, as it is, up to the end of so many words as `count_words` counts them."""
+    """Return the beginning of a text, unchanged, up to the end of this many words as counted by `count_words`."""
     parts = text.split(None, words)
     start = text if len(parts) <= words else text[: -len(parts[-1])].rstrip()
     if _is_unspaced(start):
@@ -37,11 +37,11 @@ def cut_words(text: str, words: int) -> str:
 
 
 def stands_in(part: str, text: str) -> bool:
-    """Tell whether a text holds another as whole words, white space aside: "he ran" does not stand in "she ran"."""
+    """Return whether a text contains another as whole words, ignoring white space: "she ran" does not contain "he ran"."""
     part, text = " ".join(part.split()), " ".join(text.split())
     if part not in text:
         return False
-    # With a mark on both sides of all but letters and digits, a plain search finds whole words only, in linear time.
+    # With a mark on both sides of everything except letters and digits, a plain search finds only whole words, in linear time.
     marked = _marked(part)
     if UNSPACED.match(part[:1]):
         marked = marked.removeprefix("\0")

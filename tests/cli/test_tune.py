@@ -90,7 +90,7 @@ def test_kinds_that_cannot_be_trained_are_named_with_what_they_need(run, big):
     ("options", "problem"),
     [
         (["--granularity", "sentence"], "0 distinct vectors of sentences: too few"),
-        (["--kinds", "Sphere"], "no FAISS factory string"),
+        (["--kinds", "Sphere"], "not a FAISS factory string"),
         (["-k", "0"], "k must be"),
         (["--queries", "0"], "must be at least 1, got 0"),
         (["--refine", "-1"], "refine must be at least 0"),

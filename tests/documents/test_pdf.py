@@ -79,9 +79,9 @@ def test_files_that_cannot_be_read(tmp_path):
     with pytest.raises(UnreadableFileError, match="cannot be read: No such file"):
         read_pdf(tmp_path / "absent.pdf")
     (tmp_path / "a.pdf").write_bytes(b"no PDF at all")
-    with pytest.raises(UnreadableFileError, match="is no PDF, damaged or encrypted"):
+    with pytest.raises(UnreadableFileError, match="is not a PDF, is damaged or encrypted"):
         read_pdf(tmp_path / "a.pdf")
-    with pytest.raises(UnreadableFileError, match="is no PDF that can be opened"):
+    with pytest.raises(UnreadableFileError, match="is not a PDF that can be opened"):
         draw_regions(tmp_path / "a.pdf", [Region(1, ())])
     image = pytest.importorskip("PIL.Image").new("RGB", (100, 100))
     image.save(tmp_path / "scan.pdf")
@@ -100,7 +100,7 @@ def test_pictures_of_pages():
     assert images[2].getpixel((300, 600)) == (255, 255, 255)
     marked = [color for _, color in images[1].getcolors(1 << 24) if color[0] > color[2] + 40]
     assert marked == []
-    with pytest.raises(InvalidInputError, match=r"stands on page 3, and .* has 2"):
+    with pytest.raises(InvalidInputError, match=r"is on page 3, and .* has 2"):
         draw_regions(SAMPLE, [Region(3, ())])
     assert draw_regions(SAMPLE, []) == {}
 

@@ -174,9 +174,9 @@ def test_files(tmp_path: Path) -> None:
     ("content", "message"),
     [
         ('{"content": "The mi', "cut off"),
-        ("<html>", "is no JSON"),
+        ("<html>", "is not JSON"),
         ("[]", "holds a list"),
-        ('{"pages": []}', "'pages' is no layout"),
+        ('{"pages": []}', "'pages' is not a layout"),
     ],
 )
 def test_files_of_something_else(tmp_path: Path, content: str, message: str) -> None:
@@ -191,12 +191,12 @@ def test_files_of_something_else(tmp_path: Path, content: str, message: str) -> 
 @pytest.mark.parametrize(
     ("source", "message"),
     [
-        ({}, "nothing is no layout"),
-        ({"id": "chatcmpl-1", "choices": []}, "'choices', 'id' is no layout: expected a result of Azure"),
-        ({"Blocks": [], "DocumentMetadata": {"Pages": 1}}, "is no layout"),
+        ({}, "nothing is not a layout"),
+        ({"id": "chatcmpl-1", "choices": []}, "'choices', 'id' is not a layout: expected a result of Azure"),
+        ({"Blocks": [], "DocumentMetadata": {"Pages": 1}}, "is not a layout"),
         ({"status": "failed", "error": {"code": "InvalidImage"}}, "'failed'.*InvalidImage"),
         ({"status": "running"}, "'running'"),
-        ({"content": "a", "pages": None}, "is no layout"),
+        ({"content": "a", "pages": None}, "is not a layout"),
         (
             {"content": "a", "pages": [{"words": [{"span": {"offset": "x", "length": 1}, "polygon": [1] * 8}]}]},
             "damaged",
@@ -211,8 +211,8 @@ def test_files_of_something_else(tmp_path: Path, content: str, message: str) -> 
         ({"readResults": [{"lines": []}]}, "damaged"),
         ({"contents": [{"markdown": "a"}, {"markdown": "b"}]}, "2 contents"),
         ({"contents": [{"kind": "audioVisual"}]}, "0 contents"),
-        (5, "a int is no layout"),
-        (None, "a NoneType is no layout"),
+        (5, "a int is not a layout"),
+        (None, "a NoneType is not a layout"),
     ],
 )
 def test_what_is_no_layout(source: Any, message: str) -> None:

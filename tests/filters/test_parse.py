@@ -87,7 +87,7 @@ def test_traps(condition, expected):
         ({"x": b"bytes"}, "cannot compare metadata with a bytes"),
         ({"x": {"$in": [object()]}}, "cannot compare metadata with a object"),
         ({"x": [object()]}, "cannot compare metadata with a object"),
-        ({"x": {1: 2}}, "cannot compare metadata with a dict with keys that are no strings"),
+        ({"x": {1: 2}}, "cannot compare metadata with a dict with keys that are not strings"),
     ],
 )
 def test_bad_filters_say_what_is_wrong(condition, message):

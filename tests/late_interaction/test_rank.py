@@ -209,7 +209,7 @@ def test_nothing_to_rank() -> None:
         (OSLO, {}, "got a single str"),
         (None, {}, "expected a list of passages, got a single NoneType"),
         ([3], {}, "got one with int"),
-        ([Unit("1", "He ran.", Granularity.PROPOSITION, "d", "p", 5, 30)], {}, "give the passage that it came from"),
+        ([Unit("1", "He ran.", Granularity.PROPOSITION, "d", "p", 5, 30)], {}, "give the passage that it comes from"),
     ],
 )
 def test_what_cannot_be_ranked(passages, options, message: str) -> None:

@@ -108,5 +108,5 @@ def test_bad_input_is_named():
         proposition_f1("One fact.", ["One fact."], TokenF1())
     with pytest.raises(InvalidInputError, match="got 1 lists and 2"):
         corpus_f1([OURS], [OURS, THEIRS], TokenF1())
-    with pytest.raises(InvalidInputError, match="one passage at least"):
+    with pytest.raises(InvalidInputError, match="at least one passage"):
         corpus_f1([], [], TokenF1())

@@ -80,7 +80,7 @@ def test_ids_may_come_from_an_iterator(name):
     [
         ({"similarity": "l2"}, "unknown similarity 'l2': expected one of inner_product, cosine"),
         ({"index": {"passage": 5}}, "index must be a FAISS factory string"),
-        ({"index": "Fla"}, "'Fla' is no FAISS factory string"),
+        ({"index": "Fla"}, "'Fla' is not a FAISS factory string"),
         ({"shards": 0}, "shards must be at least 1, got 0"),
         ({"device": "tpu"}, "expected a device such as"),
         ({"device": None}, "expected a device such as"),

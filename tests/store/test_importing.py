@@ -172,7 +172,7 @@ def test_a_line_that_is_missing_is_told_by_the_counts(held, tmp_path):
     lines = gzip.decompress(path.read_bytes()).splitlines(keepends=True)
     path.write_bytes(gzip.compress(b"".join(lines[:-1])))
     with opened(None) as copy:
-        with pytest.raises(UnreadableFileError, match=rf"hold {count - 1} units .* tells of {count} .*cut short"):
+        with pytest.raises(UnreadableFileError, match=rf"hold {count - 1} units .* states {count} .*cut short"):
             copy.import_from(path)
         assert len(copy) == count - 1
     (tmp_path / "x.jsonl.gz.about.json").unlink()

@@ -94,7 +94,7 @@ def test_a_document_that_differs_is_taken_or_left_with_all_its_units(on_conflict
         documents(other, ("one", "The new text."), ("both", "Same."), ("theirs", "Theirs."))
         before = state(store)
         if on_conflict == "error":
-            with pytest.raises(InvalidInputError, match="document 'one' is in both stores, and not the same"):
+            with pytest.raises(InvalidInputError, match="document 'one' is in both stores, but differs"):
                 store.merge(other, on_conflict="error")
             assert state(store) == before
             return

@@ -122,13 +122,13 @@ def test_an_upload_that_ends_early_is_no_store_or_the_old_one(store, memory, tmp
 
     fails(f"cannot send the store to {url}: (connection lost|No space left)")
     assert fault == ("pipe_file", 0) or fsspec.url_to_fs(url)[0].find(url) == []
-    with pytest.raises(StoreFormatError, match=f"there is no store at {url}, or it has not been sent"):
+    with pytest.raises(StoreFormatError, match=f"there is no store at {url}, or it was not sent"):
         load(url, tmp_path / "copy")
     assert "copy" not in names(tmp_path)
     store.save_to(url)
     old = state(store)
     put(store, units(4, prefix="new"))
-    fails("What was there before is as it was")
+    fails("What was there before is unchanged")
     with load(url, tmp_path / "copy") as copy:
         assert state(copy) == old
 
@@ -152,10 +152,10 @@ def manifest(memory):
 def test_files_that_changed_or_went_on_their_way_are_refused(store, memory, tmp_path, name, damage):
     store.save_to("memory://facts")
     path = f"/facts/{manifest(memory)['folder']}/{name}"
-    message = rf"{name} is damaged: it has .* Send the store again"
+    message = rf"{name} is damaged: its bytes .* Send the store again"
     if damage is None:
         memory.rm(path)
-        message = r"is not whole.* fetch it again"
+        message = r"is incomplete.* fetch it again"
     else:
         memory.pipe_file(path, damage(memory.cat_file(path)))
     with pytest.raises(StoreFormatError, match=message):
@@ -210,7 +210,7 @@ def test_a_folder_that_is_there_is_left_alone(store, memory, tmp_path):
     load("memory://facts", tmp_path / "empty").close()
     (tmp_path / "file").write_text("x")
     for path in (store.path, tmp_path / "file"):
-        with pytest.raises(InvalidInputError, match=f"{path.name} is there: name a new folder"):
+        with pytest.raises(InvalidInputError, match=f"{path.name} already exists: name a new folder"):
             load("memory://facts", path)
     assert store.verify().ok
 

@@ -72,7 +72,7 @@ def test_vectors_as_good_as_the_last_count_as_found_and_few_are_enough():
 def test_nothing_to_measure_is_refused():
     vectors = np.eye(4, dtype=np.float32)
     for wrong in ((vectors[:0], vectors), (vectors, vectors[:0])):
-        with pytest.raises(InvalidInputError, match=r"holds 0 distinct vectors|one question at least"):
+        with pytest.raises(InvalidInputError, match=r"holds 0 distinct vectors|at least one question"):
             tuned(*wrong, "Flat")
     with pytest.raises(EncoderMismatchError, match="4 dimensions, got shape"):
         tuned(vectors, vectors[:, :3], "Flat")

@@ -59,7 +59,7 @@ def with_digest(blob):
         ("UPDATE units SET document = 9999 WHERE id = 'u4'", r"1 units name documents that are not there \('u4'\)"),
         ("UPDATE units SET metadata = 9999 WHERE id = 'u4'", r"1 units name metadata that are not there \('u4'\)"),
         ("UPDATE units SET granularity = 'word' WHERE id = 'u4'", r"1 units are of an unknown granularity \('u4'\)"),
-        ("UPDATE metadata SET json = '{\"a\": ' WHERE row = 2", r"1 metadata are no JSON objects \(rows 2\)"),
+        ("UPDATE metadata SET json = '{\"a\": ' WHERE row = 2", r"1 metadata are not JSON objects \(rows 2\)"),
         ("UPDATE documents SET metadata = '[]' WHERE id = 'ship'", r"1 documents changed on disk \('ship'\)"),
         ("UPDATE units SET text = 'The kakapo flies.' WHERE id = 'u4'", r"1 units changed on disk \('u4'\)"),
         ("UPDATE units SET checksum = 1 WHERE id = 'u4'", r"1 units changed on disk \('u4'\)"),
@@ -82,7 +82,7 @@ def test_what_cannot_be_mended_is_told_with_what_to_do(folder, damage, problem):
         (["DELETE FROM fields WHERE key = 'year'"], "filters would miss fields of metadata"),
         (
             ["INSERT INTO fields VALUES ('year', 0, 77, 1)", "INSERT INTO fields VALUES ('x', 0, 1, 12345)"],
-            "or find some that are not there",
+            "or find some that do not exist",
         ),
         (["UPDATE fields SET value = value + 1 WHERE key = 'year'"], "filters would miss"),
         (["INSERT INTO metadata (json) VALUES ('{\"left\": 1}')"], r"no unit uses \(1 of metadata\)"),

@@ -1,4 +1,4 @@
-"""Documents as layout services read them: clean text that leads back to the page, and tables as grids of cells."""
+"""Clean text from layout services, traced back to the page, and tables as grids of cells."""
 
 from factoid.documents.boxes import Box, regions
 from factoid.documents.clean import CleaningOptions, clean

@@ -1,4 +1,4 @@
-"""Results of Azure Document Intelligence, of every version, and of Azure Content Understanding, as layouts."""
+"""Read results of Azure Document Intelligence, of every version, and of Azure Content Understanding as layouts."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ EXPECTED = (
     "expected a result of Azure Document Intelligence (a dict with content and pages, or readResults) or of Azure Content "
     "Understanding (contents with markdown)"
 )
-_SOURCE = re.compile(r"D\((\d+),([-+\d.,\seE]+)\)")  # where Content Understanding says that something stands
-_LINE_GAP = 0.5  # of a line's height: lines further apart are different paragraphs
-_MOST_CELLS = 10_000_000  # positions of one grid: more is damage
+_SOURCE = re.compile(r"D\((\d+),([-+\d.,\seE]+)\)")  # how Content Understanding writes a place
+_LINE_GAP = 0.5  # of a line's height: lines further apart belong to different paragraphs
+_MOST_CELLS = 10_000_000  # positions of one grid: more means damage
 
 Offset = Callable[[int], int]
 
@@ -54,7 +54,7 @@ def _read(source: Mapping[str, Any]) -> Layout:
         texts = [part for part in contents if "markdown" in part]
         if len(texts) != 1:
             raise InvalidInputError(
-                f"the result holds {len(texts)} contents with Markdown: read each by itself, read_layout(contents[0])"
+                f"the result holds {len(texts)} contents with Markdown: read each separately, read_layout(contents[0])"
             )
         result = texts[0]
     if _get(result, "readResults") is not None:
@@ -65,7 +65,7 @@ def _read(source: Mapping[str, Any]) -> Layout:
     if isinstance(content, str) and isinstance(_get(result, "pages"), list):
         return _read_content(content, result, is_markdown=False)
     names = ", ".join(map(repr, sorted(map(str, result))[:8])) or "nothing"
-    raise InvalidInputError(f"a dict with {names} is no layout: {EXPECTED}")
+    raise InvalidInputError(f"a dict with {names} is not a layout: {EXPECTED}")
 
 
 def _read_content(content: str, result: Mapping[str, Any], *, is_markdown: bool) -> Layout:
@@ -93,7 +93,7 @@ def _read_content(content: str, result: Mapping[str, Any], *, is_markdown: bool)
 
 
 def _read_version_2(result: Mapping[str, Any]) -> Layout:
-    """Read API v2.1, which has lines and no content: it is made of the lines, and paragraphs of lines that stand close."""
+    """Read API v2.1, which has lines but no content: the lines make up the content, and close lines a paragraph."""
     texts: list[str] = []
     pages: list[Page] = []
     boxes: list[Box] = []
@@ -121,7 +121,7 @@ def _read_version_2(result: Mapping[str, Any]) -> Layout:
 
 
 def _paragraphs(lines: Sequence[tuple[Span, tuple[float, ...]]]) -> Iterator[Span]:
-    """Yield spans of lines of which each stands right below the one before, beginning at about the same place."""
+    """Yield spans of lines of which each is directly below the one before and begins at about the same place."""
     start = lines[0][0][0] if lines else 0
     for ((_, end), upper), ((begin, _), lower) in pairwise(lines):
         height = upper[7] - upper[1] if upper else 0.0
@@ -157,7 +157,7 @@ def _role(source: Mapping[str, Any]) -> Role:
 
 
 def _depths(sections: Sequence[Mapping[str, Any]]) -> dict[int, int]:
-    """Return, for each paragraph that begins a section of the service's tree, how deep the section lies; the root is 0."""
+    """Return the depth of the section in the service's tree for each paragraph that begins one; the root is 0."""
     depths: dict[int, int] = {}
     waiting = [(0, 0)] if sections else []
     visited: set[int] = set()
@@ -178,7 +178,7 @@ def _depths(sections: Sequence[Mapping[str, Any]]) -> dict[int, int]:
 
 
 def _table(source: Mapping[str, Any], offset: Offset, page: int = 0) -> Table:
-    """Return a table, cell by cell as the service gives it; `page` is that of a table of API v2.1."""
+    """Return a table, cell by cell as the service returns it; `page` is that of a table of API v2.1."""
     cells = [_cell(cell, offset, page) for cell in _get(source, "cells") or []]
     rows = max([_number(source, "rowCount", "rows"), *(cell.row + cell.row_span for cell in cells)])
     columns = max([_number(source, "columnCount", "columns"), *(cell.column + cell.column_span for cell in cells)])
@@ -224,7 +224,7 @@ def _cell(source: Mapping[str, Any], offset: Offset, page: int) -> Cell:
 
 
 def _get(source: Any, name: str) -> Any:
-    """Return a field by its name in JSON, or by that in the Python packages: "pageNumber", `page_number`."""
+    """Return a field by its name in JSON or in the Python packages: "pageNumber", `page_number`."""
     if not isinstance(source, Mapping):
         raise TypeError(f"expected a dict with {name!r}, got {source!r:.60}")
     if name in source:
@@ -260,16 +260,16 @@ def _regions(source: Mapping[str, Any], page: int) -> Iterator[Region]:
 
 
 def _polygon(points: Iterable[Any] | None) -> tuple[float, ...]:
-    """Return coordinates of points: numbers in turn, or records of x and y as in the Python package of v3."""
+    """Return coordinates of points, given as a flat list of numbers or as records of x and y as in the Python package of v3."""
     pairs = ((point["x"], point["y"]) if isinstance(point, Mapping) else (point,) for point in points or [])
     return tuple(float(number) for pair in pairs for number in pair)
 
 
-# Offsets: services count code points, UTF-16 code units, or what a reader takes for one character
+# Offsets: services count code points, UTF-16 code units, or what a reader sees as one character
 
 
 def _offsets(content: str, pages: Sequence[Mapping[str, Any]], kind: str) -> Offset:
-    """Return how to turn the service's offsets into those of a Python string: as fits most words, else as the service says."""
+    """Return the conversion of the service's offsets to those of a Python string: what fits most words, else what it states."""
     length = len(content)
     ways: dict[str, Any] = {"unicodeCodePoint": range(length + 1)}
     if not content.isascii() or "\r\n" in content:
@@ -301,7 +301,7 @@ def _clipped(positions: Sequence[int]) -> Offset:
 
 
 def _continues_element(content: str, place: int) -> bool:
-    """Tell whether a character is one with the one before, as far as marks, joined emoji and line ends go."""
+    """Return whether a character forms one element with the one before: a mark, joined emoji or a line end."""
     character, before = content[place], content[place - 1] if place else ""
     joins = character in "\u200d\ufe0e\ufe0f" or "\U0001f3fb" <= character <= "\U0001f3ff" or before == "\u200d"
     return bool(before) and (unicodedata.combining(character) > 0 or joins or before + character == "\r\n")

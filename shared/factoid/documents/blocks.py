@@ -1,4 +1,4 @@
-"""The content of a layout as blocks in reading order: headings, running text, tables, figures, footnotes, page furniture."""
+"""Split a layout into blocks in reading order: headings, running text, tables, figures, footnotes, page furniture."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Furniture = Literal["header", "footer", "number", "comment"]
 Prose = Literal["title", "heading", "text", "code", "formula", "caption", "footnote", "reference"]
 Kind = Literal["table", "figure", Prose, Furniture]
 
-# By the roles of a service's paragraphs, which are also the names of comments in its Markdown.
+# Keyed by the roles of a service's paragraphs, which are also the names of comments in its Markdown.
 _KINDS: dict[str, Kind] = {
     "": "text",
     "title": "title",
@@ -45,16 +45,16 @@ class LayoutBlock:
     """A part of a document."""
 
     kind: Kind  # running text and items of lists are "text"
-    text: TracedText = _NOTHING  # of a figure its caption, of a table nothing
+    text: TracedText = _NOTHING  # the caption of a figure; empty for a table
     level: int = 0  # of a heading, in Markdown or in the service's tree, from 1; of text, that of a false heading
     table: Table | None = None
-    inside: str = ""  # of a figure: what is written in the picture
-    body: tuple[TracedText, ...] = ()  # of a figure that is text: its paragraphs
+    inside: str = ""  # for a figure, the text in the picture
+    body: tuple[TracedText, ...] = ()  # for a figure that is text, its paragraphs
     section: tuple[str, ...] = ()  # path of headings, outermost first
 
 
 def without_marks(text: TracedText) -> TracedText:
-    """Return a text without the marks of boxes that are ticked or empty."""
+    """Return a text without the marks of ticked or empty boxes."""
     text = text.edit((*match.span(), "") for match in _MARKED_LINE.finditer(text.text))
     content = text.text
     edits = []
@@ -66,7 +66,7 @@ def without_marks(text: TracedText) -> TracedText:
 
 
 def blocks_of(layout: Layout, *, marks: bool) -> tuple[list[LayoutBlock], int]:
-    """Return the blocks of a layout and, if `marks` are to be taken out of them, the number of selection marks."""
+    """Return the blocks of a layout and, if `marks` should be removed from them, the number of selection marks."""
     blocks = list(_markdown_blocks(layout, marks) if layout.is_markdown else _element_blocks(layout))
     count = len(SELECTION.findall(layout.content)) if marks else 0
     if count:
@@ -102,7 +102,7 @@ def _markdown_blocks(layout: Layout, marks: bool) -> Iterator[LayoutBlock]:
 
 
 def _tables(layout: Layout) -> list[Table]:
-    """Return the service's tables with captions from the Markdown, and the Markdown's own where the service has none."""
+    """Return the service's tables with captions from the Markdown, or the Markdown's tables if the service has none."""
     tables = [table for table in layout.tables if table.span is None]
     for table in markdown_tables(layout.content):
         start, end = table.span or (0, 0)
@@ -201,7 +201,7 @@ def _element_blocks(layout: Layout) -> Iterator[LayoutBlock]:
 
 
 def _uncovered(content: str, start: int, end: int) -> Iterator[LayoutBlock]:
-    """Yield what no element of the service holds: nothing is lost."""
+    """Yield the text that no element of the service holds, so that nothing is lost."""
     if start < end and content[start:end].strip():
         yield LayoutBlock("text", TracedText.of(content, start, end).strip())
 
@@ -216,7 +216,7 @@ def _without(content: str, span: Span, others: Iterable[Span]) -> str:
 
 
 def _stands_in(layout: Layout, element: Element, table: Table) -> bool:
-    """Tell whether the middle of each word of an element lies in a table, by the boxes around both."""
+    """Return whether the middle of each word of an element is in a table, by the boxes around both."""
     boxes = layout.boxes(element.spans)
     if not boxes:
         return False

@@ -1,4 +1,4 @@
-"""Words on pages: boxes of a text's words, the lines that they make up, and a short form for metadata."""
+"""Words on pages: boxes of a text's words, the lines that they form, and a short form for metadata."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _COLUMNS = 11  # start, end, page and eight coordinates
 class Box(NamedTuple):
     """A word of a text on a page: its span in the text, the page's number, and x and y of four corners in turn.
 
-    The polygon is () where only the page is known.
+    The polygon is () if only the page is known.
     """
 
     start: int
@@ -34,10 +34,10 @@ class Box(NamedTuple):
 
 
 def regions(unit: Unit) -> list[Region]:
-    """Return where a unit of any store stands on the pages, line by line, in reading order.
+    """Return where a unit of any store is on the pages, line by line, in reading order.
 
-    Its document's metadata holds the boxes of the words. None for a unit of a document that did not come from a layout, or of a
-    layout without words such as bare Markdown.
+    Its document's metadata holds the boxes of the words. The list is empty if the document did not come from a layout, or came
+    from one without words such as bare Markdown.
 
     Raises:
         InvalidInputError: The metadata is damaged.
@@ -46,7 +46,7 @@ def regions(unit: Unit) -> list[Region]:
 
 
 def regions_in(metadata: Mapping[str, Any], start: int, end: int) -> list[Region]:
-    """Return where a span of a text stands on the pages, from the metadata of its document; see `regions`."""
+    """Return where a span of a text is on the pages, from the metadata of its document; see `regions`."""
     packed = metadata.get(LAYOUT)
     if not packed:
         return []
@@ -54,14 +54,14 @@ def regions_in(metadata: Mapping[str, Any], start: int, end: int) -> list[Region
 
 
 def lines(boxes: Iterable[Box]) -> list[Region]:
-    """Return words as lines: those that follow each other on one baseline, at whatever angle, are one region."""
+    """Return words as lines: those that follow each other on one baseline, at any angle, are one region."""
     merged: list[Region] = []
     height = 0.0
     for _, _, page, word in boxes:
         last = merged[-1].polygon if merged and merged[-1].page == page else None
         if last and word and _continues(last, word, height):
             merged[-1] = Region(page, (*last[:2], *word[2:6], *last[6:]))
-        elif word or last != ():  # one region is enough for a page of which no more is known
+        elif word or last != ():  # one region is enough for a page without known words
             merged.append(Region(page, word))
         if word:
             height = float(np.hypot(word[6] - word[0], word[7] - word[1]))
@@ -84,7 +84,7 @@ def unpack(packed: str) -> tuple[Box, ...]:
     """Return the boxes of a string that `pack` made.
 
     Raises:
-        InvalidInputError: It is something else.
+        InvalidInputError: `pack` did not make the string.
     """
     try:
         steps = np.frombuffer(zlib.decompress(b85decode(packed)), "<i4").reshape(_COLUMNS, -1)
@@ -101,7 +101,7 @@ def unpack(packed: str) -> tuple[Box, ...]:
 
 
 def _continues(line: tuple[float, ...], word: tuple[float, ...], height: float) -> bool:
-    """Tell whether a word stands behind a line, at most three heights further on and less than half a height aside."""
+    """Return whether a word continues a line, at most three heights further on and less than half a height off it."""
     along = np.array(line[2:4]) - np.array(line[:2])
     length = float(np.hypot(*along))
     if not length or not height:

@@ -1,4 +1,4 @@
-"""Clean layouts: drop marks, markup and page furniture, join what was cut, and set text, tables and figures apart."""
+"""Clean layouts: drop marks, markup and page furniture, join what was cut, and separate text, tables and figures."""
 
 from __future__ import annotations
 
@@ -37,33 +37,33 @@ _SEPARATOR = "\n\n"  # between paragraphs
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CleaningOptions:
-    """Which rules clean a document. Each can be turned off by its name; `LayoutDocument.changes` counts what each did.
+    """The rules that clean a document. Each can be turned off by name; `LayoutDocument.changes` counts what each did.
 
     Raises:
-        InvalidInputError: `references` is none of the three.
+        InvalidInputError: `references` is not one of the three values.
     """
 
-    selection_marks: bool = True  # take out ":selected:", ":unselected:" and ticked or empty boxes
-    page_furniture: bool = True  # leave out headers, footers and numbers of pages, and comments
-    # leave out short lines that begin or end three pages or more alike, but for page numbers
+    selection_marks: bool = True  # remove ":selected:", ":unselected:" and ticked or empty boxes
+    page_furniture: bool = True  # remove page headers, footers and numbers, and comments
+    # remove short lines that begin or end three or more pages alike, except for page numbers
     running_heads: bool = True
-    side_stamps: bool = True  # leave out headings that run along the margin, and stamps of preprint servers
-    false_headings: bool = True  # turn headings that are none into text
+    side_stamps: bool = True  # remove headings that run along the margin, and stamps of preprint servers
+    false_headings: bool = True  # turn false headings into text
     numbered_headings: bool = True  # take the depth of headings from their numbers
     figure_captions: bool = True  # put captions, also those read as footers, with their figures
-    legends: bool = True  # take rows of scraps right before a figure for a part of it
+    legends: bool = True  # treat rows of scraps directly before a figure as part of it
     formulas: bool = True  # join the scraps of a formula
-    rejoin: bool = True  # join running text that columns, pages, figures, tables or footnotes have cut
+    rejoin: bool = True  # join running text cut by columns, pages, figures, tables or footnotes
     references: References = "split"  # "split" their list into entries, "keep" it as one part, or "drop" it
-    hyphens: bool = True  # restore words that were cut at the ends of lines
-    vocabulary: Collection[str] = frozenset()  # in lower case; decides on cut words that stand nowhere else
-    soft_hyphens: bool = True  # take out soft hyphens and characters without width
+    hyphens: bool = True  # restore words cut at line ends
+    vocabulary: Collection[str] = frozenset()  # in lower case; decides on cut words that occur nowhere else
+    soft_hyphens: bool = True  # remove soft hyphens and zero-width characters
     ligatures: bool = True  # write ligatures as letters
-    escapes: bool = True  # take out the backslashes of Markdown
-    footnote_marks: bool = True  # take out raised numbers and daggers behind words; write "m<sup>2</sup>" as "m²"
+    escapes: bool = True  # remove Markdown's backslashes
+    footnote_marks: bool = True  # remove raised numbers and daggers after words; write "m<sup>2</sup>" as "m²"
     bullets: bool = True  # write "- " for the bullets of lists
-    line_breaks: bool = True  # write the lines of a paragraph as one
-    spaces: bool = True  # write one blank for several
+    line_breaks: bool = True  # join the lines of a paragraph
+    spaces: bool = True  # replace several spaces by one
 
     def __post_init__(self) -> None:
         if self.references not in get_args(References):
@@ -71,7 +71,7 @@ class CleaningOptions:
 
 
 def clean(layout: Layout, options: CleaningOptions | None = None) -> LayoutDocument:
-    """Return the clean document of a layout, by all rules if `options` is None. Code and formulas of LaTeX stay as they are."""
+    """Return the clean document of a layout, by all rules if `options` is None. Code and LaTeX formulas stay unchanged."""
     options = options or CleaningOptions()
     changes: Counter[str] = Counter()
     blocks, changes["selection_marks"] = blocks_of(layout, marks=options.selection_marks)
@@ -133,7 +133,7 @@ def _texts(blocks: Iterable[LayoutBlock]) -> Iterator[str]:
 
 
 class _Cleaner:
-    """The rules for characters, as chosen, and the count of what they did."""
+    """Apply the chosen rules for characters, and count what they did."""
 
     def __init__(self, options: CleaningOptions, changes: Counter[str]) -> None:
         self._options, self._changes = options, changes
@@ -183,7 +183,7 @@ class _Cleaner:
 
 
 def _overlaps(edit: Edit, spans: Sequence[Span]) -> bool:
-    """Tell whether an edit reaches into one of the spans, which are in order and apart."""
+    """Return whether an edit overlaps one of the spans, which are in order and disjoint."""
     place = bisect_left(spans, edit[1], key=lambda span: span[0]) - 1
     return place >= 0 and spans[place][1] > edit[0]
 
@@ -197,7 +197,7 @@ def _assembled(blocks: Sequence[LayoutBlock], layout: Layout, changes: dict[str,
     tables: list[Table] = []
 
     def write(role: Any, text: TracedText, *, mark: str = "") -> Span:
-        """Append a paragraph behind a blank line, and return its span."""
+        """Append a paragraph after a blank line, and return its span."""
         begin = paragraphs[-1].end + len(_SEPARATOR) if paragraphs else 0
         parts.append(join([TracedText(mark, ()), text]))
         paragraphs.append(Paragraph(role, begin, begin + len(parts[-1].text), path))

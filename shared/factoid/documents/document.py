@@ -34,7 +34,7 @@ class Paragraph:
 class Section:
     """A heading with the text below it, up to the next heading: a span of the clean text without figures and references."""
 
-    heading: str  # as printed, number included; "" for what stands before the first heading
+    heading: str  # as printed, number included; "" for the text before the first heading
     path: tuple[str, ...]  # headings, outermost first, its own included
     start: int
     end: int
@@ -42,32 +42,32 @@ class Section:
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure: a span of the clean text with its caption and, of one that is text such as a listing, its paragraphs."""
+    """A figure: a span of the clean text with its caption and, if it is text such as a listing, its paragraphs."""
 
     caption: str
     start: int
     end: int
     inside: str = ""  # text in the picture, such as labels of axes, as the service read it; not in the clean text
     section: tuple[str, ...] = ()  # path of headings
-    pages: tuple[int, ...] = ()  # their numbers
+    pages: tuple[int, ...] = ()  # page numbers
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LayoutDocument:
-    """A document made of a layout by `factoid.documents.clean`. Texts of its tables are clean as well."""
+    """A document that `factoid.documents.clean` made from a layout. The texts of its tables are clean as well."""
 
     title: str
-    traced: TracedText  # the clean text, each character of which knows where it stands in the content
+    traced: TracedText  # the clean text, with the position of each character in the content
     paragraphs: tuple[Paragraph, ...]  # all of the clean text, in order
     sections: tuple[Section, ...]
     figures: tuple[Figure, ...]
     tables: tuple[Table, ...]
-    layout: Layout  # that was cleaned
+    layout: Layout  # the layout that was cleaned
     changes: Mapping[str, int] = field(default_factory=dict)  # how often each rule of `CleaningOptions` was applied
 
     @property
     def text(self) -> str:
-        """The clean text, in Markdown: each section with its footnotes, then its figures' captions. Tables stand apart."""
+        """The clean text, in Markdown: each section with its footnotes, then its figures' captions. Tables are separate."""
         return self.traced.text
 
     @property
@@ -76,16 +76,16 @@ class LayoutDocument:
         return tuple((part.start, part.end) for part in self.paragraphs if part.role == "reference")
 
     def sources(self, start: int, end: int) -> list[Span]:
-        """Return where a part of the clean text stands in the content, in order; characters that were put in stand nowhere."""
+        """Return where a part of the clean text is in the content, in order; inserted characters have no place."""
         return self.traced.sources(start, end)
 
     def locate(self, start: int, end: int) -> list[Region]:
-        """Return where a part of the clean text stands on the pages, line by line.
+        """Return where a part of the clean text is on the pages, line by line.
 
-        Where pages are known and words are not, a region is a whole page and has no polygon.
+        If pages are known but words are not, a region is a whole page and has no polygon.
 
         Raises:
-            InvalidInputError: The span does not lie in the text.
+            InvalidInputError: The span is not within the text.
         """
         if not 0 <= start <= end <= len(self.text):
             raise InvalidInputError(f"expected a span in the {len(self.text)} characters of the text, got {start, end}")
@@ -104,7 +104,7 @@ class LayoutDocument:
                 word = words.box(place)
                 begin = start + run.start + max(word.start - run.origin, 0)
                 finish = start + run.start + min(word.end, stop) - run.origin
-                if place == last:  # its other half, such as behind a hyphen that was taken out
+                if place == last:  # its other half, such as after a removed hyphen
                     begin = boxes.pop().start
                 boxes.append(Box(begin, finish, word.page, word.polygon))
                 last = place
@@ -118,14 +118,14 @@ class LayoutDocument:
     ) -> list[Document]:
         """Return what to index: a document for each section, table and figure, and on request for each entry of the references.
 
-        Sections bring their heading, so that splitters name it; the path above it is the document's `section`. A table's text is
-        its caption and a sentence for each value, on lines that are propositions as they stand. To the given `metadata`, such
-        as the file's name, come `kind`, the `pages`, where the text begins in the clean text (`offset`, but for tables), the
-        place of a table in `tables` (`table`), and the boxes of the words (`layout`), which `factoid.documents.regions` reads
-        for any unit, from any store.
+        Sections include their heading, so that splitters name it; the path above it is the document's `section`. A table's text
+        is its caption and a sentence for each value, on lines that already are propositions. Added to the given `metadata`, such
+        as the file's name, are `kind`, the `pages`, where the text begins in the clean text (`offset`, except for tables), the
+        index of a table in `tables` (`table`), and the boxes of the words (`layout`), which `factoid.documents.regions` reads for
+        any unit, from any store.
 
         Raises:
-            InvalidInputError: Another kind.
+            InvalidInputError: A kind is unknown.
         """
         makers = {"text": self._texts, "table": self._tables, "figure": self._figures, "reference": self._references}
         kinds = list(kinds)
@@ -174,7 +174,7 @@ class LayoutDocument:
                 yield Document(text, self.title, table.section, metadata=metadata | _known(facts))
 
     def _table_lines(self, table: Table) -> Iterator[tuple[str, str, Sequence[Region]]]:
-        """Yield caption, a line for each value and footnotes, with what goes before each and where it is printed."""
+        """Yield caption, a line for each value and footnotes, each with its separator before it and where it is printed."""
         if table.caption:
             printed = lines(self.layout.boxes([table.caption_span])) if table.caption_span else []
             yield "\n\n", table.caption, printed or table.regions

@@ -1,4 +1,4 @@
-"""Join what columns, pages and floats have cut: captions and legends of figures, formulas, running text, references."""
+"""Join what columns, pages and floats cut: captions and legends of figures, formulas, running text, references."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ _NUMBERED = re.compile(r"^(?:[-*+]\s+)?(?:\[[\w+]{1,12}\]|\d{1,3}\.)\s", re.MULT
 _YEAR = re.compile(r"\b(?:1[6-9]|20)\d\d[a-z]?\b|\b(?:in press|forthcoming|to appear|n\.d\.)", re.IGNORECASE)
 _LEGEND_WORDS = 3
 _FORMULA_WORDS = 6
-_RUNNING_HEAD_PAGES = 3  # on so many pages a line at the top or the bottom is furniture
+_RUNNING_HEAD_PAGES = 3  # a line at the top or the bottom of this many pages is furniture
 _RUNNING_HEAD_WORDS = 15
 _NUMBER = re.compile(r"\d{1,9}")
 _VALUE = re.compile(r"\w:\s*+\W?\d")  # "Amount due: 100 EUR"
 _PAGE_NUMBER = re.compile(r"[\W\d]*+(?:(?:pages?|pp?|pg|of|seite|s|von)[\W\d]++)*+", re.IGNORECASE)  # "Page 3 of 12"
-_MOST_PAGES_BEFORE = 100  # a number further from that of the page is more likely one of an invoice
+_MOST_PAGES_BEFORE = 100  # a number further from the page's is more likely that of an invoice
 
 
 def is_finished(text: str) -> bool:
-    """Tell whether a paragraph ends as a sentence does."""
+    """Return whether a paragraph ends like a sentence."""
     return _SENTENCE_END.search(text.rstrip()) is not None
 
 
 def goes_on(before: str, after: str) -> bool:
-    """Tell whether one piece of running text is the rest of another."""
+    """Return whether one piece of running text continues another."""
     before, after = before.rstrip(), after.lstrip()
     if not before or not after or _ITEM.match(after) or _SENTENCE_END.search(before):
         return False
@@ -52,7 +52,7 @@ def goes_on(before: str, after: str) -> bool:
 
 
 def running_heads(lines: Sequence[tuple[int, str]], pages: int) -> set[int]:
-    """Return the places of lines, given with their pages, that stand on so many pages alike.
+    """Return the places of lines, given with their pages, that are alike on enough pages.
 
     Numbers may differ if they count with the pages; "Invoice number: 4701" is content, whatever the next pages say.
     """
@@ -77,12 +77,12 @@ def running_heads(lines: Sequence[tuple[int, str]], pages: int) -> set[int]:
 
 
 def drop_running_heads(blocks: Sequence[LayoutBlock], layout: Layout) -> tuple[list[LayoutBlock], int]:
-    """Drop short lines that begin or end many pages alike, but for page numbers; return the rest and how many were dropped.
+    """Drop short lines that begin or end many pages alike, except page numbers; return the rest and how many were dropped.
 
-    A page without any other text keeps them.
+    A page without other text keeps them.
     """
     edges: dict[int, tuple[int, int]] = {}
-    texts: dict[int, int] = {}  # page by place, of all that is no furniture
+    texts: dict[int, int] = {}  # page by place, of everything except furniture
     for place, block in enumerate(blocks):
         page = _page(block, layout)
         if page is None or block.kind in get_args(Furniture):
@@ -102,12 +102,12 @@ def drop_running_heads(blocks: Sequence[LayoutBlock], layout: Layout) -> tuple[l
 def gather_figures(blocks: Sequence[LayoutBlock]) -> tuple[list[LayoutBlock], int]:
     """Put captions with their figures; return all blocks and how many captions were moved.
 
-    A caption without a picture belongs to a figure that the service read as text: the blocks from the last false heading up to
-    the caption are its body. The service may have read the caption as the page's footer.
+    A caption without a picture belongs to a figure that the service read as text; its body is the blocks from the last false
+    heading to the caption. The service may have read the caption as the page's footer.
     """
     result: list[LayoutBlock] = []
     count = 0
-    waiting: LayoutBlock | None = None  # a caption that stands above its figure
+    waiting: LayoutBlock | None = None  # a caption above its figure
     for place, block in enumerate(blocks):
         if block.kind in ("text", "footer", "header", "caption") and _FIGURE_CAPTION.match(block.text.text):
             after = blocks[place + 1] if place + 1 < len(blocks) else None
@@ -129,7 +129,7 @@ def gather_figures(blocks: Sequence[LayoutBlock]) -> tuple[list[LayoutBlock], in
 
 
 def gather_legends(blocks: Sequence[LayoutBlock]) -> tuple[list[LayoutBlock], int]:
-    """Move short scraps right before a figure into it; return the other blocks and how many scraps were moved."""
+    """Move short scraps directly before a figure into it; return the other blocks and how many scraps were moved."""
     result: list[LayoutBlock] = []
     count = 0
     for block in blocks:
@@ -166,7 +166,7 @@ def rejoin(blocks: Sequence[LayoutBlock]) -> tuple[list[LayoutBlock], int]:
     Text continues after figures, tables, footnotes and page furniture, never after a heading.
     """
     groups: list[list[LayoutBlock]] = []
-    last: list[LayoutBlock] = []  # the pieces of the running text that may go on
+    last: list[LayoutBlock] = []  # the pieces of the running text that may continue
     for block in blocks:
         is_text = block.kind == "text" and block.level == 0
         if is_text and last and goes_on(last[-1].text.text, block.text.text):
@@ -180,15 +180,15 @@ def rejoin(blocks: Sequence[LayoutBlock]) -> tuple[list[LayoutBlock], int]:
 
 
 def is_reference_heading(heading: str) -> bool:
-    """Tell whether a heading is that of a list of references."""
+    """Return whether a heading is that of a list of references."""
     return _REFERENCES.fullmatch(heading) is not None
 
 
 def entries(paragraphs: Sequence[TracedText]) -> list[TracedText]:
     """Return the entries of a list of references, from its paragraphs.
 
-    Entries begin at their numbers or keys in brackets where they have them. Otherwise each paragraph is an entry, unless the one
-    before is unfinished or it holds no year: then it continues the entry before.
+    Entries begin at their numbers or keys in brackets, if any. Otherwise each paragraph is an entry, unless the one before is
+    unfinished or it holds no year: then it continues the entry before.
     """
     starts = sum(len(_NUMBERED.findall(paragraph.text)) for paragraph in paragraphs)
     if starts >= max(2, len(paragraphs) / 2):
@@ -202,7 +202,7 @@ def entries(paragraphs: Sequence[TracedText]) -> list[TracedText]:
 
 
 def _start_of_figure(blocks: Sequence[LayoutBlock]) -> int:
-    """Return where the body of a figure begins whose caption comes next: at the last false heading, or at the end without one."""
+    """Return where the body of the figure before a caption begins: at the last false heading, or at the end without one."""
     for place in range(len(blocks) - 1, -1, -1):
         block = blocks[place]
         if block.kind == "text" and block.level:

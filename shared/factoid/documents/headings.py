@@ -11,10 +11,10 @@ from factoid.documents.layout import Layout
 
 _NUMBER = re.compile(r"(?:(?:Section|Chapter|Part)\s+)?(\d{1,2}(?:\.\d{1,2}){0,4})\.?\s+\S")
 _LETTER = re.compile(r"(?:Appendix\s+)?([A-Z])((?:\.\d{1,2}){0,4})[.:]?\s+\S")
-# What a preprint server prints along the margin: "arXiv:2301.00001v1 [cs.CL] 1 Jan 2023".
+# The stamp of a preprint server along the margin: "arXiv:2301.00001v1 [cs.CL] 1 Jan 2023".
 _STAMP = re.compile(r"[A-Za-z]+:\S*\d{3,}\S*\s+(?:\[[\w.\-]+\]\s+)?\d{1,2}\s+[A-Z][a-z]{2,8}\s+\d{4}")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
-# Names of sections that carry no number where others do.
+# Names of sections that have no number where others do.
 _UNNUMBERED = re.compile(
     r"(?:abstract|summary|keywords?|introduction|(?:table of )?contents|conclusions?|discussion|limitations?|references|"
     r"bibliography|literature|works cited|notes|glossary|index|appendix|appendices|(?:online )?supplement\w*|annex|funding|"
@@ -23,7 +23,7 @@ _UNNUMBERED = re.compile(
     re.IGNORECASE,
 )
 _STAMP_CHARS = 120
-_TURNED = 2.0  # taller than wide by so much: a word that runs up or down the page
+_TURNED = 2.0  # ratio of height to width: a word that runs up or down the page
 
 
 def drop_stamps(blocks: Sequence[LayoutBlock], layout: Layout) -> tuple[list[LayoutBlock], int]:
@@ -33,10 +33,10 @@ def drop_stamps(blocks: Sequence[LayoutBlock], layout: Layout) -> tuple[list[Lay
 
 
 def demote_headings(blocks: Sequence[LayoutBlock]) -> tuple[list[LayoutBlock], int]:
-    """Turn false headings into text that remembers its level; return all blocks and how many were turned.
+    """Turn false headings into text that keeps its level; return all blocks and how many were turned.
 
-    A heading is false if it has no word; or if it has no number, stands after the first numbered heading and on the level of
-    those, and has none of the usual names of unnumbered sections ("References").
+    A heading is false if it has no word; or if it has no number, follows the first numbered heading, is on the same level as
+    numbered ones, and has none of the usual names of unnumbered sections ("References").
     """
     numbered = _numbers(blocks)
     top = min((blocks[place].level for place in numbered), default=0)
@@ -52,7 +52,7 @@ def demote_headings(blocks: Sequence[LayoutBlock]) -> tuple[list[LayoutBlock], i
 
 
 def with_title(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
-    """Make the first title the only one, or else a top-level heading that stands before all text.
+    """Make the first title the only one; without a title, a top-level heading before all text becomes it.
 
     Other titles, such as those of later pages, become headings.
     """
@@ -72,7 +72,7 @@ def with_title(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
 def with_sections(blocks: Sequence[LayoutBlock], *, numbers: bool) -> list[LayoutBlock]:
     """Give each block the path of headings above it, and each heading its depth, from 1, as its level.
 
-    With `numbers`, "4.1" lies below "4", whatever their levels; a heading without number on the top level lies beside "4".
+    With `numbers`, "4.1" is below "4", whatever their levels; a heading without number on the top level is beside "4".
     """
     numbered = _numbers(blocks) if numbers else {}
     top = min((blocks[place].level for place in numbered), default=0)
@@ -96,7 +96,7 @@ def with_sections(blocks: Sequence[LayoutBlock], *, numbers: bool) -> list[Layou
 
 
 def _numbers(blocks: Sequence[LayoutBlock]) -> dict[int, int]:
-    """Return the depth of each heading that begins with its number, by its place. Letters count from A on, behind numbers."""
+    """Return the depth of each heading that begins with its number, by its place. Letters count from A, after numbers."""
     depths: dict[int, int] = {}
     letter = "A"
     for place, block in enumerate(blocks):

@@ -1,4 +1,4 @@
-"""Words that were cut at the end of a line: joined, or with their hyphen, by what the rest of the document says."""
+"""Restore words cut at line ends, joined or with a hyphen, by the evidence of the rest of the document."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from factoid.documents.trace import Edit
 Decision = Literal["join", "hyphen", "keep"]
 
 HYPHENS = "-\u2010"
-# A hyphen at the end of a word, and the white space that a line's end has left; services also write a blank for it.
+# A hyphen at the end of a word, and the white space left by a line's end, for which services also write a space.
 BROKEN = re.compile(rf"(?<=\w)[{HYPHENS}]\s+(?=\w)")
 
 _HYPHEN, _APOSTROPHE, _BLANK = re.compile(f"[{HYPHENS}]"), re.compile(r"['’]"), re.compile(r"\s")
-_TOKEN_CHARS = 200  # looked at before a hyphen
+_TOKEN_CHARS = 200  # examined before a hyphen
 _WORD_AFTER = re.compile(r"\w+(?:['’]\w+)?")
 _LAST_PART = re.compile(r"(?<![^\W_])[^\W_]++\Z")
 _CUT = re.compile(rf"(?<!\S)\S+[{HYPHENS}](?:\s+\S+[{HYPHENS}])*\s+\S+")
 _COMPOUND = re.compile(rf"[^\W_]+(?:[{HYPHENS}][^\W_]+)*")
-_NAME = re.compile(r"[/@_\\]|\w[.:]\w|www\.")  # in paths, addresses and names of programs hyphens are their own
+_NAME = re.compile(r"[/@_\\]|\w[.:]\w|www\.")  # hyphens belong to paths, addresses and names of programs
 _SUSPENDED = frozenset("and or nor to und oder bis et ou y o".split())  # "passage- and sentence-level"
 _ENDINGS = frozenset(
     "able age al ance ant ary ate ed ence ent er ers es est ful ian ible ic ical ies ing ion ions ish ism ist ity ive ize "
     "less ly ment ments ness or ous ry sion sions tation tic ties ting tion tions tive ture ure".split()
 )
-# Halves of compounds that English makes freely; the first of each pair of lists makes them with any word.
+# Halves of compounds that English forms freely; the first of each pair of lists forms them with any word.
 _SECOND_HALVES = frozenset("based centric driven friendly grained level oriented related specific themed".split())
 _WORDS_BEHIND = frozenset("aware free like scale shot sized style term time trained tuned type wide".split())
 _FIRST_HALVES = frozenset("low quasi self well".split())
@@ -43,7 +43,7 @@ _ONES = frozenset(
 _VERB = (
     r"(?:est|ait|dit|fait|faut|vaut|peut|veut|doit|sait|vient|tient|prend|était|avait|aurait|serait|pourrait|devrait)"
 )
-# What French sets behind a hyphen, and what stands before it, as in "Est-ce", "Celui-ci" and "Avons-nous".
+# French words after a hyphen, and before it, as in "Est-ce", "Celui-ci" and "Avons-nous".
 _FRENCH = {
     second: re.compile(first)
     for seconds, first in (
@@ -60,7 +60,7 @@ _FRENCH = {
     for second in seconds.split()
 }
 _HYPHENED = re.compile(r"\S{1,200}?(?:@|://)|t-(?:ils?|elles?|on)\b")  # an address, or French "a-t-il"
-_VARIANT = re.compile(r"(?:v?(?<!\d)\d++|s)\Z")  # "ColBERTv2" is a word where "ColBERT" is
+_VARIANT = re.compile(r"(?:v?(?<!\d)\d++|s)\Z")  # "ColBERTv2" is a word if "ColBERT" is
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Evidence:
 
     words: Counter[str] = field(default_factory=Counter)
     pairs: Counter[tuple[str, str]] = field(default_factory=Counter)  # of hyphenated parts: ("self", "contained")
-    vocabulary: Collection[str] = frozenset()  # words that are known anyway
+    vocabulary: Collection[str] = frozenset()  # words known in advance
 
 
 def evidence(texts: Iterable[str], vocabulary: Collection[str] = ()) -> Evidence:
@@ -95,7 +95,7 @@ def hyphen_edits(text: str, known: Evidence) -> list[Edit]:
 
 
 def broken_words(text: str) -> Iterator[tuple[int, int, str, str]]:
-    """Yield the span of each hyphen with its white space, what stands before it up to a blank, and the word after it."""
+    """Yield the span of each hyphen with its white space, the text before it up to a space, and the word after it."""
     for match in BROKEN.finditer(text):
         before = _BLANK.split(text[max(match.start() - _TOKEN_CHARS, 0) : match.start()])[-1]
         if after := _WORD_AFTER.match(text, match.end()):
@@ -103,11 +103,11 @@ def broken_words(text: str) -> Iterator[tuple[int, int, str, str]]:
 
 
 def decide(before: str, after: str, known: Evidence) -> Decision:
-    """Decide on a word that was cut: "join" its halves, write a "hyphen" between them, or "keep" hyphen and blank.
+    """Decide on a word that was cut: "join" its halves, write a "hyphen" between them, or "keep" hyphen and space.
 
-    The document decides if it has the word elsewhere, joined or with a hyphen; then the vocabulary. Without either, halves
-    that are words themselves are a compound, and all others one word. `before` is all that stands before the hyphen, up to a
-    blank, such as "state-of-the".
+    The document decides if it has the word elsewhere, joined or with a hyphen; then the vocabulary. Without either, halves that
+    are words themselves are a compound, and all others one word. `before` is the text before the hyphen, up to a space, such as
+    "state-of-the".
     """
     part = _LAST_PART.search(before)
     if part is None or not part[0].isalpha() or not after[0].isalpha():

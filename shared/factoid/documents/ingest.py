@@ -1,4 +1,4 @@
-"""Clean documents into a store, with summaries of their tables as further ways to find a table."""
+"""Put clean documents into a store, with summaries of their tables as further ways to find a table."""
 
 from __future__ import annotations
 
@@ -33,21 +33,21 @@ def add_layout(
 ) -> AddReport:
     """Add the parts of a clean document to a store: sections, tables, figures and references.
 
-    A table is a document of sentences about its values, which are propositions as they stand. A summary is one more proposition
-    of the table's first passage, which holds the caption: who finds it gets the table. Its metadata says that it is generated
+    A table is a document of sentences about its values, which already are propositions. A summary is one more proposition of the
+    table's first passage, which holds the caption: a search that finds it returns the table. Its metadata marks it as generated
     (`generated_by`, `finish_reason`), and nothing is drawn from it.
 
     Args:
         store: The store.
         document: The clean document.
         kinds: Which parts to add.
-        summaries: Of `document.tables`, in their order.
-        metadata: More metadata for all parts, such as the file's name. Two files with equal parts need different ones.
-        options: Those of `UnitStore.add_documents`.
+        summaries: Summaries of `document.tables`, in their order.
+        metadata: More metadata for all parts, such as the file's name. Two files with equal parts need different metadata.
+        options: The options of `UnitStore.add_documents`.
 
     Raises:
-        InvalidInputError: Another number of summaries than of tables, or an option that is out of range.
-        StoreError: The store is closed or read-only, or the disk refuses.
+        InvalidInputError: The numbers of summaries and tables differ, or an option is out of range.
+        StoreError: The store is closed or read-only, or writing fails.
     """
     parts, units = _parts_and_units(document, kinds, summaries, metadata, options)
     report = store.add_documents(parts, **options)
@@ -64,7 +64,7 @@ async def aadd_layout(
     metadata: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> AddReport:
-    """Do as `add_layout`, without blocking the event loop."""
+    """Do the same as `add_layout` without blocking the event loop."""
     parts, units = await asyncio.to_thread(_parts_and_units, document, kinds, summaries, metadata, options)
     report = await store.aadd_documents(parts, **options)
     await asyncio.to_thread(store.add, units)
@@ -72,18 +72,18 @@ async def aadd_layout(
 
 
 def summary_documents(document: LayoutDocument, summaries: SummaryReport, tables: Iterable[Document]) -> list[Document]:
-    """Return the summaries of tables as documents of their own, for stores that look a table up by `table_id`.
+    """Return the summaries of tables as documents of their own, for stores that look up a table by `table_id`.
 
-    Metadata are those of the table's document, without `layout`, with `table_id` (that document's id), `generated_by` and
-    `finish_reason`. A summary that failed has no document.
+    Their metadata is that of the table's document without `layout`, plus `table_id` (that document's id), `generated_by` and
+    `finish_reason`. A failed summary has no document.
 
     Args:
         document: The document of the tables.
-        summaries: Of `document.tables`, in their order.
+        summaries: Summaries of `document.tables`, in their order.
         tables: The documents of the tables, as `document.documents` returns them.
 
     Raises:
-        InvalidInputError: Another number of summaries than of tables.
+        InvalidInputError: The numbers of summaries and tables differ.
     """
     count, expected = len(summaries.summaries), len(document.tables)
     if count != expected:
@@ -108,7 +108,7 @@ def parts_with_summaries(
     summaries: SummaryReport | None,
     metadata: Mapping[str, Any] | None = None,
 ) -> list[tuple[Document, Document | None]]:
-    """Return the parts of a document, each with its summary if it is a table that has one."""
+    """Return the parts of a document, each with its summary if it is a table with one."""
     parts = document.documents(kinds, metadata=metadata)
     documents = summary_documents(document, summaries, parts) if summaries else []
     by_table = {summary.metadata["table_id"]: summary for summary in documents}

@@ -1,4 +1,4 @@
-"""A document as a layout service read it: content, pages, words, paragraphs, tables and figures."""
+"""A document as read by a layout service: content, pages, words, paragraphs, tables and figures."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _PAGE_BREAK = re.compile(r"<!--\s*PageBreak\s*-->")
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """A page, and where its text stands in the content."""
+    """A page, and where its text is in the content."""
 
     number: int  # from 1
-    width: float = 0.0  # in `unit`, as the height; 0 where the service does not tell it
+    width: float = 0.0  # in `unit`, like the height; 0 if the service does not state it
     height: float = 0.0
     unit: str = ""  # "inch" or "pixel"
     angle: float = 0.0  # degrees by which the text is turned clockwise, from -180 to 180
@@ -37,7 +37,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Words:
-    """All words of a layout that have a place on a page, in order of the content. About 80 bytes a word."""
+    """All words of a layout that have a place on a page, in order of the content; about 80 bytes each."""
 
     starts: NDArray[np.int32]  # of their spans in the content. Shape: (words,)
     ends: NDArray[np.int32]  # Shape: (words,)
@@ -60,7 +60,7 @@ class Words:
 
 
 def words_of(boxes: Iterable[Box]) -> Words:
-    """Return words as arrays; of words that overlap, the first in the content counts."""
+    """Return words as arrays; of overlapping words, the first in the content counts."""
     words: list[Box] = []
     for box in sorted(boxes):
         if not words or box.start >= words[-1].end:
@@ -72,11 +72,11 @@ def words_of(boxes: Iterable[Box]) -> Words:
 
 @dataclass(frozen=True, slots=True)
 class Element:
-    """A paragraph as the service read it, and where it stands in the content, in order."""
+    """A paragraph as the service read it, and where it is in the content, in order."""
 
     spans: tuple[Span, ...]
     role: Role = ""
-    depth: int = 0  # of a heading in the service's tree of sections, from 1; 0 where it gave none
+    depth: int = 0  # of a heading in the service's tree of sections, from 1; 0 if it gave none
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +104,7 @@ class Layout:
         return sorted((start, end, page.number) for page in self.pages for start, end in page.spans)
 
     def page_at(self, position: int) -> int | None:
-        """Return the number of the page that a character of the content stands on; None if no page holds it."""
+        """Return the number of the page that holds a character of the content; None if no page does."""
         place = bisect_right(self._page_spans, position, key=lambda span: span[0]) - 1
         start, end, page = self._page_spans[place] if place >= 0 else (0, 0, 0)
         return page if start <= position < end else None
@@ -115,7 +115,7 @@ class Layout:
         return tuple(sorted(page for page in pages if page is not None))
 
     def boxes(self, spans: Iterable[Span]) -> list[Box]:
-        """Return the words that stand in spans of the content, with their spans in it."""
+        """Return the words in spans of the content, with their own spans in it."""
         return [self.words.box(position) for start, end in spans for position in self.words.within(start, end)]
 
 
@@ -123,7 +123,7 @@ Item = TypeVar("Item")
 
 
 def grouped(items: Iterable[Item], apart: Callable[[Item, Item], bool]) -> Iterator[list[Item]]:
-    """Yield items in groups, of which a new one begins where two neighbours are apart."""
+    """Yield items in groups; a new one begins where two neighbours are apart."""
     group: list[Item] = []
     for item in items:
         if group and apart(group[-1], item):
@@ -135,7 +135,7 @@ def grouped(items: Iterable[Item], apart: Callable[[Item, Item], bool]) -> Itera
 
 
 def broken_pages(content: str) -> tuple[Page, ...]:
-    """Return the pages that comments in Markdown break a content into; () without such a comment."""
+    """Return the pages into which comments break Markdown content; () without such a comment."""
     ends = [match.end() for match in _PAGE_BREAK.finditer(content)]
     spans = pairwise([0, *ends, len(content)]) if ends else ()
     return tuple(Page(number, spans=(span,)) for number, span in enumerate(spans, start=1))

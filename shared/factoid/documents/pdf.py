@@ -1,4 +1,4 @@
-"""PDFs with text into layouts without a service, and pages as pictures with the evidence of an answer marked."""
+"""Read PDFs with text as layouts without a service, and draw pages with the evidence of an answer marked."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 _INCH = 72  # points
 _HEADING = 1.15  # times the size of most words: a heading
-_GAP = 0.6  # of a line's height: lines further apart are different paragraphs
+_GAP = 0.6  # of a line's height: lines further apart belong to different paragraphs
 _MARGIN = 0.08  # of a page's height, at the top and at the bottom
-_EDGE = 2.0  # points by which edges of cells of one row or column differ
+_EDGE = 2.0  # points by which edges of cells in one row or column may differ
 _COLOR = (255, 196, 0)
 
 _Word = dict[str, Any]  # as pdfplumber returns it, with places in points
@@ -120,9 +120,9 @@ class _Reader:
 
 
 def read_pdf(path: str | PathLike[str]) -> Layout:
-    """Read the text of a PDF with the places of its words, its ruled tables, and headings by the size of their letters.
+    """Read the text of a PDF with the places of its words, its ruled tables, and headings by their font size.
 
-    Text comes in the order in which the PDF draws it. The first row of a table is its header if it holds no number. For scans,
+    Text is in the order in which the PDF draws it. The first row of a table is its header if it holds no number. For scans,
     for tables without rules and for difficult layouts, use a layout service and `read_layout`.
 
     Raises:
@@ -141,9 +141,9 @@ def read_pdf(path: str | PathLike[str]) -> Layout:
     except OSError as error:
         raise UnreadableFileError(f"{path} cannot be read: {error.strerror or error}") from error
     except require("pdfplumber.utils.exceptions", extra="documents").PdfminerException as error:
-        raise UnreadableFileError(f"{path} is no PDF, damaged or encrypted: {error!r:.120}") from error
+        raise UnreadableFileError(f"{path} is not a PDF, is damaged or encrypted: {error!r:.120}") from error
     if not reader.texts:
-        raise UnreadableFileError(f"{path} holds no text: pages that are pictures have to be read by a layout service")
+        raise UnreadableFileError(f"{path} holds no text: pages that are pictures need a layout service")
     roles = zip(reader.paragraphs, _roles(reader.paragraphs), strict=True)
     elements = tuple(Element((paragraph.span,), role) for paragraph, role in roles)
     content, words = "\n".join(reader.texts), words_of(reader.words)
@@ -160,7 +160,7 @@ def _lines(words: Iterable[_Word]) -> Iterator[list[_Word]]:
 
 
 def _paragraphs(lines: Iterable[list[_Word]]) -> Iterator[list[list[_Word]]]:
-    """Return lines in paragraphs: those of one size that stand close to each other."""
+    """Return lines in paragraphs: those of one size that are close to each other."""
 
     def apart(above: list[_Word], line: list[_Word]) -> bool:
         size, gap = line[0]["size"], line[0]["top"] - above[0]["bottom"]
@@ -170,7 +170,7 @@ def _paragraphs(lines: Iterable[list[_Word]]) -> Iterator[list[list[_Word]]]:
 
 
 def _header_rows(cells: Sequence[Cell], words: Sequence[_Word], tops: Sequence[float]) -> int:
-    """Return how many rows are in bold letters while others are not; else 1 if the first row has texts and no number."""
+    """Return the number of rows in bold if others are not; else 1 if the first row has texts and no number."""
     bold = []
     for top, bottom in pairwise(tops):
         fonts = {word["fontname"].lower() for word in words if top <= (word["top"] + word["bottom"]) / 2 < bottom}
@@ -193,10 +193,10 @@ def _with_captions(tables: Iterable[Table], paragraphs: Iterable[_Paragraph]) ->
 
 
 def _roles(paragraphs: Sequence[_Paragraph]) -> list[Role]:
-    """Return what the paragraphs are.
+    """Return the roles of the paragraphs.
 
-    What stands in the margin of two pages or more, but for page numbers, is a header, footer or page number; the largest text of
-    the first page is the title, and short paragraphs that are larger than most words are headings.
+    Text in the margin that is the same on two or more pages, except for page numbers, is a header, footer or page number. The
+    largest text of the first page is the title, and short paragraphs larger than most words are headings.
     """
     margins = [place for place, paragraph in enumerate(paragraphs) if paragraph.margin]
     lines = [(paragraphs[place].page, paragraphs[place].text) for place in margins]
@@ -245,12 +245,12 @@ def _corners(left: float, top: float, right: float, bottom: float) -> tuple[floa
 
 
 def draw_regions(path: str | PathLike[str], regions: Iterable[Region], *, dpi: int = 110) -> dict[int, Image]:
-    """Return the pages of a PDF that regions lie on as pictures by page number, with the regions marked.
+    """Return the pages of a PDF that have regions as pictures by page number, with the regions marked.
 
     Args:
         path: The PDF that was analysed.
-        regions: In inches, as `factoid.documents.regions` and `LayoutDocument.locate` return those of PDFs; of one without a
-            polygon the page is returned, with no mark.
+        regions: In inches, as `factoid.documents.regions` and `LayoutDocument.locate` return those of PDFs; for one without a
+            polygon the page is returned unmarked.
         dpi: Dots per inch of the pictures.
 
     Raises:
@@ -263,13 +263,13 @@ def draw_regions(path: str | PathLike[str], regions: Iterable[Region], *, dpi: i
     try:
         pdf = pypdfium2.PdfDocument(Path(path))
     except (pypdfium2.PdfiumError, OSError) as error:
-        raise UnreadableFileError(f"{path} is no PDF that can be opened: {error}") from error
+        raise UnreadableFileError(f"{path} is not a PDF that can be opened: {error}") from error
     images: dict[int, Image] = {}
     with pdf:
         for region in regions:
             if not 1 <= region.page <= len(pdf):
                 raise InvalidInputError(
-                    f"a region stands on page {region.page}, and {path} has {len(pdf)}: expected the PDF that was analysed"
+                    f"a region is on page {region.page}, and {path} has {len(pdf)}: expected the PDF that was analysed"
                 )
             if region.page not in images:
                 page = pdf[region.page - 1]

@@ -1,4 +1,4 @@
-"""Files, results of layout services and bare Markdown into layouts; texts of frameworks' loaders into clean documents."""
+"""Read files, results of layout services and bare Markdown as layouts, and texts of frameworks' loaders as clean documents."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def read_layout(source: str | PathLike[str] | Mapping[str, Any] | Any) -> Layout
             PDF is read without a service (`read_pdf`).
 
     Raises:
-        UnreadableFileError: The file is missing, no JSON or cut off.
-        InvalidInputError: It is JSON of something else, the operation has failed, or a field is of a wrong type.
+        UnreadableFileError: The file is missing, not JSON or cut off.
+        InvalidInputError: The JSON is something else, the operation failed, or a field has a wrong type.
     """
     if isinstance(source, str | PathLike):
         return _read_file(Path(source))
@@ -44,12 +44,14 @@ def read_layout(source: str | PathLike[str] | Mapping[str, Any] | Any) -> Layout
         convert = getattr(source, "as_dict", None) or getattr(source, "to_dict", None)
         source = convert() if callable(convert) else source
     if not isinstance(source, Mapping):
-        raise InvalidInputError(f"a {type(source).__name__} is no layout: {EXPECTED}, its JSON file or an SDK object")
+        raise InvalidInputError(
+            f"a {type(source).__name__} is not a layout: {EXPECTED}, its JSON file or an SDK object"
+        )
     return read_result(source)
 
 
 def read_markdown(content: str) -> Layout:
-    """Read bare Markdown, as converters and layout services write it. Comments that are page breaks tell its pages."""
+    """Read bare Markdown, as converters and layout services write it. Page break comments separate its pages."""
     return Layout(content, pages=broken_pages(content))
 
 
@@ -65,33 +67,33 @@ def _read_file(path: Path) -> Layout:
         raise UnreadableFileError(f"{path} cannot be read: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
         advice = "Analyse the document again; a file of Markdown needs a name that ends in .md"
-        raise UnreadableFileError(f"{path} is no JSON, or was cut off: {error}. {advice}") from error
+        raise UnreadableFileError(f"{path} is not JSON, or was cut off: {error}. {advice}") from error
     if not isinstance(result, Mapping):
         raise InvalidInputError(f"{path} holds a {type(result).__name__}: {EXPECTED}")
     return read_result(result)
 
 
 class Loaded(NamedTuple):
-    """What one or more documents of a loader hold."""
+    """The clean document made from one or more documents of a loader."""
 
     document: LayoutDocument  # clean
-    metadata: dict[str, Any]  # as JSON can hold them, without those of a result and of pages
+    metadata: dict[str, Any]  # as JSON can hold it, without that of a result and of pages
     position: int  # of the first of the documents, from 0
 
 
 def read_loaded(
     documents: Iterable[tuple[str, Mapping[str, Any]]], options: CleaningOptions | None = None
 ) -> list[Loaded]:
-    """Return the clean documents that the texts of a loader hold.
+    """Return the clean documents in the texts of a loader.
 
-    * Metadata that are a whole result, as LangChain's `AzureAIDocumentIntelligenceLoader` gives with mode "single" or
-      "markdown": the result counts.
-    * Texts that follow each other with a number under "page" or "page_label" one higher each, as with mode "page" and from other
-      loaders: one document, with its pages.
+    * Metadata with a whole result, as from LangChain's `AzureAIDocumentIntelligenceLoader` with mode "single" or "markdown":
+      the result is read.
+    * Consecutive texts whose number under "page" or "page_label" rises by one, as with mode "page" and from other loaders:
+      one document, with its pages.
     * Any other text: bare Markdown.
 
     Raises:
-        InvalidInputError: Metadata that are a damaged result.
+        InvalidInputError: The metadata is a damaged result.
     """
     layouts = _layouts(documents)
     return [Loaded(clean(layout, options), plain_metadata(fields)[0], position) for layout, fields, position in layouts]
@@ -126,7 +128,7 @@ def _page_number(metadata: Mapping[str, Any]) -> int | None:
 
 
 def _joined(pages: list[tuple[int, str]]) -> Layout:
-    """Return the texts of consecutive pages as one layout. Loaders that count from 0 begin with page 0: it is called 1."""
+    """Return the texts of consecutive pages as one layout. A page 0, from loaders that count from 0, becomes page 1."""
     offset = 1 if pages[0][0] == 0 else 0
     placed: list[Page] = []
     at = 0

@@ -1,4 +1,4 @@
-"""Rules that clean the text of a paragraph, character by character: each returns the edits that it would make."""
+"""Rules that clean the text of a paragraph; each returns the edits that it would make."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ _LINE_BREAK = re.compile(r"(?<![ \t])[ \t]*+\n\s*+")
 _CJK = (
     r"\u2e80-\u2fdf\u3000-\u312f\u31a0-\u4dbf\u4e00-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff9f\U00020000-\U0003ffff"
 )
-# Scripts that set no blanks between words: Chinese and Japanese, Thai, Lao, Khmer and Burmese.
+# Scripts without spaces between words: Chinese and Japanese, Thai, Lao, Khmer and Burmese.
 _UNSPACED = re.compile(rf"[{_CJK}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
 _VERBATIM = re.compile(
     r"(?<!\\)\$\$(?:(?!\$\$)[^\\]|\\.)++\$\$"
     r"|(?<![\\$\w])\$(?![\s$])(?:\\.|[^$\\])++(?<!\s)\$(?![\d$])"
     r"|\\\((?:(?!\\[()])[^\n])++\\\)|\\\[(?:(?!\\[\[\]]).)++\\\]"
-    r"|(?<![`\w])`(?![`\s])[^`]{1,200}(?<!\s)`(?![`\w])",  # no quote as in `LaTeX'
+    r"|(?<![`\w])`(?![`\s])[^`]{1,200}(?<!\s)`(?![`\w])",  # not a quote as in `LaTeX'
     re.DOTALL,
 )
-# "\[3\]" is no formula, but a citation with escapes.
+# "\[3\]" is not a formula, but a citation with escapes.
 _MATH = re.compile(r"\\[A-Za-z]|[\^={}+<>]|\A\\\(\s*[A-Za-z]\s*\\\)\Z")
 _SPACES = re.compile(r"(?<=\S)(?:[ \t\u00a0\u2009\u202f]{2,}|[\u00a0\u2009\u202f])(?=\S)")
 _BULLET = re.compile(r"[·•‣▪●◦?]\s+(?=\S)")
@@ -49,7 +49,7 @@ _AUTHOR_MARKS = re.compile(
 
 
 def soft_hyphens(text: str) -> list[Edit]:
-    """Take out soft hyphens, with the line end behind them, and characters without width."""
+    """Remove soft hyphens, with the line end after them, and zero-width characters."""
     return [(*match.span(), "") for match in _INVISIBLE.finditer(text)]
 
 
@@ -59,22 +59,22 @@ def ligatures(text: str) -> list[Edit]:
 
 
 def verbatim(text: str) -> list[Span]:
-    r"""Return the spans of what stays as it is: inline code, and formulas in "$…$", "$$…$$", "\(…\)" and "\[…\]".
+    r"""Return the spans that stay unchanged: inline code, and formulas in "$…$", "$$…$$", "\(…\)" and "\[…\]".
 
-    Between the last two have to stand signs of mathematics.
+    The last two must contain mathematical signs.
     """
     matches = _VERBATIM.finditer(text)
     return [match.span() for match in matches if match[0][0] in "$`" or _MATH.search(match[0])]
 
 
 def escapes(text: str) -> list[Edit]:
-    r"""Take out the backslashes of Markdown, as in "1\."; one that keeps a line from being a heading or a table stays."""
+    r"""Remove Markdown's backslashes, as in "1\."; one that keeps a line from being a heading or a table stays."""
     guarded = {match.start() + match[0].index("\\") for match in _BLOCK_MARK.finditer(text)}
     return [(match.start(), match.start() + 1, "") for match in _ESCAPE.finditer(text) if match.start() not in guarded]
 
 
 def line_breaks(text: str) -> list[Edit]:
-    """Write the lines of a paragraph as one, without a blank between characters of scripts that have none."""
+    """Join the lines of a paragraph, without a space between characters of scripts that have none."""
     edits: list[Edit] = []
     for match in _LINE_BREAK.finditer(text):
         start, end = match.span()
@@ -84,20 +84,20 @@ def line_breaks(text: str) -> list[Edit]:
 
 
 def spaces(text: str) -> list[Edit]:
-    """Write one blank for several, for a non-breaking one and for a thin one."""
+    """Write one space for several, and for a non-breaking or a thin one."""
     return [(*match.span(), " ") for match in _SPACES.finditer(text)]
 
 
 def bullets(text: str) -> list[Edit]:
-    """Write "- " for the bullet that a paragraph begins with; "?" is one that a console could not show."""
+    """Write "- " for the bullet at the start of a paragraph; "?" is one that a console could not show."""
     match = _BULLET.match(text)
     return [(*match.span(), "- ")] if match else []
 
 
 def footnote_marks(text: str, *, front: bool = False) -> list[Edit]:
-    """Take out raised numbers and daggers behind words; write other tags of raised and lowered text as Unicode, as in "m²".
+    """Remove raised numbers and daggers after words; write other raised and lowered text as Unicode, as in "m²".
 
-    In `front` matter raised numbers stand behind names of any length.
+    In `front` matter raised numbers are also removed after names of any length.
     """
     edits: list[Edit] = []
     for match in _RAISED.finditer(text):
@@ -120,5 +120,5 @@ def _written(tag: str, mark: str, before: str) -> str | None:
 
 
 def author_marks(text: str) -> list[Edit]:
-    """Take out all marks that tie names to notes, as in "A. Smith*†", in front matter and at the beginning of notes."""
+    """Remove all marks that tie names to notes, as in "A. Smith*†", in front matter and at the beginning of notes."""
     return [(*match.span(), "") for match in _AUTHOR_MARKS.finditer(text)]

@@ -1,4 +1,4 @@
-"""Summaries of tables by the caller's model. A summary is found by a search, and its table is what a reader gets.
+"""Summarize tables with the caller's model. A search finds the summary, and the reader gets its table.
 
 A summary is generated text and may be wrong: it is marked as such, and nothing is drawn from it.
 """
@@ -35,18 +35,18 @@ value the highest or lowest only after comparing it with all others of its colum
 class TableSummary:
     """A generated summary of one table."""
 
-    table: int  # its position among those that were given, from 0
+    table: int  # index of the table in the input, from 0
     text: str  # "" if it failed
     generated_by: str  # model and prompt
-    finish_reason: str = ""  # why the model stopped, if known: "length" is a summary that was cut off
+    finish_reason: str = ""  # why the model stopped, if known: "length" means that the summary was cut off
     failure: str = ""  # why there is no summary, in a few words
-    # The client's own answer, if it was asked for and does not come from a cache.
+    # The client's own answer, if requested and not from a cache.
     completion: Any = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryReport:
-    """The summaries of some tables, one for each in their order, and the tokens of the requests."""
+    """The summaries of tables, one for each in their order, and the tokens of the requests."""
 
     summaries: tuple[TableSummary, ...]
     usage: Usage = field(default_factory=Usage)
@@ -57,9 +57,9 @@ class SummaryReport:
         return dict(Counter(summary.failure for summary in self.summaries if summary.failure))
 
     def metadata(self) -> dict[str, Any]:
-        """Return `table_count` and `table_summaries`, a string for each table in order, "" where it failed.
+        """Return `table_count` and `table_summaries`, a string for each table in order, "" for a failed one.
 
-        Where summaries failed, `table_summary_failures` says why, by position from 0. All of it is what JSON can hold.
+        If summaries failed, `table_summary_failures` says why, by index from 0. JSON can hold all of it.
         """
         texts = [summary.text for summary in self.summaries]
         failures = {str(summary.table): summary.failure for summary in self.summaries if summary.failure}
@@ -75,22 +75,22 @@ class SummaryReport:
 class TableSummarizer:
     """Summarizes tables by asking a chat model, one request for each table, several at a time.
 
-    Requests are paced, tried again and cached as those of `PromptPropositionizer`. A table that fails in the end costs its
-    own summary only.
+    Requests are paced, retried and cached like those of `PromptPropositionizer`. A table that fails loses only its own summary.
 
     Args:
-        client: `openai.OpenAI`, `openai.AsyncOpenAI` or a client with the same methods; or a function from a prompt to an
-            answer, such as one around any other model, None or "" if it has none. The packages for LangChain and LlamaIndex
+        client: `openai.OpenAI`, `openai.AsyncOpenAI` or a client with the same methods; or a function from a prompt to an answer,
+            such as one around any other model, which returns None or "" for no answer. The packages for LangChain and LlamaIndex
             have a `TableSummarizer` that takes their models.
-        model: Name of the model, as the server knows it; of a function, what a cache knows it by.
-        cache: Keeps summaries: a `PropositionCache`, the path of its file, made if absent, or a store's folder.
+        model: Name of the model on the server; for a function, the name under which a cache stores its answers.
+        cache: Keeps summaries: a `PropositionCache`, the path of its file, created if absent, or a store's folder.
         prompt: Instructions in place of factoid's own.
-        keep_completions: Put the client's own answer into `TableSummary.completion`. Such objects are no JSON, and a cache
-            does not hold them.
-        options: Those of `PromptPropositionizer`: `max_concurrency`, `max_tokens`, `max_retries`, `show_progress` ...
+        keep_completions: Put the client's own answer into `TableSummary.completion`. Such objects are not JSON, so a cache does
+            not hold them.
+        options: Options of `PromptPropositionizer`: `max_concurrency`, `max_tokens`, `max_retries`, `show_progress` ...
 
     Raises:
-        InvalidInputError: Neither a client nor a function, an option out of range, or a function without a name for a cache.
+        InvalidInputError: The client is neither a client nor a function, an option is out of range, or a function with a cache
+            has no name.
     """
 
     def __init__(
@@ -121,22 +121,22 @@ class TableSummarizer:
 
     @property
     def name(self) -> str:
-        """Model and prompt, which every summary names as its author."""
+        """Model and prompt, recorded as the author of every summary."""
         return self._chat.name
 
     def summarize(self, tables: Sequence[Table]) -> SummaryReport:
         """Return a summary of each table.
 
         Raises:
-            InvalidInputError: Something else than tables.
-            PropositionizerError: No request reached the server, or it refuses what it would refuse for every table.
+            InvalidInputError: An item is not a table.
+            PropositionizerError: No request reached the server, or it rejects what it would reject for every table.
             StoreError: The cache cannot be read or written.
         """
         units, before = _units(tables), self._chat.usage
         return self._report(self._cached.propositionize(units), before)
 
     async def asummarize(self, tables: Sequence[Table]) -> SummaryReport:
-        """Do as `summarize`, without blocking the event loop."""
+        """Do the same as `summarize` without blocking the event loop."""
         units, before = _units(tables), self._chat.usage
         return self._report(await self._cached.apropositionize(units), before)
 
@@ -147,7 +147,7 @@ class TableSummarizer:
 
 
 class _FunctionChat(ChatPropositionizer):
-    """Asks a function from a prompt to an answer."""
+    """Ask a function that returns an answer to a prompt."""
 
     _can_asend = False
 
@@ -157,7 +157,7 @@ class _FunctionChat(ChatPropositionizer):
 
     def _send(self, prompt: str) -> Reply:
         answer = self.function(prompt)
-        if answer is None:  # as some clients have it where a model says nothing
+        if answer is None:  # as some clients return if a model says nothing
             return Reply(read_summary(""))
         if not isinstance(answer, str):
             raise InvalidInputError(f"the function that summarizes must return a str, got {type(answer).__name__}")
@@ -168,7 +168,7 @@ class _FunctionChat(ChatPropositionizer):
 
 
 def table_prompt(table: Unit, instructions: str | None = None) -> str:
-    """Return the whole prompt for a table, given as a unit with its Markdown as text."""
+    """Return the whole prompt for a table, given as a unit whose text is its Markdown."""
     place = "".join(
         f"{label}: {' '.join(text.split())}\n"
         for label, text in (("Document", table.title), ("Section", table.section))
@@ -193,7 +193,7 @@ SUMMARIES = Task("table summaries", table_prompt, read_summary, _versioned_name)
 
 
 def _units(tables: Sequence[Table]) -> list[Unit]:
-    """Return tables as passages of their Markdown; one without any text has an empty one."""
+    """Return tables as passages of their Markdown, empty for a table without text."""
     if isinstance(tables, Table) or not all(isinstance(table, Table) for table in tables):
         raise InvalidInputError("expected a list of factoid.documents.Table, as clean(...).tables holds them")
     units = []

@@ -1,8 +1,8 @@
-"""Tables of Markdown and HTML, in the dialects of document-intelligence services and of converters, with exact spans.
+"""Parse tables in Markdown and HTML, in the dialects of document-intelligence services and converters, with exact spans.
 
-Azure Document Intelligence up to 2024-02 writes pipe tables that GFM cannot hold: several header rows before the delimiter,
-`||` for a position that a merged cell covers, rows of a wrapped cell one below the other. It pads its cells and writes
-`| - | - |` as delimiter row; in tables of others `||` is an empty cell. Later versions write HTML.
+Azure Document Intelligence up to 2024-02 writes pipe tables that GFM cannot hold: several header rows before the delimiter, `||`
+for a position that a merged cell covers, rows of a wrapped cell one below the other. It pads its cells and writes `| - | - |` as
+delimiter row; in tables from other sources `||` is an empty cell. Later versions write HTML.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from factoid.documents.tables import SELECTION, Cell, CellKind, Table, is_number
 from factoid.markdown import visible
 from factoid.sentences import Span
 
-# A comment or fenced code that is not closed goes to the end.
+# An unclosed comment or fenced code extends to the end.
 COMMENT = re.compile(r"<!--.*?(?:-->|(?P<unclosed>\Z))", re.DOTALL)
 FENCE = re.compile(
     r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|(?P<unclosed>\Z))", re.DOTALL | re.MULTILINE
@@ -29,7 +29,7 @@ _PIPE = re.compile(r"(?<!\\)\|")
 _AZURE_DELIMITER = re.compile(r"[\s>]*\|(?: - \|)+\s*")
 _UNPADDED = re.compile(r"(?<!\\)\|[^\s|]")
 _SMALL = re.compile(r"<(sup|sub)\b[^<>]*>(.*?)</\1\s*>", re.IGNORECASE | re.DOTALL)
-_HAS_SMALL = re.compile(r"[\d+−–=, -]+|[a-z]")  # words stay as they are, such as "st" in "21st"
+_HAS_SMALL = re.compile(r"[\d+−–=, -]+|[a-z]")  # words stay unchanged, such as "st" in "21st"
 _RAISED, _LOWERED = RAISED | {ord("–"): "⁻"}, LOWERED | {ord("–"): "₋"}
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _HTML_TABLE = re.compile(r"<(/?)table\b[^>]*>", re.IGNORECASE)
@@ -37,8 +37,8 @@ _HTML_CELL = re.compile(r"<t[dh]\b[^>]*>", re.IGNORECASE)
 _CELL_END = re.compile(r"</?(?:t[dhr]|tbody|thead|tfoot|table)\b", re.IGNORECASE)
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _CAPTION = re.compile(r"[*_]{0,3}(?:Table|Tab\.|Exhibit|Schedule)\s+[A-Z]?[\dIVXLC]+[\d.]*[a-z]?\s*[:.|—–*-]")
-_OPEN_WORDS = 5  # a cell that was wrapped into the next row has at least as many words
-_MOST_SPAN = 1000  # rows or columns of one HTML cell, as browsers cut them
+_OPEN_WORDS = 5  # a cell wrapped into the next row has at least this many words
+_MOST_SPAN = 1000  # rows or columns of one HTML cell, the limit of browsers
 
 _END_OF_SENTENCE = (".", "!", "?", "…", '."', '?"', ".”")
 
@@ -47,29 +47,29 @@ class _Field(NamedTuple):
     text: str
     start: int
     end: int
-    covered: bool = False  # nothing at all between two pipes: in Azure's dialect a merged cell covers it
+    covered: bool = False  # nothing between two pipes: in Azure's dialect a merged cell covers it
 
 
 def markdown_tables(text: str) -> list[Table]:
     """Return the tables of a Markdown text, pipe tables and HTML, in order, with captions and spans.
 
-    Texts of cells are what a reader sees of them; marks of selection and hyphens of line ends stay. A row that only goes on
-    with the cells of the row above is part of that row. A paragraph that begins as "Table 2:" is the caption of the table
-    before it or, where there is none, of the one after it.
+    Texts of cells are as a reader sees them; selection marks and line-end hyphens stay. A row that only continues the cells of
+    the row above is part of that row. A paragraph that begins like "Table 2:" is the caption of the table before it or, if there
+    is none, of the one after it.
     """
     tables = sorted([*_pipe_tables(text), *_html_tables(text)], key=lambda table: table.span or (0, 0))
     return _with_captions(text, tables)
 
 
 def is_caption(text: str) -> bool:
-    """Tell whether a paragraph begins as the caption of a table, "Table 2:"."""
+    """Return whether a paragraph begins like the caption of a table, "Table 2:"."""
     return _CAPTION.match(text) is not None
 
 
 def html_table(source: str, *, start: int = 0) -> Table:
-    """Return the first table of some HTML; `start` is where it stands in the content that was read.
+    """Return the first table in some HTML; `start` is its position in the content that was read.
 
-    Attributes other than rowspan, colspan and scope count for nothing, nested markup is text, and so is a table in a cell.
+    Attributes other than rowspan, colspan and scope are ignored, nested markup is text, and so is a table in a cell.
 
     Raises:
         MissingDependencyError: lxml is not installed.
@@ -131,7 +131,7 @@ def _in_order(element: Any) -> Iterator[str]:
 
 
 def _small(tag: str, text: str) -> str:
-    """Return raised or lowered text in the characters that Unicode has for it, so that "10⁶" does not become "106"."""
+    """Return raised or lowered text in Unicode's characters for it, so that "10⁶" does not become "106"."""
     is_raised = tag.lower() == "sup"
     return text.translate(_RAISED if is_raised else _LOWERED) if _HAS_SMALL.fullmatch(text) else text
 
@@ -182,7 +182,7 @@ def _html_tables(text: str) -> Iterator[Table]:
 
 
 def _pipe_tables(text: str) -> Iterator[Table]:
-    """Yield the tables around the delimiter rows that markdown-it sees as such."""
+    """Yield the tables around the delimiter rows that markdown-it recognises."""
     from markdown_it import MarkdownIt
 
     hidden = _hidden(text, COMMENT, FENCE)
@@ -239,7 +239,7 @@ def _pipe_table(rows: list[list[_Field]], header_count: int, span: Span, *, is_a
 
 
 def _with_split_headers(header: list[list[_Field]], body: Sequence[Sequence[_Field]]) -> list[list[_Field]]:
-    """Give each column its own header where one field of the last row holds those of a whole group, as "R@5 R@20" does."""
+    """Give each column its own header if one field of the last row holds those of a whole group, like "R@5 R@20"."""
     if len(header) < 2:
         return header
     leaves, above = list(header[-1]), header[0]
@@ -266,7 +266,7 @@ def _without_wrapped(body: list[list[_Field]]) -> list[list[_Field]]:
 
 
 def _with_first_section(body: list[list[_Field]]) -> list[list[_Field]]:
-    """Let a single text at the start span the first row where it spans a later one: Azure writes both ways in one table."""
+    """Let a single text at the start span the first row if one spans a later row: Azure mixes both forms in one table."""
     alone = [not any(field.text for field in row[1:]) and bool(row[0].text) for row in body]
     if not any(alone[1:]) or not alone[0]:
         return body
@@ -276,7 +276,7 @@ def _with_first_section(body: list[list[_Field]]) -> list[list[_Field]]:
 
 
 def _continues(above: Sequence[_Field], row: Sequence[_Field]) -> bool:
-    """Tell whether a row only holds the rest of cells above, which are long and end within a sentence."""
+    """Return whether a row only holds the rest of cells above, which are long and end within a sentence."""
     if not any(field.text for field in row) or (row[0].text and not row[0].text[0].islower()):
         return False
     for before, field in zip(above, row, strict=True):

@@ -1,4 +1,4 @@
-"""Rows of tables as propositions, without a model: each value in a sentence with the headers that say what it is."""
+"""Turn rows of tables into propositions without a model: each value in a sentence with the headers that say what it is."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from factoid.documents.tables import Cell, Row, Table, is_number, plain_text
 _SCOPES = dict.fromkeys(("avg", "average", "mean"), " on average") | dict.fromkeys(("total", "all", "sum"), " in total")
 _ABBREVIATED = re.compile(r"\bAvg\.", re.IGNORECASE)
 _COMMON_NOUN = re.compile(r"[A-Z][a-z]+(?: [a-z]+)*")
-_LONG = 8  # words from which a text is quoted after a colon
+_LONG = 8  # number of words from which a text is quoted after a colon
 _ENDS = (".", "!", "?", "…", '."', ".”", '?"', "?”")
 
 
@@ -29,14 +29,13 @@ class RowProposition:
 def row_propositions(table: Table, *, text: str = "") -> list[RowProposition]:
     """Return a sentence for every value of a table's body, row by row.
 
-    A row is named by its first columns (see `Table.row_header_columns`). The outermost of several headers says for what a
-    value holds, the others what it is. The row above that describes a row ("Supervised models") is named where rows could be
-    mixed up without it, or where they or the table have no name. A row that is only named is one sentence, "Name: Ann."
-    Values are as they are printed.
+    A row is named by its first columns (see `Table.row_header_columns`). The outermost of several headers says what a value holds
+    for, the others what it is. The row above that describes a row ("Supervised models") is named if rows could be mixed up
+    without it, or if they or the table have no name. A row with only a name is one sentence, "Name: Ann." Values are as printed.
 
     Args:
         table: The table. Its label or caption begins each sentence.
-        text: The document's text: a row's name that it writes in lower case is no proper name.
+        text: The document's text: a row's name that it writes in lower case is not a proper name.
     """
     count = table.row_header_columns()
     levels = table.headers()
@@ -52,7 +51,7 @@ def row_propositions(table: Table, *, text: str = "") -> list[RowProposition]:
             place.append(f"under “{row.description}”")
         heads = _heads(row, count)
         values = list(_values(row, count, heads))
-        if not values:  # the name is all that the row says
+        if not values:  # the row has only a name
             name = ""
             values = [(column, cell) for cell, column in heads.items() if levels[column] or cell.column_span > 1]
         start = ", ".join(filter(None, place))
@@ -65,7 +64,7 @@ def row_propositions(table: Table, *, text: str = "") -> list[RowProposition]:
 
 
 def _heads(row: Row, count: int) -> dict[Cell, int]:
-    """Return the cells that name a row, with their columns: those of the first columns, else its first text."""
+    """Return the cells that name a row, with their columns: the first columns, else its first text."""
     texts: dict[Cell, int] = {}
     for column, cell in enumerate(row.cells):
         if cell and plain_text(cell):
@@ -91,7 +90,7 @@ def _place(table: Table) -> str:
 
 
 def _name(heads: Mapping[Cell, int], levels: Sequence[tuple[str, ...]], lower: set[str]) -> str:
-    """Return what a row is about: its first header that is no number, "with" the others."""
+    """Return what a row is about: its first header that is not a number, "with" the others."""
     parts = [(plain_text(cell), " ".join(levels[column])) for cell, column in heads.items()]
     name, *others = sorted(parts, key=lambda part: is_number(part[0])) or [("", "")]
     with_others = [
@@ -106,7 +105,7 @@ def _lowered(name: str, lower: set[str]) -> str:
 
 
 def _sentence(name: str, levels: tuple[str, ...], value: str) -> str:
-    """Return what a row's value says, with a full stop."""
+    """Return the sentence for a row's value, with a full stop."""
     outer, measure = (levels[0], " ".join(levels[1:])) if len(levels) > 1 else ("", " ".join(levels))
     measure = _ABBREVIATED.sub("average", measure)  # a full stop would end the sentence for splitters
     scope = _SCOPES.get(outer.lower().strip(". "), f" for {outer}" if outer else "")

@@ -1,4 +1,4 @@
-"""Tables as grids of cells, with what a document says about them: caption, footnotes, place and pages."""
+"""Tables as grids of cells, with their caption, footnotes, place and pages."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 # The names of Azure Document Intelligence. A "description" is a row about the rows below it, such as "Supervised models".
 CellKind = Literal["content", "columnHeader", "rowHeader", "stubHead", "description"]
 
-TICK = r"(?::(?:un)?selected:|[☐☑☒])"  # how services write a box that is ticked or empty
+TICK = r"(?::(?:un)?selected:|[☐☑☒])"  # how services write a ticked or empty box
 SELECTION = re.compile(rf"\s?{TICK}")
 _NUMBER = re.compile(r"[-+−–±~<>≤≥≈]?\s?[$€£¥]?\s?\d[\d,. ]*\s?(?:%|‰|[kKMB]|bn|million|billion)?[*†‡]?")
 _LABEL = re.compile(r"(?:Table|Tab\.|Exhibit|Schedule)\s+(?:[A-Z]{0,2}[\d.]*\d[a-z]?|[IVXLC]+|[A-Z])(?=[\s:.|—–-]|$)")
 _SUM = re.compile(r"(?:grand |sub-?)?(?:total|sum)s?\b", re.IGNORECASE)
-_ROW_HEADER_WORDS = 8  # most words that the name of a row has
+_ROW_HEADER_WORDS = 8  # most words in the name of a row
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Region:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A cell of a table; a merged one stands once, at its upper left. Positions count from 0."""
+    """A cell of a table; a merged cell appears once, at its upper left. Positions count from 0."""
 
     row: int
     column: int
@@ -47,8 +47,8 @@ class Cell:
     row_span: int = 1  # rows that it covers
     column_span: int = 1
     kind: CellKind = "content"
-    span: Span | None = None  # where it stands in the content that was read
-    regions: tuple[Region, ...] = ()  # where it stands on the pages
+    span: Span | None = None  # its place in the content that was read
+    regions: tuple[Region, ...] = ()  # its places on the pages
 
 
 class Row(NamedTuple):
@@ -64,7 +64,7 @@ class Table:
     """A table as a grid of cells. A position without a cell is empty; where cells overlap, the first one counts.
 
     Raises:
-        InvalidInputError: A cell has an impossible position or reaches out of the grid.
+        InvalidInputError: A cell has an impossible position or extends beyond the grid.
     """
 
     cells: tuple[Cell, ...]  # in reading order
@@ -74,10 +74,10 @@ class Table:
     footnotes: tuple[str, ...] = ()  # texts below the table
     title: str = ""  # of the document
     section: str = ""  # path of headings, outermost first, joined by ", "
-    pages: tuple[int, ...] = ()  # numbers of the pages that it stands on, from 1
-    span: Span | None = None  # where it stands in the content that was read
-    caption_span: Span | None = None  # where its caption stands there, if outside of the table
-    regions: tuple[Region, ...] = ()  # where it stands on the pages
+    pages: tuple[int, ...] = ()  # numbers of its pages, from 1
+    span: Span | None = None  # its place in the content that was read
+    caption_span: Span | None = None  # the place of its caption there, if outside of the table
+    regions: tuple[Region, ...] = ()  # its places on the pages
 
     def __post_init__(self) -> None:
         for cell in self.cells:
@@ -88,12 +88,12 @@ class Table:
                 )
             if bottom > self.row_count or right > self.column_count:
                 raise InvalidInputError(
-                    f"a cell reaches out of {self.row_count} rows and {self.column_count} columns: {cell}"
+                    f"a cell extends beyond {self.row_count} rows and {self.column_count} columns: {cell}"
                 )
 
     @property
     def label(self) -> str:
-        """What the text calls the table, such as "Table 2", or ""."""
+        """The name of the table in the text, such as "Table 2", or ""."""
         match = _LABEL.match(self.caption)
         return match[0] if match else ""
 
@@ -104,7 +104,7 @@ class Table:
         return sum(1 for _ in takewhile(bool, headers))
 
     def grid(self) -> list[list[Cell | None]]:
-        """Return the cell at each position, row by row; a merged cell stands at every position that it covers."""
+        """Return the cell at each position, row by row; a merged cell is at every position that it covers."""
         rows: list[list[Cell | None]] = [[None] * self.column_count for _ in range(self.row_count)]
         for cell in self.cells:
             for row in range(cell.row, cell.row + cell.row_span):
@@ -113,7 +113,7 @@ class Table:
         return rows
 
     def texts(self) -> list[list[str]]:
-        """Return the text at each position, row by row, "" where there is none; merged cells repeat theirs."""
+        """Return the text at each position, row by row, "" if there is none; merged cells repeat theirs."""
         return [[cell.text if cell else "" for cell in row] for row in self.grid()]
 
     def headers(self) -> list[tuple[str, ...]]:
@@ -124,8 +124,8 @@ class Table:
     def rows(self) -> Iterator[Row]:
         """Yield the rows below the headers; a text that spans a row describes the rows below it and is not yielded.
 
-        In the last row it describes nothing and is yielded. A row with a name and empty cells is a row as any other. A total
-        that stands once, such as that at the end, is one of the whole table: no row describes it.
+        In the last row it describes nothing and is yielded. A row with a name and empty cells is a row like any other. A total
+        that occurs once, such as one at the end, belongs to the whole table: no row describes it.
         """
         grid = list(enumerate(self.grid()))[self.header_rows :]
         distinct = ([cell for cell in dict.fromkeys(cells) if cell and cell.text] for _, cells in grid)
@@ -140,11 +140,12 @@ class Table:
                 yield Row(index, cells, "" if is_whole else description)
 
     def row_header_columns(self) -> int:
-        """Return how many columns at the left name the rows.
+        """Return the number of columns at the left that name the rows.
 
-        Those that the service calls row headers; else of the columns before the first number as many as it takes to tell the
-        rows apart; where that fails, those up to the first column of words that differ in most of its rows. A first column
-        without a header names rows. In a table without numbers, the first column if all its texts are short and distinct.
+        These are the columns that the service calls row headers. Otherwise they are as many of the columns before the first
+        number as are needed to tell the rows apart or, if that fails, those up to the first column of words that differ in most
+        of its rows. A first column without a header names rows. In a table without numbers, it is the first column if all its
+        texts are short and distinct.
         """
         marked = [cell.column + cell.column_span for cell in self.cells if cell.kind == "rowHeader"]
         rows = list(self.rows())
@@ -166,7 +167,7 @@ class Table:
         return 1 if short and len(set(first)) == len(rows) else 0
 
     def map_texts(self, change: Callable[[str], str]) -> Table:
-        """Return the table with all its texts changed, such as cleaned."""
+        """Return the table with all its texts changed, for example cleaned."""
         cells = tuple(replace(cell, text=change(cell.text)) for cell in self.cells)
         footnotes = tuple(map(change, self.footnotes))
         return replace(self, cells=cells, caption=change(self.caption), footnotes=footnotes)
@@ -182,7 +183,7 @@ class Table:
     def to_records(self) -> list[dict[str, str]]:
         """Return each row of the body as a dict of texts by column name.
 
-        Where rows describe others (see `rows`), their text stands under "description".
+        If rows describe others (see `rows`), their text is under "description".
         """
         rows, names = list(self.rows()), self.names()
         texts = ([cell.text if cell else "" for cell in row.cells] for row in rows)
@@ -192,7 +193,7 @@ class Table:
         return records
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the body as a data frame, with a MultiIndex of columns where headers have levels.
+        """Return the body as a data frame, with a MultiIndex of columns if headers have levels.
 
         A column whose texts are all numbers holds numbers; thousands may be separated by commas.
 
@@ -232,7 +233,7 @@ class Table:
 
 
 def _describes(texts: Sequence[Cell]) -> bool:
-    """Tell whether the cells of a row are one that spans it, or is marked as the head of the rows below."""
+    """Return whether a row is one cell that spans it, or one marked as the head of the rows below."""
     marked = texts[0].column_span > 1 or texts[0].kind in ("stubHead", "description")
     return len(texts) == 1 and marked and not is_number(plain_text(texts[0]))
 
@@ -250,7 +251,7 @@ def _line(texts: Iterable[str]) -> str:
 
 
 def plain_text(cell: Cell | None) -> str:
-    """Return the text of a cell without marks of selection; a mark that stands alone is "selected" or "not selected"."""
+    """Return the text of a cell without selection marks; a mark on its own is "selected" or "not selected"."""
     if cell is None:
         return ""
     text = SELECTION.sub("", cell.text).strip()
@@ -260,5 +261,5 @@ def plain_text(cell: Cell | None) -> str:
 
 
 def is_number(text: str) -> bool:
-    """Tell whether a text is a number, with or without a currency, a percent sign or marks of footnotes."""
+    """Return whether a text is a number, with or without a currency, a percent sign or footnote marks."""
     return _NUMBER.fullmatch(text) is not None

@@ -1,4 +1,4 @@
-"""Text that was edited, and still knows where each of its characters stood in the source."""
+"""Edited text that records where each of its characters was in the source."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from typing import NamedTuple
 from factoid.errors import InvalidInputError
 from factoid.sentences import Span
 
-Edit = tuple[int, int, str]  # start and end in the text, and what stands there instead
+Edit = tuple[int, int, str]  # start and end in the text, and the replacement
 
 
 class Run(NamedTuple):
-    """A stretch that was not changed: `text[start:end]` is `source[origin : origin + end - start]`."""
+    """An unchanged stretch: `text[start:end]` is `source[origin : origin + end - start]`."""
 
     start: int
     end: int
@@ -23,14 +23,14 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TracedText:
-    """A text, and the stretches of it that stand in the source, in order. What lies between them was inserted."""
+    """A text, and its stretches that are in the source, in order. The text between them was inserted."""
 
     text: str
     runs: tuple[Run, ...]
 
     @classmethod
     def of(cls, source: str, start: int = 0, end: int | None = None) -> TracedText:
-        """Return a part of a source as it stands."""
+        """Return a part of a source unchanged."""
         text = source[start:end]
         return cls(text, (Run(0, len(text), start),) if text else ())
 
@@ -45,10 +45,10 @@ class TracedText:
         return self.cut(len(self.text) - len(self.text.lstrip()), len(self.text.rstrip()))
 
     def edit(self, edits: Iterable[Edit]) -> TracedText:
-        """Replace parts of the text, in any order. What a replacement shares with the old text at its ends is kept.
+        """Replace parts of the text, in any order. Characters that a replacement shares with the old text at its ends are kept.
 
         Raises:
-            InvalidInputError: Two edits overlap, or one reaches out of the text.
+            InvalidInputError: Two edits overlap, or one extends beyond the text.
         """
         parts: list[TracedText] = []
         at = 0
@@ -66,7 +66,7 @@ class TracedText:
         return join([*parts, self.cut(at)]) if parts else self
 
     def sources(self, start: int = 0, end: int | None = None) -> list[Span]:
-        """Return the spans of the source that a part of the text stands in, in order of the text; touching ones are one."""
+        """Return the spans of the source that a part of the text comes from, in order of the text; touching ones are merged."""
         spans: list[Span] = []
         for run in self._within(start, len(self.text) if end is None else end):
             stop = run.origin + run.end - run.start
@@ -89,7 +89,7 @@ class TracedText:
 
 
 def join(parts: Sequence[TracedText], separator: str = "") -> TracedText:
-    """Return texts one after the other."""
+    """Concatenate texts."""
     runs: list[Run] = []
     at = 0
     for position, part in enumerate(parts):
@@ -108,6 +108,6 @@ def _shifted(runs: Iterable[Run], by: int) -> list[Run]:
 
 
 def _shared(first: str, second: str) -> int:
-    """Return how many characters two texts begin with alike."""
+    """Return the number of characters that two texts share at their start."""
     pairs = zip(first, second, strict=False)
     return next((place for place, (a, b) in enumerate(pairs) if a != b), min(len(first), len(second)))

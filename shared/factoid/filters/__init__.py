@@ -1,4 +1,4 @@
-"""Metadata filters: a small tree, read from dicts, answered from an index of the metadata in SQLite, or in Python."""
+"""Metadata filters: a small tree, parsed from dicts, and evaluated on an index of the metadata in SQLite, or in Python."""
 
 from factoid.filters.fields import DELETE_FIELD, INSERT_FIELD, SCHEMA, field_rows
 from factoid.filters.parse import parse_filter

@@ -1,8 +1,8 @@
-"""The tables that filters are answered from: distinct metadata, and an index of what each of its keys holds.
+"""The tables behind filters: distinct metadata, and an index of the values of each key.
 
-`fields` has one row for every key of a metadata row, and one for every distinct number and string in a list. Its primary
-key is the index: equality, ranges and `in` on a key read only what they find. What has no place in it (a long string, an
-integer beyond 64 bits) is marked as opaque, so that only those rows are compared by their JSON.
+`fields` has one row for every key of a metadata row, and one for every distinct number and string in a list. Its primary key is
+the index: equality, ranges and `in` on a key read only the matching rows. Values that do not fit (a long string, an integer
+beyond 64 bits) are marked as opaque, so that only those rows are compared by their JSON.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from factoid.units import check_text
 
-# `value` has no type, so that SQLite keeps every value as it was bound.
+# `value` has no type, so SQLite stores every value as bound.
 SCHEMA = """
 CREATE TABLE metadata (row INTEGER PRIMARY KEY AUTOINCREMENT, json TEXT NOT NULL UNIQUE);
 CREATE TABLE fields (
@@ -31,14 +31,14 @@ Field = tuple[str, int, str | int | float]
 
 
 class FieldKind(IntEnum):
-    """What a row of `fields` tells of its key, and what its `value` then is."""
+    """What a row of `fields` says about its key; the comments say what its `value` is."""
 
     NUMBER = 0  # the number; booleans are the numbers that they equal
     STRING = 1  # the string
     NULL = 2  # 0
     LIST = 3  # the count of elements; the numbers and strings among them have rows of their own
     DICT = 4  # the count of keys
-    OPAQUE = 5  # 0: a value that has no place here and is compared by its JSON
+    OPAQUE = 5  # 0: a value that does not fit here and is compared by its JSON
     NUMBER_IN_LIST = 6  # the number
     STRING_IN_LIST = 7  # the string
 
@@ -60,7 +60,7 @@ def field_rows(metadata: Mapping[str, Any]) -> list[Field]:
 
 
 def with_paths(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return metadata with what its dicts hold under dotted keys as well; a key that is spelt so itself comes first."""
+    """Return metadata with the values of nested dicts also under dotted keys; an existing key with dots takes precedence."""
     nested = {
         f"{key}.{name}": element
         for key, value in metadata.items()
@@ -71,7 +71,7 @@ def with_paths(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def is_text(value: str) -> bool:
-    """Tell whether a string is one for SQLite, which has no lone surrogates."""
+    """Return whether SQLite can store a string, which must not have lone surrogates."""
     try:
         value.encode()
     except UnicodeEncodeError:
@@ -80,12 +80,12 @@ def is_text(value: str) -> bool:
 
 
 def is_short(value: str) -> bool:
-    """Tell whether a string has a place in `fields`."""
+    """Return whether a string is short enough for `fields`."""
     return len(value) <= _LONGEST and is_text(value) and len(value.encode()) <= _LONGEST
 
 
 def is_integer(value: int) -> bool:
-    """Tell whether SQLite can hold an integer: it has 64 bits."""
+    """Return whether an integer fits into SQLite's 64 bits."""
     return -(1 << 63) <= value < 1 << 63
 
 

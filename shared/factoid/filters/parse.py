@@ -3,17 +3,16 @@
     {"year": 1990}                                  equal
     {"year": {"$gte": 1990, "$lt": 2000}}           all of several operators
     {"year": {"$not": {"$gte": 1990}}}              a missing year passes, too
-    {"year": [1990, 1991]}                          one of them, or this very list
+    {"year": [1990, 1991]}                          one of them, or exactly this list
     {"tags": {"$contains": "rare"}}                 a list that holds it, or a string
-    {"author.name": "Ann"}                          what a dict in the metadata holds; {"author": {…}} compares all of it
+    {"author.name": "Ann"}                          a key of a dict in the metadata; {"author": {…}} compares the whole dict
     {"tags": {"$any": ["rare", "blind"]}}           a list that holds one of them; $all: all of them
     {"$or": [{"lang": "en"}, {"lang": {"$exists": False}}]}
 
 Operators: `$eq $ne $gt $gte $lt $lte $in $nin $contains $any $all $exists $not` on a key, and `$and $or $not` over whole
-filters; `$neq` is `$ne`. An empty `$and` lets everything pass, an empty `$or`, `$in` or `$any` nothing. A missing key is
-equal to None and to nothing else, so that `$ne` and `$nin` match it unless they name None; `$gt` and its like match only
-values of the same kind (numbers with numbers, strings with strings). Equality is Python's: `True == 1 == 1.0`, lists and
-dicts by what they hold.
+filters; `$neq` is `$ne`. An empty `$and` lets everything pass, an empty `$or`, `$in` or `$any` nothing. A missing key equals only
+None, so `$ne` and `$nin` match it unless they name None; `$gt` and the other orders match only values of the same kind (numbers
+with numbers, strings with strings). Equality is Python's: `True == 1 == 1.0`, lists and dicts by their content.
 """
 
 from __future__ import annotations
@@ -32,10 +31,10 @@ _OPERANDS |= dict.fromkeys(ORDERS, (str | int | float, "a number or a string"))
 
 
 def parse_filter(conditions: Mapping[str, Any] | Tree) -> Tree:
-    """Return the tree of a filter that is a dict, or is one already. An empty dict lets everything pass.
+    """Return the tree of a filter, given as a dict or already as a tree. An empty dict lets everything pass.
 
     Raises:
-        InvalidInputError: An unknown operator, or a value that its operator does not take.
+        InvalidInputError: An operator is unknown, or does not take its value.
     """
     if isinstance(conditions, Comparison | All | AnyOf | Not):
         return conditions

@@ -1,11 +1,11 @@
-"""Which rows of `metadata` a filter lets pass, answered from the index `fields`.
+"""Find the rows of `metadata` that a filter lets pass, with the index `fields`.
 
     SELECT metadata FROM fields WHERE key = ? AND kind = 0 AND value = ?
 
-Every comparison is one or a few ranges of the index, and the tree joins their rows as sets. Keys and values are bound
-parameters, and never become SQL text. What `fields` holds is compared by SQLite: integers and floats exactly, strings by code
-points, as in Python. What it only marks is compared by Python on the JSON of those rows, and so are the further parts of
-an `All` once few rows are left.
+Every comparison is one or a few ranges of the index, and the tree joins their rows as sets. Keys and values are bound parameters,
+and never become SQL text. SQLite compares the values in `fields`: integers and floats exactly, strings by code points, as in
+Python. Python compares opaque values by the JSON of their rows, and so it does the remaining parts of an `All` once few rows are
+left.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _NOT_NULL = (_NUMBER, _STRING, _LIST, _DICT, _OPAQUE)
 
 
 class _Range(NamedTuple):
-    """Rows of `fields` under one key whose `value` meets a condition; `compared` ones are still to be compared in Python."""
+    """Rows of `fields` under one key whose `value` meets a condition; `compared` ones must still be compared in Python."""
 
     kind: FieldKind
     condition: str = "TRUE"
@@ -68,7 +68,7 @@ _NOTHING = _Selection(np.empty(0, np.int64))
 
 
 def passing_rows(connection: sqlite3.Connection, condition: Filter) -> Rows:
-    """Return the rows of `metadata` that a filter lets pass, ascending; raise InvalidInputError where it has no meaning."""
+    """Return the rows of `metadata` that a filter lets pass, ascending; raise InvalidInputError for a meaningless filter."""
     if callable(condition):
         rows = connection.execute("SELECT row, json FROM metadata ORDER BY row")
         return np.fromiter((row for row, metadata in rows if condition(_metadata(metadata))), np.int64)
@@ -93,7 +93,7 @@ def _select(connection: sqlite3.Connection, tree: Tree) -> _Selection:
         case Not(part):
             return ~_select(connection, part)
         case AnyOf(parts):
-            # By De Morgan: one of these holds where not all their opposites do.
+            # By De Morgan: one of these holds if not all their opposites do.
             selection = ~_NOTHING
             for part in parts:
                 selection &= ~_select(connection, part)
@@ -103,7 +103,7 @@ def _select(connection: sqlite3.Connection, tree: Tree) -> _Selection:
 
 
 def _select_all(connection: sqlite3.Connection, parts: Sequence[Tree]) -> _Selection:
-    """Join parts by AND: those that pass few rows first, the bounds on one key as one range."""
+    """Join parts by AND: those that pass few rows first, bounds on the same key as one range."""
     bounds: dict[tuple[str, type], list[Comparison]] = {}
     others: list[Tree] = []
     for part in parts:
@@ -133,7 +133,7 @@ def _cost(group: tuple[Tree, ...]) -> int:
 
 
 def _is_bound(value: Any) -> bool:
-    """Tell whether SQLite orders a value among those in `fields` as Python does."""
+    """Return whether SQLite orders a value among those in `fields` as Python does."""
     if isinstance(value, str):
         return is_text(value)
     return isinstance(value, float) or (isinstance(value, int) and is_integer(value))
@@ -146,7 +146,7 @@ def _joined_bounds(bounds: Sequence[Any]) -> list[_Range]:
 
 
 def _read(connection: sqlite3.Connection, leaves: Sequence[Any], ranges: Iterable[_Range]) -> _Selection:
-    """Return the rows in any of the ranges; those that the index only marks are compared by their JSON."""
+    """Return the rows in any of the ranges; opaque ones are compared by their JSON."""
     passing: list[Any] = []
     by_json: list[int] = []
     for span in ranges:
@@ -169,14 +169,14 @@ def _read(connection: sqlite3.Connection, leaves: Sequence[Any], ranges: Iterabl
 
 
 def _passing_json(connection: sqlite3.Connection, rows: Sequence[int], tree: Tree) -> Rows:
-    """Return those of some rows whose JSON passes, ascending."""
+    """Return those of the rows whose JSON passes, ascending."""
     sql = "SELECT row, json FROM metadata WHERE row IN (SELECT value FROM json_each(?)) ORDER BY row"
     candidates = connection.execute(sql, [json.dumps(rows)])
     return np.fromiter((row for row, metadata in candidates if matches(tree, _metadata(metadata))), np.int64)
 
 
 def _metadata(text: Any) -> dict[str, Any]:
-    """Return metadata of their JSON; raise sqlite3.DatabaseError where the database holds something else."""
+    """Parse metadata from JSON; raise sqlite3.DatabaseError if the database holds something else."""
     try:
         metadata = json.loads(text)
         if not isinstance(metadata, dict):
@@ -187,7 +187,7 @@ def _metadata(text: Any) -> dict[str, Any]:
 
 
 def _ranges(leaf: Comparison) -> list[_Range]:
-    """Return ranges whose rows together are those that match; of `is_empty` and `exists` with False those that do not."""
+    """Return ranges whose rows together match; for `is_empty` and `exists` with False, those that do not."""
     value = leaf.value
     match leaf.operator:
         case Operator.EQ:
@@ -209,7 +209,7 @@ def _ranges(leaf: Comparison) -> list[_Range]:
 
 
 def _equal(values: Sequence[Any]) -> list[_Range]:
-    """Return ranges for what equals one of any number of values."""
+    """Return ranges for the rows equal to one of some values."""
     numbers: list[Any] = []
     strings: list[str] = []
     rest: set[FieldKind] = set()
@@ -232,7 +232,7 @@ def _equal(values: Sequence[Any]) -> list[_Range]:
 
 
 def _exact(value: float) -> list[float]:
-    """Return the number as SQLite holds it, if it can."""
+    """Return the number as SQLite stores it, or nothing if it cannot."""
     if isinstance(value, int) and is_integer(value):
         return [int(value)]
     try:

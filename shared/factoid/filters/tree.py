@@ -1,8 +1,8 @@
-"""A metadata filter as a small tree of frozen records, whatever framework it was written for, and what it means.
+"""A metadata filter as a small tree of frozen records, whatever framework it was written for, and its semantics.
 
-Every comparison is the Python expression on the stored value and the operand, so that LangChain's and LlamaIndex's own
-references agree. Where Python raises TypeError (`"a" > 1`, `"a" in 5`) the two do not match. A missing key fails every
-operator but `ne`, `nin`, `is_empty` and `exists` with False. A store's searches are answered by `sql`.
+Every comparison is the Python expression on the stored value and the operand, as in LangChain's and LlamaIndex's own references.
+Where Python raises TypeError (`"a" > 1`, `"a" in 5`) the two do not match. A missing key fails every operator except `ne`, `nin`,
+`is_empty` and `exists` with False. Searches of a store use `sql`.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Operator(StrEnum):
     LTE = "lte"
     IN = "in"  # stored in operand: an element of a list, a substring of a string
     NIN = "nin"  # not in
-    EXISTS = "exists"  # the key is there, or with False is not
+    EXISTS = "exists"  # the key is present, or with False is not
     CONTAINS = "contains"  # operand in stored: an element of a list, a substring of a string, a key of a dict
     ANY = "any"  # stored contains any of the operand's elements
     ALL = "all"  # stored contains all of the operand's elements
@@ -45,10 +45,10 @@ ORDERS = {Operator.GT: ">", Operator.GTE: ">=", Operator.LT: "<", Operator.LTE: 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One operator on one metadata key. The operand is what JSON can hold; tuples and sets become lists.
+    """One operator on one metadata key. The operand is a value that JSON can hold; tuples and sets become lists.
 
     Raises:
-        InvalidInputError: The key is no string that can be stored, or the operand is of a type that metadata cannot hold.
+        InvalidInputError: The key is not a string that can be stored, or metadata cannot hold the operand's type.
     """
 
     key: str
@@ -66,14 +66,14 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class All:
-    """Every part holds; without parts, true of everything."""
+    """Every part holds; without parts, always true."""
 
     parts: tuple[Tree, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AnyOf:
-    """Some part holds; without parts, true of nothing."""
+    """Some part holds; without parts, never true."""
 
     parts: tuple[Tree, ...]
 
@@ -90,7 +90,7 @@ Filter = Mapping[str, Any] | Callable[[dict[str, Any]], bool] | Tree
 
 
 def matches(tree: Tree, metadata: Mapping[str, Any]) -> bool:
-    """Tell whether the filter lets this metadata pass."""
+    """Return whether the filter lets this metadata pass."""
     match tree:
         case Comparison(key, operation, value):
             if "." in key:
@@ -107,7 +107,7 @@ def matches(tree: Tree, metadata: Mapping[str, Any]) -> bool:
 
 
 def holds(stored: Any, leaf: Comparison) -> bool:
-    """Tell whether a comparison holds for a value that is there."""
+    """Return whether a comparison holds for a stored value."""
     if leaf.operator not in (Operator.ANY, Operator.ALL):
         return _try(_TESTS[leaf.operator], stored, leaf.value, default=leaf.operator is Operator.NIN)
     if stored is None or not isinstance(leaf.value, list | str):
@@ -148,16 +148,16 @@ _TESTS: dict[Operator, Callable[[Any, Any], bool]] = {
 
 
 def _plain(value: Any) -> Any:
-    """Return a copy that nobody else can change, of JSON's own types."""
+    """Return a private copy, of JSON's own types."""
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
-        return str.__str__(value)  # of an enumeration, its value
+        return str.__str__(value)  # the value, for an enumeration
     if isinstance(value, int | float):
         return int(value) if isinstance(value, int) else float(value)
     if isinstance(value, list | tuple | set | frozenset):
         return [_plain(element) for element in value]
     if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
         return {name: _plain(element) for name, element in value.items()}
-    kind = "dict with keys that are no strings" if isinstance(value, Mapping) else type(value).__name__
+    kind = "dict with keys that are not strings" if isinstance(value, Mapping) else type(value).__name__
     raise InvalidInputError(f"cannot compare metadata with a {kind}: metadata holds what JSON can hold")

@@ -1,4 +1,4 @@
-"""Vectors under row ids, searched with FAISS, and their caches on disk."""
+"""Vectors by row id, searched with FAISS, and their caches on disk."""
 
 from __future__ import annotations
 

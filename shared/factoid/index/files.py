@@ -1,8 +1,8 @@
-"""An index on disk: a cache of the database, which stays the truth.
+"""An index on disk: a cache of the database.
 
-`NAME.faiss` (of an index with shards `NAME.0.faiss` …) and the arrays that belong to it, `NAME.ARRAY.npy`, come first, and
-last the manifest, `NAME.json`, with the size and the SHA-256 of each of them. A reader finds a set that fits its manifest,
-or counts it as missing, and builds it again: after a crash, between the files of another process, or on a failing disk.
+`NAME.faiss` (`NAME.0.faiss` … for an index with shards) and its arrays, `NAME.ARRAY.npy`, are written first, and last the
+manifest, `NAME.json`, with the size and the SHA-256 of each of them. A reader that does not find a set that fits its manifest
+builds it again: after a crash, while another process writes, or on a failing disk.
 """
 
 from __future__ import annotations
@@ -47,13 +47,13 @@ class Loaded:
 def save(
     index: VectorIndex, path: Path, *, stamp: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]] | None = None
 ) -> None:
-    """Write an index, the arrays that belong to it and their manifest, by a path without an ending.
+    """Write an index, its arrays and their manifest, by a path without an ending.
 
-    The stamp, in JSON, is what the reader has to know to trust the cache; arrays have names of lower-case letters.
+    The stamp, in JSON, is what a reader needs to trust the cache; arrays have names of lower-case letters.
 
     Raises:
-        OSError: A file cannot be written; what was there before is as it was.
-        RuntimeError: The same, where FAISS was writing.
+        OSError: A file cannot be written; existing files are unchanged.
+        RuntimeError: The same, while FAISS was writing.
     """
     files = zip(_index_files(path, index.shards), index.parts, strict=True)
     manifest = {name: getattr(index, name) for name in ("kind", "similarity", "dim", "shards")} | {"stamp": dict(stamp)}
@@ -68,7 +68,7 @@ def save_files(
     arrays: Mapping[str, NDArray[Any]],
     manifest: Mapping[str, Any],
 ) -> None:
-    """Write files and arrays by name, and last the manifest that vouches for them; remove those of an earlier manifest."""
+    """Write files and arrays by name, and last their manifest; remove those of an earlier manifest."""
     sweep(path)
     written = {name: write_file(path.with_name(name), writer) for name, writer in writers.items()}
     for name, array in arrays.items():
@@ -78,20 +78,20 @@ def save_files(
     text = json.dumps(complete | {"sha256": _digest(complete)}, indent=1, allow_nan=False).encode()
     write_file(path.with_name(f"{path.name}.json"), lambda out: out.write(text))
     for file in path.parent.glob(f"{glob.escape(path.name)}.*"):
-        if file.suffix in (".faiss", ".npy") and file.name not in written:  # of an index of other shards or arrays
+        if file.suffix in (".faiss", ".npy") and file.name not in written:  # of an index with other shards or arrays
             file.unlink(missing_ok=True)
 
 
 def load(path: Path, *, mmap: bool = False) -> Loaded | None:
-    """Read what `save` wrote, or return None, with a line in the log, where there is none that can be trusted.
+    """Read what `save` wrote; return None, with a line in the log, if there is nothing that can be trusted.
 
-    With `mmap` vectors are mapped into memory where FAISS can: processes share them. An index that changes is copied first.
+    With `mmap`, vectors are mapped into memory if FAISS can, and shared by processes. An index is copied before it changes.
     """
     return load_files(path, partial(_read, path, mmap=mmap))
 
 
 def load_files(path: Path, read: Callable[[dict[str, Any]], T]) -> T | None:
-    """Return what a function reads by the manifest that `save_files` wrote, or None as `load` does."""
+    """Return what a function reads with the manifest that `save_files` wrote, or None as `load` does."""
     try:
         manifest = json.loads(path.with_name(f"{path.name}.json").read_text(encoding="utf-8"))
         if manifest.pop("sha256") != _digest(manifest) or manifest["format"] != _FORMAT:
@@ -129,7 +129,7 @@ def read_arrays(path: Path, manifest: Mapping[str, Any]) -> dict[str, NDArray[An
 
 
 def _read_index(file: Path, source: BinaryIO, *, mmap: bool) -> tuple[Any, bool]:
-    """Return what FAISS reads of a file that was checked, and whether it was mapped."""
+    """Return the index that FAISS reads from a checked file, and whether it was mapped."""
     import faiss
 
     if mmap:
@@ -159,7 +159,7 @@ def _write_part(part: Part, out: HashingWriter) -> None:
 
 
 def _digest(manifest: Mapping[str, Any]) -> str:
-    """Return what tells whether a manifest is as it was written: a flipped bit may leave it readable."""
+    """Return a digest that shows whether a manifest has changed: a flipped bit may leave it readable."""
     return hashlib.sha256(json.dumps(manifest, sort_keys=True).encode()).hexdigest()
 
 

@@ -1,6 +1,6 @@
-"""Searching on GPUs: copies of an index there, which stays on the CPU, where it is changed and saved.
+"""Search copies of an index on GPUs; the index itself stays on the CPU, where it is changed and saved.
 
-docs/store.md has a table of what is searched where. The failure of a GPU is logged once, and the CPU goes on.
+docs/store.md has a table of what is searched where. If a GPU fails, that is logged once, and the CPU takes over.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ from factoid.index.vector_index import VectorIndex, shard_pool
 _MOST_RESULTS = 2048  # k and nprobe of FAISS's GPU selection
 _MOST_WIDENED = _MOST_RESULTS // 4  # results to which a filter is applied, rather than searching on the CPU
 
-# Memory of a block of threads. FAISS's search of lists with scalar quantisers keeps the best so far there, up to a power of
-# two of them in 48 bytes each, beside two numbers for each dimension. Where that is too much it ends the process.
+# Memory of a block of threads. FAISS's search of lists with scalar quantisers keeps the best results so far there, up to a power
+# # of two of them in 48 bytes each, beside two numbers for each dimension. If that is too much, it ends the process.
 _SHARED_BYTES = 48 << 10
 _MOST_BESIDE_TABLES = 512  # twice as many take all
 
-_CHUNK_BYTES = 256 << 20  # float32 vectors that are on their way to a GPU at a time
+_CHUNK_BYTES = 256 << 20  # float32 vectors copied to a GPU at a time
 
 logger = logging.getLogger(__name__)
 _say_once = lru_cache(maxsize=8)(logger.warning)
 
 
 def count_gpus() -> int:
-    """Return how many GPUs FAISS can use: 0 with faiss-cpu."""
+    """Return the number of GPUs that FAISS can use: 0 with faiss-cpu."""
     faiss = require("faiss", extra="cpu")
     return int(faiss.get_num_gpus()) if hasattr(faiss, "StandardGpuResources") else 0
 
 
 def check_device(device: str | Sequence[str]) -> list[int]:
-    """Return the numbers of the GPUs to search on: none for the CPU, or where there is no GPU, which is logged once.
+    """Return the numbers of the GPUs to search on: none for the CPU, or if there is no GPU, which is logged once.
 
     Raises:
         InvalidInputError: There is no such device.
-        MissingDependencyError: A GPU is asked for, and FAISS is not installed.
+        MissingDependencyError: A GPU is requested, and FAISS is not installed.
     """
     if device == "cpu":
         return []
@@ -64,7 +64,7 @@ def check_device(device: str | Sequence[str]) -> list[int]:
     if not present:
         advice = ""
         if not hasattr(faiss, "StandardGpuResources"):
-            # Both packages write into one folder: the one installed last counts, and removing one breaks the other.
+            # Both packages write into one folder: the last one installed counts, and removing one breaks the other.
             advice = (
                 " (this FAISS was built without GPUs; on a machine with one: pip uninstall -y faiss-cpu faiss-gpu; "
                 'pip install "factoid[gpu]")'
@@ -81,11 +81,11 @@ def check_device(device: str | Sequence[str]) -> list[int]:
 def to_gpu(
     index: VectorIndex, *, device: str | Sequence[str] = "cuda", shard: bool = False, float16: bool = False
 ) -> VectorIndex:
-    """Return an index that searches on GPUs what `index` holds, or `index` itself; raise as `check_device`.
+    """Return an index that searches the vectors of `index` on GPUs, or `index` itself; raise as `check_device`.
 
-    It takes over the vectors on the CPU: from then on only it may be changed, and it is copied anew at its next search.
-    `save` writes it as it would write `index`. Several GPUs hold a copy each and share the queries, or with `shard` a part
-    each. With `float16` a `Flat` index is held in half precision, and counts as lossy.
+    The returned index takes over the vectors on the CPU: from then on only it may be changed, and it is copied to the GPUs again
+    at its next search. `save` writes it as it would write `index`. Several GPUs hold a copy each and share the queries, or with
+    `shard` a part each. With `float16` a `Flat` index is held in half precision, and counts as lossy.
     """
     numbers = check_device(device)
     if not numbers:
@@ -118,7 +118,7 @@ class GpuCopy:
         self._resources: list[Any] = []  # memory of the GPUs, and parts of the index: they must live as long
 
     def widens(self, k: int, selected: int, count: int) -> bool:
-        """Tell whether a filter that lets `selected` of `count` through is better applied to more than k results."""
+        """Return whether a filter that passes `selected` of `count` is better applied to more than k results."""
         return self._flat and not self._failed and 2 * k * count <= _MOST_WIDENED * selected
 
     def forget(self) -> None:
@@ -126,7 +126,7 @@ class GpuCopy:
         self._replicas, self._resources = [], []
 
     def search(self, index: Any, queries: Vectors, k: int, widths: Mapping[str, int]) -> tuple[Vectors, RowIds] | None:
-        """Return scores and labels, or None where the CPU is to search. Shapes: (n, k) both."""
+        """Return scores and labels, or None if the CPU should search. Shapes: (n, k) both."""
         if self._failed or k > self._most_results or widths.get("nprobe", 1) > _MOST_RESULTS:
             return None
         with self._lock:
@@ -154,7 +154,7 @@ class GpuCopy:
         return scores, labels
 
     def _copied(self, index: Any) -> list[Any]:
-        """Copy an index to the GPUs; FAISS's RuntimeError where memory is short."""
+        """Copy an index to the GPUs; FAISS raises RuntimeError if memory is short."""
         import faiss
 
         self._resources = resources = [faiss.StandardGpuResources() for _ in self._devices]
@@ -169,7 +169,7 @@ class GpuCopy:
         return [faiss.index_cpu_to_gpu_multiple_py(memory, index, options, devices) for memory, devices in groups]
 
     def _copied_flat(self, index: Any) -> list[Any]:
-        """Copy a `Flat` index in chunks: in one piece it would, in half precision, need three times its room for a moment."""
+        """Copy a `Flat` index in chunks: copied at once in half precision, it would briefly need three times its memory."""
         import faiss
 
         count, number, dim = int(index.ntotal), len(self._devices), index.d
@@ -187,7 +187,7 @@ class GpuCopy:
             copies.append(there)
         if number == 1 or not self._shard:
             return copies
-        # Shards count on from one another, so that what they find are positions in the whole.
+        # Shards number their vectors consecutively, so that they return positions in the whole.
         joined = faiss.IndexShards(dim, True, True)
         for there in copies:
             joined.add_shard(there)

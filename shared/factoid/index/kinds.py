@@ -1,8 +1,8 @@
-"""Kinds of index: FAISS factory strings, what each can do, which is chosen, and what a search is told (docs/store.md).
+"""Kinds of index: FAISS factory strings, what each can do, how one is chosen, and its search parameters (docs/store.md).
 
-A kind is known by the empty index that FAISS builds for it, not by its spelling. Refinement with exact vectors, ids and
-normalising are this package's own, so `Refine`, `IDMap` and `L2norm` are refused; so is `PCA`, which moves the origin and
-with it every inner product.
+A kind is identified by the empty index that FAISS builds for it, not by its spelling. Refinement with exact vectors, ids and
+normalising are done by this package, so `Refine`, `IDMap` and `L2norm` are rejected; so is `PCA`, which moves the origin and so
+changes every inner product.
 """
 
 from __future__ import annotations
@@ -37,12 +37,12 @@ _QUERY_BITS = 8
 _EXACT_COMPONENTS = 200_000_000
 _SMALL_COMPONENTS = 20_000_000  # 80 MB: exact whatever the memory
 _LINKS = 32
-_SMALLEST = "RaBitQ"  # the codes that take the least room
-_SHARE = 0.5  # of the memory: the rest is for the encoder, SQLite's pages and a copy while the index is rebuilt
+_SMALLEST = "RaBitQ"  # the smallest codes
+_SHARE = 0.5  # of the memory; the rest is for the encoder, SQLite's pages and a copy while the index is rebuilt
 _MOST_LISTS = 65_536
-_FEWEST_IN_LISTS = 1_000  # vectors below which lists are not worth a try
-_SEARCHED_LISTS = 16_384  # up to here comparing a query with all centroids is cheap; above, a graph finds the lists
-_UNKNOWN = 8 << 30  # where the system does not tell
+_FEWEST_IN_LISTS = 1_000  # vectors below which lists are not worth trying
+_SEARCHED_LISTS = 16_384  # up to this, comparing a query with all centroids is cheap; above it, a graph finds the lists
+_UNKNOWN = 8 << 30  # if the system does not report it
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")  # of a container
 
 _CLASSES = {
@@ -54,7 +54,7 @@ _CLASSES = {
         *("IndexIVFRaBitQ", "IndexIVFRaBitQFastScan"),
     ],
 }
-NAMES = frozenset({"nprobe", "quantizer_efSearch", "efSearch", "qb"})  # all that a search of some kind can be told
+NAMES = frozenset({"nprobe", "quantizer_efSearch", "efSearch", "qb"})  # all search parameters of any kind
 _EXAMPLES = '"Flat", "HNSW32", "IVF4096,Flat", "IVF4096,SQ8", "SQ8", "RaBitQ", "OPQ48,PQ48" or "auto"'
 
 
@@ -65,24 +65,24 @@ class Kind:
     name: str  # the factory string
     dim: int  # number of components of the vectors
     family: str  # "flat", "codes", "graph" or "lists": how it is searched
-    exact: bool  # every vector is compared, and as it is
-    lossy: bool  # it holds codes that are not the vectors, so its scores should be refined with the exact ones
-    filterable: bool  # a search can be restricted to a selection; where not, it is widened and its results are filtered
-    parameters: tuple[str, ...]  # names of what a search can be told
+    exact: bool  # every vector is compared, exactly
+    lossy: bool  # it holds codes instead of the vectors, so its scores should be refined with the exact vectors
+    filterable: bool  # a search can be restricted to a selection; otherwise it is widened and its results are filtered
+    parameters: tuple[str, ...]  # names of its search parameters
     lists: int  # number of inverted lists, 0 if it has none
-    min_training: int  # vectors below which training is refused, because its centroids would be poor. 0 if not trained
-    max_training: int  # vectors above which training takes a sample. 0 if not trained
+    min_training: int  # fewest vectors for training; with fewer, the centroids would be poor. 0 if not trained
+    max_training: int  # with more vectors, training takes a sample. 0 if not trained
     holds_vectors: bool  # the vectors can be read back as they were added
 
 
 def make(kind: str, dim: int) -> Any:
-    """Build an empty FAISS index of a kind, for the inner product; raise InvalidInputError where this FAISS cannot."""
+    """Build an empty FAISS index of a kind, for the inner product; raise InvalidInputError if this FAISS cannot."""
     faiss = require("faiss", extra="cpu")
     try:
         index = faiss.index_factory(dim, kind, faiss.METRIC_INNER_PRODUCT)
     except (RuntimeError, TypeError, ValueError) as error:
         raise InvalidInputError(
-            f"{kind!r} is no FAISS factory string for {dim} dimensions. Expected for example {_EXAMPLES}; "
+            f"{kind!r} is not a FAISS factory string for {dim} dimensions. Expected for example {_EXAMPLES}; "
             "a product quantiser's bytes must divide the dimensions"
         ) from error
     _, core = unwrap(index)
@@ -93,15 +93,15 @@ def make(kind: str, dim: int) -> Any:
 
 @lru_cache(maxsize=256)
 def check_kind(kind: str, dim: int) -> Kind:
-    """Look up what a kind can do; "auto" has to be chosen before (`choose_kind`).
+    """Return what a kind can do; "auto" must be resolved before (`choose_kind`).
 
     Raises:
-        InvalidInputError: FAISS cannot build it, or it is one that is not supported.
+        InvalidInputError: FAISS cannot build the kind, or it is not supported.
     """
     faiss = require("faiss", extra="cpu")
     index = make(kind, dim)
     steps, core = unwrap(index)
-    name = type(core).__name__  # exactly: a subclass such as IndexIVFPQR behaves otherwise
+    name = type(core).__name__  # the exact class: a subclass such as IndexIVFPQR behaves differently
     family = next((family for family, names in _CLASSES.items() if name in names), None)
     # A step that moves the origin, as PCA does, changes inner products.
     linear = all(isinstance(step, faiss.LinearTransform) and not step.have_bias for step in steps)
@@ -138,7 +138,7 @@ def check_kind(kind: str, dim: int) -> Kind:
 
 
 def check_factory(kind: str) -> None:
-    """Refuse what is no kind for any usual number of dimensions, which are not known before there are vectors."""
+    """Reject a kind that is invalid for all usual dimensions; the real number is unknown before there are vectors."""
     for dim in _USUAL_DIMS:
         with suppress(InvalidInputError):
             check_kind(kind, dim)
@@ -158,7 +158,7 @@ def unwrap(index: Any) -> tuple[list[Any], Any]:
 
 
 def choose_kind(count: int, dim: int, memory_bytes: int) -> str:
-    """Choose a kind for vectors that are there, or soon will be, within the memory that the index may use."""
+    """Choose a kind for this many existing or expected vectors, within the memory that the index may use."""
     room = memory_bytes * _SHARE
     exact_bytes = 4 * dim * count
     if count * dim <= _SMALL_COMPONENTS or (count * dim <= _EXACT_COMPONENTS and exact_bytes <= room):
@@ -169,21 +169,21 @@ def choose_kind(count: int, dim: int, memory_bytes: int) -> str:
 
 
 def kinds_to_try(count: int) -> list[str]:
-    """Return kinds that are worth comparing on so many vectors: one of each family and size, `Flat` first."""
+    """Return kinds worth comparing on `count` vectors: one of each family and size, `Flat` first."""
     codes = [EXACT, "SQ8", _SMALLEST]
     in_lists = [f"{_lists(count)},{code}" for code in codes] if count >= _FEWEST_IN_LISTS else []
     return [*codes, f"HNSW{_LINKS}", *in_lists]
 
 
 def usable_kind(kind: str, dim: int, count: int, memory_bytes: int) -> str:
-    """Return the kind that so many vectors can have now: "auto" is chosen; what they cannot train is `Flat` so far."""
+    """Return the kind for `count` vectors: "auto" is resolved, and a kind that they are too few to train becomes `Flat`."""
     wanted = choose_kind(count, dim, memory_bytes) if kind == AUTO else kind
     return wanted if count >= check_kind(wanted, dim).min_training else EXACT
 
 
 @lru_cache(maxsize=1)
 def usable_memory() -> int:
-    """Return the bytes of memory that this process may use: the machine's, or its container's if that has less."""
+    """Return the bytes of memory that this process may use: the machine's, or its container's if less."""
     memory = _UNKNOWN
     with suppress(ValueError, OSError, AttributeError):  # AttributeError: not on Windows
         memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
@@ -202,7 +202,7 @@ def _lists(count: int) -> str:
 
 
 def check_parameters(kind: Kind, parameters: Parameters) -> None:
-    """Raise InvalidInputError for a parameter that the kind does not have, or a value out of its range."""
+    """Raise InvalidInputError for a parameter that the kind does not have, or a value out of range."""
     for name, value in parameters.items():
         if name not in kind.parameters:
             known = ", ".join(map(repr, kind.parameters)) or "none"
@@ -216,8 +216,8 @@ def check_parameters(kind: Kind, parameters: Parameters) -> None:
 def widths(kind: Kind, parameters: Parameters, *, share: float, k: int, count: int) -> dict[str, int]:
     """Fill in defaults for a search of k among a share, above 0, of `count` vectors.
 
-    Chosen on 100,000 clustered vectors of 384 components. A filter that lets a share through divides the default of `nprobe`
-    and `efSearch` by it, so that as many vectors are compared as without it. What a caller asks for is kept.
+    Chosen on 100,000 clustered vectors of 384 components. A filter that passes a share divides the defaults of `nprobe` and
+    `efSearch` by it, so that as many vectors are compared as without a filter. Values from the caller are kept.
     """
     values = dict(parameters)
     if kind.family == "lists":
@@ -234,7 +234,7 @@ def widths(kind: Kind, parameters: Parameters, *, share: float, k: int, count: i
 
 
 def search_parameters(index: Any, values: Parameters, selector: Any = None) -> Any:
-    """Build FAISS's object for one call, nested as the index is, or None where there is nothing to say."""
+    """Build FAISS's parameter object for one call, nested like the index, or None if there are no parameters."""
     import faiss
 
     if isinstance(index, faiss.IndexPreTransform):

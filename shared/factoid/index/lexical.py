@@ -1,4 +1,4 @@
-"""A lexical index: rows of texts ranked by the words that they share with a query (BM25), by tantivy."""
+"""A lexical index: rank rows of texts by the words that they share with a query (BM25), with tantivy."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _WRITER_BYTES = 64_000_000
 _TEXT, _ROW = "text", "row"
 Bytes = NDArray[np.uint8]
 _LONGEST = 100  # bytes of a word: longer ones are data
-_FEW = 4096  # rows that a query names one by one; more are masked after a wider search
+_FEW = 4096  # rows that a query lists one by one; more are masked after a wider search
 _STOP_WORDS = (
     "a an the and or of in on at by for from to with as is are was were be been am do does did has have had it its this that "
     "these those there i me my you your we our they their he she his her what which who whom whose when where why how can "
@@ -43,21 +43,21 @@ _STOP_WORDS = (
 
 
 class LexicalIndex:
-    """Texts by row, ranked by BM25 (k1 1.2, b 0.75). Reads may run in several threads beside one another, not beside `update`.
+    """Texts by row, ranked by BM25 (k1 1.2, b 0.75). Reads may run in several threads at once, but not during `update`.
 
     Words are runs of letters and digits, lower-cased, stemmed in the given language, without accents. Scripts without
-    spaces, and Korean, are indexed by characters and pairs of them. Words that every question has do not count in a query
-    that has others. The statistics of words count removed texts until the engine merges its segments.
+    spaces, and Korean, are indexed by characters and pairs of them. Words common to all questions do not count in a query that
+    has others. Word statistics include removed texts until the engine merges its segments.
 
     Args:
         language: A code of `LANGUAGES`, or "" for no stemmer.
-        files: What `files` of another index returned, to read that one.
-        on_disk: Keep the index in a temporary folder, which `files` needs; else in memory.
+        files: The result of another index's `files`, to read that index.
+        on_disk: Keep the index in a temporary folder, which `files` needs, instead of in memory.
 
     Raises:
-        InvalidInputError: An unknown language.
+        InvalidInputError: The language is unknown.
         MissingDependencyError: tantivy is not installed.
-        ValueError: The files are damaged, or of another version of tantivy.
+        ValueError: The files are damaged, or from another version of tantivy.
     """
 
     def __init__(
@@ -119,7 +119,7 @@ class LexicalIndex:
             width *= 4
 
     def scores(self, query: str, rows: RowIds) -> Vectors:
-        """Return the score of each row for a query, 0 where they share no word. Shape: (n,), float32."""
+        """Return the score of each row for a query, 0 if they share no word. Shape: (n,), float32."""
         scores = np.zeros(len(rows), np.float32)
         order = np.argsort(rows)
         for start in range(0, len(rows), _FEW):
@@ -130,7 +130,7 @@ class LexicalIndex:
         return scores
 
     def files(self) -> dict[str, Bytes]:
-        """Return the files of an index on disk by name, to be given to another one."""
+        """Return the files of an index on disk by name, to pass to another one."""
         if self._folder is None:
             raise InvalidInputError("an index in memory has no files: it needs on_disk=True")
         files = (file for file in self._folder.iterdir() if not file.name.endswith(".lock"))
@@ -162,9 +162,9 @@ class LexicalIndex:
 
 
 def _spaced(text: str, *, query: bool = False) -> str:
-    """Return a text with spaces between the characters, and pairs of characters, of scripts that write none.
+    """Return a text with spaces between the characters, and pairs of characters, of scripts without spaces.
 
-    A query of two or more characters is one of pairs alone.
+    A query of two or more characters consists of pairs only.
     """
 
     def pairs(match: re.Match[str]) -> str:
@@ -176,7 +176,7 @@ def _spaced(text: str, *, query: bool = False) -> str:
 
 
 def has_tantivy() -> bool:
-    """Tell whether words can be searched here."""
+    """Return whether tantivy is installed, so that words can be searched."""
     return find_spec("tantivy") is not None
 
 

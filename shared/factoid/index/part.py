@@ -1,4 +1,4 @@
-"""One FAISS index with the ids of its vectors: the whole of a `VectorIndex`, or one of its shards."""
+"""One FAISS index with the ids of its vectors: all of a `VectorIndex`, or one of its shards."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from factoid.index.scan import LEAST_COMPONENTS, LEAST_QUERIES, RowIds, scan, sh
 if TYPE_CHECKING:
     from factoid.index.gpu import GpuCopy
 
-# Vectors that a walk through a graph compares for each of its `efSearch` candidates. Comparing no more than that is as
-# fast, and exact.
+# Vectors that a walk through a graph compares for each of its `efSearch` candidates. Comparing that many directly is as # fast,
+# and exact.
 _COMPARED_PER_CANDIDATE = 20
 
 _BLOCK = 1 << 24  # numbers in one block of results of a search that is widened
 _BISECTION = 16  # looking up m of n ids by bisection costs about as much as marking all n where m is this fraction of n
-_SPARSE = 16  # a mark for every number up to the highest is worth its memory while ids are at most this sparse
+_SPARSE = 16  # a mark for every number up to the highest is worth its memory if ids are at most this sparse
 _TABLE_LEAST = 1 << 16
 
 
@@ -40,12 +40,12 @@ def membership(values: RowIds, chosen: RowIds) -> NDArray[np.bool_]:
 
 
 class IdTable:
-    """Which vector has which id: FAISS counts positions, a store counts rows."""
+    """Map ids to vectors: FAISS counts positions, a store counts rows."""
 
     def __init__(self, ids: RowIds | Iterable[int] = ()) -> None:
         self.by_position: RowIds = np.array(ids, dtype=np.int64)  # the id of each position, -1 where it is hidden
         self.hidden = int((self.by_position < 0).sum())
-        self.highest = int(self.by_position.max(initial=-1))  # no id was ever above it
+        self.highest = int(self.by_position.max(initial=-1))  # no id has ever been higher
         self._ranked: tuple[RowIds, RowIds] | None = None
 
     def __len__(self) -> int:
@@ -63,7 +63,7 @@ class IdTable:
         self._ranked = None
 
     def drop(self, positions: RowIds) -> None:
-        """Take positions out: those after them move up."""
+        """Remove positions; those after them move up."""
         self.by_position = np.delete(self.by_position, positions)
         self._ranked = None
 
@@ -74,7 +74,7 @@ class IdTable:
         self._ranked = None
 
     def positions(self, ids: RowIds) -> RowIds:
-        """Return the position of each id, in their order, or -1 where it is not there."""
+        """Return the position of each id, in the order of the ids, or -1 for an unknown id."""
         live, order = self._lookup()
         if not len(live):
             return np.full(len(ids), -1, dtype=np.int64)
@@ -82,14 +82,14 @@ class IdTable:
         return np.where(live[ranks] == ids, order[ranks], -1)
 
     def select(self, ids: RowIds) -> RowIds:
-        """Return the positions of those of some ids, ascending and each once, that are there; ascending, too."""
+        """Return the positions of the known ones among some ids, ascending. The ids are ascending, each once."""
         if len(ids) * _BISECTION < len(self.by_position):
             positions = self.positions(ids)
             return np.sort(positions[positions >= 0])
         return np.flatnonzero(membership(self.by_position, ids))
 
     def _lookup(self) -> tuple[RowIds, RowIds]:
-        """Return the ids ascending, and the position of each. Threads may both make it."""
+        """Return the ids ascending, and the position of each. Two threads may both compute it."""
         if self._ranked is None:
             order = np.argsort(self.by_position, kind="stable")[self.hidden :]
             self._ranked = self.by_position[order], order
@@ -97,9 +97,9 @@ class IdTable:
 
 
 class Part:
-    """A FAISS index. Its labels are positions, but ids where it has inverted lists, which do not move up.
+    """A FAISS index. Its labels are positions, or ids if it has inverted lists, which do not move up.
 
-    One that is `mapped` lies in a file that is mapped into memory, and has to be copied before it can change.
+    A `mapped` index is in a file that is mapped into memory, and has to be copied before it can change.
     """
 
     def __init__(
@@ -112,7 +112,7 @@ class Part:
         self._mapped = mapped
 
     def add(self, ids: RowIds, vectors: Vectors) -> None:
-        """Add vectors that are prepared, under ids that are not there."""
+        """Add prepared vectors, under new ids."""
         self._make_changeable()
         if self.kind.family == "lists":
             self.index.add_with_ids(vectors, ids)
@@ -121,7 +121,7 @@ class Part:
         self.ids.append(ids)
 
     def remove(self, ids: RowIds) -> None:
-        """Take out the vectors of these ids, ascending and each once, or hide them where the kind cannot let them go."""
+        """Remove the vectors of these ids, ascending and each once, or hide them if the kind cannot remove vectors."""
         import faiss
 
         positions = self.ids.select(ids)
@@ -138,7 +138,7 @@ class Part:
     def search(
         self, queries: Vectors, k: int, allowed: RowIds | None, parameters: Mapping[str, int]
     ) -> tuple[Vectors, RowIds]:
-        """Return scores and ids, best first. Shapes: (n, min(k, candidates)); -inf and -1 where nothing was found."""
+        """Return scores and ids, best first. Shapes: (n, min(k, candidates)); -inf and -1 if nothing was found."""
         by_position = self.ids.by_position
         selected = None
         if allowed is not None:
@@ -176,7 +176,7 @@ class Part:
         return self._matrix(self.index if self.kind.exact else self._storage())[positions]
 
     def _matrix(self, flat: Any) -> Vectors:
-        """Return the vectors of a flat index, where they lie. Shape: (count, dim)."""
+        """Return the vectors of a flat index without copying them. Shape: (count, dim)."""
         import faiss
 
         components: Vectors = faiss.rev_swig_ptr(flat.get_xb(), int(flat.ntotal) * self.kind.dim)
@@ -191,7 +191,7 @@ class Part:
     def _search(
         self, queries: Vectors, k: int, selected: RowIds | None, parameters: Mapping[str, int]
     ) -> tuple[Vectors, RowIds]:
-        """Search the positions that are selected. Returns labels."""
+        """Search the selected positions, and return labels."""
         kind, count = self.kind, len(self.ids.by_position)
         if selected is not None and (
             not kind.filterable or (self.gpu is not None and self.gpu.widens(k, len(selected), count))
@@ -203,7 +203,7 @@ class Part:
             return self._compare(queries, k, selected)
         selector = None if selected is None else self._selector(selected, unwrap(self.index)[1])
         scores, labels = self._run(queries, k, values, selector)
-        # The lists that were searched, or the part of the graph that was walked, may hold fewer than there are.
+        # The lists that were searched, or the part of the graph that was visited, may hold fewer than there are.
         while kind.family == "lists" and values["nprobe"] < kind.lists and (short := labels[:, -1] < 0).any():
             values["nprobe"] = min(4 * values["nprobe"], kind.lists)
             scores[short], labels[short] = self._run(queries[short], k, values, selector)
@@ -218,7 +218,7 @@ class Part:
         return results or self.index.search(queries, k, params=search_parameters(self.index, values, selector))
 
     def _compare(self, queries: Vectors, k: int, selected: RowIds | None) -> tuple[Vectors, RowIds]:
-        """Compare all vectors of a graph that are selected."""
+        """Compare all selected vectors of a graph."""
         for step in unwrap(self.index)[0]:
             queries = step.apply(queries)
         storage = self._storage()
@@ -229,9 +229,9 @@ class Part:
     def _widen(
         self, queries: Vectors, k: int, selected: RowIds, parameters: Mapping[str, int]
     ) -> tuple[Vectors, RowIds]:
-        """Search all vectors for more than k, until k of the results are selected, or all vectors were searched."""
+        """Search all vectors for more than k results, until k of them are selected or all vectors were searched."""
         count = len(self.ids.by_position)
-        marks = np.zeros(count + 1, dtype=bool)  # the last one is what a missing result, -1, looks up
+        marks = np.zeros(count + 1, dtype=bool)  # a missing result, -1, looks up the last one
         marks[selected] = True
         scores = np.full((len(queries), k), -np.inf, np.float32)
         labels = np.full((len(queries), k), -1, np.int64)
@@ -252,7 +252,7 @@ class Part:
         return scores, labels
 
     def _selector(self, positions: RowIds, core: Any) -> Any:
-        """Build the selector that is fastest for the kind, of its labels."""
+        """Build the fastest selector for the kind, from its labels."""
         import faiss
 
         if isinstance(core, faiss.IndexFlat):
@@ -270,7 +270,7 @@ class Part:
         return selector
 
     def _make_changeable(self) -> None:
-        """Copy an index out of a mapped file: FAISS ends the process if one there grows. A copy on GPUs is dropped."""
+        """Copy an index out of a mapped file: FAISS ends the process if a mapped index grows. A copy on GPUs is dropped."""
         if self.gpu is not None:
             self.gpu.forget()
         if self._mapped:

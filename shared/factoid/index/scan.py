@@ -1,7 +1,7 @@
 """Exact searches of all vectors, on all cores.
 
-FAISS compares one query with a flat index on one core; here cores share the vectors. It compares a batch one query after the
-other (its `distance_compute_blas_threshold` is 128,000 queries); a product of matrices reads every vector once for all.
+FAISS compares one query with a flat index on one core; here cores share the vectors. FAISS compares a batch query by query (its
+`distance_compute_blas_threshold` is 128,000 queries); a matrix product reads every vector once for all queries.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def scan(vectors: Vectors, queries: Vectors, k: int) -> tuple[Vectors, RowIds]:
 
 
 def shared_scan(vectors: Vectors, queries: Vectors, k: int) -> tuple[Vectors, RowIds]:
-    """Do as `scan` for few queries: each core compares them with some of the vectors."""
+    """Do the same as `scan` for few queries: each core compares them with some of the vectors."""
     import faiss
 
     cores = min(os.cpu_count() or 1, _MOST_CORES)
@@ -67,7 +67,7 @@ def shared_scan(vectors: Vectors, queries: Vectors, k: int) -> tuple[Vectors, Ro
 
 @lru_cache(maxsize=8)
 def pool(name: str, workers: int, cores: int, _process: int) -> ThreadPoolExecutor:
-    """Return threads of this process (a fork leaves them behind), each with so many cores for FAISS's own threads."""
+    """Return threads of this process (a fork leaves them behind), each with `cores` cores for FAISS's own threads."""
     import faiss
 
     # The number of FAISS's own threads is a setting of the thread that calls it.

@@ -1,4 +1,4 @@
-"""Vectors under row ids, in one FAISS index or in several shards of it (Dense X Retrieval, Appendix C: eight)."""
+"""Vectors by row id, in one FAISS index or in several shards of it (Dense X Retrieval, Appendix C: eight)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _CHUNK = 65_536  # vectors that are prepared, and copied, at a time
 
 
 class Similarity(StrEnum):
-    """What the score of a vector is (Dense X Retrieval, Appendix C, uses the inner product). Higher is better."""
+    """How vectors are scored (Dense X Retrieval, Appendix C, uses the inner product). Higher is better."""
 
     INNER_PRODUCT = "inner_product"
     COSINE = "cosine"
@@ -43,13 +43,13 @@ def prepare(vectors: Vectors, similarity: Similarity) -> Vectors:
 
 
 class VectorIndex:
-    """An index of vectors. Searches may run in many threads at once; what changes it may not run beside them.
+    """An index of vectors. Searches may run in many threads at once, but not while the index changes.
 
     Args:
         dim: Number of components of every vector.
         kind: A FAISS factory string, whose `Kind` is the attribute `ability`.
-        similarity: What the score is.
-        shards: Number of parts that are searched side by side; a vector lies in the part that its id names, modulo this.
+        similarity: How vectors are scored.
+        shards: Number of parts that are searched in parallel; a vector is in the part given by its id modulo this number.
 
     Raises:
         InvalidInputError: The kind does not exist or does not fit the dimensions.
@@ -69,7 +69,7 @@ class VectorIndex:
         self.dim = dim
         self.kind = kind
         self.similarity = Similarity(similarity)
-        self.exact, self.lossy = self.ability.exact, self.ability.lossy  # but for half precision on a GPU
+        self.exact, self.lossy = self.ability.exact, self.ability.lossy  # except for half precision on a GPU
         self.parts: tuple[Part, ...] = tuple(_parts or (Part(self.ability) for _ in range(shards)))
         self.shards = len(self.parts)
 
@@ -83,7 +83,7 @@ class VectorIndex:
 
     @property
     def hidden(self) -> int:
-        """How many vectors were removed but still take up room, because the kind cannot let them go."""
+        """Number of vectors that were removed but still take up room, because the kind cannot delete them."""
         return sum(part.ids.hidden for part in self.parts)
 
     @property
@@ -94,10 +94,10 @@ class VectorIndex:
         return np.sort(np.concatenate([part.ids.live for part in self.parts]))
 
     def train(self, vectors: Vectors) -> None:
-        """Let a kind that needs it see vectors of those to come; others ignore this. Shape: (n, dim).
+        """Train a kind that needs it on a sample of the vectors to come; other kinds ignore this. Shape: (n, dim).
 
         Raises:
-            InvalidInputError: They are fewer than the kind's `min_training`.
+            InvalidInputError: There are fewer vectors than the kind's `min_training`.
         """
         check_vectors(vectors, self.dim)
         if self.trained:
@@ -115,10 +115,10 @@ class VectorIndex:
             part.index = faiss.deserialize_index(trained)
 
     def add(self, ids: RowIds, vectors: Vectors) -> None:
-        """Add vectors under ids from 0 up, none of which is there. Shapes: (n,) and (n, dim).
+        """Add vectors under new ids from 0 up. Shapes: (n,) and (n, dim).
 
         Raises:
-            EncoderMismatchError: Vectors of another dimension, or with components that are not finite.
+            EncoderMismatchError: Vectors have another dimension, or components that are not finite.
         """
         check_vectors(vectors, self.dim)
         ids = np.ascontiguousarray(ids, dtype=np.int64)
@@ -128,13 +128,13 @@ class VectorIndex:
                 part.add(ids[block], prepare(vectors[block], self.similarity))
 
     def remove(self, ids: RowIds) -> None:
-        """Remove the vectors of these ids; ids that are not there are ignored."""
+        """Remove the vectors of these ids; unknown ids are ignored."""
         ids = np.unique(np.asarray(ids, dtype=np.int64))
         for part, rows in self._split(ids):
             part.remove(ids[rows])
 
     def prepare(self, queries: Vectors) -> Vectors:
-        """Return queries in the form that searches compare, or raise as `search`. Shape: (n, dim)."""
+        """Return queries in the form that searches compare, or raise as `search` does. Shape: (n, dim)."""
         check_vectors(queries, self.dim)
         return prepare(queries, self.similarity)
 
@@ -151,18 +151,18 @@ class VectorIndex:
 
         Args:
             queries: Shape: (n, dim).
-            k: How many, at least 1.
+            k: Number of vectors, at least 1.
             allowed: Only these ids take part: ascending, each once, int64. None for all.
-            parameters: What this search is told, for example `{"nprobe": 64}`.
+            parameters: Search parameters, for example `{"nprobe": 64}`.
             prepared: The queries come from `prepare`.
 
         Returns:
-            Scores and ids, best first, equal scores in the order of their ids; -inf and -1 after the last. Exact kinds find
-            all there are; others too, if they are fewer than k. Shapes: (n, k) both.
+            Scores and ids, best first, equal scores in the order of their ids; -inf and -1 after the last. Exact kinds find all
+            vectors there are, and so do others if there are fewer than k. Shapes: (n, k) both.
 
         Raises:
-            EncoderMismatchError: Queries of another dimension, or with components that are not finite.
-            InvalidInputError: k or a parameter is out of its range, or the kind has no such parameter.
+            EncoderMismatchError: Queries have another dimension, or components that are not finite.
+            InvalidInputError: k or a parameter is out of range, or the kind has no such parameter.
         """
         if not prepared:
             k = whole_number("k", k)
@@ -180,10 +180,10 @@ class VectorIndex:
         return (scores, ids) if ranked and scores.shape[1] == k else best(scores, ids, k)
 
     def vectors(self, ids: RowIds) -> Vectors | None:
-        """Return the vectors of these ids as they are compared, or None if the kind does not hold them as they are.
+        """Return the vectors of these ids in the form that is compared, or None if the kind does not hold them exactly.
 
         Raises:
-            InvalidInputError: An id is not there.
+            InvalidInputError: An id is unknown.
         """
         if self.shards == 1:
             return self.parts[0].vectors(ids)
@@ -196,7 +196,7 @@ class VectorIndex:
         return gathered
 
     def _split(self, ids: RowIds) -> Iterator[tuple[Part, RowIds]]:
-        """Yield each part and the positions in `ids` of the vectors that lie in it."""
+        """Yield each part and the positions in `ids` of its vectors."""
         for number, part in enumerate(self.parts):
             yield part, np.flatnonzero(ids % self.shards == number)
 
@@ -213,18 +213,18 @@ def best(scores: Vectors, ids: RowIds, k: int) -> tuple[Vectors, RowIds]:
 
 
 def shard_pool(shards: int) -> ThreadPoolExecutor:
-    """Return the threads that search as many shards, with a fair share of the cores each."""
+    """Return threads to search this many shards, each with a fair share of the cores."""
     cores = os.cpu_count() or 1
     return pool("shard", min(shards, 2 * cores), max(1, cores // shards), os.getpid())
 
 
 def sample(rows: NDArray[Any], size: int) -> NDArray[Any]:
-    """Return at most so many rows of an array, chosen at random, the same ones every time, in their order."""
+    """Return at most `size` rows of an array in their order, chosen at random but the same every time."""
     return rows[np.sort(np.random.default_rng(0).choice(len(rows), size, replace=False))] if len(rows) > size else rows
 
 
 def check_vectors(vectors: Vectors, dim: int) -> None:
-    """Raise EncoderMismatchError for vectors that are not of shape (n, dim), or have components that are not finite."""
+    """Raise EncoderMismatchError for vectors of a shape other than (n, dim), or with components that are not finite."""
     if vectors.ndim != 2 or vectors.shape[1] != dim:
         raise EncoderMismatchError(
             f"expected vectors of {dim} dimensions, got shape {vectors.shape}: was another encoder used?"

@@ -1,4 +1,4 @@
-"""AGRaME: rank sentences, propositions and passages with the token vectors of the passage (Gangi Reddy et al., 2024)."""
+"""AGRaME: rank sentences, propositions and passages by the passage's token vectors (Gangi Reddy et al., 2024)."""
 
 from factoid.late_interaction.cite import Citation, CitedAnswer, CitedSentence, CiteReport, PropCite
 from factoid.late_interaction.encoder import LateInteractionEncoder, TokenEncoder

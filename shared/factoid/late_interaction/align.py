@@ -18,11 +18,11 @@ from factoid.sentences import Span
 
 _WORD = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+|[^\W_]+")
 _REACH = 3  # words on either side that make up a word's context
-_CONTEXT = 0.01  # of a matching neighbour: all of them together count less than one more matching word
+_CONTEXT = 0.01  # weight of a matching neighbour: all together count less than one more matching word
 
 
 def align(proposition: str, sentence: str) -> list[Span]:
-    """Return the spans of the sentence whose words stand in a proposition, in order; adjacent words form one span.
+    """Return the spans of the sentence whose words occur in a proposition, in order; adjacent words form one span.
 
     Raises:
         MissingDependencyError: SciPy, part of the extra `models`, is absent.
@@ -48,7 +48,7 @@ def _words(text: str) -> list[tuple[str, Span]]:
 
 
 def _with_context(matches: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return matches, each raised a little for every matching pair of words around it, in either order."""
+    """Return matches, each increased slightly for every matching pair of words around it, in either order."""
     rows, columns = matches.shape
     padded = np.pad(matches, _REACH)
     steps = [step for step in range(-_REACH, _REACH + 1) if step]

@@ -1,4 +1,4 @@
-"""Answers as text: sentences that are complete while the answer still grows, and the markers `[n]` in them."""
+"""Answers as text: sentences that are complete while the answer is still growing, and the markers `[n]` in them."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from typing import NamedTuple
 from factoid.markdown import read_blocks, visible
 from factoid.sentences import Span, sentence_spans
 
-# Where a word has ended; in scripts that write no spaces, where a sentence has begun.
+# Where a word has ended; in scripts without spaces, where a sentence has begun.
 _WORD_END = re.compile(r"\S\s|[。！？｡][^\w\s]{0,20}\w")
 _BOUNDARY = re.compile(r"[.!?…‽؟۔।。！？｡\n]")
 _WORD = re.compile(r"\w")
 _FENCE = re.compile(r"^[ \t]*+(?:```|~~~)", re.MULTILINE)
 _PARENTHESIS_END = re.compile(r"[)\n]")
 _CODE_END = re.compile(r"`|\n\s*\n")
-_LONGEST_WAIT = 300  # characters for a parenthesis to close: what the splitter takes for one
+_LONGEST_WAIT = 300  # characters for a parenthesis to close, the splitter's limit
 
 _MARKER = re.compile(r"\[[1-9]\d{0,2}(?:[,–-]\s?[1-9]\d{0,2})*+\]")
 _LABEL = re.compile(rf"(?:\A|:\s*\n){_MARKER.pattern}\s*(.*)")  # of a line, with what it labels
@@ -26,7 +26,7 @@ _SOURCES = re.compile(
     re.IGNORECASE,
 )
 _LAST_WORD = re.compile(r"(?<!\w)\w++\Z")
-# Words and marks behind which a number in brackets is a part of the sentence: "see [2]", "press [1]", "f(x)=[1]".
+# Words and marks after which a number in brackets is part of the sentence: "see [2]", "press [1]", "f(x)=[1]".
 _NOUN_FOLLOWS = frozenset(
     "according an and as at button by equation figure from in key note of option or passage per press reference ref see source "
     "step table than the to with".split()
@@ -52,14 +52,14 @@ _REFUSAL = re.compile(
 
 
 def is_refusal(sentence: str) -> bool:
-    """Tell whether an English sentence says that there is no answer, in the ways that language models do."""
+    """Return whether an English sentence says that there is no answer, in the ways that language models do."""
     return _REFUSAL.search(" ".join(sentence.split())) is not None
 
 
 def lists_sources(sentence: str) -> bool:
-    """Tell whether a sentence that `without_markers` returned begins a list of sources.
+    """Return whether a sentence that `without_markers` returned begins a list of sources.
 
-    That is "Sources: [1] …", or a label with a title: "[1] Manual". Behind a label, what ends with a full stop is a claim.
+    That is "Sources: [1] …", or a label with a title: "[1] Manual". After a label, text that ends with a full stop is a claim.
     """
     label = _LABEL.search(sentence)
     has_title = label is not None and not label[1].rstrip(_CLOSERS + " \t").endswith(tuple(_END))
@@ -67,16 +67,16 @@ def lists_sources(sentence: str) -> bool:
 
 
 class Stretch(NamedTuple):
-    """A stretch of an answer that ends with a sentence."""
+    """A part of an answer that ends with a sentence."""
 
-    text: str  # the sentence with what stands before it and, at the end of an answer, behind it
+    text: str  # the sentence with the text before it and, at the end of an answer, after it
     start: int  # of the sentence in the text
     end: int  # equal to the start if there is no sentence
     is_prose: bool = True  # the sentence is neither a heading nor code
 
 
 class GrowingAnswer:
-    """Splits a streaming answer into sentences; each is returned when the first word of the next one is complete.
+    """Split a streaming answer into sentences; each is returned when the first word of the next one is complete.
 
     The stretches add up to the answer, however it is cut into chunks. Sentences are those of `factoid.sentences` up to that
     word. A sentence with an open parenthesis or open inline code waits for it to close.
@@ -137,7 +137,7 @@ class GrowingAnswer:
         return stretches, waits
 
     def _stretches(self, spans: Sequence[Span], stop: int) -> list[Stretch]:
-        """Return sentences, by their spans in the block, with what stands before them."""
+        """Return sentences, by their spans in the block, with the text before them."""
         block = self._block
         blocks = [part for part in read_blocks(self._text[block:stop]) if part.kind != "prose"] if spans else []
         stretches = []
@@ -150,10 +150,10 @@ class GrowingAnswer:
 
 
 def without_markers(sentence: str, *, starts_line: bool = False) -> str:
-    """Return a sentence without marks such as `[1]` or `[2, 3]` that cite, and the spaces before them.
+    """Return a sentence without citation marks such as `[1]` or `[2, 3]` and the spaces before them.
 
-    Numbers in brackets that are a part of the sentence stay: in links, code and addresses, behind a single letter ("a[1]"),
-    where a noun is due ("see [2]"), and as the label of a line (`starts_line`), as in a list of sources.
+    Numbers in brackets that are part of the sentence stay: in links, code and addresses, after a single letter ("a[1]"), where a
+    noun is expected ("see [2]"), and as the label of a line (`starts_line`), as in a list of sources.
     """
     if not _MARKER.search(sentence):
         return sentence
@@ -176,7 +176,7 @@ def without_markers(sentence: str, *, starts_line: bool = False) -> str:
 
 
 def _cites(before: str, *, starts_line: bool) -> bool:
-    """Tell from what stands before a number in brackets whether it cites."""
+    """Return whether a number in brackets is a citation, judged by the text before it."""
     ahead = before.rstrip(" \t")
     if not ahead:
         return not starts_line  # it belongs to the sentence before
@@ -190,7 +190,7 @@ def _cites(before: str, *, starts_line: bool) -> bool:
 
 
 def with_markers(sentence: str, numbers: Sequence[int]) -> tuple[str, int]:
-    """Return a sentence with marks such as ` [1][3]` before its final punctuation, and where these begin."""
+    """Return a sentence with marks such as ` [1][3]` before its final punctuation, and where the marks begin."""
     body = sentence.rstrip(_CLOSERS)
     core = body.rstrip(_FINAL).rstrip()
     place = len(core) if core and core != body.rstrip() else len(sentence)
@@ -199,7 +199,7 @@ def with_markers(sentence: str, numbers: Sequence[int]) -> tuple[str, int]:
 
 
 def _is_open(text: str, start: int, end: int) -> bool:
-    """Tell whether a parenthesis or inline code of a sentence may still close behind it."""
+    """Return whether a parenthesis or inline code of a sentence may still close after it."""
     parenthesis = text.rfind("(", start, end)
     code = text.rfind("`", start, end) if text.count("`", start, end) % 2 else -1
     return any(

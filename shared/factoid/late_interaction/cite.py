@@ -1,4 +1,4 @@
-"""PropCite: citations for an answer after it was written, fact by fact (AGRaME, §4.3).
+"""PropCite: add citations to a finished answer, fact by fact (AGRaME, §4.3).
 
 A sentence of the answer is encoded as one query. Its propositions are token masks on that query, and each is scored by MaxSim
 against the whole of every passage: the sentence gives a proposition its context, and the proposition says what to look for.
@@ -55,9 +55,9 @@ class Citation:
 
     position: int  # of the passage in the input; its number in markers is one more
     score: float  # MaxSim of the claim with the whole passage; it grows with the number of the claim's tokens
-    margin: float  # how far the score lies above that of the next passage; infinite if there is none
+    margin: float  # how far the score is above that of the next passage; infinite if there is none
     claim: str  # text of the proposition, or the sentence
-    spans: tuple[Span, ...]  # where the claim's words stand, in characters of the cited answer
+    spans: tuple[Span, ...]  # where the claim's words are, in characters of the cited answer
     support: SpanHit  # the unit of the passage that matches the claim best, with its span in the passage's document
 
     @property
@@ -67,7 +67,7 @@ class Citation:
 
     @property
     def passage(self) -> Unit:
-        """Return the passage that is cited."""
+        """Return the cited passage."""
         return self.support.passage
 
     def fields(self, metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -94,7 +94,7 @@ class CitedSentence:
     text: str  # the sentence with its markers, after the text between it and the sentence before
     sentence: str  # the sentence alone, without markers, as the model read it
     start: int  # of the sentence with its markers, in characters of the cited answer
-    end: int  # equal to the start where there is no sentence, as in a stretch of white space
+    end: int  # equal to the start if there is no sentence, as in white space
     citations: tuple[Citation, ...] = ()  # in the order of the claims
 
     @property
@@ -140,27 +140,27 @@ class CiteReport:
 
 
 class PropCite:
-    """Adds citations to any model's answer: for each proposition the passage that matches it best.
+    """Add citations to any model's answer: for each proposition the passage that matches it best.
 
     Existing markers are removed; new ones go before a sentence's final punctuation. Sentences without a claim, such as headings,
     code, refusals and lists of sources, are not cited. Nothing else in the answer changes.
 
     Args:
-        model: An `AnyGranularityRanker`, or what it takes: the name or folder of a late-interaction model, or a `TokenEncoder`.
-        propositionizer: Makes propositions of the answer's sentences; None for `SyntaxPropositionizer()`.
+        model: An `AnyGranularityRanker`, the name or folder of a late-interaction model, or a `TokenEncoder`.
+        propositionizer: Splits the answer's sentences into propositions; None for `SyntaxPropositionizer()`.
         method: The query. "proposition" is PropCite; the others are its ablations (Table 9): "proposition_text"
             encodes each proposition alone, "sentence" takes each sentence as one query.
         top: Number of passages cited for each claim: 1 in the paper, 2 in an ablation of "sentence".
-        min_margin: Least margin of a citation, in units of its score: 1.0 in the paper's variant of higher precision (footnote
-            5). None always cites the best. Two passages with the same text have no margin between them.
+        min_margin: Least margin of a citation, in units of its score: 1.0 in the paper's variant with higher precision (footnote
+            5). None always cites the best passage. Two passages with the same text have no margin between them.
         support: Granularity of the supporting span in the cited passage: "sentence", "proposition" or "passage".
-        overwrite: False keeps sentences that have markers unchanged.
+        overwrite: False leaves sentences with markers unchanged.
 
     Attributes:
         last_report: The `CiteReport` of the latest finished answer; None before the first.
 
     Raises:
-        InvalidInputError: An option is out of its range.
+        InvalidInputError: An option is out of range.
     """
 
     def __init__(
@@ -197,7 +197,7 @@ class PropCite:
             passages: The answer's sources, numbered in this order; as in `AnyGranularityRanker.rank`.
 
         Raises:
-            InvalidInputError: The answer is not a string, or as `AnyGranularityRanker.rank`.
+            InvalidInputError: The answer is not a string, or as for `AnyGranularityRanker.rank`.
             MissingDependencyError: Sentence Transformers is absent.
         """
         check_text(answer, "answer")
@@ -210,14 +210,14 @@ class PropCite:
         return CitedAnswer(sentences)
 
     async def acite(self, answer: str, passages: Passages) -> CitedAnswer:
-        """Do as `cite` in another thread."""
+        """Run `cite` in another thread."""
         return await asyncio.to_thread(self.cite, answer, passages)
 
     def stream(self, chunks: Iterable[str], passages: Passages) -> Generator[CitedSentence, None, None]:
         """Yield each sentence of an answer with its citations when the next one begins, and the last one at the end.
 
-        The sentences are those of `cite`, however the answer is cut into chunks. Closing this generator closes that of the
-        chunks.
+        The sentences are those of `cite`, however the answer is cut into chunks. Closing this generator also closes the generator
+        of chunks.
 
         Args:
             chunks: The answer in parts.
@@ -235,7 +235,7 @@ class PropCite:
         self.last_report = citer.report
 
     async def astream(self, chunks: AsyncIterable[str], passages: Passages) -> AsyncGenerator[CitedSentence, None]:
-        """Do as `stream`, with splitting and the model in another thread; passages are encoded while the answer begins."""
+        """Stream as `stream` does, splitting and encoding in another thread; passages are encoded while the answer begins."""
         citer, growing = _AnswerCiter(self, passages), GrowingAnswer()
         ready = asyncio.ensure_future(asyncio.to_thread(citer.encode))
         try:
@@ -287,7 +287,7 @@ class _AnswerCiter:
         return self._tokens
 
     def decompose(self, stretches: Iterable[Stretch]) -> None:
-        """Make the propositions of sentences in one call, since some propositionizers work in batches."""
+        """Make the propositions of all sentences in one call, since some propositionizers work in batches."""
         if self._options.method == "sentence" or not self._passages:
             return
         sentences = dict.fromkeys(_plain(stretch) for stretch in stretches if self._claims_something(stretch))
@@ -384,7 +384,7 @@ class _AnswerCiter:
 
 
 def _plain(stretch: Stretch) -> str:
-    """Return a sentence without markers; code and headings as they are."""
+    """Return a sentence without markers; code and headings are unchanged."""
     sentence = stretch.text[stretch.start : stretch.end]
     if not stretch.is_prose:
         return sentence

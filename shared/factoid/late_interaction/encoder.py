@@ -1,4 +1,4 @@
-"""Encode texts as one vector for each token, with the token's span, by a ColBERT-like model."""
+"""Encode texts with a ColBERT-like model as one vector for each token, with the token's span."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ logger = logging.getLogger(__name__)
 
 @runtime_checkable
 class TokenEncoder(Protocol):
-    """Turns texts into token vectors; a cache also needs a method `fingerprint`, as `LateInteractionEncoder` has."""
+    """Any object that turns texts into token vectors; a cache also needs its `fingerprint`, as in `LateInteractionEncoder`."""
 
     def encode_query(self, text: str, *, finer: bool = False) -> TokenVectors:
         """Return the token vectors of a query, with the marker m_q, or m'_q to score units finer than a passage."""
         ...
 
     def encode_passages(self, texts: Sequence[str]) -> list[TokenVectors]:
-        """Return the token vectors of passages; each word is in some token, unless the model skips such words."""
+        """Return the token vectors of passages; each word is in some token, unless the model skips it."""
         ...
 
 
@@ -52,8 +52,8 @@ class LateInteractionEncoder:
     Passages longer than the model's limit are read in windows that overlap by a quarter; each token's vector comes from the
     window in which it is further from the edge. Tokens that the model does not score, such as punctuation, are left out.
 
-    Queries longer than the width to which a model pads them (32 in ColBERT) are read whole, unless the model was passed in
-    loaded; then a warning is logged for each query that it cuts.
+    Queries longer than the width to which a model pads them (32 in ColBERT) are read whole, unless a loaded model was passed;
+    then a warning is logged for each query that it cuts.
 
     Args:
         model: A model name, a local folder, or a loaded `MultiVectorEncoder`: checkpoints of Sentence Transformers, PyLate and
@@ -61,15 +61,15 @@ class LateInteractionEncoder:
             False.
         device: For example "cpu" or "cuda"; None lets Sentence Transformers choose.
         batch_size: Windows in one forward pass.
-        max_tokens: Most tokens of a window, with marker and special tokens; None for the length that the model was trained on.
+        max_tokens: Maximum length of a window, with marker and special tokens; None for the length that the model was trained on.
         projection: False uses the normalised hidden states of a sentence encoder, such as all-MiniLM-L6-v2; model=None is then
-            the one of `SentenceTransformerEncoder`, which needs no download.
+            the default of `SentenceTransformerEncoder`, which needs no download.
         show_progress: Show progress bars while loading and encoding.
 
     Raises:
         MissingDependencyError: On first use, if Sentence Transformers is absent.
-        InvalidInputError: The model does not fit `projection`; or, on first use, the model cannot read so many tokens, has no
-            fast tokenizer, or pools its tokens.
+        InvalidInputError: The model does not fit `projection`; or, on first use, the model cannot read `max_tokens`, has no fast
+            tokenizer, or pools its tokens.
     """
 
     def __init__(
@@ -98,11 +98,11 @@ class LateInteractionEncoder:
         self._lock = threading.RLock()  # fast tokenizers cannot be used by two threads at once
 
     def has_finer_marker(self) -> bool:
-        """Tell whether the model has a marker m'_q; without it, both kinds of query vectors are equal."""
+        """Return whether the model has a marker m'_q; without it, both kinds of query vectors are equal."""
         return FINER_PROMPT in self._model().prompts
 
     def encode_query(self, text: str, *, finer: bool = False) -> TokenVectors:
-        """Return the token vectors of a query, marked with m'_q if that is asked for and the model has that marker.
+        """Return the token vectors of a query, marked with m'_q if `finer` is set and the model has that marker.
 
         A model trained without it does best with m_q for both (Table 5).
         """
@@ -144,8 +144,8 @@ class LateInteractionEncoder:
     def fingerprint(self) -> str:
         """Return a digest of everything that passage vectors depend on: weights, tokenizer, prompt, settings, limit.
 
-        The model's name plays no part, since a folder may hold another model tomorrow. Takes about a second for each gigabyte
-        of weights, once.
+        The model's name is not part of it, since a folder may later hold another model. The first call takes about a second for
+        each gigabyte of weights.
         """
         with self._lock:
             if self._fingerprint is None:
@@ -196,7 +196,7 @@ class LateInteractionEncoder:
                             model[0].query_expansion = {**expansion, "strategy": "min"}
                 if not getattr(model.tokenizer, "is_fast", False):
                     raise InvalidInputError(
-                        f"the tokenizer of {self._source!r:.60} does not tell where tokens stand: expected a fast one"
+                        f"the tokenizer of {self._source!r:.60} does not return the places of tokens: expected a fast one"
                     )
                 self._loaded = model
             return self._loaded
@@ -240,7 +240,7 @@ def _windows(text: str, tokenizer: Any, budget: int) -> list[Window]:
     def fits(first: int, last: int) -> bool:
         if last - first > budget or (first, last) == (0, len(tokens)):
             return last - first <= budget
-        # A stretch cut within a word may have more tokens by itself.
+        # A stretch cut within a word may have more tokens on its own.
         return len(_offsets(text[slice(*bounds(first, last))], tokenizer)) <= budget
 
     first, windows = 0, []

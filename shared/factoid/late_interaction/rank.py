@@ -1,4 +1,4 @@
-"""Rank passages, or sentences, propositions and any spans in them, by the token vectors of whole passages (AGRaME, §3.2)."""
+"""Rank passages, or sentences, propositions and other spans in them, by token vectors of whole passages (AGRaME, §3.2)."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ _BATCH = 128  # passages whose token vectors are in memory at once
 class SpanHit(Hit):
     """A ranked unit. `parts` holds the unit's score, under its granularity, and the passage's."""
 
-    passage: Unit = field(kw_only=True)  # that was encoded
+    passage: Unit = field(kw_only=True)  # the encoded passage
     position: int = field(kw_only=True)  # index of that passage in the input
 
 
@@ -55,21 +55,21 @@ class RankReport:
 
     passages: int = 0
     windowed: int = 0  # passages longer than the model's limit, read in several windows
-    units: int = 0  # that were scored
+    units: int = 0  # scored units
     unaligned: int = 0  # propositions that share no word with their sentence; the whole sentence scores them
     unscored: int = 0  # units without a scored token, such as a line of punctuation; they are left out
     whole: int = 0  # passages without a scored unit, which are ranked as a whole
     encoded: int = 0  # passages that the model read in this call
     stored: int = 0  # passages whose token vectors came from the cache
     stored_bytes: int = 0  # size of these vectors on disk
-    propositions: Report | None = None  # of the propositionizer, where one was used
+    propositions: Report | None = None  # report of the propositionizer, if one was used
 
 
 def ranked_granularity(granularity: str) -> Granularity:
-    """Return the granularity of this name, which is any but "document".
+    """Return the granularity with this name, which is any except "document".
 
     Raises:
-        InvalidInputError: It is another one.
+        InvalidInputError: It is "document", or unknown.
     """
     kind = Granularity(granularity)
     if kind is Granularity.DOCUMENT:
@@ -78,18 +78,19 @@ def ranked_granularity(granularity: str) -> Granularity:
 
 
 class AnyGranularityRanker:
-    """Ranks at a finer granularity than it encodes: passages are encoded, their sentences or propositions ranked.
+    """Rank at a finer granularity than is encoded: passages are encoded, their sentences or propositions are ranked.
 
     A span's score is `S(q, span) + α·S(q, passage)` (§3.2): MaxSim over the span's own tokens, with the query under the marker
     m'_q if the model has one, and MaxSim over the whole passage, with the query under m_q. Passages are ranked by the latter.
 
     Args:
-        model: What `LateInteractionEncoder` takes, such as "colbert-ir/colbertv2.0" or a local folder; or any `TokenEncoder`,
+        model: A model for `LateInteractionEncoder`, such as "colbert-ir/colbertv2.0" or a local folder; or any `TokenEncoder`,
             such as a `LateInteractionEncoder` with other options. It is loaded on first use.
         alpha: Weight of the passage's score. The model learns to compare the spans of one passage; the passage's score makes
-            spans of different passages comparable. The paper gives no value; §2 adds the two, which is 1. 0 compares spans alone.
+            spans of different passages comparable. The paper gives no value; §2 adds the two, so it is 1 here. 0 compares spans
+            alone.
         propositionizer: Makes the propositions; None for `SyntaxPropositionizer()`.
-        template: What is encoded of a passage, ending in {text}; "{text}" leaves out title and section.
+        template: Template of the text that is encoded for a passage, ending in {text}; "{text}" leaves out title and section.
         cache: Stores the token vectors of passages, so that ranking a known passage encodes only the query: a
             `TokenVectorCache`, a file, or the folder of a store. None encodes passages in each call.
 
@@ -137,17 +138,17 @@ class AnyGranularityRanker:
 
         Args:
             query: The query.
-            passages: Texts, documents, or units whose text stands at their span. Each is one passage, however long.
+            passages: Texts, documents, or units whose text is at their span. Each is one passage, however long.
             granularity: "sentence", "proposition" or "passage".
-            k: How many hits; None for all.
+            k: Number of hits; None for all.
             parents: "unit" for the units; "passage" for the passages by their own score, with their best unit in `matches`.
             query_span: The part of the query to rank by, in characters; the whole query is its context (§4.2).
             units: The units of each passage to rank, of this granularity, such as those in a store; None cuts the passages.
                 Their spans count characters of the document, as the passage's does.
 
         Raises:
-            InvalidInputError: An unknown granularity, k or parents, a proposition as a passage, a query_span without a token, or
-                units for another number of passages.
+            InvalidInputError: granularity, k or parents is invalid, a passage is a proposition, query_span has no token, or the
+                number of lists of units differs from that of passages.
             MissingDependencyError: Sentence Transformers is absent.
         """
         kind = ranked_granularity(granularity)
@@ -178,17 +179,17 @@ class AnyGranularityRanker:
     async def arank(
         self, query: str, passages: Passages, granularity: Granularity | str = Granularity.SENTENCE, **options: Any
     ) -> list[SpanHit]:
-        """Do as `rank` in another thread."""
+        """Run `rank` in another thread."""
         return await asyncio.to_thread(self.rank, query, passages, granularity, **options)
 
     def encode_passages(self, passages: Passages, *, show_progress: bool = False) -> RankReport:
         """Fill the cache with the token vectors of passages, such as all of a store, before they are ranked.
 
-        Passages are read as they are needed, and each batch is stored as it is ready, so that a second call continues after
-        an interrupted one. The report tells how many were encoded, and how many were stored before.
+        Passages are read as needed, and each batch is stored when it is ready, so that a second call continues after an
+        interrupted one. The report counts the encoded passages and those stored before.
 
         Raises:
-            InvalidInputError: The ranker has no cache, or as `rank`.
+            InvalidInputError: The ranker has no cache, or as for `rank`.
             StoreError: The cache cannot be written.
         """
         if self.cache is None:
@@ -210,7 +211,7 @@ class AnyGranularityRanker:
         """Return the scores of spans in characters of a passage's text; minus infinity for one without a scored token.
 
         Raises:
-            InvalidInputError: A span that does not lie in the passage, or as `rank`.
+            InvalidInputError: A span is not within the passage, or as for `rank`.
         """
         unit = as_passage(passage)
         size = len(unit.text)
@@ -234,7 +235,7 @@ class AnyGranularityRanker:
 
         Raises:
             InvalidInputError: There is a cache, but the encoder has no `fingerprint`.
-            StoreError: The cache cannot be read, or, with `strict`, not be written.
+            StoreError: The cache cannot be read or, with `strict`, cannot be written.
         """
         texts = [with_heading(passage, self.template) for passage in passages]
         bodies = {text: passage.text for text, passage in zip(texts, passages, strict=True)}
@@ -290,7 +291,7 @@ class QueryScorer:
         self._masks: Sequence[Mask | None] = [None] * len(self._tokens)
 
     def limited_to(self, spans: Sequence[Span]) -> QueryScorer:
-        """Return a scorer by parts of the query, which is not encoded again.
+        """Return a scorer for parts of the query, which is not encoded again.
 
         Raises:
             InvalidInputError: The parts hold no token.
@@ -305,13 +306,13 @@ class QueryScorer:
         return scorer
 
     def reads(self, spans: Sequence[Span]) -> bool:
-        """Tell whether some parts of the query hold a token."""
+        """Return whether parts of the query hold a token."""
         return bool(token_mask(self._tokens[0].spans, spans).any())
 
     def similarities(self, passages: Sequence[TokenVectors]) -> list[list[Vectors]]:
         """Return for each passage the products of its tokens with the query's, for each marker.
 
-        Shape of each: (query tokens, passage tokens). One product for all passages takes a fraction of the time of many.
+        Shape of each: (query tokens, passage tokens). One product for all passages is much faster than one for each.
         """
         ends = np.cumsum([len(tokens.vectors) for tokens in passages])[:-1]
         vectors = np.concatenate([tokens.vectors for tokens in passages])
@@ -377,7 +378,7 @@ def _fingerprint(encoder: TokenEncoder) -> str:
 
 
 def _without_heading(tokens: TokenVectors, heading: int) -> TokenVectors:
-    """Return tokens with spans after a heading of so many characters; the heading's own tokens get (0, 0)."""
+    """Return tokens with spans relative to the end of a heading of `heading` characters, whose own tokens get (0, 0)."""
     if not heading:
         return tokens
     spans = np.maximum(tokens.spans - heading, 0)
@@ -389,7 +390,7 @@ def as_passages(passages: Passages) -> list[Unit]:
     """Return passages as units.
 
     Raises:
-        InvalidInputError: A single passage instead of a list, or as `as_passage`.
+        InvalidInputError: It is a single passage instead of a list, or as for `as_passage`.
     """
     if isinstance(passages, str | Document | Unit) or not isinstance(passages, Iterable):
         raise InvalidInputError(f"expected a list of passages, got a single {type(passages).__name__}")
@@ -400,7 +401,7 @@ def as_passage(passage: Unit | Document | str) -> Unit:
     """Return a text, document or unit as the unit of one passage.
 
     Raises:
-        InvalidInputError: Another type, or a unit whose text does not stand at its span, such as a proposition.
+        InvalidInputError: It has another type, or is a unit whose text is not at its span, such as a proposition.
     """
     document = Document(passage) if isinstance(passage, str) else passage
     if isinstance(document, Document):  # a passage under the document's own id
@@ -411,8 +412,8 @@ def as_passage(passage: Unit | Document | str) -> Unit:
         raise InvalidInputError(f"expected texts, documents or units as passages, got one with {name}")
     if document.end - document.start != len(document.text):
         raise InvalidInputError(
-            f"expected passages whose text stands at their span, got the {document.granularity} {document.text!r:.60} at "
-            f"{document.start}–{document.end}: give the passage that it came from"
+            f"expected passages whose text is at their span, got the {document.granularity} {document.text!r:.60} at "
+            f"{document.start}–{document.end}: give the passage that it comes from"
         )
     return document
 

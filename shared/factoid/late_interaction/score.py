@@ -1,7 +1,7 @@
 """MaxSim of queries, or parts of them, with passages, or parts of them (AGRaME, §3.1 and §3.2).
 
-Pure NumPy. Token vectors may have any length and sign. Shapes: query vectors (query tokens, dim), passage vectors (passage
-tokens, dim), masks (tokens,), true where a token counts.
+It uses only NumPy. Token vectors may have any length and sign. Shapes: query vectors (query tokens, dim), passage vectors
+(passage tokens, dim), masks (tokens,), true where a token counts.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ def maxsim(
 ) -> float:
     """Return the sum, over the query's tokens, of the largest inner product with a token of the passage.
 
-    Tokens outside a mask take no part: they are no zeros, which would beat negative products. No query token at all gives 0, the
-    empty sum; a query token without any passage token gives minus infinity, the largest of nothing.
+    Tokens outside a mask are left out, not set to zero, which would beat negative products. The sum over no query tokens is 0; a
+    query token without any passage token gives minus infinity, the maximum of nothing.
     """
     mask = np.ones(len(passage), bool) if passage_mask is None else passage_mask
     return float(span_scores(products(query, passage.T), [mask], query_mask=query_mask)[0])
 
 
 def span_scores(similarities: Vectors, masks: Sequence[Mask], *, query_mask: Mask | None = None) -> Scores:
-    """Return the MaxSim of each span of a passage, from products of tokens that are computed once.
+    """Return the MaxSim of each span of a passage, from products of tokens computed once.
 
     Args:
         similarities: Inner products of the tokens. Shape: (query tokens, passage tokens).
@@ -43,18 +43,18 @@ def span_scores(similarities: Vectors, masks: Sequence[Mask], *, query_mask: Mas
     scores = np.zeros(len(masks))
     for place, mask in enumerate(masks):
         if len(rows):
-            # Indexed, and not multiplied by the mask, as PyLate does: zeros would win where all products are negative.
+            # Index instead of multiplying by the mask, as PyLate does: zeros would win where all products are negative.
             scores[place] = rows[:, mask].max(axis=1, initial=-np.inf).sum(dtype=np.float64)
     return scores
 
 
 def token_mask(tokens: NDArray[np.int64], spans: Iterable[Span]) -> Mask:
-    """Tell which tokens lie in any of some spans, be it in part.
+    """Return a mask of the tokens that are at least partly in any of the spans.
 
     Args:
-        tokens: Start and end of each token in the text; tokens that stand for no text, such as [CLS], have (0, 0) and lie in
-            no span. Shape: (tokens, 2).
-        spans: In characters of the same text. An empty span holds no token.
+        tokens: Start and end of each token in the text; tokens that represent no text, such as [CLS], have (0, 0) and are in no
+            span. Shape: (tokens, 2).
+        spans: Spans in characters of the same text. An empty span holds no token.
     """
     mask = np.zeros(len(tokens), bool)
     for start, end in spans:

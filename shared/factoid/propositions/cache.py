@@ -23,9 +23,9 @@ FORMAT = 1
 _TABLE = """CREATE TABLE IF NOT EXISTS propositions (
     row INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, name TEXT NOT NULL, output TEXT NOT NULL, reason TEXT
 )"""
-_KEY_VERSION = 1  # raise when `passage_key` changes, so that no earlier entry is found
+_KEY_VERSION = 1  # raise when `passage_key` changes, so that earlier entries are not found
 _GET = "SELECT output, reason FROM propositions WHERE key = ?"
-# An entry stays, unless it is a failure.
+# An existing entry stays, unless it is a failure.
 _PUT = """INSERT INTO propositions (key, name, output, reason) VALUES (?, ?, ?, ?) ON CONFLICT (key)
     DO UPDATE SET output = excluded.output, reason = excluded.reason WHERE propositions.output = '[]'"""
 _KNOWN = {(APPLICATION_ID, FORMAT), (sqlite.APPLICATION_ID, sqlite.FORMAT)}
@@ -39,14 +39,14 @@ class Session(NamedTuple):
     writable: bool
 
     def check_writable(self) -> None:
-        """Refuse a cache in which answers cannot be stored."""
+        """Reject a cache in which answers cannot be stored."""
         if not self.writable:
             raise StoreError(
                 f"the cache {self.path} is read-only, and what is not in it cannot be added: copy the file elsewhere"
             )
 
     def transaction(self) -> AbstractContextManager[sqlite3.Connection]:
-        """Commit what the block writes, or nothing of it."""
+        """Commit all writes of the block, or none."""
         self.check_writable()
         return sqlite.committing(self.connection)
 
@@ -54,9 +54,9 @@ class Session(NamedTuple):
 class PropositionCache:
     """Stores the outputs of propositionizers on disk, for several threads and processes at once.
 
-    The key of an entry is the passage's text, title and section and the propositionizer's name, which must tell all else
-    that its output depends on (model, revision, prompt). Failures are entries too, except transient ones. The file is open
-    only while it is used, and may be read-only.
+    The key of an entry consists of the passage's text, title and section and the propositionizer's name, which must identify
+    everything else that its output depends on (model, revision, prompt). Failures are entries too, except transient ones. The
+    file is open only while it is used, and may be read-only.
 
     Args:
         path: A file, created if absent, or the folder of a store, which has a cache in its database.
@@ -70,7 +70,7 @@ class PropositionCache:
         self.path = Path(path).absolute()  # the working folder may change
 
     def get(self, name: str, passages: Sequence[Unit], *, session: Session | None = None) -> list[list[str] | None]:
-        """Return the propositions of each passage, `NoPropositions` for a failure, None where the cache has none.
+        """Return the propositions of each passage: `NoPropositions` for a failure, None if the cache has no entry.
 
         `name` is the propositionizer's; a `session` serves several calls.
         """
@@ -87,10 +87,10 @@ class PropositionCache:
         *,
         session: Session | None = None,
     ) -> None:
-        """Store the propositions of passages, all in one transaction. Transient failures are left out.
+        """Store the propositions of passages in one transaction. Transient failures are left out.
 
-        An entry that is there stays, unless it is a failure. In place of a passage its `passage_key` will do. Outputs that
-        are not one list of strings for each passage raise `PropositionizerError`.
+        An existing entry stays, unless it is a failure. A `passage_key` may be given instead of a passage. Outputs that are not
+        one list of strings for each passage raise `PropositionizerError`.
         """
         check_outputs(outputs, len(passages))
         keys = [passage if isinstance(passage, bytes) else passage_key(name, passage) for passage in passages]
@@ -110,14 +110,14 @@ class PropositionCache:
             return int(opened.connection.execute(f"SELECT count(*) FROM propositions{where}", parameters).fetchone()[0])  # noqa: S608
 
     def forget(self, name: str | None = None, *, failures: bool = False) -> int:
-        """Drop entries, all or those chosen as in `count`, so that their passages are asked again; return how many."""
+        """Drop all entries, or those chosen as in `count`, so that their passages are decomposed again; return how many."""
         where, parameters = _where(name, failures)
         with self.session() as opened, opened.transaction() as connection:
             return connection.execute(f"DELETE FROM propositions{where}", parameters).rowcount  # noqa: S608
 
     @contextmanager
     def session(self, opened: Session | None = None) -> Iterator[Session]:
-        """Open the cache for the time of a block, or pass on one that is open. Raises as the class says."""
+        """Open the cache for a block, or pass on an open one. Raises the errors of the class."""
         session = opened
         try:
             session = session or _open(self.path)
@@ -187,7 +187,7 @@ def _prepare(connection: sqlite3.Connection, file: Path) -> None:
 
 
 def _check(connection: sqlite3.Connection, file: Path) -> bool:
-    """Refuse what is no cache; tell whether the file is still empty. Only reads."""
+    """Reject a file that is not a cache; return whether it is still empty. Nothing is written."""
     application_id, version, tables = sqlite.identify(connection)
     if (application_id, version) not in _KNOWN and (application_id, version, tables) != (0, 0, 0):
         raise StoreFormatError(

@@ -1,4 +1,4 @@
-"""A propositionizer behind a cache: no passage goes through a model twice, and a killed run can go on."""
+"""A propositionizer behind a cache: no passage goes through a model twice, and a killed run can resume."""
 
 from __future__ import annotations
 
@@ -30,24 +30,24 @@ from factoid.units import Unit
 
 T = TypeVar("T")
 
-_LOOKUP = 500  # passages looked up together, shortly before they are asked: another process may have added some
+_LOOKUP = 500  # passages looked up together, shortly before they are decomposed: another process may have added some
 
 
 class CachedPropositionizer:
-    """Asks a propositionizer only what its cache does not hold, and stores each answer at once.
+    """Pass to a propositionizer only what its cache does not hold, and store each answer at once.
 
-    An interrupt, an error or a kill costs the batch in flight; repeat the call to go on from there. Equal passages of a
-    call are asked once; threads and processes that share a cache may ask for the same passage at the same time.
+    An interrupt, an error or a kill loses only the current batch; repeat the call to resume there. Equal passages of a call are
+    decomposed once; threads and processes that share a cache may decompose the same passage at the same time.
 
     Args:
-        propositionizer: Must have a `name` that tells all that its output depends on besides the passage. Results of a
-            `stream` (or `astream`) are stored one by one.
+        propositionizer: Must have a `name` that identifies everything that its output depends on besides the passage. Results of
+            a `stream` (or `astream`) are stored one by one.
         cache: The cache, or the path of its file.
-        batch_size: Most passages in one call of the propositionizer.
-        show_progress: Show a progress bar over passages, where there is more than one.
+        batch_size: Maximum number of passages in one call of the propositionizer.
+        show_progress: Show a progress bar over passages, if there is more than one.
 
     Raises:
-        InvalidInputError: Not a propositionizer, or one without a name, or `batch_size` is below 1.
+        InvalidInputError: `propositionizer` is not one, or has no name, or `batch_size` is below 1.
         StoreError: On use, see `PropositionCache`.
     """
 
@@ -65,7 +65,7 @@ class CachedPropositionizer:
         # A property is not read yet: the name of a model may come from its files.
         if not hasattr(type(propositionizer), "name") and not hasattr(propositionizer, "name"):
             raise InvalidInputError(
-                f"{type(propositionizer).__name__} has no name: give it an attribute `name` that tells what its output "
+                f"{type(propositionizer).__name__} has no name: give it an attribute `name` that identifies what its output "
                 "depends on (model and revision, prompt version), or a cache would mix it up with others"
             )
         self.propositionizer = propositionizer
@@ -75,7 +75,7 @@ class CachedPropositionizer:
 
     @property
     def name(self) -> str:
-        """The name of the propositionizer, whose results these are."""
+        """The name of the wrapped propositionizer."""
         return str(getattr(self.propositionizer, "name", ""))
 
     def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
@@ -83,16 +83,16 @@ class CachedPropositionizer:
 
         Raises:
             StoreError: The cache cannot be read or written.
-            PropositionizerError: What the propositionizer raises, or it did not return one result for each passage.
+            PropositionizerError: The propositionizer raised it, or did not return one result for each passage.
         """
         return in_order(self.stream(passages))
 
     async def apropositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
-        """Do as `propositionize`, without blocking the event loop."""
+        """Do the same as `propositionize` without blocking the event loop."""
         return in_order([result async for result in self.astream(passages)])
 
     def stream(self, passages: Sequence[Unit]) -> Iterator[Result]:
-        """Yield the position of each passage and its propositions: of a few hundred first what the cache holds."""
+        """Yield the position of each passage and its propositions; for each few hundred passages, cached ones come first."""
         if not passages:
             return
         with self.cache.session() as session, self._bar(len(passages)) as bar:
@@ -105,7 +105,7 @@ class CachedPropositionizer:
                             yield from call.store(group)
 
     async def astream(self, passages: Sequence[Unit]) -> AsyncGenerator[Result]:
-        """Do as `stream`, without blocking the event loop. A propositionizer that cannot await works in a thread."""
+        """Do the same as `stream` without blocking the event loop. A propositionizer that cannot await runs in a thread."""
         if not passages:
             return
         stack = ExitStack()
@@ -132,7 +132,7 @@ class CachedPropositionizer:
 
 
 class _Call:
-    """One call: what the cache lacks of its passages. Its methods are never called at the same time."""
+    """One call, with the passages that the cache lacks. Its methods never run at the same time."""
 
     def __init__(
         self, cached: CachedPropositionizer, passages: Sequence[Unit], session: Session, bar: tqdm[Any]
@@ -146,7 +146,7 @@ class _Call:
         self._waiting: dict[int, int] = {}  # places in the batch without a result → positions
 
     def batches(self) -> Iterator[tuple[list[Result], list[Unit]]]:
-        """Yield what the cache holds, and batches of the other passages, whose results go to `store`."""
+        """Yield cached results, and batches of the other passages, whose results go to `store`."""
         distinct = list(self._repeated)
         missing: list[int] = []
         for start in range(0, len(distinct), _LOOKUP):
@@ -174,7 +174,7 @@ class _Call:
         for place, texts in group:
             if place not in self._waiting:
                 raise PropositionizerError(
-                    f"the propositionizer's stream gave position {place!r} twice, or no passage has it"
+                    f"the propositionizer's stream returned position {place!r} twice, or no passage has it"
                 )
             placed.append((self._waiting.pop(place), texts))
         units = self._units(position for position, _ in placed)
@@ -209,7 +209,7 @@ def _results(propositionizer: Propositionizer, passages: Sequence[Unit]) -> Gene
 
 
 async def _aresults(propositionizer: Propositionizer, passages: Sequence[Unit]) -> AsyncGenerator[list[Result]]:
-    """Do as `_results`, without blocking the event loop: in threads where the propositionizer cannot await."""
+    """Do the same as `_results` without blocking the event loop: in threads if the propositionizer cannot await."""
     if isinstance(propositionizer, AsyncStreamingPropositionizer):
         async for result in propositionizer.astream(passages):
             yield [result]
@@ -242,7 +242,7 @@ def with_cache(
     store: Path | None = None,
     **options: Any,
 ) -> Propositionizer:
-    """Put a cache before a propositionizer: `cache`, or that of a store's folder if the propositionizer is `costly`."""
+    """Put a cache in front of a propositionizer: `cache`, or that of a store's folder if the propositionizer is `costly`."""
     check_propositionizer(propositionizer)
     if cache is None and getattr(propositionizer, "costly", False):
         cache = store

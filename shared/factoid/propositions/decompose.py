@@ -1,4 +1,4 @@
-"""Passages into grounded propositions: nothing is lost, nothing unsupported is kept."""
+"""Decompose passages into grounded propositions: nothing is lost, nothing unsupported is kept."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ from factoid.propositions.protocol import (
 from factoid.units import Granularity, Unit, child_unit
 
 Policy = Literal["drop", "keep", "sentence"]
-# Why a sentence stands in for a proposition, where nothing failed.
-_WORD = re.compile(r"\w")  # marks alone, as in "[ … ]", are no proposition
+# Why a sentence replaces a proposition although nothing failed.
+_WORD = re.compile(r"\w")  # marks alone, as in "[ … ]", are not a proposition
 UNCOVERED, UNSUPPORTED = "uncovered sentence", "unsupported proposition"
-# A passage with this in its metadata is propositions, line by line; no model is asked.
+# The lines of a passage with this in its metadata are propositions; no model is used.
 PROPOSITIONS, LINES = "propositions", "lines"
 
 logger = logging.getLogger(__name__)
@@ -37,9 +37,9 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Decomposition:
-    """The propositions of some passages, and counts of how they came about."""
+    """The propositions of passages, and counts of how they came about."""
 
-    units: list[Unit] = field(default_factory=list)  # propositions, and the sentences that stand in for some
+    units: list[Unit] = field(default_factory=list)  # propositions, and the sentences that replace some
     report: Report = field(default_factory=Report)
     retry: list[Unit] = field(default_factory=list)  # passages that failed for a transient reason
 
@@ -47,16 +47,16 @@ class Decomposition:
 def propositionize(
     passages: Sequence[Unit], propositionizer: Propositionizer, *, unsupported: Policy = "drop"
 ) -> list[Unit]:
-    """Decompose passages into propositions with the spans that they came from.
+    """Decompose passages into propositions with the spans that they come from.
 
-    A passage whose decomposition fails is represented by its sentences, and a sentence that no proposition covers is
-    added as it stands; both carry `fallback` in their metadata. Use `decompose` to get the counts.
+    A passage whose decomposition fails is represented by its sentences, and a sentence that no proposition covers is added
+    unchanged; both have `fallback` in their metadata. Use `decompose` to get the counts.
 
     Args:
-        passages: Passages, as `split_passages` gives them.
+        passages: Passages, as `split_passages` returns them.
         propositionizer: Any object with a `propositionize` method.
         unsupported: What to do with a proposition whose names, numbers or content words are not in its passage, title
-            or section: "drop" it, "keep" it, or replace it with the "sentence" it came from.
+            or section: "drop" it, "keep" it, or replace it with the "sentence" it comes from.
 
     Raises:
         InvalidInputError: The policy is unknown, or the arguments are not passages and a propositionizer.
@@ -68,7 +68,7 @@ def propositionize(
 def decompose(
     passages: Sequence[Unit], propositionizer: Propositionizer, *, unsupported: Policy = "drop", log: bool = True
 ) -> Decomposition:
-    """Do as `propositionize`, and return the counts with the units; with `log`, log them, too."""
+    """Do the same as `propositionize`, and return the counts with the units; with `log`, also log them."""
     asked = _asked(passages, propositionizer, unsupported)
     outputs = propositionizer.propositionize(asked) if asked else []
     return ground(passages, _with_written(passages, asked, outputs), unsupported=unsupported, log=log)
@@ -77,7 +77,7 @@ def decompose(
 async def adecompose(
     passages: Sequence[Unit], propositionizer: Propositionizer, *, unsupported: Policy = "drop"
 ) -> Decomposition:
-    """Do as `decompose`, without blocking the event loop."""
+    """Do the same as `decompose` without blocking the event loop."""
     asked = _asked(passages, propositionizer, unsupported)
     outputs: list[list[str]] = []
     if isinstance(propositionizer, AsyncPropositionizer) and asked:
@@ -107,13 +107,13 @@ def ground(
 
 
 def check_policy(policy: str) -> None:
-    """Refuse what is not a policy for unsupported propositions."""
+    """Reject anything but a policy for unsupported propositions."""
     if policy not in get_args(Policy):
         raise InvalidInputError(f"unsupported must be one of {', '.join(get_args(Policy))}, got {policy!r}")
 
 
 def _asked(passages: Sequence[Unit], propositionizer: Propositionizer, policy: Policy) -> list[Unit]:
-    """Check the arguments of `decompose`, and return the passages that the propositionizer is asked about."""
+    """Check the arguments of `decompose`, and return the passages for the propositionizer."""
     check_policy(policy)
     check_passages(passages)
     check_propositionizer(propositionizer)
@@ -127,7 +127,7 @@ def _is_written(passage: Unit) -> bool:
 def _with_written(
     passages: Sequence[Unit], asked: Sequence[Unit], outputs: Sequence[Sequence[str]]
 ) -> list[Sequence[str]]:
-    """Return the propositions of all passages: of those that were asked about, and lines of the others."""
+    """Return the propositions of all passages: outputs for those in `asked`, and the lines of the others."""
     check_outputs(outputs, len(asked))
     answers = iter(outputs)
     return [passage.text.splitlines() if _is_written(passage) else next(answers) for passage in passages]
@@ -166,14 +166,14 @@ def _ground_passage(passage: Unit, texts: Sequence[str], policy: Policy) -> tupl
     placed.sort(key=itemgetter(0))  # stable: reading order by sentence, then the propositionizer's order
     units: dict[str, Unit] = {}
     for _, unit in placed:
-        if unit.id not in units or unit.metadata == passage.metadata:  # a proposition goes before a stand-in
+        if unit.id not in units or unit.metadata == passage.metadata:  # a proposition takes precedence over a stand-in
             units[unit.id] = unit
     duplicates = len(cleaned) - len(distinct)
     return list(units.values()), Report(1, len(units), {}, unsupported, len(missed), duplicates, cached)
 
 
 def _stand_in(passage: Unit, sentence: Unit, reason: str) -> Unit:
-    """Return a proposition that is a sentence as a reader sees it."""
+    """Return a proposition with a sentence as a reader sees it."""
     text = visible(sentence.text).text.strip() or sentence.text
     text = sentence.text if is_code(text) else text
     unit = child_unit(passage, text, Granularity.PROPOSITION, sentence.start, sentence.end)

@@ -29,7 +29,7 @@ _MAX_NEW_TOKENS = 512
 
 
 class FlanT5Propositionizer:
-    """Decomposes passages with a seq2seq model that answers `passage_input` with a JSON list.
+    """Decompose passages with a seq2seq model that answers `passage_input` with a JSON list.
 
     The model is loaded on first use. Outputs are greedy; one that repeats the same propositions four times is cut off.
     Threads that share one object take turns.
@@ -38,15 +38,15 @@ class FlanT5Propositionizer:
         model: Name on the Hugging Face hub, or a folder as `save_pretrained` writes it.
         engine: "transformers" runs any seq2seq model on torch, T5 with drafts copied from the passage. "ctranslate2"
             (`pip install "factoid[fast]"`) runs T5; the model is converted once and kept in the folder `FACTOID_CACHE`,
-            by default `~/.cache/factoid`. "auto" is ctranslate2 on a CPU if it is installed and the CPU has no AMX, with
-            which transformers is faster; else it is transformers.
-        device: Such as "cuda:1"; None for the first of CUDA, MPS and CPU that is there.
-        dtype: "float32", "bfloat16", "float16" or "int8" (ctranslate2 only). None for the fastest that is sound: int8
-            with ctranslate2 on a CPU, bfloat16 on GPUs and CPUs that multiply in it, float16 on other CUDA devices, else
-            float32. All engines, batches and drafts agree in float32, and in bfloat16 and float16 but for near ties.
-        batch_tokens: Most tokens of a batch, padding and expected outputs included; None for what suits the device.
-        max_new_tokens: Longest output. Of an output that is cut off the complete propositions are kept.
-        copy: Whether a T5 in the transformers engine drafts from the passage: the same output in fewer steps.
+            by default `~/.cache/factoid`. "auto" is ctranslate2 on a CPU if it is installed and the CPU has no AMX, with which
+            transformers is faster; otherwise it is transformers.
+        device: For example "cuda:1"; None for the first available of CUDA, MPS and CPU.
+        dtype: "float32", "bfloat16", "float16" or "int8" (ctranslate2 only). None for the fastest reliable one: int8 with
+            ctranslate2 on a CPU, bfloat16 on GPUs and CPUs that multiply in it, float16 on other CUDA devices, else float32. All
+            engines, batches and drafts agree in float32, and in bfloat16 and float16 except for near ties.
+        batch_tokens: Maximum tokens of a batch, including padding and expected outputs; None for a value that suits the device.
+        max_new_tokens: Maximum length of an output. If an output is cut off, its complete propositions are kept.
+        copy: Whether a T5 in the transformers engine drafts from the passage, for the same output in fewer steps.
         revision: Branch, tag or commit of a model on the hub.
         show_progress: Whether to show a bar when there is more than one passage.
 
@@ -71,7 +71,7 @@ class FlanT5Propositionizer:
     ) -> None:
         if max_new_tokens < 1 or (batch_tokens is not None and batch_tokens < 1):
             numbers = f"batch_tokens={batch_tokens} and max_new_tokens={max_new_tokens}"
-            raise InvalidInputError(f"expected 1 at least, got {numbers}")
+            raise InvalidInputError(f"expected at least 1, got {numbers}")
         check_choice(engine, dtype)
         self.model = os.fspath(model)
         self.engine = engine
@@ -88,7 +88,7 @@ class FlanT5Propositionizer:
 
     @property
     def name(self) -> str:
-        """Model with its commit or the folder's fingerprint, dtype and `max_new_tokens`; without float32 and 512."""
+        """Model with its commit or the folder's fingerprint, dtype and `max_new_tokens`, leaving out float32 and 512."""
         if (folder := Path(self.model)).is_dir():
             identity = fingerprint(folder)
         else:
@@ -102,7 +102,7 @@ class FlanT5Propositionizer:
     def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
         """Return one list of propositions for each passage, in order; `NoPropositions` for one that failed.
 
-        A passage that is too long for the model is cut at sentence ends, and the propositions of its parts are joined.
+        A passage too long for the model is cut at sentence ends, and the propositions of its parts are joined.
 
         Raises:
             PropositionizerError: The model cannot be loaded, or a batch does not fit into memory.

@@ -1,8 +1,8 @@
-"""Where a proposition comes from, and whether its passage supports it.
+"""Find where a proposition comes from, and whether its passage supports it.
 
-Both compare words: lower-cased, stripped of common endings, function words left out. A number must be in the source; so
-must a name (any capitalised word: one at the start may be the subject); of the other content words two thirds must be,
-since a propositionizer may add a verb such as "located" or a noun such as "hypothesis".
+Both compare words: lower-cased, without common endings, function words left out. A number must be in the source, and so must a
+name (any capitalised word: one at the start may be the subject). Of the other content words two thirds must be, since a
+propositionizer may add a verb such as "located" or a noun such as "hypothesis".
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ _FUNCTION_WORDS = frozenset(
     "must not no s t re ve ll d called named known one both each such".split()
 )
 _ENDINGS = ("ations", "ation", "ing", "ies", "ied", "ers", "ed", "er", "es", "ly", "al", "s", "e", "y")
-# The characters of a text on one line: of white space, the first between words.
+# The characters of a text on one line: only the first white space between words.
 _ON_ONE_LINE = re.compile(r"\S|(?<=\S)\s(?=\s*+\S)")
 _PUNCTUATION = " .,;:!?…\"'“”‘’«»()[]{}*_-–—。！？"
 _SUPPORT, _RESOLVED, _COVERED = 2 / 3, 1 / 4, 1 / 2
 
-Token = tuple[str, int, int]  # a word as it is compared, and its span in the text that it stands in
+Token = tuple[str, int, int]  # a word in the form that is compared, and its span in its text
 
 
 @lru_cache(4096)
@@ -49,7 +49,7 @@ def content_words(text: str) -> frozenset[str]:
 
 
 def is_supported(proposition: str, known: Collection[str]) -> bool:
-    """Tell whether a proposition says only what its source says, whose `known` words are those of `content_words`."""
+    """Return whether a proposition says only what its source says; `known` are the source's `content_words`."""
     tokens = content_tokens(proposition)
     unknown = [token for token in tokens if token[0] not in known]
     for word, start, _ in unknown:
@@ -59,13 +59,13 @@ def is_supported(proposition: str, known: Collection[str]) -> bool:
 
 
 class Sentence(NamedTuple):
-    """A sentence of a passage, as propositions are compared with it."""
+    """A sentence of a passage in the form that propositions are compared with."""
 
     unit: Unit
-    tokens: list[Token]  # content words as a reader sees them, by where they stand in its text
+    tokens: list[Token]  # content words as a reader sees them, by their place in its text
     words: frozenset[str]  # of the tokens
-    # Its text on one line as it stands and, if that differs, as a reader sees it, each with the position of every character
-    # in the document.
+    # Its text on one line, unchanged and, if that differs, as a reader sees it, each with the position of every character # in
+    # the document.
     readings: list[tuple[str, Sequence[int]]]
 
 
@@ -81,16 +81,16 @@ class Source:
         self._spread = Counter(chain.from_iterable([sentence.words for sentence in self.sentences]))
 
     def align(self, proposition: str) -> tuple[int, int, int]:
-        """Find where a proposition comes from: where it stands, else the sentence that shares most of its rarer words.
+        """Find where a proposition comes from: its literal place, else the sentence that shares most of its rarer words.
 
-        What stands in the passage as it is, first letter, final stop, white space and Markdown's marks aside, gets exactly
-        that span: in the sentence of which it is the largest part. Else, a name that the proposition starts with and the words
-        of title and section count little: where the sentence has a pronoun, the propositionizer took them from elsewhere.
+        A proposition that is literally in the passage, ignoring first letter, final stop, white space and Markdown's marks, gets
+        exactly that span, in the sentence of which it is the largest part. Otherwise, a name at its start and the words of title
+        and section count little: if the sentence has a pronoun, the propositionizer took them from elsewhere.
 
         Returns:
-            (index of the first sentence, start, end) in characters of the document. Where the proposition is in other words,
-            the span is the shortest stretch of the sentence that holds the words shared. A proposition that shares no word
-            with any sentence gets the whole passage, index -1.
+            (index of the first sentence, start, end) in characters of the document. For a proposition in other words, the span is
+            the shortest part of the sentence that holds the shared words. A proposition that shares no word with any sentence
+            gets the whole passage, index -1.
         """
         if verbatim := _find_verbatim(proposition, self.sentences):
             return verbatim
@@ -113,16 +113,16 @@ class Source:
         if distinctive and shared.issuperset(name):
             distinctive = distinctive.union(name)
         start, end = _shortest_window(sentence.tokens, distinctive or shared)
-        # At either end of the sentence the function words and the full stop belong to it as well.
+        # At either end of the sentence the function words and the full stop also belong to it.
         unit = sentence.unit
         start = unit.start if start == sentence.tokens[0][1] else unit.start + start
         end = unit.end if end == sentence.tokens[-1][2] else unit.start + end
         return tied[0], start, end
 
     def uncovered(self, propositions: Sequence[str]) -> list[int]:
-        """Return the indices of sentences of whose content words less than half stand in any proposition.
+        """Return the indices of sentences of whose content words less than half are in any proposition.
 
-        A sentence of function words only ("So be it.") is covered by a proposition that holds it as it stands.
+        A sentence of function words only ("So be it.") is covered by a proposition that holds it literally.
         """
         covering: set[str] = set().union(*map(content_words, propositions))
 
@@ -150,7 +150,7 @@ def _read(unit: Unit) -> Sentence:
 
 
 def _find_verbatim(proposition: str, sentences: Sequence[Sentence]) -> tuple[int, int, int] | None:
-    """Return the sentence and the span where a proposition stands, None if it stands nowhere."""
+    """Return the sentence and the span where a proposition literally is, or None."""
     lowered = proposition[:1].lower() + proposition[1:]
     variants = dict.fromkeys([proposition, proposition.rstrip("."), lowered, lowered.rstrip(".")])
     for text in filter(None, variants):
@@ -169,7 +169,7 @@ def _find_verbatim(proposition: str, sentences: Sequence[Sentence]) -> tuple[int
 
 
 def _find_across(proposition: str, sentences: Sequence[Sentence]) -> tuple[int, int, int] | None:
-    """Return the first sentence and the span of a proposition that stands in several sentences in a row."""
+    """Return the first sentence and the span of a proposition that extends over consecutive sentences."""
     for reading in (0, -1):
         lines, at = [], []
         for index, sentence in enumerate(sentences):
@@ -188,7 +188,7 @@ def _find_across(proposition: str, sentences: Sequence[Sentence]) -> tuple[int, 
 
 
 def _find_words(text: str, line: str) -> int:
-    """Return where a text stands in a line that holds it, as whole words if it does so anywhere."""
+    """Return where a text is in a line that holds it, preferring whole words."""
     first = begin = line.index(text)
     while begin >= 0:
         end = begin + len(text)
@@ -208,7 +208,7 @@ def _one_line(text: str, places: Sequence[int]) -> tuple[str, Sequence[int]]:
 
 
 def _shortest_window(tokens: Iterable[Token], words: Collection[str]) -> tuple[int, int]:
-    """Return the span of the shortest run of tokens that holds all the words, in any order; they stand in the tokens."""
+    """Return the span of the shortest run of tokens that holds all the words, in any order; the tokens contain them all."""
     hits = [token for token in tokens if token[0] in words]
     counts: Counter[str] = Counter()
     first = 0

@@ -1,11 +1,11 @@
-"""Propositions out of a model's answer: one tolerant parser for every model.
+"""Parse propositions from a model's answer: one tolerant parser for every model.
 
 The answer should be a JSON list of strings. Real answers are also fenced, wrapped in prose, truncated, single-quoted,
 inside an object, or broken by unescaped quotes. The parser reads lists token by token and decides at every quote, by what
 follows, whether it ends its string. On valid JSON, whole or cut off anywhere, that decision is exact; elsewhere it is the
 likelier reading. Time is linear.
 
-`json-repair` does not serve here: it returns the broken half of a truncated string as a proposition, merges strings with
+`json-repair` does not work here: it returns the broken half of a truncated string as a proposition, merges strings with
 apostrophes, skips lists without brackets, and takes quadratic time on repeated brackets.
 """
 
@@ -33,25 +33,25 @@ _TOKEN = re.compile(
     rf"(?:[\s,;:，、.…]|//[^\n]*+|\#[^\n]*+)*+"
     rf"(?:(?P<open>[\[{{])|(?P<close>[\]}}])|(?P<quote>[{_OPENERS}])|(?P<scalar>{_SCALAR})|(?P<end>\Z))"
 )
-# What follows a quote that ends its string: the end of the list or of the output, or a comma and another element.
+# The text after a quote that ends its string: the end of the list or of the output, or a comma and another element.
 _DELIMITER = re.compile(
     rf"\s*+(?:\Z|[\]}}]|```|[,;，、]\s*+(?:{_SCALAR}\s*+,?\s*+)*+"
     rf"(?:\Z|[\]}}]|```|//|\#|…|\.\.\.|(?P<next>[{_OPENERS}])|\[\s*+[{_OPENERS}\[\]{{]|\{{\s*+[\"'“]))"
 )
-# A comma was forgotten after a whole sentence, or the bracket at the end of the list.
+# A missing comma after a whole sentence, or a missing bracket at the end of the list.
 _FORGOTTEN = re.compile(rf"[^\S\n]*+\n\s*+(?:[{_OPENERS}]|\n|\Z)|[^\S\n]++[\"“]|[^\S\n]*+\n[^\S\n]*+\n")
-# Within one string: its closing quote was forgotten or was typographic, and the next string began.
+# Within one string: its closing quote was missing or typographic, and the next string began.
 _RUN_ON = re.compile(r'(?:”|(?<=[.!?])),\s*+"')
-# A key; at the end of the output a key too, as an element of a list cannot stand in an object.
+# A key; also at the end of the output, since an element of a list cannot be in an object.
 _KEY_END = re.compile(r"\s*+(?::|\Z)")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")  # Unicode's category Cc: no text, and NUL ends texts in C and SQLite
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")  # Unicode's category Cc: not text, and NUL ends texts in C and SQLite
 _CONTROL = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _BULLET = re.compile(r"\s*+(?:[-*+•‣–]|\(?\d{1,3}[.):])\s++(?=\S)")
 
 
 class _Item(NamedTuple):
-    """A string, the nearest key above it, and whether it stands in a list."""
+    """A string, the nearest key above it, and whether it is in a list."""
 
     text: str
     key: str
@@ -67,10 +67,10 @@ class _List(NamedTuple):
 
 
 def parse_propositions(output: str) -> list[str]:
-    """Return the propositions that a model's answer lists, in order, repetitions kept, each on one line.
+    """Return the propositions that a model's answer lists, in order, with repetitions, each on one line.
 
-    A truncated list gives its complete strings. Elements that are not strings are left out. An object gives the values of
-    its keys with "proposition" in them, else all its lists.
+    A truncated list yields its complete strings. Elements that are not strings are left out. An object yields the values of keys
+    that contain "proposition", else all its lists.
 
     Raises:
         UnreadableOutputError: The output holds no list (a refusal, prose) or ends within its first string.
@@ -81,7 +81,7 @@ def parse_propositions(output: str) -> list[str]:
     if not lists and '\\"' in answer:
         texts = _texts(_lists(answer.replace('\\"', '"')))  # a list inside a JSON string
     if not texts and answer.lstrip()[:1] in {'"', "“"}:
-        bare = _read(answer, 0, bare=True)  # brackets forgotten
+        bare = _read(answer, 0, bare=True)  # missing brackets
         texts = [item.text for item in bare.items] if bare.whole or len(bare.items) > 1 else []
     texts = texts or _bullets(answer)
     if not texts and not any(part.whole for part in lists):
@@ -91,7 +91,7 @@ def parse_propositions(output: str) -> list[str]:
 
 
 def read_propositions(output: str, *, cut_off: bool = False) -> list[str]:
-    """Do as `parse_propositions`, but return `NoPropositions` with the reason, such as a model `cut_off` at its limit."""
+    """Parse as `parse_propositions`, but return `NoPropositions` with the reason, such as a model `cut_off` at its limit."""
     if not output.strip():
         return NoPropositions("output cut off" if cut_off else "empty output")
     try:
@@ -116,14 +116,14 @@ def _lists(text: str) -> list[_List]:
 def _texts(lists: list[_List]) -> list[str]:
     items = [item for part in lists for item in part.items]
     named = [item for item in items if item.key.lower().rstrip("s0123456789_- ").endswith("proposition")]
-    # {"1": "A.", "2": "B."} is a list too; {"error": "I cannot."} is none.
+    # {"1": "A.", "2": "B."} is also a list; {"error": "I cannot."} is not.
     return [item.text for item in named or items if named or item.listed or item.key[-1:].isdigit()]
 
 
 def _read(text: str, at: int, *, bare: bool = False) -> _List:
     """Read the list or object at `at` to its last bracket, or as far as it goes."""
     items: list[_Item] = []
-    inside = [("[", "")] if bare else []  # brackets that are open, with their keys
+    inside = [("[", "")] if bare else []  # open brackets, with their keys
     lists = len(inside)
     texts_only = bare
     key: str | None = None
@@ -160,7 +160,7 @@ def _read(text: str, at: int, *, bare: bool = False) -> _List:
 
 
 def _string_end(text: str, start: int, opener: str, in_object: bool, may_be_key: bool) -> int:
-    """Return where the quote is that ends the string whose text begins at `start`, or -1."""
+    """Return the position of the quote that ends the string whose text begins at `start`, or -1."""
     for quote in _quotes(text, start, _NEXT_CLOSER[opener]):
         if may_be_key and _KEY_END.match(text, quote + 1):
             return quote
@@ -175,9 +175,9 @@ def _string_end(text: str, start: int, opener: str, in_object: bool, may_be_key:
 
 
 def _opens_phrase(text: str, start: int, opener: str, in_object: bool) -> bool:
-    """Tell whether the quote before `start` opens a phrase such as "b" in: `["She likes "a", "b" and "c"."]`.
+    """Return whether the quote before `start` opens a phrase such as "b" in: `["She likes "a", "b" and "c"."]`.
 
-    It does if the next quote ends a word and is not followed by what follows a string.
+    It does if the next quote ends a word and the text after it cannot follow a string.
     """
     quote = next(_quotes(text, start, _NEXT_QUOTE[opener]), start)
     if quote == start or text[quote - 1].isspace() or text[quote] not in _CLOSERS[opener]:
@@ -187,7 +187,7 @@ def _opens_phrase(text: str, start: int, opener: str, in_object: bool) -> bool:
 
 
 def _quotes(text: str, at: int, pattern: re.Pattern[str]) -> Iterator[int]:
-    """Yield where the quotes of a pattern are, without escaped ones."""
+    """Yield the positions of the quotes of a pattern, without escaped ones."""
     while match := pattern.search(text, at):
         at = match.end()
         if match[0] == "\\":
@@ -211,7 +211,7 @@ def _words(text: str) -> list[str]:
 
 
 def mended(text: str) -> str:
-    """Join halves of characters, as broken JSON escapes give them; a half without its other half becomes U+FFFD."""
+    """Join halves of characters from broken JSON escapes; a half without its other half becomes U+FFFD."""
     return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
@@ -232,7 +232,7 @@ def _bullets(text: str) -> list[str]:
         if bullet:
             items.append(_words(line[bullet.end() :]))
         elif items and words and line[:1].isspace():
-            items[-1] += words  # an item that is wrapped
+            items[-1] += words  # a wrapped item
         elif words and not line.startswith("```"):
             others += 1
     if others > len(items):

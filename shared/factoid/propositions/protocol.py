@@ -1,4 +1,4 @@
-"""What a propositionizer is, and the report on its output."""
+"""The protocol of propositionizers, and the report on their output."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class NoPropositions(list[str]):
     """An empty result for one passage, and the reason. The passage falls back to its sentences.
 
     Args:
-        reason: In a few words, the same for the same kind of failure: reports count by it.
+        reason: A few words, the same for the same kind of failure: reports count by it.
         transient: Whether another try may succeed (a time-out, a server that is down). Such results are not cached.
         cached: Whether this result comes from a cache.
     """
@@ -30,17 +30,17 @@ class NoPropositions(list[str]):
 
 
 class CachedPropositions(list[str]):
-    """The propositions of one passage, for which no model was asked."""
+    """The propositions of one passage from a cache, without a call of the model."""
 
     cached = True
 
 
 @runtime_checkable
 class Propositionizer(Protocol):
-    """Decomposes passages into propositions (Dense X Retrieval, §2): distinct, minimal and self-contained facts."""
+    """Any object that decomposes passages into propositions (Dense X Retrieval, §2): distinct, minimal, self-contained facts."""
 
     def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
-        """Return one list of propositions for each passage, in order. An empty list is a passage that failed."""
+        """Return one list of propositions for each passage, in order. An empty list means that the passage failed."""
         ...
 
 
@@ -49,13 +49,13 @@ class AsyncPropositionizer(Propositionizer, Protocol):
     """A propositionizer that can await its model."""
 
     async def apropositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
-        """Do as `propositionize`, without blocking the event loop."""
+        """Do the same as `propositionize` without blocking the event loop."""
         ...
 
 
 @runtime_checkable
 class StreamingPropositionizer(Propositionizer, Protocol):
-    """A propositionizer that yields each result when it is done, so that it can be stored at once."""
+    """A propositionizer that yields each result when it is ready, so that it can be stored at once."""
 
     def stream(self, passages: Sequence[Unit]) -> Iterator[tuple[int, list[str]]]:
         """Yield the position of a passage and its propositions, every position once, in any order."""
@@ -67,12 +67,12 @@ class AsyncStreamingPropositionizer(AsyncPropositionizer, Protocol):
     """A streaming propositionizer that can await its model."""
 
     def astream(self, passages: Sequence[Unit]) -> AsyncIterator[tuple[int, list[str]]]:
-        """Do as `StreamingPropositionizer.stream`, without blocking the event loop."""
+        """Do the same as `StreamingPropositionizer.stream` without blocking the event loop."""
         ...
 
 
 def check_propositionizer(propositionizer: object) -> None:
-    """Raise `InvalidInputError` for a class, or an object without a method `propositionize`."""
+    """Raise `InvalidInputError` for a class, or for an object without a method `propositionize`."""
     if isinstance(propositionizer, type):
         raise InvalidInputError(f"expected a propositionizer, got the class {propositionizer.__name__}: make one of it")
     if not callable(getattr(propositionizer, "propositionize", None)):
@@ -117,15 +117,15 @@ def _kind(value: object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """Counts of what became of some passages. Reports add up."""
+    """Counts of what happened to passages. Reports can be added."""
 
     passages: int = 0
-    propositions: int = 0  # units returned, those that stand in for failures included
+    propositions: int = 0  # units returned, including sentences that replace failures
     failures: Mapping[str, int] = field(default_factory=dict)  # passages that fell back to their sentences, by reason
-    unsupported: int = 0  # propositions whose names, numbers or content words their passage does not hold
-    uncovered: int = 0  # sentences that no proposition covered and that were added as they stand
-    duplicates: int = 0  # propositions that repeated another one of the same passage, left out
-    cached: int = 0  # passages answered without a model: from a cache, or by an equal passage of the same call
+    unsupported: int = 0  # propositions with names, numbers or content words that their passage does not hold
+    uncovered: int = 0  # sentences that no proposition covered and that were added unchanged
+    duplicates: int = 0  # propositions left out because they repeat another one of the same passage
+    cached: int = 0  # passages that needed no model: from a cache, or equal to another passage of the same call
     transient: int = 0  # failed passages for which another try may succeed; they are not cached
 
     def __add__(self, other: Report) -> Report:

@@ -1,13 +1,13 @@
-"""How close two sets of propositions are: the F1 of Dense X Retrieval, Appendix B.
+"""Compare two sets of propositions by the F1 of Dense X Retrieval, Appendix B.
 
 Precision is the mean over the predicted propositions of the best similarity to any reference, recall the mean over the
-references of the best similarity to any predicted one, F1 their harmonic mean. Figures from different similarities cannot
-be compared with each other, nor with the paper's, which come from BERTScore.
+references of the best similarity to any predicted one, F1 their harmonic mean. Figures from different similarities cannot be
+compared with each other, nor with the paper's, which come from BERTScore.
 
-The paper leaves open, and here is settled:
+The paper leaves these points open; here they are settled as follows:
 
-* The figure of a corpus is the mean of its passages' figures (for F1: the mean of the passages' F1).
-* Sets: a proposition that is given twice counts once; an empty string counts as a proposition.
+* A figure for a corpus is the mean of its passages' figures (for F1: the mean of the passages' F1).
+* Sets: a repeated proposition counts once; an empty string counts as a proposition.
 * No predictions for no references is right (1); no predictions for some references, or some for none, is 0.
 * A similarity below 0, as cosines can be, counts as 0.
 """
@@ -36,8 +36,8 @@ _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
 class Similarity(Protocol):
     """How alike texts are: 1 is the same, 0 is nothing in common.
 
-    One with a model may have `prepare(texts)`, which returns the similarity between any of these texts: on many texts at
-    once a model is faster.
+    A similarity with a model may have `prepare(texts)`, which returns the similarity between any of these texts: a model is
+    faster on many texts at once.
     """
 
     def __call__(self, a: Sequence[str], b: Sequence[str], /) -> Matrix:
@@ -47,7 +47,7 @@ class Similarity(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class PropositionF1:
-    """How well predicted propositions agree with reference ones, each figure from 0 to 1."""
+    """How well predicted propositions agree with references, each figure from 0 to 1."""
 
     precision: float
     recall: float
@@ -55,7 +55,7 @@ class PropositionF1:
 
 
 def proposition_f1(predicted: Sequence[str], references: Sequence[str], similarity: Similarity) -> PropositionF1:
-    """Compare the propositions of one passage with reference ones (Dense X Retrieval, Appendix B).
+    """Compare the propositions of one passage with references (Dense X Retrieval, Appendix B).
 
     Raises:
         InvalidInputError: A string is given where a list of strings is expected.
@@ -91,7 +91,7 @@ def corpus_f1(
 def mean_f1(scores: Sequence[PropositionF1]) -> PropositionF1:
     """Return the means of precision, recall and F1; raise `InvalidInputError` if there are none."""
     if not scores:
-        raise InvalidInputError("expected the propositions of one passage at least, got none")
+        raise InvalidInputError("expected the propositions of at least one passage, got none")
     return PropositionF1(*(sum(column) / len(scores) for column in zip(*map(astuple, scores), strict=True)))
 
 
@@ -123,7 +123,7 @@ class EncoderSimilarity:
 
 
 class TokenF1:
-    """The F1 of two texts' bags of tokens, as SQuAD scores answers: exact, and in need of no model.
+    """The F1 of two texts' bags of tokens, as SQuAD scores answers: exact, without a model.
 
     Texts are lower-cased; ASCII punctuation is deleted (so that "O'Hare" is one token), then the words a, an and the.
     Overlap counts repetitions. If only one of two texts has tokens, the score is 0; if neither has, it is 1.

@@ -1,6 +1,6 @@
-"""Search, pure: which rows answer a query, from vectors and columns of ids. It knows no database and no units' texts.
+"""Find the rows that answer a query, from vectors and columns of ids, without a database or the units' texts.
 
-Arguments are taken as checked: `UnitStore.search` is where a user's are.
+Arguments are not checked here: `UnitStore.search` checks those of users.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""One score of several channels: units, the passage they stand in, and the words it shares with the query.
+"""One score from several channels: units, their passage, and the words it shares with the query.
 
     S(passage) = (1 - λ) · [(1 - α) · mean over granularities of its best unit + α · the passage itself] + λ · BM25
 
-as AGRaME scores a unit with its passage (§3.2), with single vectors. BM25 is divided by the best of the query, and so lies
-in [0, 1] as cosines of related texts do. A convex combination of scores ranks better than one of ranks (Bruch et al., 2023).
+as AGRaME scores a unit with its passage (§3.2), but with single vectors. BM25 is divided by the query's best, so it is in [0, 1]
+like cosines of related texts. A convex combination of scores ranks better than one of ranks (Bruch et al., 2023).
 
-The k best are proven: each channel gives its best passages and a bound on all others, candidates are scored exactly in every
-channel, and the search goes deeper until no passage outside can reach the k-th (Fagin's threshold algorithm).
+The k best are exact: each channel returns its best passages and a bound on all others, candidates are scored exactly in every
+channel, and the search goes deeper until no other passage can reach the k-th (Fagin's threshold algorithm).
 """
 
 from __future__ import annotations
@@ -30,25 +30,25 @@ from factoid.units import Granularity
 
 LEXICAL = "lexical"
 
-_DEPTH = 4  # passages that each channel gives at first, for each of the k, and by which a search is deepened
+_DEPTH = 4  # passages that each channel returns at first, for each of the k; also the factor of deeper searches
 _LEAST_DEPTH = 256  # a second look at exact indexes costs more than a deeper first one
-_WORDS = 16  # times as many passages by their words, which cost little
-_SAMPLE = 16  # vectors by which their typical length is known
+_WORDS = 16  # times as many passages by words, which are cheap
+_SAMPLE = 16  # vectors from which their typical length is estimated
 _TINY = 1e-9
 _NO_ROWS, _NO_SCORES = np.empty(0, np.int64), np.empty(0, np.float32)
 
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each channel counts in a blended score.
+    """The weight of each channel in a blended score.
 
     Attributes:
-        passage: α, the passage's share of the vectors' part, from 0 to 1; the rest is that of its best units.
+        passage: α, the passage's share of the vectors' part, from 0 to 1; the rest is the share of its best units.
         lexical: λ, the share of words in the whole, from 0 (vectors alone) to 1 (BM25 alone). BM25 is divided by its best for
-            the query, and multiplied by what the inner product of two equal directions would be: 1 for unit length.
+            the query, and multiplied by the inner product that two vectors of equal direction would have: 1 for unit length.
 
     Raises:
-        InvalidInputError: A weight out of range.
+        InvalidInputError: A weight is out of range.
     """
 
     passage: float = 0.4
@@ -65,7 +65,7 @@ class _Channel(NamedTuple):
     view: View
     weight: float  # in the score of a passage
     searched: bool = True  # its units may be found
-    filtered: Mask | None = None  # those that the filter allows, where the view has passages of other units as well
+    filtered: Mask | None = None  # units that the filter allows, if the view also has passages of other units
 
 
 def best_blended(
@@ -83,13 +83,13 @@ def best_blended(
 ) -> list[list[Group]]:
     """Return the k best parents for each query by their blended score; equal ones by row.
 
-    A document scores as its best passage, a unit as its passage would if it were the best unit of each granularity. A passage
-    that lacks units of a granularity, or a vector of its own, scores by the mean of what it has. Passages of allowed units
-    count, whether the filter allows them or not.
+    A document scores as its best passage, and a unit as its passage would if it were the best unit of each granularity. A passage
+    that lacks units of a granularity, or a vector of its own, scores by the mean of what it has. Passages of allowed units count,
+    whether or not the filter allows them.
 
-    There is one view for each granularity that is searched, and that of passages; None where the store has no vectors of
-    them, and α counts for the units. `lexical` is BM25 of passages for `texts`, the queries in words; None for vectors alone.
-    The other arguments are those of `best_groups`.
+    `views` has one view for each searched granularity, and `passages` is that of passages; if it is None, because the store has
+    no vectors of them, α counts for the units. `lexical` is BM25 of passages for `texts`, the queries in words; None for vectors
+    alone. The other arguments are those of `best_groups`.
     """
     if lexical is None:
         weights = replace(weights, lexical=0.0)
@@ -129,7 +129,7 @@ def best_by_words(
 ) -> list[list[Group]]:
     """Return the k best passages, or documents by their best passage, for each query by BM25 alone.
 
-    The columns are those of the passages, of which the filter allows some; None for all.
+    The columns are those of the passages. `allowed` masks those that the filter allows; None for all.
     """
     some = None if allowed is None else columns.rows[allowed]
     results = []
@@ -173,11 +173,11 @@ def _channels(views: Sequence[View], passages: View | None, weights: Weights) ->
 
 @dataclass(frozen=True)
 class _Ranking:
-    """How passages that several channels gave are ranked: what all queries of a search share."""
+    """Rank the passages that several channels return: the part that all queries of a search share."""
 
     channels: Sequence[_Channel]
     lexical: LexicalIndex | None
-    restricted: Ids | None  # the passages that may be found, where that is not all, ascending
+    restricted: Ids | None  # the passages that may be found, ascending; None for all
     complete: bool  # each passage has units in every channel
     level: Level
     k: int
@@ -186,7 +186,7 @@ class _Ranking:
     def of(
         self, query: Vectors, text: str, best: Sequence[Parents], depth: int, words_weight: float
     ) -> tuple[list[Group], bool]:
-        """Return the best parents in the passages that each channel gave, and whether no other can be better."""
+        """Return the best parents among the passages that each channel returned, and whether no other can be better."""
         ends = np.array([parents.scores[-1] if len(parents.keys) == depth else -np.inf for parents in best])
         ceiling = self._ceiling(ends)
         rows, share, count = _NO_ROWS, _NO_SCORES, _WORDS * depth
@@ -204,7 +204,7 @@ class _Ranking:
             reached = groups[-1].score if len(groups) == self.k else -np.inf
             if self.min_score is not None:
                 reached = max(reached, self.min_score)
-            # Passages whose words alone lift them over what the vectors of any passage that is not met can be.
+            # Passages whose words alone lift them above the bound on the vectors of all passages not met.
             lifted = np.setdiff1d(rows[ceiling + words_weight * share > reached], keys)
             if not len(lifted):
                 break
@@ -215,7 +215,7 @@ class _Ranking:
         return [group for group in groups if group.score >= least], reached >= ceiling
 
     def _ranked(self, query: Vectors, keys: Ids, words: Vectors, words_weight: float) -> list[Group]:
-        """Return the k best parents in some passages, whose words are scored already."""
+        """Return the k best parents among passages whose words are already scored."""
         parts = np.full((len(self.channels), len(keys)), np.nan)
         documents = np.zeros(len(keys), np.int64)
         units = []
@@ -230,7 +230,7 @@ class _Ranking:
         shares = np.array([channel.weight for channel in self.channels])[:, None]
         known = ~np.isnan(parts)
         present = np.where(known, shares, 0.0)
-        present[:, present.sum(axis=0) == 0] = 1.0  # a part of weight 0 counts where there is no other
+        present[:, present.sum(axis=0) == 0] = 1.0  # a part of weight 0 counts if there is no other
         present = np.where(known, present, 0.0)
         means = (present * np.where(known, parts, 0.0)).sum(axis=0) / np.maximum(present.sum(axis=0), _TINY)
         totals = shares.sum() * means + words_weight * words
@@ -249,7 +249,7 @@ class _Ranking:
     def _best_units(
         self, units: Sequence[tuple[Ids, Ids, Vectors]], parts: Vectors, words: Vectors, words_weight: float
     ) -> list[Group]:
-        """Rank units by their own score, that of their passage, and its words; the channel of passages is the last one."""
+        """Rank units by their own score, their passage's, and its words; the channel of passages is the last one."""
         context = self.channels[-1] if self.channels[-1].view.granularity is Granularity.PASSAGE else None
         finer = sum(channel.weight for channel in self.channels if channel is not context)
         groups = []
@@ -271,9 +271,9 @@ class _Ranking:
         return sorted(groups, key=lambda group: (-group.score, group.key))[: self.k]
 
     def _ceiling(self, ends: Vectors) -> float:
-        """Return the best score, words aside, of a passage that no channel gave, or of a unit in it.
+        """Return the best possible score, without words, of a passage that no channel returned, or of a unit in it.
 
-        `ends` holds the worst score that each channel gave, -inf where it gave all it has.
+        `ends` holds the worst score that each channel returned, -inf if it returned all it has.
         """
         weights = np.array([channel.weight for channel in self.channels])
         if not self.complete:
@@ -298,7 +298,7 @@ def _at(keys: Ids, rows: Ids, values: Vectors) -> Vectors:
 
 
 def _scales(view: View, queries: Vectors) -> NDArray[np.floating[Any]]:
-    """Return the inner product that each query would have with a vector of its direction and typical length. Shape: (n,)."""
+    """Return each query's inner product with a vector of its direction and the typical length. Shape: (n,)."""
     if view.index.similarity is Similarity.COSINE or not len(view.columns.vectors):
         return np.ones(len(queries))
     ids = view.columns.vectors
@@ -308,6 +308,6 @@ def _scales(view: View, queries: Vectors) -> NDArray[np.floating[Any]]:
 
 
 def _parts(channels: Mapping[str, float], lexical: float) -> dict[str, float]:
-    """Return the score of a parent in each channel that it has one in."""
+    """Return a parent's score in each channel in which it has one."""
     parts = {str(name): float(score) for name, score in channels.items() if not np.isnan(score)}
     return parts | ({LEXICAL: float(lexical)} if lexical else {})

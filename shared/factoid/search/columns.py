@@ -1,4 +1,4 @@
-"""What a search has to know of the units of one granularity: arrays, and no texts."""
+"""The data that a search needs about the units of one granularity: arrays, without texts."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ Mask = NDArray[np.bool_]
 
 
 class Members:
-    """The positions of a column, gathered by value: `keys` are the distinct ones, ascending."""
+    """The positions of a column, grouped by value: `keys` are the distinct values, ascending."""
 
     def __init__(self, values: Ids) -> None:
-        # Units come in the order of their parents, mostly: a stable sort is fast on what is sorted already.
+        # Units mostly come in the order of their parents: a stable sort is fast on nearly sorted input.
         self._order = np.argsort(values, kind="stable")
         ordered = values[self._order]
         self._starts = starts_of_runs(ordered)
@@ -40,9 +40,9 @@ class Columns:
     Several units may share a vector. A position is an index into these arrays; a mask holds one boolean for each.
     """
 
-    vectors: Ids  # ids of vectors, those of the index
+    vectors: Ids  # ids of vectors, as in the index
     rows: Ids  # of the units
-    parents: Ids  # rows of their passages; a unit's own row where it has none
+    parents: Ids  # rows of their passages; a unit's own row if it has none
     documents: Ids  # rows of their documents
     metadata: Ids  # rows of their metadata
 
@@ -76,11 +76,11 @@ class Columns:
         return ranges(starts, np.searchsorted(self.vectors, ids, "right") - starts)
 
     def keys(self, level: str) -> Ids:
-        """Return what each unit is grouped by: its own row, its passage's or its document's."""
+        """Return the key by which each unit is grouped: its own row, its passage's or its document's."""
         return {"unit": self.rows, "passage": self.parents, "document": self.documents}[level]
 
     def members(self, level: str) -> Members:
-        """Return the units gathered by row, passage or document; made once, on the first call."""
+        """Return the units grouped by row, passage or document; computed once, on the first call."""
         name = f"_by_{level}"
         if name not in self.__dict__:
             self.__dict__[name] = Members(self.keys(level))
@@ -88,7 +88,7 @@ class Columns:
         return members
 
     def replaced(self, removed_rows: Ids, added: Columns) -> Columns:
-        """Return columns without some units and with others; one that is in both is replaced. Unknown rows are ignored."""
+        """Return columns without the removed units and with the added; one in both is replaced. Unknown rows are ignored."""
         rest = ~membership(self.rows, removed_rows)
         names = [column.name for column in fields(self)]
         return Columns.from_arrays(

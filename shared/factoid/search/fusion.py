@@ -1,4 +1,4 @@
-"""Lists of parents: those of several granularities fused by rank or by score, and the most diverse of one list."""
+"""Fuse lists of parents of several granularities by rank or score, and choose the most diverse of one list."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from factoid.search.rollup import Group, Level, Scored, View, best_children, bes
 Fusion = Literal["rrf", "max"]
 
 _RRF_K = 60  # as in the paper
-_DEPTH = 10  # parents of each list that reciprocal rank fusion looks at, for each of the k
+_DEPTH = 10  # parents of each list that reciprocal rank fusion uses, for each of the k
 _LEAST_DEPTH = 100
 
 
@@ -31,10 +31,10 @@ def best_fused(
     """Return the k best parents for each query by the units of several granularities; equal ones by row.
 
     "rrf" is reciprocal rank fusion (Cormack, Clarke and Büttcher, 2009) of the `max(10 * k, 100)` best parents of each
-    granularity: a parent scores the sum of `1 / (60 + rank)` over the lists it stands in, ranks from 1. "max" takes a
-    parent's best score of any granularity, and is exact; the scores must mean the same in all. With the level "unit" units
-    of all granularities stand side by side. Parents that score less than `min_score` at a granularity, as units do, do not
-    take part in its list. The other arguments are those of `best_groups`.
+    granularity: a parent scores the sum of `1 / (60 + rank)` over the lists that contain it, with ranks from 1. "max" takes a
+    parent's best score of any granularity, and is exact; the scores must mean the same in all. With the level "unit", units of
+    all granularities are ranked together. Parents that score less than `min_score` at a granularity are left out of its list. The
+    other arguments are those of `best_groups`.
     """
     depth = k if method == "max" else max(_DEPTH * k, _LEAST_DEPTH)
     lists = [best_groups(view, queries, depth, level=level, min_score=min_score, matches=0) for view in views]
@@ -51,7 +51,7 @@ def best_fused(
         fused.append([Group(key, score) for key, score in ranked])
     if matches:
         attach_matches(fused, views, queries, level=level, matches=matches)
-    if method == "max":  # exact scores may differ from the index's
+    if method == "max":  # exact scores may differ from those of the index
         for best in fused:
             best[:] = [group._replace(score=group.matches[0].score) if group.matches else group for group in best]
             best.sort(key=lambda group: (-group.score, group.key))
@@ -67,7 +67,7 @@ def attach_matches(
     matches: int,
 ) -> None:
     """Give the parents of each query their best units of several granularities, by exact scores."""
-    # Units are scored for the parents that are left only, and not for all that took part.
+    # Only units of the parents that are left are scored, not those of all that took part.
     keys = np.array([group.key for groups in results for group in groups], np.int64)
     which = np.repeat(np.arange(len(results)), [len(groups) for groups in results])
     units: list[list[Scored]] = [[] for _ in keys]
@@ -87,9 +87,9 @@ def diverse_groups(
 ) -> list[Group]:
     """Choose k parents by maximal marginal relevance (Carbonell and Goldstein, 1998): near the query, far from those before.
 
-    Nearness is the cosine of best units, on both sides, so that one can be weighed against the other: `lambda_mult` is the
-    weight of the nearness to the query, from 0 (only diversity counts) to 1 (none). Candidates come best first, each with at
-    least one match.
+    Both similarities are cosines of best units, so that they can be weighed against each other: `lambda_mult` is the weight of
+    the similarity to the query, from 0 (only diversity counts) to 1 (it does not). Candidates come best first, each with at least
+    one match.
     """
     if not groups:
         return []

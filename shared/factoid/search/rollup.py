@@ -1,8 +1,8 @@
 """Roll-up: the k best distinct parents of units, and the units that made them so (Dense X Retrieval, §4.3).
 
-A parent's score is the best score of any of its units. Units come in order of score, so a parent that was not met has no
-unit better than any of those that were: a search is widened until k parents were met, nothing is left, or all that is left
-is worse than the least score wanted. The matches of a parent are then scored exactly, whatever the index found of them.
+A parent's score is the best score of any of its units. Units come in order of score, so a parent not yet met has no unit better
+than those already met. A search is widened until k parents are met, nothing is left, or everything left is worse than the minimum
+score. The matches of a parent are then scored exactly, whichever of them the index found.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from factoid.index import VectorIndex
 from factoid.search.columns import Columns, Ids, Mask
 from factoid.units import Granularity
 
-# What results are grouped by: each unit by itself, its passage, or its document.
+# How results are grouped: each unit alone, by its passage, or by its document.
 Level = Literal["unit", "passage", "document"]
 
 _REFINE = 10
@@ -28,15 +28,15 @@ _FACTOR = 4  # by which a search is widened
 _ENTRIES = 1 << 21  # results in memory at once
 _SCORES = 1 << 24  # exact scores of a selection in memory at once: 64 MiB
 
-# Vectors that are copied and multiplied at once: for few queries a block stays in the processor's cache, and below the
-# size from which BLAS wakes its threads.
+# Vectors that are copied and multiplied at once: for few queries a block stays in the processor's cache, and below the # size at
+# which BLAS starts its threads.
 _BLOCK = 1 << 10
 _BLOCK_OF_MANY = 1 << 14
 _MANY = 9  # queries
 
-# A selection is scored by itself where that is faster than FAISS, which walks past all vectors once for each query
-# (measured on 200,000 vectors of 384 dimensions). An approximate index finds the less of a selection the smaller it is.
-# Where vectors come from the database, fewer are worth it.
+# A selection is scored directly if that is faster than FAISS, which walks past all vectors once for each query # (measured on
+# 200,000 vectors of 384 dimensions). The smaller a selection, the less of it an approximate index finds. # If vectors come from
+# the database, fewer are worth it.
 _WALKED = 10
 _FEW = 2048
 _FEW_INEXACT = 20_000
@@ -54,10 +54,10 @@ class Scored(NamedTuple):
 class Group(NamedTuple):
     """A parent, the score of its best unit, and its best units, best first."""
 
-    key: int  # row of the passage or document; of the unit itself where it has no parent
+    key: int  # row of the passage or document; of the unit itself if it has no parent
     score: float
     matches: tuple[Scored, ...] = ()  # the best units below it that the filter allows
-    parts: Mapping[str, float] = MappingProxyType({})  # of a blended score, that of each channel by its name
+    parts: Mapping[str, float] = MappingProxyType({})  # score of each channel by name, for a blended score
 
 
 @dataclass(frozen=True)
@@ -68,12 +68,12 @@ class View:
     index: VectorIndex  # finds vectors by id; each distinct vector once
     columns: Columns  # which units have those vectors
     exact: Callable[[Ids], Vectors]  # returns the exact vectors of ids. Shapes: (n,) to (n, dim)
-    allowed: Mask | None = None  # units that the filter allows; None for all. Few are scored exactly without the index
+    allowed: Mask | None = None  # units that the filter allows; None for all. A few are scored without the index
     parameters: Mapping[str, Any] | None = None  # how wide an approximate index searches (`nprobe`, `efSearch`)
     refine: int | None = None  # candidates of a lossy index that are scored exactly, for each of the k; 10 by default
 
     def level(self, level: Level) -> Level:
-        """Return what units are grouped by: a passage is its own passage."""
+        """Return how units are grouped: a passage is its own passage."""
         return "unit" if level == "passage" and self.granularity is Granularity.PASSAGE else level
 
     def allowed_units(self, level: Level, keys: Ids) -> tuple[Ids, Ids]:
@@ -93,7 +93,7 @@ class Parents(NamedTuple):
     scores: Vectors
 
     def of(self, mask: Mask | Ids | slice) -> Parents:
-        """Return some of them."""
+        """Return a subset."""
         return Parents(self.queries[mask], self.keys[mask], self.scores[mask])
 
 
@@ -108,9 +108,9 @@ def best_groups(
 ) -> list[list[Group]]:
     """Return the k best distinct parents for each query by their best unit; equal ones by row; all if there are fewer.
 
-    Exact for exact indexes; an approximate index that finds fewer than k is helped out by a search of everything. The
-    matches are the best of all units of a parent that are allowed, by exact scores; the parent's score is that of the first.
-    Parents below `min_score` are left out.
+    The result is exact for exact indexes; if an approximate index finds fewer than k, everything is searched. The matches are the
+    best of all allowed units of a parent, by exact scores; the parent's score is that of the first. Parents below `min_score` are
+    left out.
 
     Queries are finite, and of unit length where the similarity is the cosine. Shape: (n, dim), float32.
     """
@@ -121,7 +121,7 @@ def best_groups(
     elif matches:
         parents, rows, exact = best_children(view, queries, which, keys, level=level, matches=matches)
         units = list(map(Scored, rows.tolist(), exact.tolist()))
-        # Exact scores may differ from the index's: in the last digit, or more where the search was not exact.
+        # Exact scores may differ from the index's: in the last digit, or more if the search was not exact.
         first = np.searchsorted(parents, np.arange(len(keys) + 1))
         with_units = first[1:] > first[:-1]
         scores = scores.copy()
@@ -137,7 +137,7 @@ def best_groups(
 
 
 def best_parents(view: View, queries: Vectors, k: int, *, level: Level, min_score: float | None = None) -> Parents:
-    """Return what `best_groups` does, by the index's own scores and without matches; some may be below `min_score`."""
+    """Return the parents of `best_groups`, by the index's own scores and without matches; some may be below `min_score`."""
     if view.allowed is not None and view.allowed.all():
         view = replace(view, allowed=None)
     columns, unmet = view.columns, np.arange(len(queries))
@@ -149,7 +149,7 @@ def best_parents(view: View, queries: Vectors, k: int, *, level: Level, min_scor
     parts: list[Parents] = []
     if vectors is None or not few(view, len(queries), total):
         parts, unmet = search.widened(unmet, vectors)
-    if len(unmet):  # a selection that is small, or that an approximate index did not find
+    if len(unmet):  # a small selection, or one that an approximate index did not find
         vectors = columns.distinct_vectors() if vectors is None else vectors
         step = max(1, _SCORES // len(vectors))
         for start in range(0, len(unmet), step):
@@ -189,7 +189,7 @@ class _Search:
     min_score: float | None
 
     def scores(self, which: Ids, vectors: Ids) -> Vectors:
-        """Score a selection exactly, which never reaches the index. Shape: (len(which), len(vectors))."""
+        """Score a selection exactly, without the index. Shape: (len(which), len(vectors))."""
         queries = self.queries[which]
         scores = np.empty((len(queries), len(vectors)), np.float32)
         many = len(queries) >= _MANY
@@ -208,7 +208,7 @@ class _Search:
     def widened(self, which: Ids, vectors: Ids | None, scores: Vectors | None = None) -> tuple[list[Parents], Ids]:
         """Look at more and more vectors; return the parents, and the queries for which an inexact index found too few.
 
-        Only some vectors may count; None for all. Where their scores for each query are known, the index is not asked.
+        Only `vectors` count; None for all. If their scores for each query are given, the index is not searched.
         """
         index = self.view.index
         exact = scores is not None or (index.exact and not index.lossy)
@@ -260,7 +260,7 @@ class _Search:
 
     @cached_property
     def _reachable(self) -> int:
-        """How many parents can be met: k, or all if there are fewer."""
+        """Number of parents that can be met: k, or all if there are fewer."""
         columns, allowed = self.view.columns, self.view.allowed
         keys = columns.members(self.level).keys if allowed is None else np.unique(columns.keys(self.level)[allowed])
         return min(self.k, len(keys))
@@ -287,7 +287,7 @@ class _Search:
 
 
 def few(view: View, queries: int, selected: int) -> bool:
-    """Tell whether a selection of vectors is scored faster, or better, by itself than by the index."""
+    """Return whether a selection of vectors is scored faster, or better, directly than by the index."""
     if selected <= _FEW:
         return True
     if view.index.exact and not view.index.lossy:
@@ -297,7 +297,7 @@ def few(view: View, queries: int, selected: int) -> bool:
 
 
 def _largest(scores: Vectors, ids: Ids, count: int) -> tuple[Vectors, Ids]:
-    """Return the largest scores of each row, in no order, and the ids they belong to. Shapes: (n, count) both."""
+    """Return the largest scores of each row, unordered, and their ids. Shapes: (n, count) both."""
     if count >= len(ids):
         return scores, np.broadcast_to(ids, scores.shape)
     places = np.argpartition(-scores, count - 1, axis=1)[:, :count]

@@ -1,7 +1,7 @@
 """The multi-granular store: units and their vectors on disk, searched at any granularity.
 
-A store is a folder. Its database (`units.sqlite`) is the truth; the index files beside it, one FAISS index for each
-granularity, are caches of it that are read, built or brought up to date on the first search after a change.
+A store is a folder. Its database (`units.sqlite`) holds all data. The index files beside it, one FAISS index for each
+granularity, are only caches: they are read, built or updated on the first search after a change.
 """
 
 from factoid.ingest import GRANULARITIES, AddReport

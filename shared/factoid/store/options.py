@@ -21,7 +21,7 @@ RankedParents = Literal["passage", "unit"]
 
 @runtime_checkable
 class Reranker(Protocol):
-    """Anything that ranks passages, or the units in them, by a query; see `factoid.AnyGranularityRanker`."""
+    """Any object that ranks passages, or the units in them, by a query; see `factoid.AnyGranularityRanker`."""
 
     def rank(
         self,
@@ -33,7 +33,7 @@ class Reranker(Protocol):
         parents: RankedParents = "unit",
         units: Sequence[Sequence[Unit]] | None = None,
     ) -> Sequence[Hit]:
-        """Return the k best units, or passages, best first. With units=None the ranker cuts the passages into units itself."""
+        """Return the k best units, or passages, best first. With units=None the ranker cuts the passages into units."""
 
 
 MIXED = "mixed"
@@ -47,34 +47,34 @@ class SearchOptions:
     Attributes:
         granularity: The units that are compared with the query: one granularity, several, or "mixed" for all. None for
             propositions, else the finest that the store searches.
-        parents: What hits are: the k best distinct passages, each with the units that made it a hit in `matches`; the k
-            best distinct documents; or the units themselves.
+        parents: What to return: the k best distinct passages, each with the units that made it a hit in `matches`; the k best
+            distinct documents; or the units themselves.
         filter: Conditions on metadata, applied before the search (see `factoid.filters`).
         document_ids: Only units of these documents.
-        unit_ids: Only these units and those right under them.
+        unit_ids: Only these units and those directly under them.
         min_score: Only hits with at least this score.
-        weights: What the passage and the query's words count in a hit's score, beside the units that are compared. None for
-            the store's (`Weights()`, unless it was tuned), without words where the query has no text or tantivy is not
-            installed; `Weights(0, 0)` for the units alone.
-        lexical: The share of words, in place of that of `weights`: from 0, vectors alone, to 1, BM25 alone, which needs no
-            encoder and finds passages.
-        fusion: Compare the units alone, and fuse several granularities in place of weighing them: "rrf" (reciprocal rank
-            fusion; Cormack et al., 2009) or "max".
-        mmr: Choose by maximal marginal relevance: weight of the nearness to the query, from 0 (only diversity counts) to 1
-            (it does not), among the `fetch_k` best hits (at least k).
+        weights: How much the passage and the query's words count in a hit's score, beside the compared units. None for the
+            store's weights (`Weights()`, unless tuned), without words if the query has no text or tantivy is not installed;
+            `Weights(0, 0)` for the units alone.
+        lexical: The share of words, overriding that of `weights`: from 0, vectors alone, to 1, BM25 alone, which needs no encoder
+            and finds passages.
+        fusion: Compare the units alone, and fuse several granularities instead of weighting them: "rrf" (reciprocal rank fusion;
+            Cormack et al., 2009) or "max".
+        mmr: Choose by maximal marginal relevance among the `fetch_k` best hits (at least k): weight of the similarity to the
+            query, from 0 (only diversity counts) to 1 (it does not).
         fetch_k: See `mmr`.
-        expand: Put into `neighbours` so many sentences before and after each matched fact, with those it stands in; around
-            a passage, passages.
-        parameters: For approximate indexes, such as {"nprobe": 32} or {"efSearch": 128}; each takes those that it knows.
-        refine: For compressed indexes: so many candidates per hit are scored again exactly.
+        expand: Number of sentences to put into `neighbours` before and after each matched fact, with those it comes from; for a
+            passage, the number of passages around it.
+        parameters: For approximate indexes, such as {"nprobe": 32} or {"efSearch": 128}; each index takes those that it knows.
+        refine: For compressed indexes: the number of candidates per hit that are scored again exactly.
         rerank: Ranks the best passages of the search again, or the units of one granularity in them; a
-            `factoid.AnyGranularityRanker`. Its scores are the hits' own, and those that `min_score` looks at; `parts` has them
-            beside those by which the search found the passage. A granularity that the store does not search is made of the
-            passages.
+            `factoid.AnyGranularityRanker`. Its scores become those of the hits, and `min_score` applies to them; `parts` has them
+            beside those by which the search found the passage. Units of a granularity that the store does not search are cut from
+            the passages.
         candidates: How many passages `rerank` gets, at least k; 100 as in AGRaME, §4.1.
 
     Raises:
-        InvalidInputError: An option is out of its range; says which, and what it takes.
+        InvalidInputError: An option is out of range; the message names it and what it takes.
     """
 
     granularity: str | Sequence[str] | None = None
@@ -102,7 +102,7 @@ class SearchOptions:
                 f"weights must be None or factoid.Weights(passage=..., lexical=...), got {self.weights!r}"
             )
         if self.lexical is not None:
-            Weights(lexical=self.lexical)  # refuses what is out of range
+            Weights(lexical=self.lexical)  # rejects a value out of range
         if self.fusion is not None:
             if self.fusion not in get_args(Fusion):
                 raise InvalidInputError(f"fusion must be 'rrf' or 'max', got {self.fusion!r}")
@@ -136,14 +136,14 @@ class SearchOptions:
 
     @classmethod
     def of(cls, options: Mapping[str, Any]) -> Self:
-        """Return options from keyword arguments; raise TypeError for one that no search has."""
+        """Return options from keyword arguments; raise TypeError for an unknown one."""
         known = cls.__dataclass_fields__.keys()
         if unknown := options.keys() - known:
             raise TypeError(f"unknown options {sorted(unknown)} of a search: expected some of {sorted(known)}")
         return cls(**options)
 
     def blend(self, default: Weights, *, has_texts: bool) -> Weights | None:
-        """Return the weight of each channel, or None if units are fused; refuse weights of words that cannot be searched."""
+        """Return the weight of each channel, or None if units are fused; reject a weight of words that cannot be searched."""
         if self.fusion is not None:
             return None
         weights = self.weights or default
@@ -169,7 +169,7 @@ class SearchOptions:
         return weights
 
     def kinds(self, searched: Sequence[Granularity]) -> list[Granularity]:
-        """Return the granularities to compare with the query; raise InvalidInputError for those that cannot be."""
+        """Return the granularities to compare with the query; raise InvalidInputError for any that cannot be compared."""
         if self.rerank is not None:
             kind = self.ranked(searched)
             return [kind if kind in searched else _finest(searched)]

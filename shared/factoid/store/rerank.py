@@ -26,9 +26,9 @@ Children = Mapping[str, Sequence[Unit]]
 
 
 def answer(store: UnitStore, query: Query) -> list[list[Hit]]:
-    """Return the k best hits for each query, by its reranker.
+    """Return the k best hits for each query, ranked by its reranker.
 
-    It runs after the search has ended, so neither writes nor other searches wait for its model.
+    The reranker runs after the search has ended, so neither writes nor other searches wait for its model.
     """
     texts, expand = query.texts, query.options.expand
     if texts is None:
@@ -46,10 +46,10 @@ def answer(store: UnitStore, query: Query) -> list[list[Hit]]:
 def _candidates(
     query: Query, kind: Granularity | None, snapshot: Snapshot, states: Sequence[IndexState]
 ) -> tuple[list[list[Hit]], Children | None, dict[str, Unit]]:
-    """Return the best passages for each query, what is ranked of them, and for document hits the documents by id.
+    """Return the best passages for each query, their units to rank, and for document hits the documents by id.
 
-    For document hits, the best passage of each further document is a candidate, too. Without a kind, the reranker cuts the
-    passages itself.
+    For document hits, the best passage of each further document is also a candidate. Without a kind, the reranker cuts the
+    passages into units.
     """
     options = replace(query.options, parents="passage", min_score=None, expand=0, rerank=None)
     first = replace(query, k=max(query.k, options.candidates), options=options)
@@ -71,7 +71,7 @@ def _candidates(
     children: dict[str, list[Unit]] = {}
     for unit in snapshot.searched_units(sorted(parents), kind, options.filter, options.unit_ids):
         children.setdefault(unit.parent_id, []).append(unit)
-    # A unit whose passage is not stored was found as its own passage.
+    # A unit whose passage is not stored is found as its own passage.
     return results, {unit_id: children.get(unit_id, [unit]) for unit_id, unit in parents.items()}, documents
 
 
@@ -126,7 +126,7 @@ def _ranked(
 
 
 def _placed(passage: Unit) -> Unit:
-    """Return a passage whose text stands at its span; the place of a framework's node may be unknown."""
+    """Return a passage whose text is at its span; the place of a framework's node may be unknown."""
     if passage.end - passage.start != len(passage.text):
         passage = replace(passage, start=0, end=len(passage.text))
     return replace(passage, granularity=Granularity.PASSAGE)

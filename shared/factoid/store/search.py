@@ -1,4 +1,4 @@
-"""A search over one generation of a store: the way from query vectors to hits."""
+"""Search one generation of a store, from query vectors to hits."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What is searched for, and by what: made before indexes are brought up to date, as it tells which ones are needed."""
+    """A checked query and its options. It is made before indexes are updated, since it determines which ones are needed."""
 
-    vectors: Vectors | None  # shape: (n, dim); None where words count alone
-    texts: Sequence[str] | None  # None where only vectors are known
+    vectors: Vectors | None  # shape: (n, dim); None if only words count
+    texts: Sequence[str] | None  # None if only vectors are known
     k: int
     options: SearchOptions
-    searched: Sequence[Granularity]  # what is compared
-    weights: Weights | None  # None where units are fused
-    indexes: Sequence[str]  # the names of those that are needed
+    searched: Sequence[Granularity]  # the granularities that are compared
+    weights: Weights | None  # None if units are fused
+    indexes: Sequence[str]  # names of the indexes that are needed
 
     @classmethod
     def of(
         cls, store: UnitStore, texts: Sequence[str] | None, vectors: Vectors | None, k: int, options: SearchOptions
     ) -> Self:
-        """Return a checked query; encode texts whose vectors are not given."""
+        """Return a checked query, encoding the texts if no vectors are given."""
         searched, k = options.kinds(store.granularities), whole_number("k", k)
         for text in texts or ():
             check_text(text, "query")
@@ -100,7 +100,7 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list
         return [[] for _ in query.texts or ()]
     if not searched:
         return [[] for _ in query.vectors]
-    queries = searched[0].index.prepare(query.vectors)  # all compare vectors in the same way
+    queries = searched[0].index.prepare(query.vectors)  # all indexes compare vectors in the same way
     limit = query.k if options.mmr is None else max(query.k, options.fetch_k)
     kind, passages = searched[0].granularity, views.get(Granularity.PASSAGE)
     context = weights is not None and weights.passage and passages is not None and kind is not Granularity.PASSAGE
@@ -122,15 +122,15 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list
 
 
 def _exact(index: VectorIndex, snapshot: Snapshot, ids: RowIds) -> Vectors:
-    """Return exact vectors as they are compared, from the index or else the database. Shape: (n, dim)."""
+    """Return exact vectors in the form that is compared, from the index or else the database. Shape: (n, dim)."""
     vectors = index.vectors(ids)
     return prepare(snapshot.vectors(ids), index.similarity) if vectors is None else vectors
 
 
 def _with_parameters(views: Mapping[str, View], parameters: Mapping[str, Any]) -> dict[str, View]:
-    """Tell each index all parameters but those that are meant for others.
+    """Pass each index all parameters except those meant for others.
 
-    An exact index needs none of it. Those of small stores are exact whatever kind is set: it cannot be trained yet.
+    An exact index needs none. Indexes of small stores are exact whatever kind is set, since it cannot be trained yet.
     """
     indexes = [view.index for view in views.values()]
     known = {name for index in indexes for name in (NAMES if index.exact else index.ability.parameters)}
@@ -168,7 +168,7 @@ def _hits(
 
 
 def _matches(group: Group, units: Mapping[int, Unit], highest: float) -> tuple[Hit, ...]:
-    """Leave out what was matched before at another granularity: a proposition that is the whole of its sentence."""
+    """Leave out units already matched at another granularity, such as a proposition equal to its sentence."""
     first: dict[str, Granularity] = {}
     matches = []
     for row, score in group.matches:
@@ -193,7 +193,7 @@ def document_units(snapshot: Snapshot, rows: Iterable[int]) -> dict[int, Unit]:
 
 
 def with_neighbours(snapshot: Snapshot, hit: Hit, count: int) -> Hit:
-    """Return a hit with what stands around it; a parent's are those of its matches, unless only itself matched."""
+    """Return a hit with its neighbours; a parent's are those of its matches, unless only itself matched."""
     if any(match.unit.id != hit.unit.id for match in hit.matches):
         matches = [
             match if match.unit.id == hit.unit.id else with_neighbours(snapshot, match, count) for match in hit.matches

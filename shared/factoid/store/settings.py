@@ -1,4 +1,4 @@
-"""The settings of a store, most of them kept in it, so that whoever opens it finds the same."""
+"""The settings of a store. Most are kept in it, so that everyone who opens it has the same."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ class Settings:
     """How a store's vectors are compared and indexed; the options are those of `UnitStore`."""
 
     similarity: Similarity = Similarity.INNER_PRODUCT
-    kinds: Mapping[Granularity, str] = field(default_factory=dict)  # "auto" for those not named
+    kinds: Mapping[Granularity, str] = field(default_factory=dict)  # "auto" for granularities not named
     shards: int = 1
     language: str = "en"
-    weights: Weights = field(default_factory=Weights)  # of a search that names none
+    weights: Weights = field(default_factory=Weights)  # for a search that names none
 
     @classmethod
     def of(cls, snapshot: Snapshot) -> Self:
@@ -45,7 +45,7 @@ class Settings:
         language: str | None = None,
         weights: Weights | None = None,
     ) -> Settings:
-        """Return these settings with those that are not None in their place; raise InvalidInputError for unknown ones."""
+        """Return these settings, replaced by the arguments that are not None; raise InvalidInputError for unknown ones."""
         kinds = dict(self.kinds)
         if isinstance(index, str):
             kinds = dict.fromkeys(Granularity, index)
@@ -62,13 +62,13 @@ class Settings:
         return Settings(Similarity(similarity or self.similarity), kinds, shards, language, weights or self.weights)
 
     def check(self, dim: int) -> None:
-        """Refuse kinds that FAISS does not know, or that cannot index vectors of so many dimensions."""
+        """Reject kinds that FAISS does not know, or that cannot index vectors of `dim` dimensions."""
         for kind in set(self.kinds.values()) - {AUTO}:
             check_kind(kind, dim)
 
 
 def keep_settings(connections: Connections, *, dtype: str | None = None, **requested: Any) -> Settings:
-    """Return the settings of a store with those requested in their place, and keep them unless it is read-only."""
+    """Return the settings of a store, updated by those requested, and keep them unless it is read-only."""
     with connections.reading() as snapshot:
         stored, stored_dtype, dim = Settings.of(snapshot), str(snapshot.dtype), snapshot.meta.get("dim")
     settings = stored.updated(**requested)
@@ -86,7 +86,7 @@ def keep_settings(connections: Connections, *, dtype: str | None = None, **reque
 
 
 def check_identity(snapshot: Snapshot, encoder: Encoder | None, template: str | None) -> None:
-    """Refuse another encoder, by its name, or another template than made the vectors of a store."""
+    """Reject an encoder (by its name) or template other than the one that made the vectors of a store."""
     stored = snapshot.meta.get("embed_template")
     if template and stored and stored != template:
         raise EncoderMismatchError(

@@ -1,7 +1,7 @@
-"""Token vectors of passages on disk: a cache of what a late-interaction model makes of them, in a file of its own.
+"""Cache the token vectors of a late-interaction model on disk, in a file of their own.
 
-In a store's folder it lies beside the database. Whatever is missing, damaged or deleted is encoded again. Copies of
-a store leave it out, and `verify` skips it, since every entry is checked when it is read.
+In a store's folder the file is beside the database. Missing, damaged or deleted entries are encoded again. Copies of a store
+leave it out, and `verify` skips it, since every entry is checked when it is read.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ FORMAT = 1
 
 TokenDtype = Literal["float32", "float16", "int8"]
 
-# `passage` is a digest of the passage's own text, by which `keep_only` tells what a store still needs. The vectors stand
-# last, so that what is read without them leaves their pages alone.
+# `passage` is a digest of the passage's own text, by which `keep_only` knows what a store still needs. The vectors come # last,
+# so that reads without them do not touch their pages.
 _TABLE = """CREATE TABLE IF NOT EXISTS token_vectors (
     key BLOB PRIMARY KEY, passage BLOB NOT NULL, tokens INTEGER NOT NULL, dim INTEGER NOT NULL, windows INTEGER NOT NULL,
     checksum INTEGER NOT NULL, content BLOB NOT NULL
 )"""
 _SELECT = "SELECT tokens, dim, windows, checksum, content FROM token_vectors WHERE key = ?"
-_KEY_VERSION = 1  # raise when what is stored under a key changes its meaning
+_KEY_VERSION = 1  # raise when the meaning of a stored value changes
 _SPANS = np.dtype("<i4")
 _STEPS = 127  # of int8, on each side of 0
 
@@ -59,9 +59,9 @@ class TokenVectors:
     Attributes:
         vectors: float32. Shape: (tokens, dim).
         spans: Start and end of each token in the text, without white space; (0, 0) for special tokens, markers and the [MASK]s
-            after a query, which stand for no text. Shape: (tokens, 2).
+            after a query, which represent no text. Shape: (tokens, 2).
         windows: Number of windows in which the model read the text.
-        stored_bytes: Size in the cache that they were read from; 0 if the model computed them.
+        stored_bytes: Their size in the cache; 0 if the model computed them.
     """
 
     vectors: Vectors
@@ -73,16 +73,16 @@ class TokenVectors:
 class TokenVectorCache:
     """Stores the token vectors of passages on disk, for several threads and processes at once.
 
-    The key of an entry is the model's fingerprint, the text that was encoded and the dtype. Damaged entries are skipped and
-    logged. The file is open only while it is used. A file without write permission is read, and takes no new entries.
+    The key of an entry consists of the model's fingerprint, the encoded text and the dtype. Damaged entries are skipped and
+    logged. The file is open only while it is used. A file without write permission is read, but gets no new entries.
 
     Args:
         path: A file, created if absent, or the folder of a store, in which it is called `tokens.sqlite`.
-        dtype: How components are kept. "float16" is off by at most 1/2048 of each, "int8" by at most 1/254 of the largest
-            of its token, whose scale is stored beside it; "float32" is exact.
+        dtype: How components are stored. "float16" is off by at most 1/2048 of each, "int8" by at most 1/254 of the largest of
+            its token, whose scale is stored with it; "float32" is exact.
 
     Raises:
-        InvalidInputError: `path` is not a path, or another dtype.
+        InvalidInputError: `path` is not a path, or the dtype is unknown.
         StoreFormatError: On use, if the path holds something else, a damaged file or one of another version.
         StoreError: On use, if the file cannot be opened, read or written, for example on a full disk.
     """
@@ -100,15 +100,15 @@ class TokenVectorCache:
 
     @property
     def file(self) -> Path:
-        """The file; in a folder it counts as part of the store that is there."""
+        """The file; in a folder it is part of the store there."""
         return self.path / TOKENS if self.path.is_dir() else self.path
 
     def get(self, model: str, texts: Iterable[str]) -> dict[str, TokenVectors]:
         """Return the tokens of those texts that are in the cache.
 
         Args:
-            model: A fingerprint of all that the vectors depend on besides the text.
-            texts: As they were encoded. A hundred tokens of 128 components take 50 KB of memory.
+            model: A fingerprint of everything that the vectors depend on besides the text.
+            texts: The texts as encoded. A hundred tokens of 128 components take 50 KB of memory.
         """
         stored, damaged = {}, 0
         with self._session() as connection:
@@ -131,11 +131,11 @@ class TokenVectorCache:
 
         Args:
             model: As in `get`.
-            entries: By the text that was encoded: the passage's own text, without its heading, and the tokens.
-            strict: Raise where the disk is full or refuses otherwise; else that is logged, and nothing is kept.
+            entries: The passage's own text, without its heading, and its tokens, by the encoded text.
+            strict: Raise if the disk is full or fails; otherwise the failure is logged, and nothing is stored.
 
         Raises:
-            InvalidInputError: Vectors that the dtype cannot hold.
+            InvalidInputError: The dtype cannot hold a vector.
             StoreError: See `strict`.
             StoreFormatError: The file is damaged, or holds something else.
         """
@@ -159,12 +159,12 @@ class TokenVectorCache:
         return stored
 
     def count(self) -> int:
-        """Return the number of entries, of all models and dtypes."""
+        """Return the number of entries of all models and dtypes."""
         with self._session() as connection:
             return connection.execute("SELECT count(*) FROM token_vectors").fetchone()[0] if connection else 0
 
     def size(self) -> int:
-        """Return the bytes on disk, the log of writes included."""
+        """Return the bytes on disk, including the log of writes."""
         files = (self.file, self.file.with_name(f"{self.file.name}-wal"))
         return sum(file.stat().st_size for file in files if file.is_file())
 
@@ -173,7 +173,7 @@ class TokenVectorCache:
         self.keep_only(())
 
     def keep_only(self, passages: Iterable[str]) -> int:
-        """Delete the entries of passages with other texts than these, and return how many; give the space back."""
+        """Delete the entries of all passages with other texts, free their space, and return how many were deleted."""
         with self._session() as connection:
             if connection is None:
                 return 0
@@ -224,7 +224,7 @@ class TokenVectorCache:
 
     @contextmanager
     def _session(self, *, create: bool = False) -> Iterator[sqlite3.Connection | None]:
-        """Open the file for a block; None if it does not exist and is not to be, or cannot be, created."""
+        """Open the file for a block; None if it does not exist and should not or cannot be created."""
         file = self.file
         if self.path.is_dir() and not (self.path / FILE).is_file():
             raise StoreFormatError(
@@ -253,7 +253,7 @@ class TokenVectorCache:
 
 
 def _prepare(connection: sqlite3.Connection, file: Path) -> None:
-    """Make the table in an empty file."""
+    """Create the table in an empty file."""
     if _check(connection, file):
         sqlite.use_wal(connection)
         with sqlite.committing(connection):
@@ -265,7 +265,7 @@ def _prepare(connection: sqlite3.Connection, file: Path) -> None:
 
 
 def _check(connection: sqlite3.Connection, file: Path) -> bool:
-    """Raise StoreFormatError for a foreign file; return whether the file is still empty. Only reads."""
+    """Raise StoreFormatError for a foreign file; return whether the file is still empty. Nothing is written."""
     application_id, version, tables = sqlite.identify(connection)
     if (application_id, version) != (APPLICATION_ID, FORMAT) and (application_id, version, tables) != (0, 0, 0):
         raise StoreFormatError(

@@ -51,27 +51,27 @@ class UnitStore:
 
     Args:
         path: The store's folder, made if absent; None keeps everything in memory.
-        encoder: Encodes units and queries; None where the caller gives all vectors.
-        granularities: What is encoded and can be searched; passages are kept anyway. None for what the store has vectors
-            of, and all for an empty one.
-        embed_template: What is encoded of a unit, such as "{title}: {text}", with keys of the metadata as further fields;
-            None for the text alone. "auto" for what the store was filled with, else "{title} — {section}: {text}" (see
-            `factoid.encode.with_heading`). Vectors that the caller gives stay as they are.
-        index: A FAISS factory string such as "Flat", "HNSW32" or "IVF1024,SQ8", or one for each granularity in a dict;
-            "auto" goes by the number of vectors (see `factoid.index.choose_kind`). None for what the store has, else "auto".
-        similarity: "inner_product" or "cosine"; None for what the store has, else inner product.
-        shards: Cut each index into parts that are searched side by side (Dense X Retrieval, Appendix C, has 8).
-        language: Of the texts, a code of `factoid.index.lexical.LANGUAGES`; None for what the store has, else "en".
-        dtype: How vectors are kept on disk, "float32" or, in half the space, "float16"; chosen when the store is made.
+        encoder: Encodes units and queries; None if the caller passes all vectors.
+        granularities: The granularities to encode and search; passages are always stored. None for those that the store has
+            vectors of, and for all in an empty store.
+        embed_template: Template of the text that is encoded for a unit, such as "{title}: {text}", with keys of the metadata as
+            further fields; None for the text alone. "auto" for the template that the store was filled with, else "{title} —
+            {section}: {text}" (see `factoid.encode.with_heading`). It does not apply to vectors from the caller.
+        index: A FAISS factory string such as "Flat", "HNSW32" or "IVF1024,SQ8", or a dict of one for each granularity; "auto"
+            goes by the number of vectors (see `factoid.index.choose_kind`). None for the store's setting, else "auto".
+        similarity: "inner_product" or "cosine"; None for the store's setting, else inner product.
+        shards: Number of parts of each index that are searched in parallel (Dense X Retrieval, Appendix C, has 8).
+        language: Language of the texts, a code of `factoid.index.lexical.LANGUAGES`; None for the store's setting, else "en".
+        dtype: How vectors are stored on disk: "float32", or "float16" in half the space; chosen when the store is created.
         device: Where indexes are searched: "cpu", "cuda", "cuda:1", or a list of GPUs that share the work.
-        gpu_shard: Several GPUs hold a part of each index instead of a copy.
-        gpu_float16: GPUs hold exact indexes in half precision; hits are scored again with the exact vectors.
+        gpu_shard: Put a part of each index on each of several GPUs instead of a copy.
+        gpu_float16: Hold exact indexes on GPUs in half precision; hits are scored again with the exact vectors.
         mmap: Leave the index files on disk, and read only what a search touches.
-        read_only: Refuse writes and leave the folder untouched; it may lie on a read-only disk.
+        read_only: Reject writes and leave the folder untouched; it may be on a read-only disk.
 
     Raises:
-        InvalidInputError: A setting that is unknown, or a dtype other than that of a store that is not empty.
-        StoreFormatError: The path holds something that is not a store of this version, or a damaged one.
+        InvalidInputError: A setting is unknown, or the dtype differs from that of a store that is not empty.
+        StoreFormatError: The path holds something other than a store of this version, or a damaged store.
         EncoderMismatchError: The store was built by another encoder, or with another template.
     """
 
@@ -99,7 +99,7 @@ class UnitStore:
         if granularities is not None and (not chosen or Granularity.DOCUMENT in chosen):
             raise InvalidInputError(f"granularities must be some of {', '.join(GRANULARITIES)}, got {granularities!r}")
         requested: dict[str, Any] = {"similarity": similarity, "index": index, "shards": shards, "language": language}
-        Settings().updated(**requested)  # refused before a file is made
+        Settings().updated(**requested)  # rejected before a file is created
         if dtype not in (None, "float32", "float16"):
             raise InvalidInputError(f"dtype must be one of float32, float16, got {dtype!r}")
         if read_only and path is None:
@@ -134,7 +134,7 @@ class UnitStore:
         self.close()
 
     def __getstate__(self) -> None:
-        """Refuse to be pickled or copied: two stores would close one another's files."""
+        """Refuse pickling and copying: two stores would close each other's files."""
         remedy = f"open {str(self.path)!r} again" if self.path else "copy_to(folder) writes what it holds to disk"
         raise TypeError(f"a {type(self).__name__} cannot be pickled or copied: {remedy}")
 
@@ -143,24 +143,24 @@ class UnitStore:
 
     @property
     def similarity(self) -> Similarity:
-        """What a score is."""
+        """The similarity that scores measure."""
         return self._settings.similarity
 
     @property
     def encoder_name(self) -> str | None:
-        """The name of the encoder that the stored vectors are of; None where it was not named, or nothing is stored."""
+        """The name of the encoder of the stored vectors; None if it has no name, or nothing is stored."""
         with self.connections.reading() as snapshot:
             return snapshot.meta.get("encoder")
 
     @property
     def embed_template(self) -> str:
-        """What is encoded of a unit."""
+        """The template of the text that is encoded for a unit."""
         with self.connections.reading() as snapshot:
             return self.requested_template or snapshot.meta.get("embed_template") or EMBED_TEMPLATE
 
     @property
     def weights(self) -> Weights:
-        """What a search weighs by that names no weights: `Weights()`, unless it was set. It is kept in the store."""
+        """The default weights of a search: `Weights()`, unless set. They are kept in the store."""
         return self._settings.weights
 
     @weights.setter
@@ -169,14 +169,14 @@ class UnitStore:
         self._settings = keep_settings(self.connections, weights=SearchOptions(weights=weights).weights or Weights())
 
     def close(self) -> None:
-        """Write the indexes that have changed, and close the store, after searches under way. Closing twice is harmless."""
+        """Wait for running searches, write changed indexes, and close the store. Closing twice is harmless."""
         try:
             self.views.save()
         finally:
             self.views.alone(self.connections.close)
 
     def refresh(self, *, show_progress: bool = False) -> None:
-        """Bring the indexes up to date now and write them, so that the next search finds them ready."""
+        """Update the indexes and write them now, so that the next search finds them ready."""
         self.views.refresh(show_progress=show_progress)
         self.views.save()
 
@@ -193,25 +193,25 @@ class UnitStore:
     ) -> AddReport:
         """Split, decompose, encode and commit documents, a few hundred passages at a time.
 
-        A document with an id that is in the store replaces the stored one with all its units. One that is the same is
-        skipped, unless a passage failed for a reason that another try may mend (a time-out). An interrupted call leaves
-        whole documents only, and can be made again. A store on disk keeps what costly propositionizers (`costly = True`,
-        the models) return: they are asked only what is new.
+        A document replaces a stored one with the same id, and all its units. One that has not changed is skipped, unless a
+        passage failed for a reason that another try may solve (a time-out). An interrupted call leaves only whole documents, and
+        can be repeated. A store on disk caches the results of costly propositionizers (`costly = True`, the models): they only
+        get what is new.
 
         Args:
             documents: Any iterable, read once.
             propositionizer: None for `SyntaxPropositionizer`.
-            words: Most words of a passage.
-            min_words: A paragraph's last passage below this is merged into the one before.
-            unsupported: What becomes of propositions that their passage does not support, as in `factoid.propositionize`.
-            cache: Keeps the propositions instead, those of any propositionizer: a file to share between stores, or the
-                folder of another store.
+            words: Maximum number of words in a passage.
+            min_words: A paragraph's last passage with fewer words is merged into the one before.
+            unsupported: What to do with propositions that their passage does not support, as in `factoid.propositionize`.
+            cache: Where to cache the propositions of any propositionizer instead: a file to share between stores, or the folder
+                of another store.
             show_progress: Show a progress bar over documents.
 
         Raises:
-            InvalidInputError: Metadata that does not survive JSON, an option out of range, or a propositionizer without the
-                `name` that a cache needs.
-            StoreError: The store is closed or read-only, or the disk refuses.
+            InvalidInputError: Metadata does not survive JSON, an option is out of range, or a propositionizer lacks the `name`
+                that a cache needs.
+            StoreError: The store is closed or read-only, or writing fails.
         """
         recipe = self._recipe(propositionizer, cache, words=words, min_words=min_words, unsupported=unsupported)
         return ingest(self, documents, recipe, show_progress=show_progress)
@@ -219,7 +219,7 @@ class UnitStore:
     async def aadd_documents(
         self, documents: Iterable[Document], *, show_progress: bool = False, **options: Any
     ) -> AddReport:
-        """Do as `add_documents`, with the same options, without blocking the event loop; documents are read in threads."""
+        """Do the same as `add_documents` without blocking the event loop; documents are read in threads."""
         recipe = await asyncio.to_thread(self._recipe, **options)
         return await aingest(self, documents, recipe, show_progress=show_progress)
 
@@ -230,17 +230,18 @@ class UnitStore:
         vectors: Sequence[Vectors | None] | Vectors | None = None,
         keep_children: bool = False,
     ) -> list[str]:
-        """Add units, and return their ids; one that is in the store is replaced, a passage with all units under it.
+        """Add units, and return their ids. A stored unit with the same id is replaced, a passage with all units under it.
 
         Args:
-            units: Units of any granularity. Those of granularities that the store does not search are kept unencoded.
-            vectors: Their vectors, shape (len(units), dim), with None for a unit that is kept but not to be found; None
-                for all to encode here those that `searches` tells.
-            keep_children: Replace units by id only; what is under a replaced passage stays.
+            units: Units of any granularity. Those of granularities that the store does not search are stored unencoded.
+            vectors: Their vectors, shape (len(units), dim), with None for a unit that should be stored but not found. If the
+                argument is None, the units for which `searches` is true are encoded.
+            keep_children: Replace only the units with these ids; the units under a replaced passage stay.
 
         Raises:
-            EncoderMismatchError: Vectors of another dimension than the store's.
-            InvalidInputError: No vectors and no encoder, another number of vectors, or metadata that JSON cannot hold.
+            EncoderMismatchError: The vectors have another dimension than the store's.
+            InvalidInputError: There are neither vectors nor an encoder, the number of vectors is wrong, or JSON cannot hold the
+                metadata.
         """
         if vectors is not None and len(vectors) != len(units):
             raise InvalidInputError(f"got {len(vectors)} vectors for {len(units)} units: expected one each")
@@ -254,19 +255,19 @@ class UnitStore:
             chosen = enumerate(vectors[position] for position in last.values())
             encoded = {place: np.asarray(vector, np.float32) for place, vector in chosen if vector is not None}
         with self.connections.transaction() as writing:
-            # Units may come before their passage: one that is not there replaces nothing.
+            # Units may come before their passage: one that is not stored yet replaces nothing.
             writing.remove(writing.stored(unit.id for unit in distinct), under=not keep_children)
             self._insert(writing, distinct, encoded)
         return [unit.id for unit in units]
 
     def changed(self, batch: Sequence[Split]) -> list[Split]:
-        """Return the documents that are not stored as they are given. A step of `factoid.ingest`."""
+        """Return the documents that are not stored as given. A step of `factoid.ingest`."""
         with self.connections.reading() as snapshot:
             stored = snapshot.digests([split.document.id for split in batch])
         return [split for split in batch if stored.get(split.document.id) != split.digest]
 
     def replace_documents(self, batch: Sequence[Split], units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
-        """Commit documents with their units in place of what is stored of them. A step of `factoid.ingest`."""
+        """Replace documents and their units by these. A step of `factoid.ingest`."""
         with self.connections.transaction() as writing:
             writing.remove([split.document.id for split in batch])
             for split in batch:
@@ -282,16 +283,16 @@ class UnitStore:
     ) -> int:
         """Delete documents with all their units, or units with those under them; return how many units were deleted.
 
-        What a costly propositionizer made of their passages stays in the store's cache: `clear` deletes that, too. Token
-        vectors stay until `compact`.
+        The propositions that a costly propositionizer made of their passages stay in the store's cache, which `clear` also
+        deletes. Token vectors stay until `compact`.
 
         Args:
-            ids: Of documents or units; None with one of the others. Unknown ids are ignored.
-            unit_ids: Of units only, in place of ids: where documents and units may have the same ids.
-            filter: Delete the units whose metadata pass, in place of ids; a document goes with its last unit.
+            ids: Ids of documents or units; None with one of the others. Unknown ids are ignored.
+            unit_ids: Ids of units only, in place of ids, for stores in which documents and units may have the same ids.
+            filter: Delete the units whose metadata pass, in place of ids; a document is deleted with its last unit.
 
         Raises:
-            InvalidInputError: None of them, or several; a filter without any condition.
+            InvalidInputError: None or several of the arguments are given, or the filter has no condition.
         """
         if [ids, unit_ids, filter].count(None) != 2 or isinstance(ids, str):
             raise InvalidInputError(
@@ -311,12 +312,13 @@ class UnitStore:
         ids: Sequence[str] | None = None,
         filter: Filter | None = None,  # noqa: A002 - as in search
     ) -> int:
-        """Set keys of the metadata of documents with all their units, or of units with those under them; return how many.
+        """Set metadata keys of documents with all their units, or of units with those under them; return how many changed.
 
-        Other keys stay as they are. A filter, in place of ids, chooses the units whose metadata pass.
+        Other keys stay unchanged. A filter, in place of ids, chooses the units whose metadata pass.
 
         Raises:
-            InvalidInputError: Neither ids nor a filter, or both; a filter without conditions; metadata that JSON changes.
+            InvalidInputError: Neither or both of ids and filter are given, the filter has no conditions, or JSON would change the
+                metadata.
         """
         if (ids is None) == (filter is None):
             raise InvalidInputError(f"give a list of ids, or a filter in their place, got {ids=} and {filter=}")
@@ -338,16 +340,16 @@ class UnitStore:
             return snapshot.ids(filter or {})
 
     def get(self, ids: Sequence[str]) -> list[Unit]:
-        """Return the units with these ids, in this order; unknown ids are left out."""
+        """Return the units with these ids, in this order; unknown ids are skipped."""
         with self.connections.reading() as snapshot:
             return snapshot.units_by_id(ids)
 
     def searches(self, unit: Unit) -> bool:
-        """Tell whether a unit is encoded: it is of a searched granularity, and more than white space."""
+        """Return whether a unit is encoded: its granularity is searched, and its text is more than white space."""
         return unit.granularity in self.granularities and bool(unit.text.strip())
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
-        """Return the stored vectors of these units by id; without those that have none. Shape of each: (dim,)."""
+        """Return the stored vectors of these units by id, leaving out units without one. Shape of each: (dim,)."""
         with self.connections.reading() as snapshot:
             return snapshot.vectors_by_id(ids)
 
@@ -356,14 +358,14 @@ class UnitStore:
         return next(iter(self.documents([document_id])), None)
 
     def documents(self, ids: Sequence[str]) -> list[Document]:
-        """Return the documents with these ids that `add_documents` stored, in this order; unknown ids are left out."""
+        """Return the documents with these ids that `add_documents` stored, in this order; unknown ids are skipped."""
         with self.connections.reading() as snapshot:
             documents = snapshot.documents_by_id(ids)
         return [documents[document_id][0] for document_id in ids if document_id in documents]
 
     @property
     def lacks_texts(self) -> bool:
-        """Whether the store holds units whose documents it does not have; told by the first document."""
+        """Whether the store holds units without their documents, judged by the first document."""
         with self.connections.reading() as snapshot:
             sql = "SELECT 1 FROM (SELECT text FROM documents ORDER BY row LIMIT 1) WHERE text IS NULL"
             return bool(snapshot.values(sql))
@@ -378,31 +380,31 @@ class UnitStore:
 
         Args:
             query: The question, as text.
-            k: How many distinct hits; fewer only if the store has fewer.
-            options: Those of `factoid.store.SearchOptions`.
+            k: Number of distinct hits; fewer are returned only if the store has fewer.
+            options: The options of `factoid.store.SearchOptions`.
 
         Raises:
-            InvalidInputError: k below 1, an unknown granularity or one that the store does not search, a bad filter, or
-                an option that is out of range. An unknown option is a TypeError.
-            MissingDependencyError: FAISS is not installed, or tantivy where words count.
+            InvalidInputError: k is below 1, a granularity is unknown or not searched by the store, a filter is invalid, or an
+                option is out of range. An unknown option is a TypeError.
+            MissingDependencyError: FAISS is not installed, or tantivy if words count.
         """
         return self._prepared([query], None, k, options)()[0]
 
     def search_batch(self, queries: Sequence[str], k: int = 5, **options: Any) -> list[list[Hit]]:
-        """Do as `search` for several queries in one call; return the hits of each."""
+        """Search several queries in one call, and return the hits of each; the options are those of `search`."""
         if isinstance(queries, str):
             raise InvalidInputError(f"search_batch takes a list of queries, got the string {queries!r}")
         return self._prepared(queries, None, k, options)() if queries else []
 
     def search_by_vector(self, vector: Vectors, k: int = 5, *, text: str | None = None, **options: Any) -> list[Hit]:
-        """Do as `search` for a query that is already encoded; its words count only if its text is given. Shape: (dim,)."""
+        """Search with an encoded query, as `search` does; its words count only if its text is given. Shape: (dim,)."""
         texts = None if text is None else [text]
         return self.search_batch_by_vector(np.asarray(vector, np.float32).reshape(1, -1), k, texts=texts, **options)[0]
 
     def search_batch_by_vector(
         self, vectors: Vectors, k: int = 5, *, texts: Sequence[str] | None = None, **options: Any
     ) -> list[list[Hit]]:
-        """Do as `search_by_vector` for several queries. Shape: (n, dim)."""
+        """Search with several encoded queries, as `search_by_vector` does. Shape: (n, dim)."""
         queries = np.asarray(vectors, dtype=np.float32)
         if queries.ndim != 2 or len(queries) != len(queries if texts is None else texts):
             raise InvalidInputError(
@@ -411,10 +413,10 @@ class UnitStore:
         return self._prepared(texts, queries, k, options)()
 
     def retry_failures(self) -> int:
-        """Have documents with failed passages decomposed again when they are added next, the failures forgotten.
+        """Forget failures, so that documents with failed passages are decomposed again when next added; return their number.
 
-        What failed is kept like any result, since a model would mostly fail again: use this when something else has changed.
-        A shared cache is to be told with `PropositionCache.forget(failures=True)`. Return the number of those documents.
+        Failures are kept like any result, since a model would usually fail again: use this when something else has changed. For a
+            shared cache, also call `PropositionCache.forget(failures=True)`.
         """
         with self.connections.transaction() as writing:
             count = writing.forget_failures()
@@ -445,18 +447,18 @@ class UnitStore:
         show_progress: bool = False,
         **options: Any,
     ) -> Self:
-        """Fetch a store that `save_to` sent into a new folder, as `transfer.remote.load_from` does, and open it."""
+        """Fetch a store that `save_to` sent into a new folder, and open it; see `transfer.remote.load_from`."""
         folder = load_from(url, path, fs=fs, show_progress=show_progress)
         try:
             return cls(folder, encoder=encoder, **options)
         except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)  # so that the call can be made again
+            shutil.rmtree(folder, ignore_errors=True)  # so that the call can be repeated
             raise
 
     def _prepared(
         self, texts: Sequence[str] | None, vectors: Vectors | None, k: int, options: Mapping[str, Any]
     ) -> Callable[[], list[list[Hit]]]:
-        """Return a search that is checked, with its queries encoded, to be run by a call."""
+        """Return a function that runs a checked search with encoded queries."""
         query = Query.of(self, texts, vectors, k, SearchOptions.of(options))
         if query.options.rerank is not None:
             return partial(answer, self, query)
@@ -480,7 +482,7 @@ class UnitStore:
         cache: PropositionCache | str | Path | None = None,
         **options: Any,
     ) -> Recipe:
-        self.connections.check_writable()  # before anything is decomposed and encoded in vain
+        self.connections.check_writable()  # before anything is needlessly decomposed and encoded
         if Granularity.PROPOSITION in self.granularities:
             propositionizer = with_cache(propositionizer or SyntaxPropositionizer(), cache, store=self.path)
         else:

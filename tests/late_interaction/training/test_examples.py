@@ -42,7 +42,7 @@ def test_a_single_answer_and_a_byte_order_mark_are_read(tmp_path):
     [
         ({"query": None}, '"query"'),
         ({"query": " "}, "none of them empty"),
-        ({"passages": ["One."], "scores": [1]}, "two passages at least"),
+        ({"passages": ["One."], "scores": [1]}, "at least two passages"),
         ({"passages": "One."}, '"passages"'),
         ({"passages": ["One.", 2]}, '"passages"'),
         ({"scores": [1.0]}, "for each of 2 passages"),
@@ -116,7 +116,7 @@ def test_the_format_of_colbert_is_read(colbert_files):
         (0, '[8, [1, "2"], [2, 1]]', "examples.json:3: expected a passage id and its score"),
         (0, "[8, [99, 1], [0, 2]]", "collection.tsv has no text with the id 99"),
         (0, "[99, [1, 1], [0, 2]]", "queries.tsv has no text with the id 99"),
-        (0, "[8, [1, 1]]", "examples.json:3: .*two passages at least"),
+        (0, "[8, [1, 1]]", "examples.json:3: .*at least two passages"),
         (1, "9", "queries.tsv:3: expected an id, a tab and a text"),
         (2, "9\t ", "collection.tsv:5: expected an id, a tab and a text"),
     ],

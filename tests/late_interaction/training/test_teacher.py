@@ -110,7 +110,7 @@ def test_a_trained_teacher_is_not_trained_again(taught, plain, bare, monkeypatch
 
 def test_a_teacher_needs_answers(plain, tmp_path):
     example = TrainingExample("town?", ("One town.", "Two."), (1.0, 0.0), ("Rome",))
-    with pytest.raises(InvalidInputError, match="answers that stand in one of their passages"):
+    with pytest.raises(InvalidInputError, match="answers in one of their passages"):
         train_teacher([example], tmp_path / "teacher", settings=settings(plain), use_cpu=True)
 
 

@@ -147,7 +147,7 @@ def test_a_killed_training_goes_on(colbert, examples, tmp_path):
 
 
 def test_a_plain_encoder_needs_a_projection_that_is_asked_for(plain, examples, tmp_path):
-    with pytest.raises(InvalidInputError, match=r"no late-interaction checkpoint.*--projection 128"):
+    with pytest.raises(InvalidInputError, match=r"not a late-interaction checkpoint.*--projection 128"):
         train_ranker(examples, tmp_path / "model", settings=settings(plain), use_cpu=True)
     first, second, other = (load_model(str(plain), projection=16, seed=seed, device="cpu") for seed in (5, 5, 6))
     matrices = [model[1].linear.weight.detach() for model in (first, second, other)]
@@ -213,16 +213,16 @@ def test_sentences_need_scores(colbert, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"epochs": 0}, "epochs of 1 at least"),
-        ({"projection": 0}, "projection of 1 at least"),
-        ({"ways": 1}, "ways of 2 at least"),
+        ({"epochs": 0}, "epochs of at least 1"),
+        ({"projection": 0}, "projection of at least 1"),
+        ({"ways": 1}, "ways of at least 2"),
         ({"learning_rate": 0}, "learning_rate > 0"),
         ({"learning_rate": float("nan")}, "learning_rate > 0"),
         ({"warmup": 1.0}, "warmup from 0"),
-        ({"weight_decay": -1}, "weight_decay of 0"),
-        ({"sentence_weight": -0.5}, "sentence_weight of 0"),
+        ({"weight_decay": -1}, "weight_decay of at least 0"),
+        ({"sentence_weight": -0.5}, "sentence_weight of at least 0"),
         ({"batch_size": 8, "device_batch_size": 3}, "multiple of device_batch_size"),
-        ({"max_tokens": 0}, "max_tokens of 1"),
+        ({"max_tokens": 0}, "max_tokens of at least 1"),
     ],
 )
 def test_settings_are_checked(changes, expected):
@@ -234,7 +234,7 @@ def test_a_model_that_is_not_there_and_a_foreign_record_are_told(examples, tmp_p
     with pytest.raises(InvalidInputError, match="cannot load the late-interaction model"):
         train_ranker(examples, tmp_path / "model", settings=settings(tmp_path / "nowhere"), use_cpu=True)
     (tmp_path / "training.json").write_text(json.dumps({"steps": 3}))
-    with pytest.raises(UnreadableFileError, match="no record of a training"):
+    with pytest.raises(UnreadableFileError, match="not a record of a training"):
         read_record(tmp_path)
     monkeypatch.setitem(sys.modules, "datasets", None)
     with pytest.raises(MissingDependencyError, match=r"factoid\[train\]"):

@@ -115,7 +115,7 @@ ARGUMENTS = "whether it takes these arguments: temperature, response_format"
 )
 async def test_what_would_fail_for_every_passage_is_raised_at_once(ask, server, answer, cause, to_do):
     server.answers = {f"{number}.": answer for number in range(100)}
-    with pytest.raises(PropositionizerError, match="requests for the model 'm' are refused") as caught:
+    with pytest.raises(PropositionizerError, match="requests for the model 'm' are rejected") as caught:
         await ask([unit(text) for text in server.answers], max_concurrency=2)
     assert type(caught.value.__cause__) is cause
     assert to_do in str(caught.value)

@@ -199,7 +199,7 @@ def test_pairs_that_the_model_cannot_read_or_write_are_counted(start, tmp_path):
 @pytest.mark.parametrize(
     ("changes", "error", "problem"),
     [
-        ({"epochs": 0}, InvalidInputError, "epochs of 1 at least, got 0"),
+        ({"epochs": 0}, InvalidInputError, "epochs of at least 1, got 0"),
         ({"learning_rate": 0.0}, InvalidInputError, "learning_rate > 0"),
         ({"weight_decay": -1.0}, InvalidInputError, "weight_decay >= 0"),
         ({"batch_size": 5, "device_batch_size": 2}, InvalidInputError, "multiple of device_batch_size"),
@@ -213,7 +213,7 @@ def test_settings_are_checked(start, tmp_path, changes, error, problem):
 
 def test_records_and_packages_that_are_missing_or_damaged(tmp_path, monkeypatch):
     (tmp_path / "training.json").write_text('{"settings": {}}')
-    with pytest.raises(UnreadableFileError, match=r"training.json is no record of a training"):
+    with pytest.raises(UnreadableFileError, match=r"training.json is not a record of a training"):
         train_propositionizer(PAIRS, tmp_path)
     monkeypatch.setitem(sys.modules, "accelerate", None)
     with pytest.raises(MissingDependencyError, match=r"factoid\[train\]"):

@@ -1,1 +1,1 @@
-"""A late-interaction model trained to rank sentences with the token vectors of whole passages (AGRaME, §3.3)."""
+"""Train a late-interaction model to rank sentences with the token vectors of whole passages (AGRaME, §3.3)."""

@@ -1,7 +1,7 @@
 """Training data: queries with passages and a teacher's scores (AGRaME, §3.1 and §3.3).
 
 Two formats are read: JSON lines with the passages' texts, and ColBERTv2's 64-way format, whose lines name queries and passages by
-their numbers in two TSV files, those of MS MARCO.
+their numbers in two TSV files, as in MS MARCO.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ _FIELDS = ("query", "passages", "scores", "answers", "sentence_scores")
 
 @dataclass(frozen=True, slots=True)
 class TrainingExample:
-    """A query with the passages that it is to rank.
+    """A query with the passages to rank for it.
 
     Raises:
         InvalidInputError: Texts are empty, scores are not finite, or numbers of passages, sentences and scores differ.
     """
 
     query: str
-    passages: tuple[str, ...]  # two at least, as they are encoded
-    scores: tuple[float, ...]  # S_CE(q, passage), the teacher's, unbounded as a cross-encoder's logits
-    answers: tuple[str, ...] = ()  # short ones, from which the teacher of sentences can be trained
+    passages: tuple[str, ...]  # at least two, as encoded
+    scores: tuple[float, ...]  # the teacher's S_CE(q, passage), unbounded like a cross-encoder's logits
+    answers: tuple[str, ...] = ()  # short ones, with which the teacher of sentences can be trained
     # S_CE'(q, sentence) of each sentence of each passage, in the order of `sentence_spans`; None where there are no scores.
     sentence_scores: tuple[tuple[float, ...] | None, ...] | None = None
 
     def __post_init__(self) -> None:
         if not self.query.strip() or len(self.passages) < 2 or not all(text.strip() for text in self.passages):
             raise InvalidInputError(
-                f"expected a query and two passages at least, none of them empty, got {len(self.passages)} passages "
+                f"expected a query and at least two passages, none of them empty, got {len(self.passages)} passages "
                 f"for the query {self.query!r:.60}"
             )
         _check_scores(self.scores, len(self.passages), "scores", "passages")
@@ -57,7 +57,7 @@ class TrainingExample:
                 _check_scores(scores, len(sentence_spans(passage)), f"sentence_scores[{place}]", "sentences")
 
     def holds_answer(self, passage: int) -> list[bool]:
-        """Tell which sentences of a passage have an answer in them, as whole words."""
+        """Return for each sentence of a passage whether it holds an answer as whole words."""
         text = self.passages[passage]
         return [
             any(stands_in(answer, text[start:end]) for answer in self.answers) for start, end in sentence_spans(text)
@@ -78,10 +78,10 @@ def weights(scores: Sequence[float]) -> list[float]:
 
 
 def read_examples(path: str | os.PathLike[str]) -> list[TrainingExample]:
-    """Read examples from JSON lines with the fields "query", "passages", "scores", and maybe "answers" and "sentence_scores".
+    """Read examples from JSON lines with "query", "passages", "scores", and optionally "answers" and "sentence_scores".
 
     Raises:
-        UnreadableFileError: The file is missing, or a line is no such example; says which line.
+        UnreadableFileError: The file is missing, or a line is not such an example; the message says which line.
     """
     examples = []
     for number, line in filled_lines(Path(path)):
@@ -91,7 +91,7 @@ def read_examples(path: str | os.PathLike[str]) -> list[TrainingExample]:
 
 
 def write_examples(path: str | os.PathLike[str], examples: Sequence[TrainingExample]) -> None:
-    """Write examples as `read_examples` reads them, all or none."""
+    """Write examples in the format of `read_examples`, all or none."""
     lines = []
     for example in examples:
         fields = {name: getattr(example, name) for name in _FIELDS}
@@ -112,12 +112,12 @@ def read_colbert_examples(
     Args:
         path: The examples: lines of `[qid, [pid, score], …]`.
         queries: Lines of a number, a tab and a query.
-        collection: Lines of a number, a tab and a passage; what follows a second tab, as titles in some, is left out.
-        ways: Only the first so many passages of each example; None for all. The first one is the positive.
-        limit: Only the first so many examples; None for all.
+        collection: Lines of a number, a tab and a passage; anything after a second tab, such as a title, is left out.
+        ways: Number of passages of each example to use, from the first, which is the positive; None for all.
+        limit: Number of examples to read; None for all.
 
     Raises:
-        UnreadableFileError: A file is missing, a line is not as above, or a number has no text; says which line.
+        UnreadableFileError: A file is missing, a line is not as above, or a number has no text; the message says which line.
     """
     rows: list[tuple[str, str, list[tuple[str, float]]]] = []
     for number, line in filled_lines(Path(path)):
@@ -189,7 +189,7 @@ def _text(texts: Mapping[str, str], key: str, path: str | os.PathLike[str]) -> s
 
 
 def per_passage(scores: Sequence[Sequence[float] | None]) -> tuple[tuple[float, ...] | None, ...]:
-    """Return scores of sentences, as JSON holds them, as those of a `TrainingExample`."""
+    """Return scores of sentences in the form of a `TrainingExample`, from that of JSON."""
     return tuple(None if row is None else tuple(row) for row in scores)
 
 

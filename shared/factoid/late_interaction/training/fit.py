@@ -1,4 +1,4 @@
-"""The work of `train_ranker`, in Sentence Transformers' `MultiVectorEncoderTrainer`. Import it late: it imports torch."""
+"""The training loop of `train_ranker`, in Sentence Transformers' `MultiVectorEncoderTrainer`. Import it late, for torch."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def fit(
     show_progress: bool,
 ) -> RankerRecord:
     """Train, from the last checkpoint if there is one, and write the model."""
-    checkpoints = folder / "checkpoints" / content_id([settings.comparable(), identity])  # of this training alone
+    checkpoints = folder / "checkpoints" / content_id([settings.comparable(), identity])  # only of this training
     finer = FINER_PROMPT if settings.sentence_weight else None
     ways = settings.ways or min((len(example.passages) for example in examples), default=2)
     with quiet():
@@ -90,7 +90,7 @@ def fit(
 
 
 def training_rows(examples: Sequence[TrainingExample], ways: int, finer: str | None) -> list[dict[str, Any]]:
-    """Return the columns of each example with enough passages, as `SentenceCollator` takes them."""
+    """Return the columns of each example with enough passages, in the form that `SentenceCollator` takes."""
     rows = []
     for example in examples:
         if len(example.passages) < ways:
@@ -125,7 +125,7 @@ class _Evaluator(BaseEvaluator):
         self._measure = measure
 
     def __call__(self, model: Any, *_: Any, **__: Any) -> dict[str, float]:
-        """Return what was measured."""
+        """Return the measurements."""
         return {name: float(value) for name, value in self._measure(model).items()}
 
 

@@ -13,7 +13,7 @@ from sentence_transformers.multi_vector_encoder.scoring import colbert_kd_scores
 from torch import Tensor
 from torch.nn import functional
 
-_ABSENT = -1e4  # for the score of a sentence that takes no part: its probability is exactly 0, and its logarithm finite
+_ABSENT = -1e4  # score of a sentence that is left out: its probability is exactly 0, and its logarithm finite
 
 
 class MultiGranularLoss(MultiVectorDistillKLDivLoss):
@@ -35,7 +35,7 @@ class MultiGranularLoss(MultiVectorDistillKLDivLoss):
         """Return both terms, to be added up.
 
         Features are those of the query under m_q and, unless the weight is 0, under m'_q, then of the passages, as
-        `SentenceCollator` makes them; labels the teacher's scores of the passages. Shape: (queries, passages).
+        `SentenceCollator` makes them; labels are the teacher's scores of the passages. Shape: (queries, passages).
         """
         query, *columns = (dict(features) for features in sentence_features)
         finer = columns.pop(0) if self.sentence_weight else None
@@ -93,9 +93,9 @@ def sentence_divergences(
 
 @dataclass
 class SentenceCollator(MultiVectorEncoderDataCollator):
-    """Makes batches with the sentence of each token of a passage.
+    """Make batches with the sentence number of each token of a passage.
 
-    Rows have the columns "query", maybe "finer" (the query once more, for m'_q), "document_1" and so on, "scores", and
+    Rows have the columns "query", optionally "finer" (the query again, for m'_q), "document_1" and so on, "scores", and
     "sentences": for each passage a list of the sentences' [start, end, teacher's score]. The batch has, for each passage,
     `sentence_ids` (queries, tokens), from 1 on in the order of the sentences and 0 for none, and `sentence_scores` (queries,
     sentences), minus infinity where there is none.
@@ -120,7 +120,7 @@ class SentenceCollator(MultiVectorEncoderDataCollator):
 
 
 def collator(model: Any, *, finer_prompt: str | None, ways: int) -> SentenceCollator:
-    """Return the collator of a model's batches: so many passages, and a column "finer" for the prompt with the marker m'_q."""
+    """Return the collator of a model's batches: `ways` passages, and a column "finer" for the prompt with the marker m'_q."""
     prompts = {"query": model.prompts.get("query") or ""}
     if finer_prompt:
         prompts["finer"] = model.prompts[finer_prompt]
@@ -140,7 +140,7 @@ def _with_offsets(preprocess: Callable[..., Mapping[str, Any]]) -> Callable[...,
 
 
 def _sentence_ids(offsets: Tensor, sentences: list[list[float]]) -> Tensor:
-    """Return the number of the sentence, from 1 on, with which each token shares a character, and 0 for none."""
+    """Return the number of the sentence, from 1, with which each token shares a character, or 0 for none."""
     ids = torch.zeros(len(offsets), dtype=torch.long)
     for number, (start, end, _) in reversed(list(enumerate(sentences, 1))):  # of two sentences, the first has the token
         ids[(offsets[:, 0] < end) & (offsets[:, 1] > start) & (offsets[:, 1] > 0)] = number

@@ -1,4 +1,4 @@
-"""The model to train: a late-interaction checkpoint, or a plain encoder with a projection, and its second query marker."""
+"""Load the model to train: a late-interaction checkpoint, or a plain encoder with a projection, and its second marker."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ _MARKERS = {"query": ("[unused0]", "[Q]"), "document": ("[unused1]", "[D]"), FIN
 
 
 def load_model(name: str, *, projection: int | None = None, seed: int = 0, device: str | None = None) -> Any:
-    """Return a `MultiVectorEncoder` to be trained.
+    """Return a `MultiVectorEncoder` to train.
 
     Args:
-        name: A late-interaction checkpoint; or, with `projection`, any encoder that transformers reads. Name or folder.
-        projection: Size of token vectors that a plain encoder is projected to, by a random matrix with orthogonal rows, which
-            keeps inner products about as they are. Its markers m_q and m_p are [unused0] and [unused1] where the tokenizer has
-            them, as in ColBERT; punctuation in passages is not scored.
-        seed: Of the projection.
+        name: Name or folder of a late-interaction checkpoint or, with `projection`, of any encoder that transformers reads.
+        projection: Size of the token vectors to which a plain encoder is projected, by a random matrix with orthogonal rows,
+            which roughly preserves inner products. Its markers m_q and m_p are [unused0] and [unused1] if the tokenizer has them,
+            as in ColBERT; punctuation in passages is not scored.
+        seed: Seed of the projection.
         device: For example "cpu"; None lets Sentence Transformers choose.
 
     Raises:
-        InvalidInputError: The model cannot be loaded, or it has no projection and none is asked for.
+        InvalidInputError: The model cannot be loaded, or has no projection and none is requested.
     """
     library, torch = require("sentence_transformers", extra="train"), require("torch", extra="train")
     with loading("late-interaction model", name):
@@ -36,8 +36,8 @@ def load_model(name: str, *, projection: int | None = None, seed: int = 0, devic
         again = library.MultiVectorEncoder(name, device=device)
     if not all(map(torch.equal, model.parameters(), again.parameters())):
         raise InvalidInputError(
-            f"{name!r} is no late-interaction checkpoint: it lacks weights, such as the projection of its token vectors, "
-            "which would be random. Ask for one: projection=128, or --projection 128"
+            f"{name!r} is not a late-interaction checkpoint: it lacks weights, such as the projection of its token vectors, "
+            "which would be random. Request one: projection=128, or --projection 128"
         )
     return model
 
@@ -63,9 +63,9 @@ def _projected(name: str, size: int, seed: int, device: str | None) -> Any:
 
 
 def add_marker(model: Any, prompt: str) -> None:
-    """Add a marker to a model, unless it has one: a token before each text, as the prompt of this name.
+    """Add a marker to a model, unless it has one: a token before each text, as the prompt with this name.
 
-    An unused token of the vocabulary, such as BERT's [unused2], keeps its embedding. A copy of m_q's embedding hardly moves in a
+    An unused token of the vocabulary, such as BERT's [unused2], keeps its embedding. A copy of m_q's embedding hardly moves in
     short training: after 76 steps of MiniLM the two were 3 % of their length apart, and ranked alike.
     """
     if model.prompts.get(prompt):

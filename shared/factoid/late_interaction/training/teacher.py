@@ -39,12 +39,12 @@ def train_teacher(
     """Train a cross-encoder to recognise sentences with an answer, by binary cross-entropy, and write it to a folder.
 
     It learns from each example's best passage with an answer; examples without one, and passages longer than the model reads,
-    are left out. The model to start from is a cross-encoder, or any encoder. Runs end, go on and fail as those of
-    `train_ranker`, whose arguments these are.
+    are left out. The model to start from is a cross-encoder, or any encoder. Arguments are those of `train_ranker`, and runs end,
+    resume and fail in the same way.
 
     Raises:
-        InvalidInputError: No passage holds an answer, the model cannot be loaded, or the folder holds a teacher that was
-            trained with other examples or settings.
+        InvalidInputError: No passage holds an answer, the model cannot be loaded, or the folder holds a teacher trained with
+            other examples or settings.
     """
     require_trainer()
     from factoid.propositions.training.fine_tune import run_trainer, training_arguments
@@ -66,9 +66,7 @@ def train_teacher(
     model.model_card_data.generate_widget_examples = False
     rows = [row for example in examples for row in _labelled(example, model)]
     if not rows:
-        raise InvalidInputError(
-            f"expected examples with answers that stand in one of their passages, got none in {len(examples)}"
-        )
+        raise InvalidInputError(f"expected examples with answers in one of their passages, got none in {len(examples)}")
     checkpoints = folder / "checkpoints" / content_id(record)
     options: dict[str, Any] = {"use_cpu": use_cpu, "warmup_steps": settings.warmup}
     arguments = training_arguments(CrossEncoderTrainingArguments, settings, checkpoints, len(rows), **options)
@@ -93,17 +91,17 @@ def score_sentences(
 ) -> list[TrainingExample]:
     """Return the examples with the teacher's scores of their sentences, as logits.
 
-    Existing scores stay. A passage is not scored if it has a single sentence, if it is longer than the teacher reads (their
-    number is logged), or if its weight is small, since its sentences would change the loss by less than that.
+    Existing scores stay. A passage is not scored if it has a single sentence, if it is longer than the teacher reads (the number
+    of these is logged), or if its weight is small, since its sentences would change the loss by less than that.
 
     Args:
         examples: Queries with passages.
-        teacher: What `train_teacher` wrote, or another cross-encoder for marked sentences: name or folder.
-        file: Receives the scores as they are made; a second call with this file continues.
-        ways: Only the first so many passages of each example; None for all.
+        teacher: Name or folder of a cross-encoder for marked sentences, such as one from `train_teacher`.
+        file: Receives the scores as they are computed; a second call with this file resumes.
+        ways: Number of passages of each example to use, from the first; None for all.
         least_weight: Least share of a passage in the softmax of the example's scores.
         batch_size: Sentences in one forward pass.
-        use_cpu: Leave GPUs alone.
+        use_cpu: Do not use GPUs.
         show_progress: Show a progress bar.
 
     Raises:
@@ -153,7 +151,7 @@ def _labelled(example: TrainingExample, model: Any) -> Iterator[dict[str, Any]]:
 def _to_score(
     example: TrainingExample, model: Any, ways: int | None, least_weight: float
 ) -> tuple[list[list[str]], int]:
-    """Return each passage's marked sentences, [] if it is not scored, and how many passages are too long for the teacher."""
+    """Return each passage's marked sentences, [] if it is not scored, and the number of passages too long for the teacher."""
     marked: list[list[str]] = [[] for _ in example.passages]
     unread = 0
     for place, weight in enumerate(weights(example.scores[:ways])):
@@ -168,7 +166,7 @@ def _to_score(
 
 
 def _reads(model: Any, query: str, passage: str) -> bool:
-    """Tell whether a query and a passage with its two marks fit the model."""
+    """Return whether a query and a passage with its two marks fit the model."""
     tokens = model.tokenizer(query, passage, truncation=False, verbose=False)["input_ids"]
     return model.max_seq_length is None or len(tokens) + 2 <= model.max_seq_length
 
@@ -191,7 +189,7 @@ def _load(name: str, *, use_cpu: bool, max_tokens: int | None = None) -> Any:
 
 
 def _read_scores(path: Path) -> dict[str, list[list[float] | None]]:
-    """Return the scores in a file by id. Half a line at the end, left by a kill, is cut off."""
+    """Return the scores in a file by id. An incomplete last line, left by a kill, is cut off."""
     if not path.exists():
         return {}
     whole = path.read_bytes()

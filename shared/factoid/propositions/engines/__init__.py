@@ -29,7 +29,7 @@ class Choice(NamedTuple):
 
     @property
     def suffix(self) -> str:
-        """The part of a propositionizer's name: nothing in float32, in which all engines agree."""
+        """The suffix of a propositionizer's name: empty for float32, in which all engines agree."""
         return {"float32": "", "int8": f"{self.engine}-int8"}.get(self.dtype, self.dtype)
 
 
@@ -42,7 +42,7 @@ def check_choice(engine: str, dtype: Any) -> None:
 
 
 def choose(engine: str, device: Any, dtype: Any) -> Choice:
-    """Choose what the caller left open, by what is installed and what the machine has.
+    """Choose what the caller left open, by the installed packages and the machine.
 
     Raises:
         InvalidInputError: The engine does not offer this choice.
@@ -51,7 +51,7 @@ def choose(engine: str, device: Any, dtype: Any) -> Choice:
     device = str(device) if device is not None else _first_device(engine)
     kind = device.partition(":")[0]
     if engine == "auto":
-        # Measured in docs/engines.md: bfloat16 with drafts is faster than eight bits where the CPU multiplies in it.
+        # Measured in docs/engines.md: bfloat16 with drafts is faster than eight bits if the CPU multiplies in it.
         is_slow = kind == "cpu" and (dtype is not None or not _multiplies_bfloat16())
         engine = "ctranslate2" if is_slow and find_spec("ctranslate2") else "transformers"
     if engine == "ctranslate2":
@@ -64,7 +64,7 @@ def choose(engine: str, device: Any, dtype: Any) -> Choice:
 
 
 def load(choice: Choice, checkpoint: Checkpoint, *, copy: bool, may_change: bool) -> Engine:
-    """Load a checkpoint; with `may_change`, a model that ctranslate2 does not run goes to transformers."""
+    """Load a checkpoint; with `may_change`, transformers runs a model that ctranslate2 cannot."""
     if choice.engine == "ctranslate2":
         from factoid.propositions.engines.ctranslate2_engine import SUPPORTED, CTranslate2Engine
 
@@ -102,6 +102,6 @@ def _fastest_dtype(engine: str, device: str) -> str:
 
 
 def _multiplies_bfloat16() -> bool:
-    """Tell whether the CPU has AMX, with which bfloat16 is several times as fast as float32; without, it may be slower."""
-    probe = getattr(require("torch", extra="models").cpu, "_is_amx_tile_supported", None)  # no public way to ask yet
+    """Return whether the CPU has AMX, with which bfloat16 is several times as fast as float32; without, it may be slower."""
+    probe = getattr(require("torch", extra="models").cpu, "_is_amx_tile_supported", None)  # no public API yet
     return probe is not None and bool(probe())

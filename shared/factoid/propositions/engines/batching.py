@@ -16,7 +16,7 @@ from factoid.sentences import sentence_spans
 from factoid.units import Unit
 
 _GROWTH = 2  # expected length of an output, as a multiple of its input's: the paper's Propositionizer writes 1.9 times
-_SMALL = 8  # inputs that are not worth sharing between workers: a step of one row takes about as long as one of eight
+_SMALL = 8  # too few inputs to share between workers: a step of one row takes about as long as one of eight
 _REPETITIONS = 4  # of the same propositions at the end of an output
 _CHECK_EVERY = 32  # tokens, so that all engines cut at the same places
 _SHORTEST = 4  # tokens of a proposition with its quotes and comma
@@ -34,7 +34,7 @@ class Engine(Protocol):
     """A loaded model."""
 
     tokenizer: Any  # the model's, of transformers
-    limit: int  # most tokens of an input
+    limit: int  # maximum number of tokens of an input
     workers: int  # batches that are worth running at the same time, each in a thread
     budget: int  # tokens of a batch, padding and expected outputs included
 
@@ -80,10 +80,10 @@ def _cut(passage: Unit, fits: Callable[[Unit], bool]) -> Iterator[Unit]:
 def generate(
     engine: Engine, inputs: Sequence[Sequence[int]], max_new_tokens: int
 ) -> Iterator[tuple[list[int], list[Written]]]:
-    """Yield batches as they end, each input once: the positions of its inputs, and their outputs.
+    """Yield batches as they end, each input once: the positions of the inputs, and their outputs.
 
-    The longest inputs come first: if memory does not suffice, that shows at once. At most twice as many batches as there are
-    workers are ahead of the consumer. Closing the iterator waits for the batches in progress.
+    The longest inputs come first, so that a lack of memory shows at once. At most twice as many batches as there are workers are
+    ahead of the consumer. Closing the iterator waits for the batches in progress.
 
     Raises:
         PropositionizerError: A batch does not fit into memory.
@@ -105,7 +105,7 @@ def generate(
 
 
 def _batches(engine: Engine, lengths: Sequence[int], max_new_tokens: int) -> Iterator[list[int]]:
-    """Yield positions of inputs by falling length, as many as the budget holds, and no more than leave each worker as much."""
+    """Yield positions of inputs by decreasing length, as many as the budget holds, but few enough to share between workers."""
     positions = sorted(range(len(lengths)), key=lengths.__getitem__, reverse=True)
     start = 0
     while start < len(positions):
@@ -131,7 +131,7 @@ def _outputs(engine: Engine, inputs: Sequence[Sequence[int]], max_new_tokens: in
 
 
 def is_loop(tokens: Sequence[int], tokenizer: Any) -> bool:
-    """Tell, every 32 tokens, whether an output ends in the same few propositions four times over.
+    """Return whether an output ends in the same few propositions four times over; checked every 32 tokens.
 
     Repetitions are left out of the result anyway, so such an output can be cut off.
     """
@@ -142,7 +142,7 @@ def is_loop(tokens: Sequence[int], tokenizer: Any) -> bool:
 
 
 def _repeats(items: Sequence[object], shortest: int) -> bool:
-    """Tell whether a sequence ends in repetitions of its last few items."""
+    """Return whether a sequence ends in repetitions of its last few items."""
     return any(
         all(items[-at] == items[-at - period] for at in range(1, (_REPETITIONS - 1) * period + 1))
         for period in range(shortest, len(items) // _REPETITIONS + 1)

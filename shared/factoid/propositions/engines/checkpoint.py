@@ -1,4 +1,4 @@
-"""A seq2seq checkpoint of the Hugging Face hub or of a folder: its tokenizer, its model, and what identifies it."""
+"""A seq2seq checkpoint from the Hugging Face hub or a folder: its tokenizer, its model, and its identity."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 from factoid._optional import require
 from factoid.errors import MissingDependencyError, PropositionizerError
 
-_T5_TOKENS = 512  # what T5 was trained on; used where neither model nor tokenizer states a limit
+_T5_TOKENS = 512  # what T5 was trained on; used if neither model nor tokenizer states a limit
 _SAMPLE = 65_536  # bytes
 _SAMPLES = 16
 _COMMIT = re.compile(r"[0-9a-f]{40}")
@@ -36,18 +36,18 @@ class Checkpoint(NamedTuple):
         return self._load("AutoConfig")
 
     def model(self, dtype: Any) -> Any:
-        """Load the model in evaluation mode, its weights as a torch dtype."""
+        """Load the model in evaluation mode, with weights in a torch dtype."""
         return self._load("AutoModelForSeq2SeqLM", dtype=dtype).eval()
 
     def limit(self, config: Any, tokenizer: Any) -> int:
-        """Return the most tokens of an input."""
+        """Return the maximum number of tokens of an input."""
         sizes = [getattr(config, name, None) for name in ("n_positions", "max_position_embeddings")]
         sizes.append(tokenizer.model_max_length)
         # Tokenizers without a limit state 1e30.
         return min((int(size) for size in sizes if size and size < 1e9), default=_T5_TOKENS)
 
     def folder(self) -> Path:
-        """Return the folder of the files; those of the hub are in its cache, by commit."""
+        """Return the folder of the files; files from the hub are in its cache, by commit."""
         if Path(self.name).is_dir():
             return Path(self.name)
         with self._loading():
@@ -55,14 +55,14 @@ class Checkpoint(NamedTuple):
             return Path(cached(self.name, "config.json", revision=self.revision)).parent
 
     def commit(self) -> str:
-        """Return the commit of a model on the hub, as a branch that moves is another model; if not found, the revision."""
+        """Return the commit of a model on the hub, since a branch may move; if not found, the revision."""
         revision = self.revision or ""
         if _COMMIT.fullmatch(revision):
             return revision
         try:
             folder = self.folder()
         except (PropositionizerError, MissingDependencyError):
-            return revision  # loading it will say why
+            return revision  # loading it will report why
         return folder.name if _COMMIT.fullmatch(folder.name) else revision
 
     def _load(self, kind: str, **options: Any) -> Any:
@@ -87,7 +87,7 @@ class Checkpoint(NamedTuple):
 def fingerprint(folder: Path) -> str:
     """Return twelve hexadecimal digits that change with the model, whatever the folder's name and dates.
 
-    Of large files the size and evenly spread samples count: training changes all weights, and gigabytes take long.
+    For large files only the size and evenly spread samples count: training changes all weights, and gigabytes take long.
     """
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")):

@@ -18,7 +18,7 @@ from factoid.propositions.engines.checkpoint import Checkpoint, fingerprint
 
 logger = logging.getLogger(__name__)
 
-SUPPORTED = frozenset({"t5", "mt5"})  # others are given their input in other ways, or need a newer CTranslate2
+SUPPORTED = frozenset({"t5", "mt5"})  # others take their input differently, or need a newer CTranslate2
 _BUDGETS = {"cpu": 12_288, "cuda": 65_536}  # tokens of a batch
 
 _INSTEAD = 'Use engine="transformers", which runs any seq2seq model'
@@ -27,7 +27,7 @@ _INSTEAD = 'Use engine="transformers", which runs any seq2seq model'
 class CTranslate2Engine:
     """A T5 in CTranslate2, converted on first use, on "cpu", "cuda" or "cuda:1".
 
-    Raises `PropositionizerError` if the checkpoint is no T5, cannot be loaded or converted, or the device cannot compute in
+    Raises `PropositionizerError` if the checkpoint is not a T5, cannot be loaded or converted, or the device cannot compute in
     this type.
     """
 
@@ -43,7 +43,7 @@ class CTranslate2Engine:
         self.limit = checkpoint.limit(config, self.tokenizer)
         kind, _, index = device.partition(":")
         self.budget = _BUDGETS[kind]
-        # On a CPU, batches side by side on one core each: nothing has to wait for the slowest core of a step.
+        # On a CPU, run batches in parallel on one core each: nothing has to wait for the slowest core of a step.
         cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
         self.workers = cores if kind == "cpu" else 1
         threads = {"inter_threads": self.workers, "intra_threads": 1} if kind == "cpu" else {}
@@ -57,7 +57,7 @@ class CTranslate2Engine:
                 f"CTranslate2 cannot load {checkpoint.name!r} as {compute_type} on {device}: {error}. If {folder} is "
                 "damaged, delete it"
             ) from error
-        # The workers release the callback of the last batch when they can: the process aborts if Python has ended before.
+        # The workers release the last batch's callback when they can: the process aborts if Python has ended before that.
         self._translators = [translator]
         weakref.finalize(self, self._translators.clear)
 
@@ -91,8 +91,8 @@ class CTranslate2Engine:
 def converted(checkpoint: Checkpoint, quantization: str) -> Path:
     """Return the folder of a checkpoint in CTranslate2's format, converted on first use.
 
-    It lies in the folder `FACTOID_CACHE`, or `factoid` in the user's cache folder, and appears whole or not at all. Of two
-    processes that convert the same checkpoint at once, the second to finish throws its work away.
+    It is in the folder `FACTOID_CACHE`, or `factoid` in the user's cache folder, and appears whole or not at all. If two
+    processes convert the same checkpoint at once, the second to finish discards its work.
     """
     source = checkpoint.folder()
     is_local = source == Path(checkpoint.name)
@@ -113,7 +113,7 @@ def converted(checkpoint: Checkpoint, quantization: str) -> Path:
             try:
                 move_into_place(fresh, target)
             except OSError:
-                if not target.is_dir():  # else another process was faster
+                if not target.is_dir():  # otherwise another process was faster
                     raise
     except OSError as error:
         raise PropositionizerError(
@@ -125,7 +125,7 @@ def converted(checkpoint: Checkpoint, quantization: str) -> Path:
 
 def _convert(checkpoint: Checkpoint, source: Path, target: Path, quantization: str) -> None:
     converter = require("ctranslate2.converters", extra="fast").TransformersConverter(os.fspath(source))
-    # By itself it would ask for the revision of the model alone.
+    # By default it would ask only for the revision of the model.
     converter.load_model = lambda *_, **__: checkpoint.model(require("torch", extra="models").float32)
     converter.load_tokenizer = lambda *_, **__: checkpoint.tokenizer()
     try:

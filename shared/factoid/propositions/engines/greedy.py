@@ -1,4 +1,4 @@
-"""Greedy decoding with drafts: what the model alone would write, in fewer steps.
+"""Greedy decoding with drafts: the model's own output in fewer steps.
 
 Propositions repeat their passage and each other, so the tokens that followed the last few tokens earlier in the input or
 output often come next. The decoder checks such a draft in one step and keeps what it would have written itself.
@@ -13,17 +13,17 @@ from factoid.propositions.engines.batching import Written
 from factoid.propositions.engines.t5_decoder import Fed, KVCache, T5Decoder
 
 _LONGEST_DRAFT = 8  # tokens
-_LONGEST_MATCH = 12  # tokens in agreement beyond which more of them say nothing more
-_BOUNDARY = -1  # between input and output: a token that no model has
-_PROBE_EVERY = 32  # steps after which a row drafts one token whatever the odds, to learn whether copying has begun
-_LEAVE = 0.75  # share of rows still at work below which the others leave the batch: leaving copies the cache
+_LONGEST_MATCH = 12  # tokens in agreement beyond which more are not informative
+_BOUNDARY = -1  # between input and output: not a token of any model
+_PROBE_EVERY = 32  # steps after which a row drafts one token at any odds, to learn whether copying has begun
+_LEAVE = 0.75  # share of active rows below which the others leave the batch: leaving copies the cache
 
 
 class Acceptance:
     """How often a draft was right, by the number of tokens that agreed before it. Shared by all rows of an engine.
 
-    The shares begin at what real propositions show, as if seen ten times: where a model does not copy, they sink, and drafts
-    end. `free` is the number of positions that a step computes in the time of one.
+    The shares start at those of real propositions, as if seen ten times: if a model does not copy, they fall, and drafts end.
+    `free` is the number of positions that a step computes in the time of one.
     """
 
     def __init__(self, free: float) -> None:
@@ -39,9 +39,9 @@ class Acceptance:
 
 
 class Drafter:
-    """Drafts the next tokens of one row: those that followed the longest run of its last tokens, the latest if several did.
+    """Draft the next tokens of one row: those that followed the longest run of its last tokens, the latest of several.
 
-    The place is kept for as long as the output follows it.
+    The place is kept as long as the output follows it.
     """
 
     def __init__(self, source: Sequence[int], acceptance: Acceptance) -> None:
@@ -56,7 +56,7 @@ class Drafter:
         self._since_probe = 0
 
     def draft(self, limit: int, threshold: float) -> list[int]:
-        """Return at most `limit` tokens, while their chance of being right is not below the threshold."""
+        """Return at most `limit` tokens, as long as their chance of being right is not below the threshold."""
         self._draft = []
         if limit >= 1 and self._pointer is None:
             self._find()
@@ -87,7 +87,7 @@ class Drafter:
             self._tokens.append(token)
 
     def _find(self) -> None:
-        """Set the pointer to what followed the longest run of tokens that the output ends with."""
+        """Set the pointer to what followed the longest run of tokens at the end of the output."""
         end = len(self._tokens)
         self._agreed = 0
         for place in reversed(self._places[self._tokens[-1]]):
@@ -109,7 +109,7 @@ class _Row:
     def add(
         self, tokens: Sequence[int], ends: Collection[int], limit: int, is_loop: Callable[[Sequence[int]], bool]
     ) -> None:
-        """Add tokens up to the end of the output, to the limit, or to where it is found to repeat itself."""
+        """Add tokens up to the end of the output, the limit, or the point where it repeats itself."""
         if self.drafter:
             self.drafter.accept(tokens)
         for token in tokens:
@@ -136,8 +136,8 @@ def decode(
     """Write one output for each row of a new batch, whose `cache` is what `decoder.start` returned.
 
     Drafts are copied from `sources`, input tokens without padding, by the odds in `copying`; None for one token per step.
-    `start` is the token before the first one, `ends` are tokens that end an output, and `is_loop` tells whether to cut
-    one off because it only repeats itself.
+    `start` is the token before the first one, `ends` are tokens that end an output, and `is_loop` returns whether to cut one off
+    because it only repeats itself.
     """
     rows = [_Row(Drafter(source, copying) if copying else None) for source in sources]
     threshold = 0.0
@@ -164,6 +164,6 @@ def decode(
             gained += right + 1
             row.add(written[: right + 1], ends, max_new_tokens, is_loop)
         if copying:
-            # A drafted token is worth its computation if it is likelier to be right than positions are to gain a token.
+            # A drafted token is worth computing if it is likelier to be right than positions are to gain a token.
             threshold = gained / (copying.free + len(fed))
     return [Written(row.tokens, row.cut_off) for row in rows]

@@ -1,8 +1,8 @@
-"""The decoder of a T5, computed over rows that stand at positions of their own. Import it late: it imports torch.
+"""The decoder of a T5, computed over rows at positions of their own. Import it late: it imports torch.
 
-Drafts are right for different lengths, so the rows of a batch drift apart, and transformers' own forward pass takes one
-position for all of them. Here every token that is fed carries its row and its position: linear layers run over the
-tokens that there are, and only attention is laid out in rows.
+Drafts are right for different lengths, so the rows of a batch drift apart, but transformers' own forward pass takes one position
+for all of them. Here every token has its row and its position: linear layers run over the existing tokens, and only attention is
+laid out in rows.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ import torch
 
 Pair = tuple[torch.Tensor, torch.Tensor]
 
-SUPPORTED = frozenset({"t5", "mt5", "umt5"})  # model types whose decoders are built in this way
+SUPPORTED = frozenset({"t5", "mt5", "umt5"})  # model types with this decoder structure
 _BLOCK = 64  # positions by which the cache grows
 _ALIGNED = 8  # attention kernels want masks whose last dimension is a multiple of this
 
 
 class Fed(NamedTuple):
-    """Tokens that are fed together, each with its row, its place among the row's tokens, and its position in the output."""
+    """Tokens fed together, each with its row, its place among the row's tokens, and its position in the output."""
 
     tokens: Sequence[int]
     rows: Sequence[int]
@@ -30,7 +30,7 @@ class Fed(NamedTuple):
 
 
 class T5Decoder:
-    """A decoder that writes greedily, of a model of a supported type in evaluation mode, whose weights it shares."""
+    """The greedy decoder of a model of a supported type in evaluation mode, whose weights it shares."""
 
     def __init__(self, model: Any) -> None:
         self._config = model.config
@@ -54,7 +54,7 @@ class T5Decoder:
         return KVCache(cross, added_to_scores[:, None, None, :])
 
     def advance(self, cache: KVCache, fed: Fed) -> list[int]:
-        """Feed tokens, whose keys and values the cache takes, and return the greedy next one after each of them."""
+        """Feed tokens, store their keys and values in the cache, and return the greedy next token after each."""
         token, row, slot, position = torch.tensor(fed, device=cache.cross[0][0].device)
         rows, longest = len(cache.order), max(fed.positions) + 1
         cache.reserve(longest)
@@ -96,7 +96,7 @@ class T5Decoder:
         return logits.max(dim=-1).indices.tolist()  # on CPUs faster than argmax
 
     def _bias(self, index: int, positions: torch.Tensor, width: int, length: int) -> torch.Tensor:
-        """Return what positions (rows, slots) add to the scores of a layer, -inf for those ahead.
+        """Return the bias of positions (rows, slots) on the scores of a layer, -inf for those ahead.
 
         The cache has room for `width` positions, of which `length` count. Shape: (rows, heads, slots, length).
         """
@@ -112,18 +112,18 @@ class T5Decoder:
 
 
 class KVCache:
-    """Keys and values, by layer, of the input and of what each row has been fed."""
+    """Keys and values, by layer, of the input and of the tokens fed to each row."""
 
     def __init__(self, cross: list[Pair], mask: torch.Tensor | None) -> None:
         self.cross = cross  # of the input: (rows, heads, input tokens, dim)
-        self.mask = mask  # what to add to its scores, None where nothing is padded: (rows, 1, 1, input tokens)
+        self.mask = mask  # what to add to its scores, None if nothing is padded: (rows, 1, 1, input tokens)
         first = cross[0][0]
         self.order = list(range(len(first)))  # the input, by number, that each row belongs to
         self.past: list[Pair] = [(first[:, :, :0], first[:, :, :0]) for _ in cross]  # (rows, heads, width, dim)
-        self.width = 0  # positions that there is room for
+        self.width = 0  # positions for which there is room
 
     def keep(self, rows: Sequence[int]) -> None:
-        """Leave out all rows but these."""
+        """Keep only these rows."""
         index = torch.tensor(rows, device=self.cross[0][0].device)
         for pairs in (self.cross, self.past):
             for at, (keys, values) in enumerate(pairs):  # one layer at a time, so that the old ones are freed
@@ -138,7 +138,7 @@ class KVCache:
         grown = -(-width // _BLOCK) * _BLOCK
         for at, pair in enumerate(self.past):
             buffers = [tensor.new_zeros(*tensor.shape[:2], grown, tensor.shape[3]) for tensor in pair]
-            for buffer, tensor in zip(buffers, pair, strict=True):  # of zeros: what is masked must still be a number
+            for buffer, tensor in zip(buffers, pair, strict=True):  # of zeros: masked values must still be numbers
                 buffer[:, :, : self.width] = tensor
             self.past[at] = (buffers[0], buffers[1])
         self.width = grown
@@ -179,21 +179,21 @@ class _Layer:
 
 
 def fused(activation: Any) -> Any:
-    """Return an activation as one operation, where transformers has it in eight."""
+    """Return an activation as one operation if transformers computes it in eight."""
     is_gelu = type(activation).__name__ == "NewGELUActivation"
     return torch.nn.GELU(approximate="tanh") if is_gelu else activation
 
 
 def _added(hidden: torch.Tensor, change: torch.Tensor) -> torch.Tensor:
-    """Return the sum of a layer's input and output, kept finite in float16, whose range T5 leaves."""
+    """Return the sum of a layer's input and output, kept finite in float16, whose range T5 exceeds."""
     total = hidden + change
     return total.clamp(-64_504.0, 64_504.0) if total.dtype == torch.float16 else total
 
 
 def _distance_scores(embedding: Any, width: int, config: Any) -> torch.Tensor:
-    """Return what the distance from a token back to another adds to its scores, for distances `width - 1 … 0`.
+    """Return the bias of the distance from a token back to another, for distances `width - 1 … 0`.
 
-    Near distances have a bucket each, the others share buckets that widen with the logarithm of the distance (T5, §2.1).
+    Near distances have a bucket each; the others share buckets that widen with the logarithm of the distance (T5, §2.1).
     Shape: (heads, width).
     """
     buckets, limit = config.relative_attention_num_buckets, config.relative_attention_max_distance
@@ -205,7 +205,7 @@ def _distance_scores(embedding: Any, width: int, config: Any) -> torch.Tensor:
 
 
 def _joined(*linears: Any) -> Any:
-    """Return one linear layer with the outputs of several; their weights become views of its."""
+    """Return one linear layer with the outputs of several, whose weights become views of its own."""
     weight = torch.cat([linear.weight.detach() for linear in linears])
     joined = torch.nn.Linear(weight.shape[1], weight.shape[0], bias=False, device="meta")
     joined.weight = torch.nn.Parameter(weight, requires_grad=False)

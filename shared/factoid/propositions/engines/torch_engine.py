@@ -18,7 +18,7 @@ logger = logging.getLogger(__name__)
 
 _BUDGET = 12_288  # tokens of a batch
 _CUDA_BUDGET = 131_072  # a GPU is kept busy by hundreds of rows
-# Memory of the device for each token of a batch, as a multiple of a hidden state's: flan-t5-large takes 166 times as much.
+# Device memory for each token of a batch, as a multiple of a hidden state's: flan-t5-large takes 166 times as much.
 _CUDA_STATES = 200
 # Positions that a step computes in the time of one: weights, keys and values have to be read anyway. Measured on a CPU, in
 # float32 and bfloat16 alike (docs/engines.md).
@@ -28,7 +28,7 @@ _FREE, _CUDA_FREE = 200.0, 512.0
 class TorchEngine:
     """A seq2seq model of transformers; T5 drafts its output from its input, unless `copy` is False."""
 
-    workers = 1  # torch spreads the work of one batch itself
+    workers = 1  # torch parallelises one batch itself
 
     def __init__(self, checkpoint: Checkpoint, *, device: torch.device, dtype: str, copy: bool = True) -> None:
         self.tokenizer = checkpoint.tokenizer()
@@ -69,7 +69,7 @@ class TorchEngine:
             return decode(
                 self._decoder,
                 self._decoder.start(encoded, mask),
-                [tokens[:-1] for tokens in inputs],  # their end is not to be copied
+                [tokens[:-1] for tokens in inputs],  # their end must not be copied
                 start=self._settings.decoder_start_token_id,
                 ends=self._ends,
                 max_new_tokens=max_new_tokens,

@@ -1,7 +1,7 @@
-"""A corpus through OpenAI's Batch API: half the price, within a day, and no rate limits.
+"""Decompose a corpus through OpenAI's Batch API: half the price, within a day, and no rate limits.
 
-Each batch is recorded in a file before it is created, under a key that the server keeps with it: one whose creation was
-interrupted is found again instead of being created twice.
+Each batch is recorded in a file before it is created, under a key that the server keeps with it, so that a batch whose creation
+was interrupted is found again instead of created twice.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ T = TypeVar("T")
 
 _ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 _ENDPOINT = "/v1/chat/completions"
-_METADATA = "factoid"  # under which the server keeps our key of a batch
+_METADATA = "factoid"  # the name under which the server keeps our key of a batch
 _DAY = 86_400.0
 _MAX_BYTES = 200_000_000  # of a batch's file, OpenAI's limit
 _CLIENT_ARGUMENTS = ("extra_headers", "extra_query", "timeout")  # of the Python client, not of a request's body
@@ -49,21 +49,21 @@ _CLIENT_ARGUMENTS = ("extra_headers", "extra_query", "timeout")  # of the Python
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """One batch that is not collected yet."""
+    """A batch that is not yet collected."""
 
-    batch_id: str | None  # the server's; None if the creation was interrupted
+    batch_id: str | None  # the server's id; None if the creation was interrupted
     requests: int
     status: str = "creating"  # "creating", then OpenAI's, such as in_progress, completed or expired
-    completed: int = 0  # requests that the server has answered
+    completed: int = 0  # answered requests
     error: str = ""  # why the batch as a whole failed, in the server's words
 
 
 @dataclass(frozen=True, slots=True)
 class BatchReport:
-    """The results of batches. Reports add up."""
+    """The results of batches. Reports can be added."""
 
     answered: int = 0  # requests whose propositions are now in the cache
-    failures: Mapping[str, int] = field(default_factory=dict)  # requests that failed for good, by reason; cached, too
+    failures: Mapping[str, int] = field(default_factory=dict)  # requests that failed for good, by reason; also cached
     returned: Mapping[str, int] = field(default_factory=dict)  # requests that the next `submit` sends again, by reason
     usage: Usage = field(default_factory=Usage)
 
@@ -91,22 +91,22 @@ class _Record:
 
 
 class PropositionBatch:
-    """Decomposes passages through OpenAI's Batch API, into a cache where indexing finds them.
+    """Decompose passages through OpenAI's Batch API, into a cache where indexing finds the results.
 
-    Every method can be interrupted or killed at any moment and called again: no request is submitted twice. Answers of a
-    batch that failed, expired or was cancelled are kept, and `submit` with the same passages sends the rest.
+    Every method can be interrupted or killed at any moment and called again: no request is submitted twice. Answers from a batch
+    that failed, expired or was cancelled are kept, and `submit` with the same passages sends the rest.
 
     Args:
-        propositionizer: The model, the prompt and a synchronous client. Requests have a schema only with
-            `structured=True`, because a batch cannot try whether the model takes one.
+        propositionizer: The model, the prompt and a synchronous client. Requests have a schema only with `structured=True`,
+            because a batch cannot test whether the model accepts one.
         cache: Where results go, under the propositionizer's name; a `PropositionCache` or its path.
-        max_requests: Most requests of one batch, of 200 MB at most.
+        max_requests: Maximum number of requests in one batch, whose size is at most 200 MB.
         show_progress: Whether `wait` shows a bar over requests.
 
     Raises:
         InvalidInputError: `max_requests` is out of range.
-        PropositionizerError: The propositionizer has only an asynchronous client. In methods: the server refuses, or cannot
-            be reached.
+        PropositionizerError: The propositionizer has only an asynchronous client. In methods: the server rejects the request, or
+            cannot be reached.
         StoreError: In methods: another process uses these batches, or their folder cannot be written.
     """
 
@@ -132,14 +132,14 @@ class PropositionBatch:
         self._sleep = time.sleep
 
     def submit(self, passages: Sequence[Unit]) -> list[Batch]:
-        """Submit passages that are neither in the cache nor in a batch; return all batches that are not collected yet."""
+        """Submit passages that are neither in the cache nor in a batch; return all batches not yet collected."""
         for passage in passages:
             passage_input(passage)
         self._call(lambda: self._submit(passages), tries=4)
         return self.poll()
 
     def poll(self) -> list[Batch]:
-        """Ask the server about the batches that are not collected yet."""
+        """Ask the server about the batches not yet collected."""
         return self._call(lambda: [batch for _, batch, _ in self._statuses()])
 
     def collect(self) -> BatchReport:
@@ -149,7 +149,7 @@ class PropositionBatch:
         return sum(reports, BatchReport())
 
     def wait(self) -> BatchReport:
-        """Collect batches as they end, until all have. Call `submit` first; an interrupt loses nothing."""
+        """Collect batches as they end, until all have ended. Call `submit` first; an interrupt loses nothing."""
         total = sum(len(record.keys) for record in self._records())
         reports: list[BatchReport] = []
         seconds = 5.0
@@ -162,9 +162,9 @@ class PropositionBatch:
         return sum(reports, BatchReport())
 
     def run(self, passages: Sequence[Unit]) -> BatchReport:
-        """Submit, wait and collect; send unanswered requests again as long as a round brings something.
+        """Submit, wait and collect; send unanswered requests again as long as a round brings answers.
 
-        Where the server takes no batch because of its limit of queued tokens, the next ones are half as large.
+        If the server rejects a batch because of its limit of queued tokens, the next ones are half as large.
         """
         report = BatchReport()
         while batches := self.submit(passages):
@@ -180,7 +180,7 @@ class PropositionBatch:
         return report
 
     def cancel(self) -> list[Batch]:
-        """Ask the server to stop all batches. What they bring until then can be collected."""
+        """Ask the server to stop all batches. Their results until then can be collected."""
         for batch in self.poll():
             if batch.batch_id and batch.status not in {*_ENDED, "cancelling"}:
                 self._call(partial(self._batches.cancel, batch.batch_id))
@@ -218,7 +218,7 @@ class PropositionBatch:
         write_file(self._path(record), lambda file: file.write(json.dumps(asdict(record)).encode()))
 
     def _call(self, work: Callable[[], T], *, tries: int = 1) -> T:
-        """Do some work, and begin it again where the server failed for a reason that may pass."""
+        """Do some work, and repeat it if the server failed for a reason that may pass."""
         attempt = 0
         while True:
             attempt += 1
@@ -248,7 +248,7 @@ class PropositionBatch:
                 self._create(queue)
 
     def _create(self, queue: deque[tuple[str, Unit]]) -> None:
-        """Create a batch of the first requests, as many as the limits allow."""
+        """Create a batch of as many of the first requests as the limits allow."""
         record = _Record(self.propositionizer.name, uuid4().hex, time.time(), [])
         with tempfile.TemporaryFile() as file:
             while queue and len(record.keys) < self.max_requests:
@@ -260,13 +260,13 @@ class PropositionBatch:
             file.seek(0)
             upload = self._files.create(file=(f"factoid-{record.key}.jsonl", file), purpose="batch")
             self._save(record)  # from here on the batch may exist
-            create = self.propositionizer._client.batches.create  # of a client that tries once
+            create = self.propositionizer._client.batches.create  # from a client that tries once
             window = {"endpoint": _ENDPOINT, "completion_window": "24h"}
             batch = create(input_file_id=upload.id, metadata={_METADATA: record.key}, **window)
             self._save(replace(record, batch_id=batch.id))
 
     def _recover(self, record: _Record) -> None:
-        """Record the server's id of a batch, or forget a batch that the server does not have."""
+        """Record the server's id of a batch, or forget a batch unknown to the server."""
         for candidate in self._batches.list(limit=100):  # newest first
             if (candidate.metadata or {}).get(_METADATA) == record.key:
                 self._save(replace(record, batch_id=candidate.id))
@@ -276,7 +276,7 @@ class PropositionBatch:
         self._path(record).unlink()
 
     def _statuses(self) -> Iterator[tuple[_Record, Batch, Any | None]]:
-        """Yield each batch with its status and the server's answer; a batch that the server does not know has failed."""
+        """Yield each batch with its status and the server's answer; a batch unknown to the server has failed."""
         for record in self._records():
             batch = Batch(record.batch_id, len(record.keys))
             current = _existing(self._batches.retrieve, record.batch_id) if record.batch_id else None
@@ -340,7 +340,7 @@ def _request_line(propositionizer: PromptPropositionizer, custom_id: str, passag
 
 
 def _read_lines(content: str) -> Iterator[tuple[str, Reply]]:
-    """Yield the id and the result of each request in an output or error file. Broken lines are left out."""
+    """Yield the id and the result of each request in an output or error file. Broken lines are skipped."""
     for line in filter(str.strip, content.split("\n")):  # not splitlines: strings may hold other line ends
         try:
             record = json.loads(line)
@@ -360,7 +360,7 @@ def _read_reply(response: Mapping[str, Any], error: Mapping[str, Any]) -> Reply:
             refusal = broken
     code = str(error.get("code") or "no answer").replace("_", " ")  # batch_expired, batch_cancelled, request_timeout
     failure = judge(refusal) or Failure(code, transient=True)
-    # A refusal of every passage says nothing about this one.
+    # An error that concerns every passage says nothing about this one.
     return Reply(NoPropositions(failure.reason, transient=failure.transient or bool(failure.remedy)), Usage())
 
 

@@ -1,4 +1,4 @@
-"""The base of all propositionizers that prompt a model: concurrent requests, limits, retries and usage."""
+"""The base class of all propositionizers that prompt a model: concurrent requests, limits, retries and usage."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from factoid.units import Unit
 
 logger = logging.getLogger(__name__)
 
-_HOPELESS = 16  # passages in a row that failed: the next ones get one try each, until one succeeds
+_HOPELESS = 16  # failed passages in a row: the next ones get one try each, until one succeeds
 _PATIENCE = 8  # passages that fail before any succeeds: there is no server, or no working model
 REFUSALS = ("content_filter", "refusal", "SAFETY")  # a tuple, because servers also send lists, which no set takes
 
@@ -41,7 +41,7 @@ class Reply:
 
 
 class WithCompletion(list[str]):
-    """The texts of an answer, with the client's own object that they were read from."""
+    """The texts of an answer, with the client's own object from which they were read."""
 
     def __init__(self, texts: Iterable[str], completion: Any) -> None:
         super().__init__(texts)
@@ -56,9 +56,9 @@ def read_answer(text: str, *, finish: str | None = None, refused: bool = False) 
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """What a chat model is asked about a unit."""
+    """What a chat model is asked to do with a unit."""
 
-    noun: str  # what is asked for, as progress bars and logs say it
+    noun: str  # what is requested, for progress bars and logs
     prompt: Callable[[Unit, str | None], str]  # makes the prompt of a unit and the caller's instructions, if any
     read: Callable[..., list[str]]  # reads an answer, as `read_answer` does
     name: Callable[[str, str | None], str]  # names a model and the caller's instructions for caches
@@ -69,7 +69,7 @@ PROPOSITIONS = Task("propositions", prompt_for, read_answer, versioned_name)
 
 
 class ChatPropositionizer(ABC):
-    """Decomposes passages by asking a chat model, one request for each passage, several at a time.
+    """Decompose passages with a chat model, one request for each passage, several at a time.
 
     Subclasses send one prompt. `PromptPropositionizer` documents the common options.
     """
@@ -100,7 +100,7 @@ class ChatPropositionizer(ABC):
         self.task = task
         self.show_progress = show_progress
         self._pace = Pace(max_retries, retry_seconds, requests_per_minute, tokens_per_minute)
-        self.usage = Usage()  # tokens of all answers so far, as the server reports them
+        self.usage = Usage()  # tokens of all answers so far, as reported by the server
         self._lock = threading.Lock()
 
     @property
@@ -109,28 +109,28 @@ class ChatPropositionizer(ABC):
         return self.task.name(self.model, self.prompt)
 
     def estimate(self, passages: Iterable[Unit], prices: Prices | None = None, **options: Any) -> Estimate:
-        """Return what `factoid.propositions.estimate` does for this model and prompt; `options` are cache and sample."""
+        """Return `factoid.propositions.estimate` for this model and prompt; `options` are cache and sample."""
         return estimate(passages, prices, model=self.model, prompt=self.prompt, **options)
 
     def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
         """Return one list of propositions for each passage, in order; `NoPropositions` for one that failed.
 
-        An interrupt sends no further requests; those under way end in the background.
+        After an interrupt no further requests are sent; those under way end in the background.
 
         Raises:
-            PropositionizerError: The client is async only, no request reached the server, or the server refuses what it
-                would refuse for every passage: the key, the model, the arguments, an exhausted quota.
+            PropositionizerError: The client is async only, no request reached the server, or the server rejects something that
+                concerns every passage: the key, the model, the arguments, an exhausted quota.
             InvalidInputError: A passage holds lone surrogates.
         """
         return in_order(self.stream(passages))
 
     async def apropositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
-        """Do as `propositionize`, without blocking the event loop. Cancelling it sends no further requests."""
+        """Do the same as `propositionize` without blocking the event loop. After a cancellation no further requests are sent."""
         async with aclosing(self.astream(passages)) as results:
             return in_order([result async for result in results])
 
     def stream(self, passages: Sequence[Unit]) -> Generator[Result]:
-        """Yield the position of each passage and its propositions as they come; raises as `propositionize` does."""
+        """Yield the position of each passage and its propositions as they arrive; raises as `propositionize` does."""
         if not self._can_send:
             raise PropositionizerError(
                 "propositionize() needs a synchronous client, got only an async one: await apropositionize(), or pass "
@@ -139,7 +139,7 @@ class ChatPropositionizer(ABC):
         yield from self._results(_Call(self, passages))
 
     async def astream(self, passages: Sequence[Unit]) -> AsyncGenerator[Result]:
-        """Do as `stream`, without blocking the event loop."""
+        """Do the same as `stream` without blocking the event loop."""
         call = _Call(self, passages)
         results = self._aresults(call) if self._can_asend else in_background(self._results(call), call.stop)
         async with aclosing(results):
@@ -202,7 +202,7 @@ class ChatPropositionizer(ABC):
 
     @contextmanager
     def _judging(self, request: Any, tries: Tries, call: _Call) -> Iterator[None]:
-        """Note a failed request that concerns only its passage. Raise what would fail for every passage, and bugs."""
+        """Record a failed request that concerns only its passage. Raise errors that concern every passage, and bugs."""
         try:
             yield
         except Exception as error:
@@ -218,33 +218,33 @@ class ChatPropositionizer(ABC):
                 logger.info("a request failed: %s: %s", type(error).__name__, error)
             if failure.remedy:
                 remedy = failure.remedy.format(address=self._address, arguments=", ".join(self._arguments))
-                problem = f"requests for the model {self.model!r} are refused: {str(error).rstrip('.')}"
+                problem = f"requests for the model {self.model!r} are rejected: {str(error).rstrip('.')}"
                 raise PropositionizerError(f"{problem}. {remedy}") from error
             tries.fail(failure, again=call.failures_in_a_row < _HOPELESS)
 
     def request_for(self, passage_prompt: str) -> Any:
-        """Return what `_send` and `_asend` take."""
+        """Return the argument of `_send` and `_asend`."""
         return passage_prompt
 
     def _adapts(self, request: Any, error: Exception) -> bool:  # noqa: ARG002 - for subclasses
-        """Tell whether further requests are made in another way because of this error."""
+        """Return whether further requests are made differently because of this error."""
         return False
 
     @abstractmethod
     def _send(self, request: Any) -> Reply:
-        """Send one request, once; errors go through `judge`."""
+        """Send one request once; errors go through `judge`."""
 
     @abstractmethod
     async def _asend(self, request: Any) -> Reply:
-        """Do as `_send`, without blocking the event loop."""
+        """Do the same as `_send` without blocking the event loop."""
 
 
 class _Call:
-    """One call: its passages, its results so far, and whether to go on."""
+    """One call: its passages, its results so far, and whether to continue."""
 
     def __init__(self, propositionizer: ChatPropositionizer, passages: Sequence[Unit]) -> None:
         for passage in passages:
-            passage_input(passage)  # refuses what cannot be sent before any request is paid for
+            passage_input(passage)  # rejects what cannot be sent before any request is paid for
         self.passages = passages
         self.stop = threading.Event()
         noun, hidden = propositionizer.task.noun, not propositionizer.show_progress or len(passages) < 2
@@ -254,10 +254,10 @@ class _Call:
         self._address = propositionizer._address
         self._patience = max(_PATIENCE, propositionizer.max_concurrency)
         self._answered = False
-        self._withheld: list[Result] = []  # failures that may turn out to be those of every passage
+        self._withheld: list[Result] = []  # failures that may turn out to concern every passage
 
     def receive(self, result: Result) -> list[Result]:
-        """Return the results that can be handed out now; refuse to go on if all of many passages failed."""
+        """Return the results that can be passed on now; raise if all of many passages failed."""
         self.bar.update()
         reason = getattr(result[1], "reason", "")
         self.failures_in_a_row = self.failures_in_a_row + 1 if getattr(result[1], "transient", False) else 0
@@ -273,7 +273,7 @@ class _Call:
         return []
 
     def finish(self) -> list[Result]:
-        """Return the remaining results; refuse if no request at all reached the server."""
+        """Return the remaining results; raise if no request reached the server."""
         if self._withheld and self.raised is None:
             self._refuse()
         return self._withheld
@@ -286,7 +286,7 @@ class _Call:
 
 
 def split_options(function: Callable[..., Any], options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the options that a function or a class takes by name only, and the others."""
+    """Return the options that a function or a class takes as keyword-only arguments, and the others."""
     parameters = signature(function).parameters.values()
     names = {parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY} & options.keys()
     return {key: options[key] for key in names}, {key: value for key, value in options.items() if key not in names}

@@ -1,7 +1,7 @@
-"""Work on several items at a time, in threads or in an event loop. Results come as they are done.
+"""Work on several items at a time, in threads or in an event loop. Results come as they are ready.
 
-An early end begins no further items. Threads at work finish in the background; before one of our own errors is raised they
-are awaited, as the caller may close their client.
+After an early end no further items begin. Running threads finish in the background; before one of our own errors is raised they
+are awaited, since the caller may close their client.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ R = TypeVar("R")
 
 
 def _has_failed(future: Future[Any] | asyncio.Future[Any]) -> bool:
-    """Tell what to hand out last, so that no result is lost to the error of another one."""
+    """Return whether a future failed; these come last, so that no result is lost to the error of another one."""
     return future.cancelled() or future.exception() is not None
 
 
@@ -57,13 +57,13 @@ def in_threads(
 async def in_tasks(
     work: Callable[[T], Awaitable[R]], items: Iterable[T], *, width: int
 ) -> AsyncGenerator[tuple[int, R]]:
-    """Do as `in_threads` in the event loop. An early end cancels what is under way."""
+    """Do the same as `in_threads` in the event loop. An early end cancels running items."""
     waiting = enumerate(items)
     tasks: dict[asyncio.Future[R], int] = {}
     done: list[tuple[int, asyncio.Future[R]]] = []
     try:
         while True:
-            if not any(_has_failed(task) for _, task in done):  # no slot idles while results are handed out
+            if not any(_has_failed(task) for _, task in done):  # no slot idles while results are passed on
                 for position, item in islice(waiting, width - len(tasks)):
                     tasks[asyncio.ensure_future(work(item))] = position
             for position, task in done:
@@ -79,11 +79,11 @@ async def in_tasks(
 
 
 async def in_background(results: Generator[R], stop: threading.Event) -> AsyncGenerator[R]:
-    """Yield from a generator that blocks, running it in a thread; an early end sets `stop`."""
+    """Yield from a blocking generator, running it in a thread; an early end sets `stop`."""
     try:
         while (result := await asyncio.to_thread(next, results, None)) is not None:
             yield result
     finally:
         stop.set()
-        with suppress(ValueError):  # where it still runs: then it ends by itself
+        with suppress(ValueError):  # if it is still running: then it ends on its own
             results.close()

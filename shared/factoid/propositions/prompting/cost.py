@@ -1,4 +1,4 @@
-"""Tokens and money: what requests have used, and what a corpus would cost before anything is sent."""
+"""Tokens and money: the usage of requests, and the cost of a corpus before anything is sent."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _CHUNK = 1024  # passages looked up together
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """Tokens that requests have used, as servers report them. Usages add up."""
+    """Tokens used by requests, as reported by servers. Usages can be added."""
 
     requests: int = 0  # answered; a server that reports no tokens adds only here
-    prompt_tokens: int = 0  # with cached ones
-    completion_tokens: int = 0  # of answers, with those of reasoning
+    prompt_tokens: int = 0  # including cached ones
+    completion_tokens: int = 0  # of answers, including reasoning
     cached_tokens: int = 0  # prompt tokens that the server had in its cache and sells for less
 
     def __add__(self, other: Usage) -> Usage:
@@ -35,16 +35,16 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """What a model's tokens cost, in any currency. Prices change, so none are shipped.
+    """The price of a model's tokens, in any currency. Prices change, so none are shipped.
 
     Raises:
-        InvalidInputError: A price below 0, or a discount that is not between 0 and 1.
+        InvalidInputError: A price is below 0, or the discount is not between 0 and 1.
     """
 
     input_per_million: float  # prompt tokens
     output_per_million: float  # tokens of answers
-    cached_input_per_million: float | None = None  # prompt tokens that the server had cached; None if the same
-    batch_discount: float = 0.5  # part of the price that the Batch API takes off
+    cached_input_per_million: float | None = None  # prompt tokens that the server had cached; None for the same price
+    batch_discount: float = 0.5  # share of the price that the Batch API deducts
 
     def __post_init__(self) -> None:
         prices = (self.input_per_million, self.output_per_million, self.cached_input_per_million or 0.0)
@@ -52,7 +52,7 @@ class Prices:
             raise InvalidInputError(f"prices must be at least 0 and batch_discount between 0 and 1, got {self}")
 
     def cost(self, usage: Usage, *, batch: bool = False) -> float:
-        """Return what some usage costs; `batch` for requests sent through the Batch API."""
+        """Return the cost of some usage; `batch` for requests sent through the Batch API."""
         cached = self.input_per_million if self.cached_input_per_million is None else self.cached_input_per_million
         total = (usage.prompt_tokens - usage.cached_tokens) * self.input_per_million + usage.cached_tokens * cached
         total = (total + usage.completion_tokens * self.output_per_million) / 1e6
@@ -61,10 +61,10 @@ class Prices:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """The requests and tokens that decomposing some passages would take."""
+    """The requests and tokens needed to decompose some passages."""
 
     passages: int
-    cached: int  # passages that need no request, because a cache holds them or they repeat others
+    cached: int  # passages that need no request, because they are cached or repeat others
     usage: Usage  # of the others
     counted_by: str  # how prompt tokens were counted
     cost: float | None = None  # None without prices
@@ -91,25 +91,25 @@ def estimate(
     cache: PropositionCache | None = None,
     sample: Usage | None = None,
 ) -> Estimate:
-    """Return what decomposing passages by prompting would cost. Nothing is sent.
+    """Estimate the cost of decomposing passages by prompting. Nothing is sent.
 
-    Prompts are counted with tiktoken where it is installed and can load its vocabulary, else by a rule: 4.5 characters of
-    ASCII, or one other character, a token. Answers take 1.35 times the tokens of their passage, or those of a sample.
+    Prompts are counted with tiktoken if it is installed and can load its vocabulary, else by a rule: 4.5 characters of ASCII, or
+    one other character, are a token. Answers take 1.35 times the tokens of their passage, or as many as in a sample.
 
     Args:
-        passages: As `split_passages` gives them.
-        prices: The model's.
-        model: Its name, by which the cache knows its results, and tiktoken its vocabulary.
+        passages: Passages, as `split_passages` returns them.
+        prices: The model's prices.
+        model: The model's name, which identifies its results in the cache, and its vocabulary in tiktoken.
         prompt: Instructions instead of Figure 8.
-        cache: A cache: what it holds is left out, and of equal passages one is counted.
-        sample: `usage` of a propositionizer that has done some passages of this kind with this model.
+        cache: Passages in this cache are left out, and equal passages are counted once.
+        sample: `usage` of a propositionizer that has processed passages of this kind with this model.
 
     Raises:
         InvalidInputError: A passage holds lone surrogates.
     """
     name = versioned_name(model, prompt)
     count, counted_by = token_counter(model)
-    # The passage stands at the end of a prompt, so what precedes it is counted once.
+    # The passage is at the end of a prompt, so the text before it is counted once.
     empty = make_unit("", Granularity.PASSAGE, document_id="", parent_id="", start=0, end=0)
     frame = count(prompt_for(empty, prompt)) - count(passage_input(empty)) + _FRAME
     total = requests = prompt_tokens = passage_tokens = 0
@@ -134,7 +134,7 @@ def estimate(
 
 
 def token_counter(model: str = "") -> tuple[Callable[[str], int], str]:
-    """Return a function that counts the tokens of a text, and how it does so."""
+    """Return a function that counts the tokens of a text, and a description of its method."""
     try:
         tiktoken = import_module("tiktoken")
         try:
@@ -147,6 +147,6 @@ def token_counter(model: str = "") -> tuple[Callable[[str], int], str]:
 
 
 def rough_tokens(text: str) -> int:
-    """Return about how many tokens a text has."""
+    """Return the approximate number of tokens of a text."""
     plain = len(text) if text.isascii() else sum(character < "\x80" for character in text)
     return round(plain / _CHARACTERS_PER_TOKEN) + len(text) - plain

@@ -1,7 +1,7 @@
-"""What an error of a chat model's client means: for this passage, for all passages, or for a while.
+"""Classify errors of chat models' clients: for this passage, for all passages, or transient.
 
-Clients have different error classes, and frameworks pass on those of many clients. So errors are recognised by what
-clients agree on: an HTTP status, a code, a response with headers, and the names of their classes.
+Clients have different error classes, and frameworks pass on those of many clients. So errors are recognised by what clients have
+in common: an HTTP status, a code, a response with headers, and the names of their classes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _CHECK_KEY = "Check the client's key, its base_url, and whether the key is for t
 _CHECK_ADDRESS = "The client's base_url must begin with http:// or https:// and name a server, got {address!r}"
 _CHECK_REQUEST = "Check the client's base_url, the name of the model, and whether it takes these arguments: {arguments}"
 
-# The words of OpenAI, Azure, Anthropic, vLLM and llama.cpp for a passage that is refused.
+# The words of OpenAI, Azure, Anthropic, vLLM and llama.cpp for a refused passage.
 _TOO_LONG = re.compile(r"context.?(?:length|size|window)|string_above_max_length|too long", re.IGNORECASE)
 _FILTERED = re.compile(r"content.?(?:filter|policy|management)", re.IGNORECASE)
 # The words of integrations that do not raise HTTP errors.
@@ -36,7 +36,7 @@ _BUGS = (
 _TIMED_OUT = re.compile(r"Time(?:d)?[oO]ut(?:Error|Exception)?$|^DeadlineExceeded$")
 # The roots of connection errors in openai and anthropic, httpx, requests and Python, aiohttp.
 _DISCONNECTED = {"APIConnectionError", "TransportError", "ConnectionError", "ClientConnectionError"}
-# Of those or their causes, errors without any connection: in httpx, Python, requests, urllib3, aiohttp and botocore.
+# Among those or their causes, errors without any connection: in httpx, Python, requests, urllib3, aiohttp and botocore.
 _NEVER_CONNECTED = {
     *("ConnectError", "ConnectTimeout", "ProxyError", "ConnectionRefusedError", "gaierror", "NewConnectionError"),
     *("ConnectTimeoutError", "ClientConnectorError", "EndpointConnectionError"),
@@ -47,22 +47,22 @@ _TRANSIENT = {408, 409, 425, 429}  # and all from 500 on
 
 
 class NoCompletionError(Exception):
-    """JSON that is no chat completion, whatever its status says."""
+    """JSON that is not a chat completion, whatever its status."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
     """How one request failed."""
 
-    reason: str  # in a few words, as reports count it
+    reason: str  # a few words, by which reports count
     transient: bool = False  # whether another try may succeed
-    remedy: str = ""  # where every passage would fail in the same way; may have the fields {address} and {arguments}
+    remedy: str = ""  # if every passage would fail in the same way; may have the fields {address} and {arguments}
     wait: float | None = None  # seconds that the server asks to wait
     everybody: bool = False  # whether no other request should be sent before then
 
 
 def judge(error: Exception) -> Failure | None:
-    """Return what an error means; None if it is not an error of a request."""
+    """Return the failure that an error means; None if it is not an error of a request."""
     names = {kind.__name__ for kind in type(error).__mro__}
     status = _status(error)
     if status in {400, 413, 422} or "ContextOverflowError" in names:
@@ -98,7 +98,7 @@ def judge(error: Exception) -> Failure | None:
 
 
 def judge_raised(error: Exception) -> Failure | None:
-    """Return what another error of a model means, such as a ValueError; None if it is a bug."""
+    """Return the failure that another error of a model means, such as a ValueError; None if it is a bug."""
     if isinstance(error, _BUGS):
         return None
     is_refusal = _BLOCKED.search(str(error)) or _FILTERED.search(str(error))

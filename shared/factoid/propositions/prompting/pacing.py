@@ -1,4 +1,4 @@
-"""When requests are sent: rate limits, pauses for all requests, and retries with exponential backoff.
+"""Decide when requests are sent: rate limits, pauses for all requests, and retries with exponential backoff.
 
 Nothing here sleeps or sends; threads and event loops ask how long to wait.
 """
@@ -14,7 +14,7 @@ from factoid.errors import InvalidInputError
 from factoid.propositions.prompting.failures import Failure
 from factoid.propositions.protocol import NoPropositions
 
-_LATE = 0.05  # seconds that a request may come late after its turn without delaying the next ones
+_LATE = 0.05  # seconds that a request may be late without delaying the next ones
 
 
 class Clock:
@@ -29,7 +29,7 @@ class Clock:
 
 
 class Pace:
-    """When the next request may be sent, over all threads and event loops that share it.
+    """Schedules the next request, over all threads and event loops that share it.
 
     Requests are spread evenly, because servers also count in windows shorter than a minute.
     """
@@ -60,12 +60,12 @@ class Pace:
             return 0.0
 
     def correct(self, tokens: int) -> None:
-        """Count tokens beyond those expected; below 0 for fewer."""
+        """Count tokens beyond those expected; a negative number for fewer."""
         with self._lock:
             self._next_token += self._per_token * tokens
 
     def pause(self, until: float) -> None:
-        """Hold back all requests until some time."""
+        """Hold back all requests until a given time."""
         with self._lock:
             self._next_request = max(self._next_request, until)
 
@@ -93,7 +93,7 @@ class Tries:
         return seconds
 
     def fail(self, failure: Failure, *, again: bool) -> None:
-        """Count a failed try; `again` says whether another one is wanted."""
+        """Count a failed try; `again` is whether another one is wanted."""
         self._last = NoPropositions(failure.reason, transient=failure.transient)
         self._failures += 1
         self._not_before = self._pace.clock.time() + backoff(failure, self._failures)

@@ -6,20 +6,20 @@ from importlib.resources import files
 
 from factoid.units import Unit, check_text, content_id
 
-# Changes whenever prompt.txt or `passage_input` does, as caches keep outputs by it.
+# Must change whenever prompt.txt or `passage_input` does, since it is part of the keys of caches.
 PROMPT_VERSION = "dense-x-figure-8/1"
 
 PROMPT = files("factoid.propositions.prompting").joinpath("prompt.txt").read_text(encoding="utf-8")
 
 
 def passage_input(passage: Unit) -> str:
-    """Return a passage on one line, as the paper's propositionizer was trained to read it.
+    """Return a passage on one line, in the form on which the paper's propositionizer was trained.
 
     An empty title or section leaves its label empty, as in the model card of
     `chentong00/propositionizer-wiki-flan-t5-large`.
 
     Raises:
-        InvalidInputError: A text holds lone surrogates, which no tokenizer and no request can carry.
+        InvalidInputError: A text holds lone surrogates, which no tokenizer or request can carry.
     """
     parts = {"title": passage.title, "section": passage.section, "text": passage.text}
     for name, text in parts.items():
@@ -35,5 +35,5 @@ def prompt_for(passage: Unit, instructions: str | None = None) -> str:
 
 
 def versioned_name(model: str, prompt: str | None = None) -> str:
-    """Return the name of a propositionizer: its model and its prompt, None for Figure 8."""
+    """Return the name of a propositionizer from its model and its prompt, None for Figure 8."""
     return f"{model}@{PROMPT_VERSION if prompt is None else f'prompt {content_id(prompt)}'}"

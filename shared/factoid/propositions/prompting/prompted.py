@@ -19,14 +19,14 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_SCHEMA = {  # strict schemas want an object at the top
+_SCHEMA = {  # strict schemas need an object at the top
     "type": "object",
     "properties": {"propositions": {"type": "array", "items": {"type": "string"}}},
     "required": ["propositions"],
     "additionalProperties": False,
 }
 _RESPONSE_FORMAT = {"type": "json_schema", "json_schema": {"name": "propositions", "strict": True, "schema": _SCHEMA}}
-# Arguments that can be left out, and the words with which servers refuse them.
+# Arguments that can be left out, and the words with which servers reject them.
 _REFUSED = {
     "response_format": re.compile(r"response.?format|json.?schema|structured.?output|guided.?(?:json|decoding)", re.I),
     "temperature": re.compile(r"\btemperature\b", re.I),
@@ -34,34 +34,34 @@ _REFUSED = {
 
 
 class PromptPropositionizer(ChatPropositionizer):
-    """Decomposes passages by asking a chat model, one request for each passage, several at a time.
+    """Decompose passages with a chat model, one request for each passage, several at a time.
 
-    The client's key, address (`base_url`) and time-out are used as they are; its own retries are turned off. Rate limits
-    (429), server errors (5xx), time-outs and lost connections are tried again after an exponential backoff with jitter, or
-    when the server says. A 429 holds all requests back. A passage that fails in the end, or whose answer holds no list,
-    gives `NoPropositions` with the reason; the others go on.
+    The client's key, address (`base_url`) and time-out are used; its own retries are turned off. After rate limits (429), server
+    errors (5xx), time-outs and lost connections, a request is retried after an exponential backoff with jitter, or when the
+    server says. A 429 holds back all requests. A passage that finally fails, or whose answer holds no list, gets `NoPropositions`
+    with the reason; the others continue.
 
     Args:
-        client: `openai.OpenAI`, `openai.AsyncOpenAI` or an object with the same `chat.completions.create`, which may
-            return a dict; None with only an `async_client`.
-        model: Name of the model, as the server knows it.
+        client: `openai.OpenAI`, `openai.AsyncOpenAI` or an object with the same `chat.completions.create`, which may return a
+            dict; None with only an `async_client`.
+        model: Name of the model on the server.
         async_client: Used by `apropositionize` and `astream`. Without one, they run `client` in threads.
-        structured: Whether to ask for JSON by a schema (`response_format`); None to try, and to stop after the first
-            refusal. Answers are read in the same way in any case.
-        max_concurrency: Most concurrent requests of a call.
-        temperature: 0 for the likeliest answer; None to send none, as reasoning models demand. After the server refuses
-            it, none is sent; a temperature in `options` is always sent.
-        max_tokens: Most tokens of an answer; None to send no limit. Of an answer that is cut off the complete
+        structured: Whether to request JSON by a schema (`response_format`); None to try, and to stop after the first rejection.
+            Answers are parsed in the same way in any case.
+        max_concurrency: Maximum number of concurrent requests of a call.
+        temperature: 0 for the likeliest answer; None to send none, as reasoning models require. If the server rejects it, no
+            temperature is sent any more; one in `options` is always sent.
+        max_tokens: Maximum number of tokens of an answer; None to send no limit. If an answer is cut off, its complete
             propositions are kept.
         prompt: Instructions before the passage, with or without examples; None for Figure 8 of the paper.
         options: Further arguments of `chat.completions.create`, such as `{"max_completion_tokens": 2000, "seed": 1}`.
-        max_retries: Most further tries of one request.
-        retry_seconds: No further try begins later than this after the first. Where the server asks to wait longer, the
-            passage fails at once.
-        requests_per_minute: Most requests; they are spread evenly. None for no limit.
-        tokens_per_minute: Most tokens of prompts and answers, estimated before a request and corrected by its answer.
+        max_retries: Maximum number of further tries of one request.
+        retry_seconds: No further try begins later than this after the first. If the server asks to wait longer, the passage fails
+            at once.
+        requests_per_minute: Maximum number of requests, which are spread evenly. None for no limit.
+        tokens_per_minute: Maximum tokens of prompts and answers, estimated before a request and corrected by its answer.
         show_progress: Whether to show a bar when there is more than one passage.
-        task: What to ask for; other parts of factoid ask for other things than propositions.
+        task: What to ask for; other parts of factoid do not ask for propositions.
 
     Raises:
         InvalidInputError: There is no client, it has no `chat.completions.create`, or a number is out of range.
@@ -118,7 +118,7 @@ class PromptPropositionizer(ChatPropositionizer):
         self._optional = _REFUSED.keys() - insisted
 
     def request_for(self, passage_prompt: str) -> dict[str, Any]:
-        """Return the arguments of `chat.completions.create` for a whole prompt, as `prompt_for` makes it."""
+        """Return the arguments of `chat.completions.create` for a whole prompt from `prompt_for`."""
         messages = [{"role": "user", "content": passage_prompt}]
         return {"model": self.model, "messages": messages, **self._arguments}
 
@@ -129,13 +129,13 @@ class PromptPropositionizer(ChatPropositionizer):
         return read_completion(await self._async_client.chat.completions.create(**request), self.task)
 
     def _adapts(self, request: Mapping[str, Any], error: Exception) -> bool:
-        """Tell whether the server refused an argument that can be left out, and leave it out from now on."""
+        """Return whether the server rejected an argument that can be left out, and leave it out from now on."""
         if getattr(error, "status_code", None) not in {400, 422}:
             return False
         refused = next((key for key in self._optional & request.keys() if _REFUSED[key].search(words(error))), None)
         with self._lock:  # of several concurrent requests, one logs it
             if refused in self._arguments:
-                logger.warning("the server takes no %s for %r: sending none from now on", refused, self.model)
+                logger.warning("the server accepts no %s for %r: sending none from now on", refused, self.model)
             self._arguments = {key: value for key, value in self._arguments.items() if key != refused}
         return refused is not None
 
@@ -154,7 +154,7 @@ def _is_async(client: Any) -> bool:
 
 
 def read_completion(response: Any, task: Task = PROPOSITIONS) -> Reply:
-    """Return the propositions and the usage of a chat completion, an object of the client or its JSON.
+    """Return the propositions and the usage of a chat completion, given as the client's object or its JSON.
 
     Raises `PropositionizerError` for text, and `NoCompletionError` for other JSON, such as an error under status 200.
     """

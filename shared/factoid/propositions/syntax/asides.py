@@ -1,4 +1,4 @@
-"""What is said on the side, as statements: relative clauses, participles, appositions and adverbial clauses."""
+"""Turn asides into statements: relative clauses, participles, appositions and adverbial clauses."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ _GENERIC = frozenset(
 )
 _FACTUAL = frozenset("when while after before because since as where whereas although though".split())
 _TEMPORAL = frozenset("after before while since upon when".split())
-# What these say holds of the event, not of its subject.
+# These describe the event, not its subject.
 _OF_EVENTS = frozenset(
     "leading resulting causing making allowing enabling prompting including involving meaning giving".split()
 )
 
 
 class Statement(NamedTuple):
-    """What is to be stated of a noun or a subject."""
+    """A statement about a noun or a subject."""
 
     subject: Sequence[Item] = ()  # put before the subtree
     swap: Mapping[int, list[Item]] = MappingProxyType({})  # tokens of the subtree to replace
-    items: Sequence[Item] = ()  # the whole statement, where the subtree stays in its sentence as well
+    items: Sequence[Item] = ()  # the whole statement, if the subtree also stays in its sentence
 
 
 def describe(
@@ -38,14 +38,14 @@ def describe(
 ) -> Statement | None:
     """Return the statement that a dependent (`child`) of a noun in the clause of `head` makes about it, or None.
 
-    The subtrees of `cut` were taken out of the clause; its subject is given where it is not among its own tokens.
+    The subtrees of `cut` were removed from the clause; its subject is given if it is not among its own tokens.
     """
     if tree.deps[child] == "appos":
         return _apposition(tree, head, noun, child, cut)
     relative = tree.deps[child] == "acl:relcl"
     if not relative and tree.tags[child] != "VBN":
         return None
-    # What holds for the predicate of "X is a …" holds for X.
+    # What is true of the predicate of "X is a …" is true of X.
     subject_head = tree.subject(head)
     predicate = noun == head and tree.child(noun, "cop") is not None and determiner(tree, noun) in ("a", "an")
     if predicate and subject_head is not None:
@@ -61,7 +61,7 @@ def describe(
     if relative:
         return _relative(tree, noun, child, list(antecedent))
     if len(tree.subtree(child)) < 3 or tree.lower[noun] in _GENERIC:
-        return None  # too little to be a fact; more often a past tense that the tagger took for a participle
+        return None  # too little for a fact; more often a past tense that was tagged as a participle
     return Statement([*antecedent, copula(tree, head, noun)])
 
 
@@ -87,7 +87,7 @@ def _relative(tree: Tree, noun: int, verb: int, antecedent: list[Item]) -> State
 
 
 def _swapped(pronoun: int, word: str, antecedent: list[Item]) -> dict[int, list[Item]]:
-    """Return what to put for a relative pronoun."""
+    """Return the replacement of a relative pronoun."""
     before, after = ["in"] * (word == "where"), ["'s"] * (word == "whose")
     return {pronoun: [*before, *antecedent, *after]}
 
@@ -103,9 +103,9 @@ def _apposition(tree: Tree, head: int, noun: int, child: int, cut: Collection[in
     if tree.tags[role] in PROPER or not (determined or bare_role) or not _is_identified(tree, name):
         return None  # "Paris, France" describes nothing
     if tree.is_plural(name) or tree.is_plural(role) or any(map(str.isdigit, tree.words[role])):
-        return None  # plural appositions are mostly lists that the parser took for one
+        return None  # plural appositions are mostly lists that were parsed as one
     if reverse and noun < head and tree.child(noun, "case", "mark") is not None:
-        return None  # "After his death, Stalin …": the name is the subject of what follows
+        return None  # "After his death, Stalin …": the name is the subject of the next words
     if tree.child(role, "nummod") is not None or (reverse and is_set_off(tree, child, ("(", "[", "-LRB-"))):
         return None  # "(WHO)" is another name
     subject = repeatable(tree, name, () if reverse else {*cut, child})
@@ -119,15 +119,15 @@ def _apposition(tree: Tree, head: int, noun: int, child: int, cut: Collection[in
 
 
 def _is_identified(tree: Tree, noun: int) -> bool:
-    """Tell whether a noun phrase names something that a statement by itself can be about: not "a report" or "ships"."""
+    """Return whether a noun phrase names something that a separate statement can be about: not "a report" or "ships"."""
     definite = determiner(tree, noun) in ("the", "this", "that", "these", "those")
     return tree.tags[noun] in PROPER or definite or tree.child(noun, "nmod:poss") is not None
 
 
 def nearest_relative(tree: Tree, verb: int) -> dict[int, list[Item]] | None:
-    """Return what to put for the pronoun of a relative clause: the name or definite phrase right before it, if there is one.
+    """Return the replacement of a relative clause's pronoun: the name or definite phrase directly before it, if any.
 
-    Parsers hang such clauses anywhere; where they stand is surer.
+    Parsers attach such clauses anywhere; their position is more reliable.
     """
     if not tree.is_clause(verb):
         return None
@@ -173,7 +173,7 @@ def _phrase_before(tree: Tree, last: int, verb: int) -> list[Item]:
 
 
 def adverbial(tree: Tree, head: int, child: int, subject: Sequence[Item]) -> tuple[Sequence[Item], set[int]] | None:
-    """Return what to put before an adverbial clause, and the tokens to leave out; None where it is not stated as a fact.
+    """Return what to put before an adverbial clause, and the tokens to leave out; None if it is not stated as a fact.
 
     "…, winning the cup", "after retiring in 1996", "when she was cast as X": participles become finite verbs in the tree.
     `head` and `subject` are those of the clause above.
@@ -206,7 +206,7 @@ def adverbial(tree: Tree, head: int, child: int, subject: Sequence[Item]) -> tup
 
 
 def _past(tree: Tree, verb: int, finite: Mapping[str, str]) -> dict[int, str]:
-    """Return finite forms for a participle and those that are coordinated with it; those of auxiliaries are known."""
+    """Return finite forms for a participle and those coordinated with it; those of auxiliaries are given."""
     verbs: dict[int, str] = {}
     for part in (verb, *tree.all(verb, "conj")):
         auxiliaries = {token: tree.lower[token] for token in tree.auxiliaries(part)}

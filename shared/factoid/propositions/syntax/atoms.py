@@ -1,4 +1,4 @@
-"""One statement into atomic facts, each with a single name, place, time or role (FActScore's sense of atomic)."""
+"""Split a statement into atomic facts, each with a single name, place, time or role (FActScore's sense of atomic)."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _INSEPARABLE = frozenset("of than between among without except if unless to".spl
 _TIME_CASES = frozenset("in on since during until from by".split())
 _RANKS = frozenset("first second third last only youngest oldest".split())
 _FILLERS = frozenset({"also", "additionally", "furthermore", "moreover"})
-# What holds of a statement as a whole only.
+# Words that apply only to a statement as a whole.
 _INDIVISIBLE = NEGATIONS | frozenset(
     "if unless whether only except than but respectively otherwise each together".split()
 )
@@ -23,7 +23,7 @@ _INDIVISIBLE = NEGATIONS | frozenset(
 _EXAMPLE_MARKS = frozenset({"including", "such", "like", "namely"})
 _RECIPROCAL = frozenset({"between", "among", "amongst"})
 _JOINING = frozenset({"and", "&", "both", "as", "well"})
-# What stays of a phrase when its noun is replaced by another: prepositions, and what makes it a clause.
+# The parts of a phrase that stay when its noun is replaced: prepositions, and what makes it a clause.
 _FRAME = frozenset("case mark cop aux aux:pass nsubj nsubj:pass expl advcl advmod obl".split())
 _JOINABLE = frozenset({"CD", "JJ", "VBG", "VBN"})
 
@@ -33,7 +33,7 @@ def atoms(tree: Tree, head: int, items: Sequence[Item]) -> Iterator[list[Item]]:
     for place in sorted(tokens(items) & tree.places.keys(), key=items.index):
         for inner, outer in pairwise(tree.places[place]):
             yield [inner, "is", "in", outer]
-        tree.write(place, tree.places[place][0])  # the smallest alone from then on
+        tree.write(place, tree.places[place][0])  # only the smallest from then on
     fillers = {item for item in tokens(items) if tree.deps[item] == "advmod" and tree.lower[item] in _FILLERS}
     pending = [without(items, fillers)]
     done = 0
@@ -60,14 +60,14 @@ def atoms(tree: Tree, head: int, items: Sequence[Item]) -> Iterator[list[Item]]:
 
 
 def _phrases(tree: Tree, head: int, items: list[Item]) -> Iterator[list[Item]]:
-    """Yield a statement without its prepositional phrases and adverbials, and with each of them alone."""
+    """Yield a statement without its prepositional phrases and adverbials, and with only each one of them."""
     present = tokens(items)
-    phrases: dict[int, list[int]] = {}  # each with those that it stands in
+    phrases: dict[int, list[int]] = {}  # each with those that contain it
     _collect(tree, head, below(tree, head, present) - tree.bracketed(), [], phrases)
     extent = {phrase: below(tree, phrase, present) for phrase in phrases}
     for phrase in list(phrases):
         end = _end_of_range(tree, phrase, present)
-        if end is not None and phrase in phrases:  # "from May to June" goes together with all between
+        if end is not None and phrase in phrases:  # "from May to June" stays together
             last = max(below(tree, end, present))
             extent[phrase] |= {token for token in present if phrase <= token <= last}
             for inner in extent[phrase].intersection(phrases) - {phrase}:
@@ -75,7 +75,7 @@ def _phrases(tree: Tree, head: int, items: list[Item]) -> Iterator[list[Item]]:
     objects = [child for child in tree.all(head, "obj", "iobj", "xcomp", "ccomp") if child in present]
     intransitive = tree.tags[head] in VERB and not objects
     before = (child for child in tree.subtree(head) if head - 6 < child < head)
-    # A superlative holds of the whole phrase only.
+    # A superlative applies only to the whole phrase.
     ranked = any(tree.tags[child] in ("JJS", "RBS") or tree.lower[child] in _RANKS for child in before)
     if not phrases or (tree.tags[head] in NOUN and ranked) or (intransitive and len(phrases) == 1):
         yield items
@@ -148,7 +148,7 @@ def _examples(tree: Tree, items: Sequence[Item]) -> tuple[list[list[Item]], int,
 
 
 def _conjuncts(tree: Tree, items: Sequence[Item]) -> list[list[Item]] | None:
-    """Return one statement for each part of "A, B and C"; None if there is no such list that can be told apart.
+    """Return one statement for each part of "A, B and C"; None if there is no such list that can be separated.
 
     Alternatives, reciprocal phrases ("between A and B") and coordinated subjects are left whole.
     """
@@ -188,7 +188,7 @@ def _is_distributive(tree: Tree, first: int, conjunct_heads: Sequence[int]) -> b
 
 
 def _is_alike(tree: Tree, first: int, joined: int) -> bool:
-    """Tell whether two parts of a list are of one kind, so that each can stand in the other's place."""
+    """Return whether two parts of a list are of one kind, so that each can replace the other."""
     indefinite = determiner(tree, joined) in ("a", "an") and tree.tags[joined] not in PROPER
     if tree.tags[first] in PROPER and (indefinite or tree.child(joined, "nmod:poss") is not None):
         return False  # "Anna Berg, a nurse, and …", "the town of Elm and its hospital"
@@ -201,7 +201,7 @@ def _is_alike(tree: Tree, first: int, joined: int) -> bool:
 
 
 def _determined(tree: Tree, first: int, joined: int, phrase: list[Item]) -> list[Item]:
-    """Give a part of a list the article or possessive that stands before the first: "a singer and (a) dancer"."""
+    """Give a part of a list the article or possessive of the first: "a singer and (a) dancer"."""
     bare = tree.child(joined, "det", "nmod:poss", "nummod") is None
     if not phrase or not bare or tree.tags[joined] not in NOUN - PROPER:
         return phrase
@@ -216,6 +216,6 @@ def _determined(tree: Tree, first: int, joined: int, phrase: list[Item]) -> list
 
 
 def _frame(tree: Tree, noun: int, present: Collection[int]) -> set[int]:
-    """Return what around a noun belongs to its place in the clause and not to the noun itself."""
+    """Return the tokens around a noun that belong to its place in the clause, not to the noun itself."""
     heads = [child for child in tree.children[noun] if tree.deps[child] in _FRAME and child in present]
     return set().union(*(below(tree, child, present) for child in heads))

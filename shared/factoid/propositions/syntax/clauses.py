@@ -1,15 +1,15 @@
-"""One sentence into the clauses and descriptions that it asserts (Dense X Retrieval, §2: distinct and minimal).
+"""Split a sentence into the clauses and descriptions that it asserts (Dense X Retrieval, §2: distinct and minimal).
 
-Split off, each as a statement of its own:
+These become statements of their own:
 
 * coordinated clauses and verb phrases, the subject (and auxiliary) repeated;
 * non-restrictive relative clauses, and restrictive ones after "X is a …";
 * appositions and parentheticals, as "X is …";
 * participial clauses set off by commas, as "X was …", and contrasting adverbial clauses.
 
-Left alone is whatever is not asserted by itself: conditions, reported speech, alternatives, the scope of a negation. What
-a rule does not recognise stays in the clause that it stands in, so that every word of the sentence is kept. A sentence
-that a parse cuts in doubtful places stays whole (`doubt`).
+Anything not asserted on its own stays: conditions, reported speech, alternatives, the scope of a negation. Anything that no rule
+recognises stays in its clause, so that every word of the sentence is kept. A sentence that a parse cuts in doubtful places stays
+whole (`doubt`).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _BE_HAVE = frozenset("be is are was were been being has have had having".split()
 
 @dataclass(slots=True)
 class _Splitter:
-    """Collects the statements of one sentence, in the order in which they are met."""
+    """Collect the statements of one sentence, in the order in which they are found."""
 
     tree: Tree
     min_words: int
@@ -69,10 +69,10 @@ class _Splitter:
         swap: Mapping[int, list[Item]] = MappingProxyType({}),
         dropped: Collection[int] = (),
     ) -> None:
-        """State a clause by its predicate, and all that can be split off from it.
+        """State a clause by its predicate, and everything that can be split off from it.
 
-        The subject is put before it; `swap` replaces tokens, such as a relative pronoun by its antecedent; `dropped` are
-        left out with what hangs on them, such as a conjunction.
+        The subject is put before it; `swap` replaces tokens, such as a relative pronoun by its antecedent; `dropped` are left out
+        with their subtrees, such as a conjunction.
         """
         tree = self.tree
         place = len(self.statements)
@@ -132,7 +132,7 @@ class _Splitter:
                 opening = self._shared_opening(head, joined)
                 subject_head = tree.subject(head)
                 if opening is None or (subject_head is not None and not agrees(tree, subject_head, joined)):
-                    continue  # unclear, or hung on the wrong verb by the parser
+                    continue  # unclear, or attached to the wrong verb by the parser
                 if self._is_worth(head, joined, cut, subject, subject):
                     self._cut(head, joined, cut)
                     fronted = [token for token in self._fronted(head, joined) if token not in cut]
@@ -140,7 +140,7 @@ class _Splitter:
                     self.clause(joined, [*lead, *subject, *opening])
 
     def _is_separable(self, head: int, joined: int) -> bool:
-        """Tell whether a conjunct states something by itself."""
+        """Return whether a conjunct states something on its own."""
         tree = self.tree
         marks = [*tree.all(joined, "cc", "cc:preconj"), *tree.all(head, "cc", "cc:preconj")]
         if any(tree.lower[mark] in _ALTERNATIVE for mark in marks) or tree.child(joined, "mark") is not None:
@@ -159,7 +159,7 @@ class _Splitter:
         return not negated or bool(tree.auxiliaries(joined)) or tree.subject(joined) is not None
 
     def _shared_opening(self, head: int, joined: int) -> list[Item] | None:
-        """Return what a conjunct without subject takes over: auxiliaries or copula and article; None if unclear."""
+        """Return what a conjunct without subject inherits: auxiliaries or copula and article; None if unclear."""
         tree = self.tree
         before: list[Item] = [aux for aux in tree.auxiliaries(head) if aux < joined]
         tag = tree.tags[joined]
@@ -182,11 +182,11 @@ class _Splitter:
         return [*before, article(first) if word in ("a", "an") else word]
 
     def _fronted(self, head: int, joined: int) -> list[int]:
-        """Return adverbials before the subject ("In 1990, …") that hold for a coordinated verb phrase as well."""
+        """Return adverbials before the subject ("In 1990, …") that also apply to a coordinated verb phrase."""
         tree, subject = self.tree, self.tree.subject(head)
         words = {tree.lower[token] for token in tree.subtree(joined)}
         if subject is None or words & _TURNS or any(word.isdigit() and len(word) == 4 for word in words):
-            return []  # it has a time of its own, or is set against what came before
+            return []  # it has a time of its own, or contrasts with the text before
         return [child for child in tree.all(head, "obl", "obl:unmarked", "advmod") if child < subject]
 
     def _adverbial(self, head: int, cut: set[int], subject: Sequence[Item]) -> None:
@@ -218,7 +218,7 @@ class _Splitter:
     def _is_worth(
         self, head: int, child: int, cut: set[int], before: Sequence[Item] = (), subject: Sequence[Item] = ()
     ) -> bool:
-        """Tell whether a split leaves enough content words in the clause and what is `before` it, and in the other part."""
+        """Return whether a split leaves enough content words in the clause with what is `before` it, and in the other part."""
         if not self.min_words:
             return True
         rest = content_words(self.tree, [*before, *self.tree.subtree(head, cut | {child})], self.names)
@@ -226,7 +226,7 @@ class _Splitter:
         return min(rest, part) >= self.min_words
 
     def _cut(self, head: int, child: int, cut: set[int]) -> None:
-        """Take a subtree out of its clause, with the conjunction that joins it where that hangs on the head."""
+        """Remove a subtree from its clause, with the conjunction that joins it if that is attached to the head."""
         cut.add(child)
         first = self.tree.subtree(child)[0]
         cut.update(mark for mark in self.tree.all(head, "cc") if head < mark < first and first - mark <= 2)
@@ -237,8 +237,8 @@ def split_clauses(
 ) -> list[list[Item]]:
     """Return the statements of a sentence as items to render; the first is what remains of the main clause.
 
-    No split leaves a statement with fewer content words than `min_words`; `names` has the number of words of the names that
-    will stand for tokens. With `atomic` it goes on to the smallest facts, and changes the words of verbs that become finite.
+    No split leaves a statement with fewer content words than `min_words`; `names` has the number of words of the names that will
+    replace tokens. With `atomic`, splitting continues to the smallest facts, and words of verbs that become finite change.
     """
     before = tree.words[:], tree.lower[:], tree.tags[:]
     splitter = _Splitter(tree, min_words, names, atomic, set(tree.deps))
@@ -260,7 +260,7 @@ def split_clauses(
 
 
 def _is_unsaid(tree: Tree, items: Sequence[Item], facts: Sequence[Sequence[Item]]) -> bool:
-    """Tell whether a content word of a statement is in none of its facts."""
+    """Return whether a content word of a statement is in none of its facts."""
     said = {word for fact in facts for item in fact for word in text_of(tree, item).lower().split()}
     for item in items:
         if isinstance(item, int) and tree.tags[item].startswith(("NN", "VB", "JJ", "CD")):

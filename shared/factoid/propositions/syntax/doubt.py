@@ -1,7 +1,7 @@
-"""Signs that a parse went wrong: statements that no careful reader would have cut out of their sentence.
+"""Detect wrong parses by statements that no careful reader would have cut out of their sentence.
 
-A small parser fails on citations, names and code. What it then cuts shows: words are lost, names, hyphenated words, brackets
-or quotation marks are torn apart, or a phrase is spliced to one that it does not belong to. Such a sentence stays whole.
+A small parser fails on citations, names and code, and its cuts show it: words are lost, names, hyphenated words, brackets or
+quotation marks are torn apart, or a phrase is spliced to one that it does not belong to. Such a sentence stays whole.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _JOINTS = frozenset("-‐‑/_@#+=")
 
 
 def is_doubtful(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
-    """Tell whether the statements that a sentence was split into show that its parse went wrong."""
+    """Return whether the statements of a sentence show that its parse is wrong."""
     presents = [tokens(items) for items in statements]
     lost = set(range(len(tree.words))).difference(*presents)
     if any(tree.tags[token].startswith(_CONTENT) and tree.deps[token] not in ("mark", "cc") for token in lost):
@@ -32,7 +32,7 @@ def is_doubtful(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
 
 
 def _pairs(tree: Tree) -> list[tuple[int, int]] | None:
-    """Return the brackets and quotation marks that belong together, None if some have no partner."""
+    """Return the pairs of brackets and quotation marks, or None if some have no partner."""
     pairs = []
     open_marks: list[int] = []
     for token, word in enumerate(tree.words):
@@ -46,7 +46,7 @@ def _pairs(tree: Tree) -> list[tuple[int, int]] | None:
 
 
 def _is_torn(tree: Tree, present: set[int], pairs: Iterable[tuple[int, int]]) -> bool:
-    """Tell whether a statement holds one part of a word, of a name or of what stands in brackets, and not the other."""
+    """Return whether a statement holds one part of a word, of a name or of a text in brackets, but not the other."""
     for opening, closing in pairs:
         inside = {token for token in range(opening + 1, closing) if tree.deps[token] != "punct"}
         inside = {token for token in inside if tree.tags[token] not in RELATIVE_TAGS}
@@ -66,7 +66,7 @@ def _is_torn(tree: Tree, present: set[int], pairs: Iterable[tuple[int, int]]) ->
 
 
 def _is_spliced(tree: Tree, items: Sequence[Item]) -> bool:
-    """Tell whether a phrase in commas has lost the one before it: "The dump, made by X, 2022, was" as "The dump 2022, was"."""
+    """Return whether a phrase in commas has lost the one before: "The dump, made by X, 2022, was" as "The dump 2022, was"."""
     for at, (item, following) in enumerate(pairwise(items)):
         if not isinstance(item, int) or not isinstance(following, int):
             continue
@@ -83,7 +83,7 @@ def _is_spliced(tree: Tree, items: Sequence[Item]) -> bool:
 
 
 def _has_predicate(tree: Tree, items: Sequence[Item], present: set[int]) -> bool:
-    """Tell whether a finite verb of a statement stands outside its subordinate clauses."""
+    """Return whether a statement has a finite verb outside its subordinate clauses."""
     if not {"is", "are", "was", "were"}.isdisjoint(items):
         return True
     for token in present:

@@ -1,7 +1,7 @@
-"""What the headings above a passage name: an entity, an aspect of one, or nothing that a pronoun may mean.
+"""Find what the headings above a passage name: an entity, an aspect of one, or nothing that a pronoun may mean.
 
-A wrong name is worse than a pronoun, so that what the words of a name leave open is never guessed: `Kind.UNKNOWN` fits "he"
-and "she" where nothing speaks against it, and never "it".
+A wrong name is worse than a pronoun, so what the words of a name leave open is never guessed: `Kind.UNKNOWN` fits "he" and "she"
+if nothing speaks against it, but never "it".
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from factoid.propositions.syntax.lexicon import LEXICON
 
 
 class Kind(Enum):
-    """Who or what a name names."""
+    """The kind of person or thing that a name denotes."""
 
     MAN = "he"
     WOMAN = "she"
@@ -26,7 +26,7 @@ class Kind(Enum):
     UNKNOWN = ""
 
     def fits(self, pronoun: str) -> bool:
-        """Tell whether "he", "she", "it" or "they" can stand for it."""
+        """Return whether "he", "she", "it" or "they" can stand for it."""
         if self is Kind.UNKNOWN or self is Kind.PERSON:
             return pronoun in ("he", "she")
         return str(self.value) == pronoun
@@ -55,7 +55,7 @@ _HEAD = re.compile(r"(?<!\s)\s++(?:of|for|in|on|at|to|from|with|by|under|during|
 
 @lru_cache(4096)
 def kind(name: str) -> Kind:
-    """Return what a name or a phrase names, by its words alone."""
+    """Return the kind that a name or a phrase denotes, judged only by its words."""
     distinction = _DISTINCTION.search(name)
     plain = " ".join(_DISTINCTION.sub("", name).split())
     words = [word for word in re.split(r"[\s/]+", plain) if word]
@@ -91,7 +91,7 @@ def kind(name: str) -> Kind:
 
 
 def is_name(phrase: str) -> bool:
-    """Tell whether a phrase may be a name: one to five capitalised words, but for particles such as "van der"."""
+    """Return whether a phrase may be a name: one to five capitalised words, apart from particles such as "van der"."""
     words = phrase.split()
     return (
         1 <= len(words) <= 5
@@ -113,7 +113,7 @@ def head_noun(phrase: str) -> str:
 
 
 def is_plural(phrase: str) -> bool:
-    """Tell whether a phrase's head looks like a plural."""
+    """Return whether a phrase's head looks like a plural."""
     head = head_noun(phrase)
     return head in _PLURALS or (head not in LEXICON["singulars"] and len(head) > 3 and bool(_PLURAL.search(head)))
 
@@ -122,7 +122,7 @@ def _is_thing(word: str) -> bool:
     return word in LEXICON["things"] or word in _LEGAL or bool(_NOMINAL_THING.search(word))
 
 
-_LONGEST = 8  # words; what is longer is a sentence
+_LONGEST = 8  # words; a longer text is a sentence
 _COUNTERS = "chapter|section|part|article|appendix|annex|step|clause"
 _NUMBERING = re.compile(
     rf"^(?:(?:{_COUNTERS})\s+)?"
@@ -145,7 +145,7 @@ _THINGS = "building|ceiling|spring|ring|wing|king|string|manual|terminal|pedal|s
 _ABSTRACT = re.compile(rf"\b(?!(?i:{_THINGS})$)\w*(?:tion|sion|ment|ance|ence|ity|ing|al|sis|ery)s?$")
 _ASPECTS, _DOCUMENTS = LEXICON["aspects"], LEXICON["documents"]
 _BINDING = frozenset("agreement act charter code contract plan policy program programme".split())  # called "it"
-_UNTOLD = "?"  # where one heading ends and the next begins
+_UNTOLD = "?"  # a boundary between headings that is unclear
 _AFTER_COMMA = frozenset("inc inc. ltd ltd. llc jr jr. sr sr. co. gmbh corp. plc".split())
 _ABBREVIATIONS = (" Inc.", " Ltd.", " Co.", " Corp.", " Jr.", " Sr.")
 
@@ -153,14 +153,14 @@ _ABBREVIATIONS = (" Inc.", " Ltd.", " Co.", " Corp.", " Jr.", " Sr.")
 class Role(Enum):
     """What a heading is to the text under it."""
 
-    ENTITY = auto()  # the text is about what it names
-    FRAME = auto()  # the text is about what the heading above names
-    ASPECT = auto()  # a topic, a question, a form: nothing that "it" means
+    ENTITY = auto()  # the text is about the entity that it names
+    FRAME = auto()  # the text is about the entity of the heading above
+    ASPECT = auto()  # a topic, a question, a form: nothing that "it" can mean
     UNCLEAR = auto()
 
 
 class Heading(NamedTuple):
-    """A heading, by what it names."""
+    """A heading, and what it names."""
 
     name: str
     role: Role
@@ -170,11 +170,11 @@ class Heading(NamedTuple):
 class Headings(NamedTuple):
     """The headings above a passage."""
 
-    path: tuple[Heading, ...]  # the nearest first
+    path: tuple[Heading, ...]  # nearest first
     surnames: Mapping[str, str]  # last parts of the full names of persons (and of mountains and lakes)
 
     def named_by(self, pronoun: str) -> Heading | None:
-        """Return the heading that "he", "she", "it" or "they" means at the beginning of a passage, if one is sure."""
+        """Return the heading that "he", "she", "it" or "they" means at the beginning of a passage, if it is certain."""
         meant = None
         for heading in self.path:
             if heading.role is Role.UNCLEAR:
@@ -195,7 +195,7 @@ class Headings(NamedTuple):
         return meant
 
     def entities(self) -> Iterator[Heading]:
-        """Yield those that name something, the nearest first."""
+        """Yield the headings that name something, nearest first."""
         for heading in self.path:
             if heading.role is Role.UNCLEAR:
                 return
@@ -223,9 +223,9 @@ def _is_full_name(heading: Heading) -> bool:
 
 
 def _path(section: str) -> list[str]:
-    """Return the headings of a section; a comma within one is told by what follows it.
+    """Return the headings of a section; a comma within one is recognised by the text after it.
 
-    "Boots, shoes" goes on in lower case, "Acme, Inc." with a suffix. "Paris, France" may be one or two: nothing is told.
+    "Boots, shoes" continues in lower case, "Acme, Inc." with a suffix. "Paris, France" may be one heading or two.
     """
     names: list[str] = []
     for part in filter(str.strip, section.split(", ")):

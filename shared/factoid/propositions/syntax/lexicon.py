@@ -1,4 +1,4 @@
-"""English words: the lists of `lexicon.txt` by their names, and the forms that statements are written with."""
+"""English words: the lists of `lexicon.txt` by name, and the forms used to write statements."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEXICON = {
 
 # "win" and "quit", not "hear": the last consonant is written twice before -ing.
 _DOUBLED = re.compile(r"(?:[^aeiou]|qu)[aeiou][bdgmnpt]$")
-# Spelled with a vowel that is not spoken first, and the other way round.
+# Spelled with a vowel that is not the first sound, and the other way round.
 _CONSONANT = re.compile(r"(?:eu|ewe|one\b|once|uni(?!n|m|d)|us(?:[aeiu]|\b)|u[bt]i|uk|utah|u\b)", re.IGNORECASE)
 _SILENT = re.compile(r"(?:hou?rs?\b|hono|honest|heir)", re.IGNORECASE)
 

@@ -1,4 +1,4 @@
-"""What a phrase says about a name on the side: "the drama series X" that X is a drama series."""
+"""Find what a phrase says about a name in passing: "the drama series X" says that X is a drama series."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _NAME_DEPS = frozenset("flat compound appos conj nmod:unmarked nmod:desc nmod am
 
 
 def naming(tree: Tree, items: Sequence[Item]) -> tuple[list[Item], list[list[Item]]]:
-    """Return a statement with its names alone, and what it says that they are."""
+    """Return a statement with only its names, and statements of what they are."""
     rest = list(items)
     facts: list[list[Item]] = []
     for token in sorted(tokens(items)):
@@ -71,7 +71,7 @@ def _named(tree: Tree, items: Sequence[Item], noun: int) -> tuple[list[int], lis
 
 
 def _belongs(tree: Tree, noun: int, name: Sequence[int]) -> bool:
-    """Tell whether the parser put a noun and a name into one phrase."""
+    """Return whether the parser put a noun and a name into one phrase."""
     above = {noun, tree.heads[noun]}
     if tree.lower[noun + 1] in _CALLED:
         above.add(noun + 1)
@@ -84,7 +84,7 @@ def _belongs(tree: Tree, noun: int, name: Sequence[int]) -> bool:
 
 
 def _released(tree: Tree, name: Sequence[Item], noun: str, year: str = "") -> tuple[list[Item], list[list[Item]]]:
-    """Take the year in brackets off the name of a work, and state that it, or the year given, is that of its release."""
+    """Remove the year in brackets from the name of a work, and state that it, or the given year, is that of its release."""
     if noun not in LEXICON["works"]:
         return list(name), []
     plain = list(name)
@@ -96,7 +96,7 @@ def _released(tree: Tree, name: Sequence[Item], noun: str, year: str = "") -> tu
 
 
 def example_kinds(tree: Tree, noun: int, named: int, present: set[int]) -> Iterator[list[Item]]:
-    """State that what is named as an example is one of its kind: "films such as X" that X is a film."""
+    """State that an example is one of its kind: "films such as X" says that X is a film."""
     if tree.tags[noun] != "NNS" or tree.words[noun][0].isupper():
         return
     adjectives = [child for child in tree.all(noun, "amod") if tree.words[child][0].isupper()]
@@ -130,7 +130,7 @@ def _singular(noun: str) -> str:
 
 
 def origin(tree: Tree, head: int, items: list[Item]) -> tuple[list[Item], list[list[Item]]]:
-    """Return "X is an actor" and "X is American" for "X is an American actor"; else the statement as it is."""
+    """Return "X is an actor" and "X is American" for "X is an American actor"; any other statement unchanged."""
     cop, det = tree.child(head, "cop"), tree.child(head, "det")
     adjectives = [child for child in tree.all(head, "amod") if child in items and tree.tags[child] == "JJ"]
     adjectives = [child for child in adjectives if tree.words[child].isalpha() and tree.words[child][0].isupper()]

@@ -12,15 +12,15 @@ CONTENT = ("NN", "VB", "JJ", "RB", "CD", "FW")  # beginnings of tags
 _FINITE = frozenset({"VBD", "VBZ", "VBP", "MD", "NNS"})  # tags that a finite verb may have
 RELATIVE_TAGS = frozenset({"WP", "WDT", "WP$", "WRB"})
 NEGATIONS = frozenset("not n't n’t never no hardly rarely neither nor few none nobody nothing".split())
-_LONGEST = 15  # words; a longer phrase would drown the fact that it is repeated for
+_LONGEST = 15  # words; a longer phrase would drown the fact for which it is repeated
 _OPENERS = frozenset({",", "(", "[", "–", "—", "--", "-LRB-"})
 _TRAILING = frozenset(",;:–—-(")
-# What may stand in a noun phrase that is repeated.
+# Relations allowed in a repeated noun phrase.
 _NOMINAL = frozenset(
     "det det:predet amod compound flat fixed nummod nmod nmod:poss nmod:unmarked nmod:desc obl conj cc punct acl "
     "acl:relcl advmod goeswith dep quantmod".split()
 )
-# What belongs to the clause where the noun is a predicate ("… is a singer and has …").
+# Relations that belong to the clause if the noun is a predicate ("… is a singer and has …").
 _CLAUSAL = frozenset({"conj", "cc", "acl", "acl:relcl", "obl", "advmod", "punct"})
 # Other clauses, whose nouns are not those of the clause above.
 _CLAUSES = frozenset({"acl:relcl", "appos", "advcl", "ccomp", "parataxis", "csubj"})
@@ -32,13 +32,13 @@ def without(items: Sequence[Item], gone: Collection[int]) -> list[Item]:
 
 
 def replaced(items: Sequence[Item], gone: Collection[int], phrase: Sequence[Item]) -> list[Item]:
-    """Put a phrase where the first of some tokens stood, and leave out the others."""
+    """Put a phrase in the place of the first of some tokens, and leave out the others."""
     at = next((at for at, item in enumerate(items) if item in gone), len(items))
     return [*items[:at], *(phrase if at < len(items) else ()), *without(items[at:], gone)]
 
 
 def mended(tree: Tree, items: Sequence[Item]) -> list[Item]:
-    """Write "a" or "an" as the word that has come to stand behind it wants it."""
+    """Correct "a" or "an" for the word that now follows it."""
     statement = list(items)
     for at, (item, following) in enumerate(pairwise(items)):
         if isinstance(item, int) and tree.lower[item] in ("a", "an") and following != item + 1:
@@ -47,7 +47,7 @@ def mended(tree: Tree, items: Sequence[Item]) -> list[Item]:
 
 
 def below(tree: Tree, head: int, present: Collection[int]) -> set[int]:
-    """Return what is present of a subtree."""
+    """Return the tokens of a subtree that are present."""
     return {token for token in tree.subtree(head) if token in present}
 
 
@@ -58,7 +58,7 @@ def determiner(tree: Tree, noun: int) -> str:
 
 
 def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
-    """Return a noun phrase without its preposition, asides and `cut`; nothing if it is too long to repeat, or no noun's."""
+    """Return a noun phrase without its preposition, asides and `cut`; nothing if it is too long to repeat, or not a noun's."""
     if tree.tags[noun] in VERB:
         return []
     predicate = tree.child(noun, "cop") is not None
@@ -71,14 +71,14 @@ def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
             left_out.add(child)
     phrase = strip(tree, tree.subtree(noun, left_out), noun)
     if "but" in [tree.lower[token] for token in phrase]:
-        return []  # two phrases set against each other are not one subject
+        return []  # two contrasted phrases are not one subject
     if tree.tags[phrase[0]] in ("IN", "TO"):
-        phrase = phrase[1:]  # a preposition that the parser hung elsewhere
+        phrase = phrase[1:]  # a preposition that the parser attached elsewhere
     return list(phrase) if len(phrase) <= _LONGEST else []
 
 
 def agrees(tree: Tree, subject: int, verb: int) -> bool:
-    """Tell whether a subject and a finite verb or its auxiliary are of the same number, as far as forms show it."""
+    """Return whether a subject and a finite verb or its auxiliary agree in number, as far as their forms show."""
     finite = next((token for token in (*tree.auxiliaries(verb), verb) if tree.is_finite(token)), verb)
     if tree.is_plural(subject) or tree.lower[subject] in ("they", "we", "you", "i"):
         return tree.lower[finite] != "was" and tree.tags[finite] != "VBZ"
@@ -86,7 +86,7 @@ def agrees(tree: Tree, subject: int, verb: int) -> bool:
 
 
 def nouns(tree: Tree, head: int) -> list[int]:
-    """Return the nouns of a clause that no other clause stands between."""
+    """Return the nouns of a clause that are not in another clause below it."""
     indices = []
     pending = [head]
     while pending:
@@ -101,7 +101,7 @@ def nouns(tree: Tree, head: int) -> list[int]:
 
 
 def content_words(tree: Tree, items: Sequence[Item], names: Mapping[int, int]) -> int:
-    """Return how many tokens are nouns, verbs, adjectives, adverbs or numbers, or words of `names` that will stand for them."""
+    """Return the number of nouns, verbs, adjectives, adverbs, numbers, and words of `names` that will replace tokens."""
     count = 0
     for item in items:
         if item in names:
@@ -120,19 +120,19 @@ def copula(tree: Tree, head: int, subject: int | None) -> str:
 
 
 def is_whole(tree: Tree, child: int) -> bool:
-    """Tell whether a subtree can be taken out without tearing quotation marks or brackets apart."""
+    """Return whether a subtree can be removed without separating quotation marks or brackets."""
     words = [tree.words[token] for token in tree.subtree(child)]
     return words.count('"') % 2 == 0 and words.count("“") == words.count("”") and words.count("(") == words.count(")")
 
 
 def is_set_off(tree: Tree, child: int, openers: Collection[str] = _OPENERS) -> bool:
-    """Tell whether a phrase stands behind a comma, a dash or a bracket."""
+    """Return whether a phrase follows a comma, a dash or a bracket."""
     first = tree.subtree(child)[0]
     return tree.words[first] in openers or (first > 0 and tree.words[first - 1] in openers)
 
 
 def stands_alone(tree: Tree, items: Sequence[Item], *, words: int = 3) -> bool:
-    """Tell whether items make a statement: a finite verb (or an inserted form of "be"), and at least some words."""
+    """Return whether items form a statement: a finite verb (or an inserted form of "be"), and at least `words` words."""
     finite, length = False, 0
     for item in items:
         if isinstance(item, str):
@@ -144,7 +144,7 @@ def stands_alone(tree: Tree, items: Sequence[Item], *, words: int = 3) -> bool:
 
 
 def strip(tree: Tree, phrase: Sequence[int], head: int, *, keep_opening: bool = False) -> Sequence[int]:
-    """Drop conjunctions and punctuation at both ends of a phrase; opening quotes and brackets only if told to."""
+    """Drop conjunctions and punctuation at both ends of a phrase; `keep_opening` keeps opening quotes and brackets."""
     start, end = 0, len(phrase)
     while start < end - 1 and tree.deps[phrase[start]] in ("punct", "cc") and phrase[start] != head:
         if keep_opening and tree.words[phrase[start]] in "\"“(['‘":
@@ -156,6 +156,6 @@ def strip(tree: Tree, phrase: Sequence[int], head: int, *, keep_opening: bool = 
 
 
 def without_loose_commas(tree: Tree, phrase: Sequence[int]) -> list[int]:
-    """Drop the commas beside a gap: they set off what is no longer there."""
+    """Drop the commas beside a gap: they set off text that was removed."""
     present = {-1, *phrase, len(tree.words)}
     return [token for token in phrase if tree.words[token] != "," or {token - 1, token + 1} <= present]

@@ -1,4 +1,4 @@
-"""The offline propositionizer: a dependency parse and rules, no key, no GPU, no download."""
+"""The offline propositionizer: a dependency parse and rules, without a key, a GPU or a download."""
 
 from __future__ import annotations
 
@@ -27,33 +27,33 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
-_ENUMERATION = re.compile(r"(?<!\w)\((?:[a-z]|[ivx]+|\d)\)")  # "(a) …; (b) …": the parts mean nothing by themselves
+_ENUMERATION = re.compile(r"(?<!\w)\((?:[a-z]|[ivx]+|\d)\)")  # "(a) …; (b) …": the parts mean nothing on their own
 _BREAK = re.compile(r"[;:]\s+")
 VERSION = 6  # raise when the same text may give other propositions
 
 _UNUSED = ("ner", "lemmatizer", "attribute_ruler", "entity_linker", "textcat", "senter", "sentencizer", "morphologizer")
-# Bounds of the time that a passage takes.
+# Limits on the time that a passage takes.
 _LONGEST = 8_000  # characters of a passage; the sentences after them stay whole
 _LONGEST_WORD = 300  # characters; the time of spaCy's tokeniser grows with their square
-_FRONT = 200  # characters that may stand between the top of a document and its first passage, the title apart
-_WHOLE = 80  # tokens; a longer sentence is no sentence to a parser
+_FRONT = 200  # characters allowed between the top of a document and its first passage, apart from the title
+_WHOLE = 80  # tokens; a parser cannot handle a longer sentence
 
 
 class SyntaxPropositionizer:
-    """Splits sentences by their dependency parse, and writes out what pronouns and short names stand for.
+    """Split sentences by their dependency parse, and write out what pronouns and short names stand for.
 
     Coordinations, relative clauses, appositions, parentheticals and participial clauses become statements of their own,
-    in the words of the passage (Dense X Retrieval, §2). A sentence that does not parse as one is kept as it stands, and so
-    are all that begin after the first 8,000 characters of a passage.
+    in the words of the passage (Dense X Retrieval, §2). A sentence that does not parse as one is kept unchanged, and so are all
+    that begin after the first 8,000 characters of a passage.
 
     Args:
         nlp: A spaCy pipeline with a tagger and a dependency parser, with Universal Dependencies or ClearNLP labels; None
             for the small English one that ships with factoid.
         min_words: No split leaves a proposition with fewer content words (nouns, verbs, adjectives, adverbs, numbers);
             0 splits whatever can be split. Very short facts are close to too many questions for dense retrieval.
-        atomic: Go on to the smallest facts, each with one name, place, time or role, as FActScore's annotators do:
-            enumerations and adverbials are taken apart, participles become verbs, "the film X" says that X is a film.
-            Best for checking and citing; `min_words` does not count then.
+        atomic: Split down to the smallest facts, each with one name, place, time or role, as FActScore's annotators do:
+            enumerations and adverbials are taken apart, participles become verbs, "the film X" says that X is a film. Best for
+            checking and citing; `min_words` is then ignored.
 
     Raises:
         InvalidInputError: On use, if the pipeline has no parser.
@@ -68,7 +68,7 @@ class SyntaxPropositionizer:
 
     @property
     def name(self) -> str:
-        """What a store remembers of how its propositions were made."""
+        """The name that a store records for the way its propositions were made."""
         pipeline = "" if self._nlp is None else f" {self._nlp.meta.get('lang')}_{self._nlp.meta.get('name')}"
         detail = "atomic" if self.atomic else f"min_words={self.min_words}"
         return f"syntax {VERSION} {detail}{pipeline}"
@@ -94,7 +94,7 @@ class SyntaxPropositionizer:
             yield Tree.from_doc(doc, reading)
 
     def _propositions(self, passage: Unit, sentences: Iterable[tuple[str, Sequence[Tree]]]) -> list[str]:
-        """Return the propositions of a passage, whose sentences come with the trees of what was parsed of them."""
+        """Return the propositions of a passage, whose sentences come with the trees of their parsed parts."""
         opens = bool(passage.section) or passage.start <= len(passage.title) + _FRONT
         discourse = Discourse(passage.title, passage.section, opens)
         propositions: list[str] = []
@@ -104,7 +104,7 @@ class SyntaxPropositionizer:
                 discourse = Discourse(passage.title, passage.section, opens)  # nobody knows whom it spoke of
                 continue
             whole, *parts = trees
-            # Parts of a list are no sentences; parts with a verb and a subject each are.
+            # Parts of a list are not sentences; parts with a verb and a subject each are.
             clauses = [part for part in parts if part.is_clause(part.root) and part.subject(part.root) is not None]
             for tree in parts if parts and len(clauses) == len(parts) else [whole]:
                 propositions += self._split(tree, text, discourse)
@@ -125,9 +125,9 @@ class SyntaxPropositionizer:
 
 
 def _sentences(passage: str) -> list[tuple[str, list[str]]]:
-    """Return the sentences of a passage on one line as a reader sees them, each with what to parse of it.
+    """Return the sentences of a passage on one line as a reader sees them, each with the texts to parse.
 
-    That is the sentence and the parts between its semicolons and colons; nothing of code and of what is too long.
+    These are the sentence and the parts between its semicolons and colons, but none for code and overlong sentences.
     """
     if len(passage) > _LONGEST:
         logger.warning("of a passage of %d characters, sentences after the first %d stay whole", len(passage), _LONGEST)

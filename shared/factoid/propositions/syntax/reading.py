@@ -1,7 +1,7 @@
-"""A sentence as the parser reads it: names, titles in quotes, dates, short brackets and places are single tokens.
+"""Prepare a sentence for the parser: names, titles in quotes, dates, short brackets and places are single tokens.
 
-What stands inside a name or a date is none of a parser's business, and a small one trips over it. Each is replaced by
-a word of the same kind before parsing, and written out again afterwards.
+A parser need not look inside a name or a date, and a small one trips over it. Each is replaced by a word of the same kind before
+parsing, and written out again afterwards.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _PLACE = (
     rf"(?:the )?{_CAPITALS}(?:, (?!(?:January|The|He|She|It|They)\b){_CAPITALS}){{1,2}}"
     r"(?=[,.;]?$|[.;] |, (?!and [A-Z]|or [A-Z]|[A-Z])| (?!and [A-Z]|or [A-Z])[a-z(])"
 )
-# Words that are capitals for other reasons than that a name begins.
+# Words that are capitalised for other reasons than starting a name.
 _OPENERS = r"The|A|An|In|On|At|He|She|It|They|His|Her|After|As|For|By|With|From|When|Since|During|I|Born"
 _NAME = (
     rf"\b(?!(?:{_OPENERS}|{_MONTH}) ){_CAPITAL}"
@@ -51,8 +51,8 @@ _PATTERNS = re.compile(
 )
 _CODE_ONLY = re.compile(_CODE)
 _PLURAL = re.compile(r"^(?!.* of ).*[^sui]s$")  # "the Oakland Raiders"
-_LONGEST = 2000  # characters; what is longer is no sentence
-# What stands before a phrase at the beginning of a sentence that has no verb yet.
+_LONGEST = 2000  # characters; a longer text is not a sentence
+# The text before a phrase at the beginning of a sentence that has no verb yet.
 _FRONTED = re.compile(
     r"(?:(?:After|Although|As|At|Because|Before|By|During|For|From|If|In|On|Once|Since|Though|Unless|Until|With|While|When|"
     r"Born|Throughout)\b[^,]*)?$"
@@ -76,15 +76,15 @@ class Reading:
 class _Mask(NamedTuple):
     start: int  # in the masked text
     kind: str
-    text: str  # what stood there
-    word: str  # by which it is replaced
-    origin: int  # where it stood
+    text: str  # the replaced text
+    word: str  # its replacement
+    origin: int  # its place in the source
 
 
 def read(nlp: Language, sentence: str, *, masked: bool = True) -> Reading:
-    """Tokenise a sentence on one line; unless `masked`, inline code alone becomes a single token."""
+    """Tokenise a sentence on one line; unless `masked`, only inline code becomes a single token."""
     patterns = _PATTERNS if masked else _CODE_ONLY
-    unmasked: set[int] = set()  # masks that are no token of their own, as in "(John/Smith)"
+    unmasked: set[int] = set()  # masks that are not tokens of their own, as in "(John/Smith)"
     while True:
         plain, masks = sentence, list[_Mask]()
         if (masked or "`" in sentence) and len(sentence) <= _LONGEST:
@@ -103,7 +103,7 @@ def read(nlp: Language, sentence: str, *, masked: bool = True) -> Reading:
     if words:
         marks = np.full(len(words), -1)
         marks[0] = 1
-        doc.from_array(["SENT_START"], marks.view(np.uint64))  # sentences that the parser ends by itself break names
+        doc.from_array(["SENT_START"], marks.view(np.uint64))  # sentence ends set by the parser would break names
     reading = Reading(sentence, doc, words)
     for mask in masks:
         if mask.kind == "bracket":

@@ -1,8 +1,8 @@
-"""What pronouns, bare definite descriptions and surnames refer to, where that is safe (Dense X Retrieval, §2: contextualised).
+"""Resolve pronouns, bare definite descriptions and surnames where that is safe (Dense X Retrieval, §2: contextualised).
 
-A passage is read sentence by sentence. Subjects of main clauses are remembered, since the subject of the sentence before is
-by far the most frequent antecedent of a subject pronoun. Whatever competes with that makes the reference unsafe, and the
-words are left as they stand: a wrong name is worse than a pronoun.
+A passage is read sentence by sentence. Subjects of main clauses are remembered, since the subject of the sentence before is by
+far the most frequent antecedent of a subject pronoun. Anything that competes with it makes the reference unsafe, and the words
+stay unchanged: a wrong name is worse than a pronoun.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from factoid.propositions.syntax.lexicon import LEXICON
 from factoid.propositions.syntax.render import Mention
 from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Tree
 
-# A pronoun in its plain form: what a heading or an entity has to fit.
+# A pronoun in its plain form, which a heading or an entity has to fit.
 _PLAIN = {"he": "he", "his": "he", "she": "she", "her": "she", "it": "it", "its": "it", "they": "they", "their": "they"}
 _KINDS = {"he": Kind.MAN, "she": Kind.WOMAN, "it": Kind.THING, "they": Kind.MANY}
 _MEN = frozenset(
@@ -36,27 +36,27 @@ _LONGEST_NAME = 8
 
 
 class Entity(NamedTuple):
-    """Someone or something that was mentioned."""
+    """A person or thing that was mentioned."""
 
-    name: str  # "" where nothing is known
+    name: str  # "" if nothing is known
     kind: Kind = Kind.UNKNOWN
     proper: bool = False
 
 
 @dataclass(slots=True)
 class Discourse:
-    """What has been mentioned so far in a passage."""
+    """The entities mentioned so far in a passage."""
 
     title: str
     section: str = ""  # the headings between the title and the passage, outermost first, joined by ", "
-    opens: bool = True  # the passage may be the first under its heading; in a later one "it" is of the passage before
+    opens: bool = True  # the passage may be the first under its heading; in a later one "it" means the passage before
     headings: Headings = field(init=False)
     subject: Entity | None = None
     object: bool = False  # the last clause had a singular noun as its object
     objects: bool = False  # or a plural one
     company: bool = False  # the last clause named someone besides its subject
-    competitors: set[str] = field(default_factory=set)  # "he", "she": its object may be meant as well
-    rival: bool = False  # the last subject was someone who cannot be named here
+    competitors: set[str] = field(default_factory=set)  # "he", "she": its object may also be meant
+    rival: bool = False  # the last subject was a person who cannot be named here
     people: dict[str, Entity] = field(default_factory=dict)  # "he" or "she" → who that was
     sorts: dict[str, Entity] = field(default_factory=dict)  # "city" → what was said to be one
     learned: dict[str, Kind] = field(default_factory=dict)  # name → what the passage says it is
@@ -119,7 +119,7 @@ class Discourse:
         topic = Entity(heading.name, heading.kind, proper=True) if heading else None
         expected = known or topic
         if expected and candidate and candidate.name != expected.name:
-            return None  # two that it could be
+            return None  # two possible referents
         # So far only things were spoken of, as in "Recognition came slowly."
         unnamed = self.subject is None or not self.subject.name or self.subject.kind in (Kind.THING, Kind.MANY)
         entity = known or candidate
@@ -142,7 +142,7 @@ class Discourse:
             return None
         if not self.subject.proper and head_noun(self.subject.name) in _ASPECTS and self.headings.named_by(pronoun):
             return None  # "The warranty lasts 24 months. It weighs 59 kg.": what the heading names may be meant
-        # A thing that was the object may be meant as well.
+        # A thing that was the object may also be meant.
         return None if (self.objects if pronoun == "they" else self.object) else self.subject
 
     def _description(self, tree: Tree, index: int) -> Mention | None:
@@ -172,7 +172,7 @@ class Discourse:
         return Mention(name, f"the {name}", range(noun, noun + 1))
 
     def _surname(self, tree: Tree, index: int) -> Mention | None:
-        """Write out a person's name where its last part stands alone."""
+        """Write out a person's name where only its last part is used."""
         word = tree.words[index]
         name = self.headings.surnames[word]
         if word in self.namesakes or tree.deps[index] not in (*_SUBJECT, "nmod:poss", "root"):
@@ -186,7 +186,7 @@ class Discourse:
         self._remember_names(tree, [token for token in clause if tree.tags[token] in PROPER], subject)
         self.competitors = set()
         if subject is None:
-            self.subject = Entity("")  # an imperative, say: what "it" is after that cannot be told
+            self.subject = Entity("")  # for example an imperative: the next "it" is unknown
             return
         noun = tree.lower[subject]
         alone = not any(tree.deps[token] in _SUBJECT for token in clause if token != subject)
@@ -201,7 +201,7 @@ class Discourse:
             self.names.add(_without_article(entity.name))
         if noun in ("he", "she") and subject not in mentions:
             self.competitors.add(noun)
-        # Where the sentence names what a heading names, its other nouns are likely to mean the same.
+        # If the sentence names what a heading names, its other nouns are likely to mean the same.
         headed = any(heading.name in tree.source for heading in self.headings.entities())
         someone = noun in LEXICON["relatives"] or tree.tags[subject] in PROPER or (noun in PEOPLE and not headed)
         self.rival = someone and not entity.proper
@@ -238,7 +238,7 @@ class Discourse:
                 self.object |= not many or tree.tags[thing] in PROPER  # "Tyne and Wear Metro"
 
     def _learn(self, tree: Tree, head: int, entity: Entity) -> Entity:
-        """Take what a clause says its subject is: "is a physicist", "lost its mast"."""
+        """Learn what a clause says its subject is: "is a physicist", "lost its mast"."""
         words = {tree.lower[token] for token in tree.subtree(head)}
         noun = tree.lower[head]
         if tree.child(head, "cop") is not None and tree.tags[head] == "NN":
@@ -254,7 +254,7 @@ class Discourse:
         return Entity(entity.name, learned, proper=True)
 
     def _kind(self, name: str) -> Kind:
-        """Return what a name of the passage names, by the passage, the headings, and its own words."""
+        """Return the kind that a name in the passage denotes, by the passage, the headings, and its own words."""
         if learned := self.learned.get(name.casefold()):
             return learned
         words = set(name.lower().split())
@@ -293,7 +293,7 @@ class Discourse:
             for token, after in zip(phrase, [*phrase[1:], phrase[-1] + 1], strict=True)
         ).strip()
         capital = tag in PROPER or (proper and tag.startswith(("NN", "VB", "JJ")))
-        # A name that was taken for a plural, or "English chemists".
+        # A name that was mistaken for a plural, or "English chemists".
         capital = capital or (tag == "NNS" and not opener.endswith("s")) or (tag == "JJ" and opener.endswith(_PEOPLES))
         if not capital:
             name = name[0].lower() + name[1:]
@@ -305,14 +305,14 @@ class Discourse:
 
 
 def _names(tree: Tree, index: int, head: int, entity: Entity) -> bool:
-    """Tell whether a clause names an entity itself: "He sent Martin to school" is not about Martin."""
+    """Return whether a clause names an entity itself: "He sent Martin to school" is not about Martin."""
     clauses = (head, *tree.all(head, "ccomp", "xcomp", "csubj"))
     named = (token for clause in clauses for token in tree.all(clause, "obj", "iobj", *_SUBJECT) if token > index)
     return any(tree.words[token] in entity.name.split() and tree.tags[token] in PROPER for token in named)
 
 
 def _competes(tree: Tree, thing: int, who: str) -> bool:
-    """Tell whether an object is someone whom "he" or "she" may mean as well."""
+    """Return whether an object is a person whom "he" or "she" may also mean."""
     noun = tree.lower[thing]
     if tree.is_plural(thing):
         return False
@@ -324,7 +324,7 @@ def _competes(tree: Tree, thing: int, who: str) -> bool:
 
 
 def _is_unnamed(tree: Tree, subject: int, phrase: Sequence[int]) -> bool:
-    """Tell whether a noun phrase names nothing that a pronoun may mean."""
+    """Return whether a noun phrase names nothing that a pronoun may mean."""
     if any(tree.words[token][0] in '([“"/' for token in phrase) or tree.lower[phrase[-1]] in LEXICON["nobody"]:
         return True
     if tree.tags[phrase[0]] in ("IN", "TO") or any(tree.all(joined, "conj") for joined in tree.all(subject, "conj")):
@@ -342,7 +342,7 @@ def _without_article(name: str) -> str:
 
 
 def _subject_above(tree: Tree, index: int) -> int | None:
-    """Return the subject noun phrase that a token stands in."""
+    """Return the subject noun phrase that contains a token."""
     while tree.heads[index] != index:
         if tree.deps[index] in _SUBJECT:
             return index
@@ -353,13 +353,13 @@ def _subject_above(tree: Tree, index: int) -> int | None:
 
 
 def _is_quoted(tree: Tree, index: int) -> bool:
-    """Tell whether a token stands in quotation marks: what is said there, somebody else says."""
+    """Return whether a token is in quotation marks, where somebody else is speaking."""
     before = "".join(tree.words[:index])
     return before.count('"') % 2 == 1 or before.count("“") > before.count("”")
 
 
 def _is_expletive(tree: Tree, index: int) -> bool:
-    """Tell whether an "it" that is a subject may stand for nothing: in doubt it does."""
+    """Return whether an "it" that is a subject may stand for nothing; true if in doubt."""
     if tree.lower[index] != "it":
         return False
     head = tree.heads[index]

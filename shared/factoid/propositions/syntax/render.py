@@ -1,4 +1,4 @@
-"""Tokens and inserted words into a sentence that reads well."""
+"""Render tokens and inserted words as a sentence that reads well."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"))
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """What a referring expression stands for."""
+    """The referent of a referring expression."""
 
     entity: str  # its name; within one proposition only its first mention is written out
     text: str  # what to write, e.g. the name or its possessive
-    covers: range = range(0)  # the tokens after the first that the text replaces as well
+    covers: range = range(0)  # the tokens after the first that the text also replaces
 
 
 def render(tree: Tree, items: Sequence[Item], mentions: Mapping[int, Mention]) -> str:
-    """Return items as a sentence: spaced, capitalised, closed; referring expressions come by their first token."""
+    """Return items as a sentence: spaced, capitalised, closed; mentions are given by their first token."""
     text = ""
     covered = range(0)  # tokens that the last mention written out replaces
     before: Item = -1
@@ -44,7 +44,7 @@ def render(tree: Tree, items: Sequence[Item], mentions: Mapping[int, Mention]) -
             spaced = word not in _NO_SPACE_BEFORE and previous not in _NO_SPACE_AFTER
         before, previous = item, word
         if item == 0 and text and not tree.tags[0].startswith("NNP") and not word[1:].isupper() and word != "I":
-            word = word[0].lower() + word[1:]  # it opened the sentence, and no longer does
+            word = word[0].lower() + word[1:]  # it no longer opens the sentence
         if mention and mention.entity.casefold() not in text.casefold():
             word, covered = mention.text, mention.covers
         text += " " + word if spaced and text else word
@@ -52,7 +52,7 @@ def render(tree: Tree, items: Sequence[Item], mentions: Mapping[int, Mention]) -
 
 
 def _tidy(text: str) -> str:
-    """Mend punctuation that a cut has left over, capitalise the first letter and close the sentence."""
+    """Repair punctuation left over by a cut, capitalise the first letter and close the sentence."""
     text = _EMPTY_PARENTHESES.sub("", " ".join(text.split()))
     for opening, closing in _PAIRS:
         if text.count(opening) != text.count(closing):

@@ -1,4 +1,4 @@
-"""A dependency tree as plain lists: what the splitting rules read, whichever parser made it.
+"""A dependency tree as plain lists, which the splitting rules read, whichever parser made it.
 
 Labels follow Universal Dependencies. ClearNLP's labels (spaCy's English pipelines) are renamed where only the name
 differs. Where the structure differs (a preposition above its noun, a copula above its predicate) the rules work on whole
@@ -42,7 +42,7 @@ _FINITE = frozenset({"VBD", "VBZ", "VBP", "MD"})
 class Tree:
     """One sentence. All lists are indexed by token."""
 
-    source: str  # as it stands
+    source: str  # the original sentence
     words: list[str]
     lower: list[str]  # the words in lower case
     spaces: list[str]  # white space after each token
@@ -57,8 +57,8 @@ class Tree:
 
     @classmethod
     def from_doc(cls, doc: Doc, reading: Reading | None = None) -> Tree:
-        """Read a parsed document of one sentence, and what its tokens stand for."""
-        if reading is None or len(reading.words) != len(doc):  # a pipeline may have a tokeniser's mind of its own
+        """Read a parsed document of one sentence, and the texts that its tokens replace."""
+        if reading is None or len(reading.words) != len(doc):  # a pipeline may tokenise in its own way
             text = doc.text
             words, source, places, times = [token.text for token in doc], text.strip(), {}, set()
         else:
@@ -87,7 +87,7 @@ class Tree:
         self.tags[index] = tag or self.tags[index]
 
     def _mend_tags(self) -> None:
-        """Call a participle that heads a clause without an auxiliary a past tense: taggers mix them up."""
+        """Tag a participle that heads a clause without an auxiliary as past tense: taggers confuse them."""
         for index, tag in enumerate(self.tags):
             if tag != "VBN" or self.auxiliaries(index):
                 continue
@@ -98,7 +98,7 @@ class Tree:
                 self.tags[index] = "VBD"
 
     def subtree(self, head: int, without: Collection[int] = ()) -> Sequence[int]:
-        """Return a token and all below it in order, leaving out the subtrees of some."""
+        """Return a token and all tokens below it in order, leaving out the subtrees of `without`."""
         if not without and head in self._subtrees:
             return self._subtrees[head]
         subtree = []
@@ -133,22 +133,22 @@ class Tree:
         return self.all(head, *_AUXILIARY)
 
     def is_finite(self, index: int) -> bool:
-        """Tell whether a token is a finite verb."""
-        if self.tags[index] == "NNS":  # "it leans": a verb that the tagger took for a plural
+        """Return whether a token is a finite verb."""
+        if self.tags[index] == "NNS":  # "it leans": a verb tagged as a plural
             return self.subject(index) is not None and self.child(index, "det", "cop") is None
         return self.tags[index] in _FINITE
 
     def is_clause(self, head: int) -> bool:
-        """Tell whether a token heads a finite clause: a finite verb, or a predicate with a finite auxiliary or copula."""
+        """Return whether a token heads a finite clause: a finite verb, or a predicate with a finite auxiliary or copula."""
         return self.is_finite(head) or any(self.tags[aux] in _FINITE for aux in self.auxiliaries(head))
 
     def is_past(self, head: int) -> bool:
-        """Tell whether a clause is in a past tense."""
+        """Return whether a clause is in a past tense."""
         tags = [self.tags[index] for index in (*self.auxiliaries(head), head) if self.tags[index] in _FINITE]
         return tags[:1] == ["VBD"]
 
     def is_plural(self, head: int) -> bool:
-        """Tell whether a noun phrase is plural."""
+        """Return whether a noun phrase is plural."""
         if self.tags[head] in ("NNS", "NNPS"):
             return True
         return any(self.lower[cc] == "and" for joined in self.all(head, "conj") for cc in self.all(joined, "cc"))

@@ -1,1 +1,1 @@
-"""A small propositionizer, trained on what a large one returned (Dense X Retrieval, Appendix B)."""
+"""Train a small propositionizer on the output of a large one (Dense X Retrieval, Appendix B)."""

@@ -1,4 +1,4 @@
-"""The work of `train_propositionizer`, in transformers' `Seq2SeqTrainer`. Import it late: it imports torch."""
+"""The training loop of `train_propositionizer`, in transformers' `Seq2SeqTrainer`. Import it late: it imports torch."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from factoid.propositions.prompting.prompt import passage_input
 from factoid.propositions.training.seeds import SeedPair
 from factoid.propositions.training.train import TrainingRecord, TrainingSettings
 
-_LOGS = 100  # entries of the loss in a record, about
+_LOGS = 100  # approximate number of entries of the loss in a record
 
 
 def fine_tune(
@@ -73,9 +73,9 @@ def fine_tune(
         except torch.OutOfMemoryError as error:
             raise PropositionizerError(
                 f"the device's memory does not suffice for {settings.device_batch_size} pairs: make device_batch_size "
-                "smaller, which changes no result. The run goes on from its last checkpoint"
+                "smaller, which changes no result. The run resumes from its last checkpoint"
             ) from error
-        model.config.use_cache = True  # the trainer turns it off, and generation would be slow without
+        model.config.use_cache = True  # the trainer turns it off, and generation would be slow without it
         model.save_pretrained(folder)
         tokenizer.save_pretrained(folder)
     shutil.rmtree(folder / "checkpoints")
@@ -111,14 +111,14 @@ def _features(pairs: Iterable[SeedPair], tokenizer: Any, limit: int, dropped: Co
 
 
 def _normal(texts: Sequence[str]) -> list[str]:
-    """Return texts in NFKC, as T5's tokenizer changes some characters for like ones."""
+    """Return texts in NFKC, since T5's tokenizer replaces some characters by similar ones."""
     return [unicodedata.normalize("NFKC", " ".join(text.split())) for text in texts]
 
 
 def training_arguments(
     kind: type[Any], settings: Any, folder: Path, examples: int, *, use_cpu: bool, **options: Any
 ) -> Any:
-    """Return the arguments of a transformers trainer, of the class `kind`; `options` are those of this trainer alone.
+    """Return the arguments of a transformers trainer, of the class `kind`; `options` are those specific to this trainer.
 
     `settings` are `TrainingSettings`, or those of a late-interaction model, which have the same names.
     """
@@ -140,7 +140,7 @@ def training_arguments(
         learning_rate=settings.learning_rate,
         weight_decay=settings.weight_decay,
         lr_scheduler_type="linear",
-        bf16=cuda and torch.cuda.is_bf16_supported(),  # never float16, in which T5 overflows
+        bf16=cuda and torch.cuda.is_bf16_supported(),  # never float16, where T5 overflows
         use_cpu=not cuda,
         dataloader_pin_memory=cuda,
         seed=settings.seed,
@@ -183,7 +183,7 @@ def last_checkpoint(folder: Path) -> str | None:
 
 
 class Stop(transformers.TrainerCallback):  # type: ignore[misc]
-    """Ends training after the current step, with a checkpoint, at Ctrl-C or SIGTERM; a second signal ends it at once."""
+    """End training after the current step, with a checkpoint, at Ctrl-C or SIGTERM; a second signal ends it at once."""
 
     asked = False
 
@@ -200,7 +200,7 @@ class Stop(transformers.TrainerCallback):  # type: ignore[misc]
 
 
 class Progress(transformers.trainer_callback.ProgressCallback):  # type: ignore[misc]
-    """A bar over steps with the loss; that of transformers writes all logs to stdout."""
+    """A bar over steps with the loss; the one of transformers writes all logs to stdout."""
 
     def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **kwargs: Any) -> None:  # noqa: ARG002
         """Show the loss."""

@@ -1,7 +1,7 @@
-"""Seed pairs: passages with the propositions that a propositionizer to be learned from wrote (Dense X Retrieval, §3).
+"""Seed pairs: passages with the propositions of a propositionizer to learn from (Dense X Retrieval, §3).
 
-The paper prompted GPT-4 for 42 thousand passages and filtered the pairs, without saying how. Here a pair is kept if it is
-what the trained model shall write: a list of propositions that the passage supports and that cover it.
+The paper prompted GPT-4 for 42 thousand passages and filtered the pairs, without saying how. Here a pair is kept if it is what
+the trained model should write: a list of propositions that the passage supports and that cover it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _FIELDS = ("text", "title", "section", "document_id", "propositionizer")
 
 @dataclass(frozen=True, slots=True)
 class SeedPair:
-    """A passage, its propositions, and the name of what wrote them."""
+    """A passage, its propositions, and the name of their propositionizer."""
 
     passage: Unit
     propositions: tuple[str, ...]
@@ -37,7 +37,7 @@ class SeedPair:
 
 @dataclass(frozen=True, slots=True)
 class Seeds:
-    """Pairs that were kept, and how many passages were dropped, by reason."""
+    """Pairs that were kept, and the number of passages dropped, by reason."""
 
     pairs: list[SeedPair]
     dropped: Mapping[str, int] = field(default_factory=dict)
@@ -54,11 +54,11 @@ def make_seeds(
     min_coverage: float = 0.8,
     max_unsupported: float = 0.0,
 ) -> Seeds:
-    """Have passages decomposed, and keep the pairs that are fit to learn from.
+    """Decompose passages, and keep the pairs that are suitable for training.
 
     Args:
-        passages: As `split_passages` gives them.
-        propositionizer: What is to be learned from; with a `CachedPropositionizer`, an interrupted run can go on.
+        passages: Passages, as `split_passages` returns them.
+        propositionizer: The propositionizer to learn from; with a `CachedPropositionizer`, an interrupted run can resume.
         min_coverage: Least share of a passage's sentences that its propositions must cover.
         max_unsupported: Largest share of propositions with names, numbers or words that the passage does not hold.
 
@@ -88,10 +88,10 @@ def make_seeds(
 
 
 def split_held_out(pairs: Sequence[SeedPair], count: int) -> tuple[list[SeedPair], list[SeedPair]]:
-    """Return pairs for training and about `count` for evaluation, a tenth of all at most, of other documents.
+    """Return pairs for training and about `count` from other documents for evaluation, at most a tenth of all.
 
     Raises:
-        InvalidInputError: There are no pairs for training, or all are of one document and some shall be held out.
+        InvalidInputError: There are no pairs for training, or all come from one document and some should be held out.
     """
     sizes = Counter(pair.passage.document_id for pair in pairs)
     if not sizes or (count > 0 and len(sizes) == 1):
@@ -118,7 +118,7 @@ def write_pairs(path: str | os.PathLike[str], pairs: Sequence[SeedPair]) -> None
 
 
 def read_pairs(path: str | os.PathLike[str]) -> list[SeedPair]:
-    """Read pairs that `write_pairs` wrote, or your own: "text" and "propositions" are needed, the rest may be absent.
+    """Read pairs from `write_pairs`, or your own: "text" and "propositions" are required, the rest is optional.
 
     Raises:
         UnreadableFileError: The file is missing or a line is not such a record.

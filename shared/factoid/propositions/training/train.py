@@ -1,4 +1,4 @@
-"""Training of a propositionizer of one's own (Dense X Retrieval, §3 and Appendix B): settings and record."""
+"""Train your own propositionizer (Dense X Retrieval, §3 and Appendix B): settings and record."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ RECORD = "training.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingSettings:
-    """How a model is fine-tuned. The defaults are the paper's (Appendix B), as far as it states them.
+    """Settings to fine-tune a model. The defaults are the paper's (Appendix B), as far as it states them.
 
     Raises:
-        InvalidInputError: A number is out of its range.
+        InvalidInputError: A number is out of range.
     """
 
     model: str = "google/flan-t5-large"  # the seq2seq model to start from: name on the Hugging Face hub, or a folder
@@ -38,19 +38,19 @@ class TrainingSettings:
     learning_rate: float = 1e-4  # at the start; it falls linearly to 0
     weight_decay: float = 1e-4
     max_tokens: int = 512  # pairs with a longer input or output are left out
-    checkpoint_steps: int = 200  # between two checkpoints, of which the last two are kept
-    seed: int = 0  # of the order of pairs and of dropout
+    checkpoint_steps: int = 200  # between checkpoints, of which the last two are kept
+    seed: int = 0  # for the order of pairs and dropout
 
     def __post_init__(self) -> None:
         for name in ("epochs", "batch_size", "device_batch_size", "max_tokens", "checkpoint_steps"):
             if getattr(self, name) < 1:
-                raise InvalidInputError(f"expected {name} of 1 at least, got {getattr(self, name)}")
+                raise InvalidInputError(f"expected {name} of at least 1, got {getattr(self, name)}")
         if not self.learning_rate > 0 or not self.weight_decay >= 0:
             numbers = f"{self.learning_rate}, {self.weight_decay}"
             raise InvalidInputError(f"expected learning_rate > 0 and weight_decay >= 0, got {numbers}")
 
     def comparable(self) -> dict[str, Any]:
-        """Return what two runs must have in common to be one training: all but what memory and disk ask for."""
+        """Return the settings that two runs of one training must share: all except those that only affect memory and disk."""
         return {k: v for k, v in asdict(self).items() if k not in ("device_batch_size", "checkpoint_steps")}
 
 
@@ -59,15 +59,15 @@ class TrainingRecord:
     """The result of a training. `training.json` in the model's folder holds the same."""
 
     settings: TrainingSettings
-    pairs: str  # id of the contents of all pairs and of how they were split
+    pairs: str  # id of the contents of all pairs and of their split
     training_pairs: int
-    held_out_pairs: int  # of other documents
+    held_out_pairs: int  # from other documents
     dropped: Mapping[str, int]  # passages and pairs left out, counted by reason
-    propositionizers: Sequence[str]  # that wrote the pairs
+    propositionizers: Sequence[str]  # those that wrote the pairs
     steps: int
     loss: Sequence[tuple[int, float]]  # steps, and the mean training loss since the entry before
     held_out_loss: Sequence[float]  # after each epoch
-    similarity: str = ""  # that `score` was measured with; empty before it is
+    similarity: str = ""  # used to measure `score`; empty before that
     score: PropositionF1 | None = None  # proposition-set F1 on the held-out pairs (Appendix B)
     factoid: str = ""  # version
 
@@ -83,27 +83,27 @@ def train_propositionizer(
     use_cpu: bool = False,
     show_progress: bool = False,
 ) -> TrainingRecord:
-    """Fine-tune a seq2seq model on pairs. `FlanT5Propositionizer(output)` loads what comes out.
+    """Fine-tune a seq2seq model on pairs. `FlanT5Propositionizer(output)` loads the result.
 
-    The model learns to answer `passage_input` with the JSON list of propositions. Ctrl-C and SIGTERM end the run after
-    the step in hand with a checkpoint. After that or a kill, the same call goes on from the last checkpoint; once the
-    training is finished, it returns the record. Checkpoints go when the model is written.
+    The model learns to answer `passage_input` with the JSON list of propositions. Ctrl-C and SIGTERM end the run with a
+    checkpoint after the current step. After that or a kill, the same call resumes from the last checkpoint; once the training is
+    finished, it returns the record. Checkpoints are deleted when the model is written.
 
     Args:
-        pairs: Pairs, as `make_seeds` or `read_pairs` give them.
+        pairs: Pairs, as `make_seeds` or `read_pairs` return them.
         output: Folder for the model, its tokenizer and training.json.
-        settings: None for the paper's.
-        held_out: About how many pairs to evaluate on, of documents that are not trained on: a tenth of all at most.
-        similarity: What proposition-set F1 is measured with; None for `TokenF1`.
-        dropped: Counts to report beside those of pairs that are left out here, as `Seeds` has them.
-        use_cpu: Leave GPUs alone. Otherwise CUDA is used where it is there, in bfloat16 where it computes in that.
+        settings: Settings; None for the paper's.
+        held_out: Approximate number of pairs to evaluate on, from documents not trained on: at most a tenth of all.
+        similarity: Similarity used by proposition-set F1; None for `TokenF1`.
+        dropped: Counts to report beside those of pairs left out here, as in `Seeds`.
+        use_cpu: Do not use GPUs. Otherwise CUDA is used if available, in bfloat16 if supported.
         show_progress: Show progress bars.
 
     Raises:
-        InvalidInputError: Too few pairs, or the folder holds a training with other pairs or settings.
-        PropositionizerError: The model cannot be loaded, or the device's memory does not suffice.
+        InvalidInputError: There are too few pairs, or the folder holds a training with other pairs or settings.
+        PropositionizerError: The model cannot be loaded, or the device has too little memory.
         MissingDependencyError: torch, transformers or accelerate is not installed.
-        KeyboardInterrupt: The run was ended by Ctrl-C or SIGTERM.
+        KeyboardInterrupt: Ctrl-C or SIGTERM ended the run.
     """
     for module in ("torch", "transformers", "accelerate"):
         require(module, extra="train")
@@ -138,7 +138,7 @@ def _content(pair: SeedPair) -> tuple[object, ...]:
 def evaluate_propositionizer(
     propositionizer: Propositionizer, pairs: Sequence[SeedPair], similarity: Similarity
 ) -> PropositionF1:
-    """Return how near a propositionizer comes to the propositions of pairs: the mean F1 of Appendix B."""
+    """Return how close a propositionizer's output is to the propositions of pairs: the mean F1 of Appendix B."""
     outputs = propositionizer.propositionize([pair.passage for pair in pairs])
     return corpus_f1(outputs, [pair.propositions for pair in pairs], similarity)
 
@@ -150,7 +150,7 @@ def _write_record(folder: Path, record: TrainingRecord) -> None:
 
 
 def read_record(folder: Path) -> TrainingRecord | None:
-    """Return the record of a finished training, None if the folder has none; `UnreadableFileError` if it is damaged."""
+    """Return the record of a finished training, None if the folder has none; raise `UnreadableFileError` if it is damaged."""
     path = folder / RECORD
     if not path.exists():
         return None
@@ -161,4 +161,4 @@ def read_record(folder: Path) -> TrainingRecord | None:
         values["score"] = values["score"] and PropositionF1(**values["score"])
         return TrainingRecord(**values)
     except (OSError, ValueError, KeyError, TypeError, InvalidInputError) as error:
-        raise UnreadableFileError(f"{path} is no record of a training: {error}") from error
+        raise UnreadableFileError(f"{path} is not a record of a training: {error}") from error

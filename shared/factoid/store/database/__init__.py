@@ -1,1 +1,1 @@
-"""The SQLite database of a store: the truth of which indexes are caches."""
+"""The SQLite database of a store, which holds all its data; indexes are caches of it."""

@@ -1,4 +1,4 @@
-"""The connections of an open store: one that writes, and as many that read as there are threads reading."""
+"""The connections of an open store: one writer, and one reader for each reading thread."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Connections:
     def __init__(self, path: Path | None, *, read_only: bool = False) -> None:
         self.path = path
         self.read_only = read_only
-        self._lock = threading.RLock()  # of the writer; in memory, of everything
+        self._lock = threading.RLock()  # the writer's; in memory, everyone's
         self._idle: list[sqlite3.Connection] = []
         self._closed = False
         self._writer: sqlite3.Connection | None = None
@@ -38,7 +38,7 @@ class Connections:
 
     @contextmanager
     def reading(self) -> Iterator[Snapshot]:
-        """Give a snapshot, which stays at one generation throughout the block, whatever is committed meanwhile."""
+        """Yield a snapshot that stays at one generation throughout the block, whatever is committed meanwhile."""
         connection, sound = None, False
         try:
             if self.path is None:
@@ -63,12 +63,12 @@ class Connections:
                     self._idle.append(connection)
                 else:  # it was interrupted
                     connection.close()
-                if self._closed:  # meanwhile: nobody else would close what was given back
+                if self._closed:  # meanwhile: nobody else would close a returned connection
                     self._close_idle()
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
-        """Commit what the block writes as one, or nothing of it. Waits for the writes of other threads and processes."""
+        """Commit all writes of the block together, or none. Waits for the writes of other threads and processes."""
         with self.alone() as connection:
             self._check_place()
             with committing(connection):
@@ -84,22 +84,22 @@ class Connections:
 
     @contextmanager
     def alone(self) -> Iterator[sqlite3.Connection]:
-        """Give the writing connection outside of any transaction, for VACUUM and backups."""
+        """Yield the writing connection outside of any transaction, for VACUUM and backups."""
         with self._lock:
             try:
                 connection = self._writing_connection()
-                if connection.in_transaction:  # a call that Ctrl-C ended, and whose block lives on in the traceback
+                if connection.in_transaction:  # left by a call that Ctrl-C ended, whose block is still in the traceback
                     connection.execute("ROLLBACK")
                 yield connection
             except _FAILURES as error:
                 raise self._failure(error) from error
 
     def check_writable(self) -> None:
-        """Raise StoreError where the store is read-only or closed."""
+        """Raise StoreError if the store is read-only or closed."""
         self._writing_connection()
 
     def close(self) -> None:
-        """Close all connections, those in use when they are given back. Closing twice is harmless."""
+        """Close all connections; those in use close when they are returned. Closing twice is harmless."""
         with self._lock:
             self._closed = True
             self._close_idle()
@@ -111,13 +111,13 @@ class Connections:
         if self._writer is None:
             if self.read_only and not self._closed:
                 raise StoreError(
-                    f"the store at {self.path} was opened with read_only=True: open it without to write to it"
+                    f"the store at {self.path} was opened with read_only=True: open it without that to write"
                 )
             raise _closed()
         return self._writer
 
     def _check_place(self) -> None:
-        """Refuse to write to a file that has lost its name: what is committed there is gone when it is closed."""
+        """Refuse to write to a file that was moved or deleted: commits to it are lost when it is closed."""
         if self._file is None or self.path is None:
             return
         with suppress(OSError):
@@ -128,16 +128,16 @@ class Connections:
         )
 
     def _close_idle(self) -> None:
-        with suppress(IndexError):  # of the last one: another thread may have taken it meanwhile
+        with suppress(IndexError):  # another thread may have taken the last one meanwhile
             while True:
                 self._idle.pop().close()
 
     def _failure(self, error: Exception) -> StoreError:
-        """Return the error to raise in place of one of `_FAILURES`."""
+        """Return the error to raise instead of one of `_FAILURES`."""
         place = f"the store in {self.path or 'memory'}"
         if isinstance(error, sqlite3.Error):
             return _closed() if self._closed else failure(place, error)
-        remedy = "Restore it from a backup, or let verify (factoid store verify) tell what is to be added again"
+        remedy = "Restore it from a backup, or let verify (factoid store verify) report what has to be added again"
         return StoreFormatError(f"{place} is damaged: {error}. {remedy}")
 
 

@@ -1,4 +1,4 @@
-"""Documents, vectors and metadata as rows of the database, and the checksums by which damage is noticed."""
+"""Documents, vectors and metadata as rows of the database, and the checksums that reveal damage."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from factoid.units import Document, Metadata
 
 
 class DamagedRowError(Exception):
-    """The database holds something else than was written; `Connections` adds of which store."""
+    """The database does not hold what was written; `Connections` adds the name of the store."""
 
     def __init__(self, row: object, *, what: str) -> None:
-        super().__init__(f"{what} {row!r} is not what was written")
+        super().__init__(f"{what} {row!r} differs from what was written")
 
 
 def checksum(*texts: str) -> int:
@@ -30,19 +30,19 @@ def unit_checksum(row: int, vector: int | None, start: int, end: int, *texts: st
 
 
 def digest(vector: bytes) -> bytes:
-    """Return what tells vectors apart, and whether one has changed on disk."""
+    """Return a vector's digest, which tells vectors apart and shows whether one has changed on disk."""
     return blake2b(vector, digest_size=16).digest()
 
 
 def intact(row: int, blob: bytes, written: bytes) -> bytes:
-    """Return a vector's bytes, or raise DamagedRowError where they do not have the digest that was written."""
+    """Return a vector's bytes, or raise DamagedRowError if their digest is not the one that was written."""
     if not isinstance(blob, bytes) or digest(blob) != written:
         raise DamagedRowError(row, what="vector")
     return blob
 
 
 def to_document(row: Sequence[Any]) -> Document | None:
-    """Return the document of a row of `snapshot.DOCUMENT`, or None where only its units were added."""
+    """Return the document of a row of `snapshot.DOCUMENT`, or None if only its units were added."""
     written, document_id, text, title, section, metadata = row
     try:
         if text is None and not written:
@@ -55,7 +55,7 @@ def to_document(row: Sequence[Any]) -> Document | None:
 
 
 def parse_metadata(text: object) -> dict[str, Any] | None:
-    """Return metadata of their JSON, or None for what is no JSON object."""
+    """Parse metadata from JSON; return None for anything but a JSON object."""
     try:
         metadata = json.loads(text) if isinstance(text, str) else None
     except ValueError:
@@ -64,14 +64,14 @@ def parse_metadata(text: object) -> dict[str, Any] | None:
 
 
 def to_array(values: Iterable[Any]) -> str:
-    """Return rows or ids as an array for `json_each`, which reads a string up to a NUL: no stored id holds one."""
+    """Return rows or ids as an array for `json_each`, which reads strings up to a NUL; stored ids never contain one."""
     if isinstance(values, str):
         raise InvalidInputError(f"expected a list of ids, got the string {values!r}")
     return json.dumps([value for value in values if not (isinstance(value, str) and "\0" in value)])
 
 
 def to_json(metadata: Metadata) -> str:
-    """Return metadata as JSON that reads back equal; raise InvalidInputError for a key whose value would not."""
+    """Return metadata as JSON that reads back equal; raise InvalidInputError for a key whose value does not."""
     values = dict(metadata)
     text = _dump(values)
     if text is None:

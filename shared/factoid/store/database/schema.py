@@ -1,4 +1,4 @@
-"""The tables of a store, and how its file is opened. A file that is not a store's is never written to."""
+"""Define the tables of a store, and open its file. A file that does not belong to a store is never written to."""
 
 from __future__ import annotations
 
@@ -13,11 +13,10 @@ from factoid.files.sqlite import APPLICATION_ID, FILE, FORMAT
 from factoid.filters import SCHEMA as METADATA
 from factoid.store.database.snapshot import SUMMED, write_meta
 
-# `documents` has a row for every document that units name; its text is NULL where only units were added.
-# `changes` names the units that were removed or altered by a commit, and `commits` the last unit that it had: by both a
-# reader brings what it holds of an earlier generation up to date.
-# SQLite notices no bit that flips within a value. So every row that is read into an answer carries a checksum, and
-# `meta` the sums of them, by which a row that is lost is missed.
+# `documents` has a row for every document that units name; its text is NULL if only units were added. # `changes` names the units
+# that a commit removed or altered, and `commits` its last unit: with both a # reader updates what it holds of an earlier
+# generation. # SQLite does not notice a bit that flips within a value. So every row that is read into an answer has a checksum,
+# and # `meta` has the sums of them, which reveal a lost row.
 _TABLES = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE documents (
@@ -42,7 +41,7 @@ CREATE INDEX units_by_vector ON units (vector) WHERE vector IS NOT NULL;
 CREATE TABLE commits (generation INTEGER PRIMARY KEY, last INTEGER NOT NULL);
 CREATE TABLE changes (generation INTEGER, row INTEGER, PRIMARY KEY (generation, row)) WITHOUT ROWID
 """
-# The sum of units is kept by `factoid.store.database.transaction`: for each of so many rows, a trigger takes as long as the row.
+# `factoid.store.database.transaction` keeps the sum of units: for that many rows, a trigger would take as long as the row itself.
 _SUM = "CREATE TRIGGER {} AFTER {} ON documents BEGIN UPDATE meta SET value = value {} WHERE key = 'documents'; END"
 _SUMS = [
     ("documents_added", "INSERT", "+ NEW.checksum"),
@@ -56,7 +55,7 @@ _PAGE = 8192  # five vectors of 384 dimensions to a page; SQLite's own 4096 leav
 
 
 def prepare(path: Path | None) -> sqlite3.Connection:
-    """Open the database in a folder for writing, and make what is absent; None for one in memory. Raises StoreError."""
+    """Open the database in a folder for writing, creating it if absent; None for one in memory. Raises StoreError."""
     if path is not None:
         check_folder(path)
         _check_length(path / FILE)
@@ -64,10 +63,10 @@ def prepare(path: Path | None) -> sqlite3.Connection:
     try:
         with ExitStack() as stack:
             connection = stack.enter_context(closing(sqlite.connect(target)))
-            connection.execute("BEGIN")  # one moment, while another process may be making the store
+            connection.execute("BEGIN")  # wait while another process may be creating the store
             version = _format(connection)
             connection.execute("COMMIT")
-            connection.execute(f"PRAGMA page_size = {_PAGE}")  # of a database that is still to be made
+            connection.execute(f"PRAGMA page_size = {_PAGE}")  # of a database that is yet to be created
             if path is not None:
                 sqlite.use_wal(connection)
                 connection.execute("PRAGMA synchronous = FULL")  # a committed add survives a power cut
@@ -83,7 +82,7 @@ def prepare(path: Path | None) -> sqlite3.Connection:
 
 
 def open_reader(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
-    """Open a store that is there, for reading; with `read_only` also one on a read-only disk. Raises StoreError."""
+    """Open an existing store for reading; with `read_only` also one on a read-only disk. Raises StoreError."""
     file = path / FILE
     if not file.is_file():
         raise StoreFormatError(f"there is no store at {path}: a store is a folder that holds {FILE}")
@@ -104,7 +103,7 @@ def open_reader(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
 
 
 def failure(target: str, error: sqlite3.Error, done: str = "used") -> StoreError:
-    """Return the error to raise where SQLite reports one while something is done to the store."""
+    """Return the error to raise when SQLite reports one during an operation on the store."""
     if sqlite.is_damage(error):
         message = f"{target} cannot be {done} as a store: {error}. Restore it from a backup or index again elsewhere"
         return StoreFormatError(message)
@@ -122,7 +121,7 @@ def local_folder(path: str | Path) -> Path:
 
 
 def check_folder(path: Path) -> None:
-    """Refuse what is no store, and make the folder if it is absent."""
+    """Reject a path that is not a store, and create the folder if it is absent."""
     file = path / FILE
     try:
         path.mkdir(parents=True, exist_ok=True)
@@ -137,16 +136,16 @@ def check_folder(path: Path) -> None:
 
 
 def _check_length(file: Path) -> None:
-    """Refuse a database that ends within a page, unless a log beside it holds the rest; SQLite misses whole pages itself."""
+    """Reject a database that ends within a page, unless a log beside it holds the rest; SQLite detects missing whole pages."""
     log = file.with_name(f"{file.name}-wal")
     complete = not file.is_file() or file.stat().st_size % _SECTOR == 0
     if not complete and not (log.exists() and log.stat().st_size):
-        message = f"{file} cannot be opened as a store: it is cut short, or no database. Restore it from a backup"
+        message = f"{file} cannot be opened as a store: it is cut short, or not a database. Restore it from a backup"
         raise StoreFormatError(message)
 
 
 def _format(connection: sqlite3.Connection) -> int:
-    """Return the format of a store, 0 for an empty database. Only reads."""
+    """Return the format of a store, 0 for an empty database. Nothing is written."""
     application_id, version, tables = sqlite.identify(connection)
     if not tables:
         return 0
@@ -158,7 +157,7 @@ def _format(connection: sqlite3.Connection) -> int:
 
 
 def _make(connection: sqlite3.Connection) -> None:
-    """Make the tables, as one commit."""
+    """Create the tables, in one commit."""
     with sqlite.committing(connection):
         if _format(connection) != FORMAT:  # another process may have been faster
             for statement in SCHEMA:

@@ -1,4 +1,4 @@
-"""What a store holds at one generation, read through one connection."""
+"""The content of a store at one generation, read through one connection."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from factoid.search import LEXICAL, Columns
 from factoid.store.database.records import DamagedRowError, intact, to_array, to_document
 from factoid.units import Document, Granularity, Unit
 
-# What a unit is read from: the checksum, and all that it is made of.
+# The columns that a unit is read from: the checksum, and everything that it covers.
 UNIT = """units.checksum, units.row, units.vector, units.start, units."end", units.id, units.text, units.granularity,
     documents.id, units.parent_id, units.title, units.section, metadata.json, units.payload"""
 FROM_UNITS = "units JOIN documents ON documents.row = units.document JOIN metadata ON metadata.row = units.metadata"
@@ -35,7 +35,7 @@ _BLOCK = 10_000  # vectors read at a time
 
 
 class StoredUnit(NamedTuple):
-    """A unit and its vector of shape (dim,), or None for one that is not searched."""
+    """A unit and its vector of shape (dim,), or None if it is not searched."""
 
     unit: Unit
     vector: Vectors | None
@@ -49,7 +49,7 @@ class Snapshot:
 
     @cached_property
     def meta(self) -> dict[str, Any]:
-        """The store's own record: its generation, settings, encoder, template and dimension, by name."""
+        """Facts about the store by name: its generation, settings, encoder, template and dimension."""
         meta = dict(self.connection.execute("SELECT key, value FROM meta").fetchall())
         if meta.pop("checksum", None) != _meta_checksum(meta):
             raise DamagedRowError(sorted(meta), what="the record of")
@@ -57,12 +57,12 @@ class Snapshot:
 
     @property
     def generation(self) -> int:
-        """A number that every committed write raises by a random step: a database put back from a backup gets others."""
+        """A number that every commit raises by a random step, so that a database restored from a backup gets others."""
         return int(self.meta["generation"])
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """How vectors are kept."""
+        """The type in which vectors are stored."""
         return np.dtype(self.meta.get("dtype") or "float32")
 
     def units(self, rows: Sequence[int]) -> dict[int, Unit]:
@@ -72,13 +72,13 @@ class Snapshot:
         return dict(zip(map(itemgetter(1), stored), to_units(stored), strict=True))
 
     def units_by_id(self, ids: Sequence[str]) -> list[Unit]:
-        """Return the units that are there, in the order of the ids."""
+        """Return the stored units, in the order of the ids."""
         sql = f"SELECT {UNIT} FROM {FROM_UNITS} WHERE units.id {AMONG}"  # noqa: S608
         units = {unit.id: unit for unit in to_units(self.connection.execute(sql, [to_array(ids)]))}
         return [units[unit_id] for unit_id in ids if unit_id in units]
 
     def stored_units(self, *, by_document: bool = False) -> Iterator[StoredUnit]:
-        """Yield all units with their vectors, oldest first, or those of a document one after the other."""
+        """Yield all units with their vectors, oldest first, or grouped by document."""
         order = "units.document, units.granularity, units.start, units.row" if by_document else "units.row"
         sql = f"""SELECT vectors.vector, vectors.digest, {UNIT} FROM {FROM_UNITS}
             LEFT JOIN vectors ON vectors.row = units.vector ORDER BY {order}"""  # noqa: S608
@@ -93,21 +93,21 @@ class Snapshot:
         return self.values(sql, [to_array(passing_rows(self.connection, condition).tolist())])
 
     def documents(self, rows: Sequence[int]) -> dict[int, tuple[str, Document | None]]:
-        """Return the id of each document by row, and the document where its text is here."""
+        """Return the id of each document by row, and the document if its text is stored."""
         sql = f"SELECT row, {DOCUMENT} FROM documents WHERE row {AMONG}"  # noqa: S608
         return {row: (rest[1], to_document(rest)) for row, *rest in self.connection.execute(sql, [to_array(rows)])}
 
     def documents_by_id(self, ids: Iterable[str]) -> dict[str, tuple[Document, str]]:
-        """Return the documents whose texts are here, each with the digest of how it was added."""
+        """Return the documents whose texts are stored, each with the digest of how it was added."""
         sql = f"SELECT digest, {DOCUMENT} FROM documents WHERE id {AMONG}"  # noqa: S608
         return {document.id: (document, recipe) for document, recipe in self._documents(sql, [to_array(ids)])}
 
     def all_documents(self) -> Iterator[tuple[Document, str]]:
-        """Yield all documents whose texts are here, each with the digest of how it was added."""
+        """Yield all documents whose texts are stored, each with the digest of how it was added."""
         return self._documents(f"SELECT digest, {DOCUMENT} FROM documents ORDER BY row")  # noqa: S608
 
     def digests(self, ids: Sequence[str]) -> dict[str, str]:
-        """Return the digests of the documents that are stored."""
+        """Return the digests of the stored documents."""
         sql = f"SELECT id, digest FROM documents WHERE text IS NOT NULL AND id {AMONG}"  # noqa: S608
         return dict(self.connection.execute(sql, [to_array(ids)]).fetchall())
 
@@ -125,14 +125,14 @@ class Snapshot:
         return {table: self.values(f"SELECT count(*) FROM {table}{where}")[0] for table, where in sources.items()}  # noqa: S608
 
     def searched(self) -> tuple[Granularity, ...]:
-        """Return the granularities of which there are units with vectors, the coarsest first."""
+        """Return the granularities that have units with vectors, coarsest first."""
         sql = "SELECT 1 FROM units WHERE granularity = ? AND vector IS NOT NULL LIMIT 1"
         return tuple(kind for kind in Granularity if self.values(sql, [kind]))
 
     def searched_units(
         self, passage_ids: Sequence[str], kind: Granularity, condition: Filter | None, unit_ids: Sequence[str] | None
     ) -> list[Unit]:
-        """Return the units right under some passages that have vectors and pass a filter, in order of the text."""
+        """Return the units directly under some passages that have vectors and pass a filter, in order of the text."""
         sql = f"""SELECT {UNIT} FROM {FROM_UNITS} WHERE units.parent_id IN (SELECT value FROM json_each(:passages))
             AND units.granularity = :kind AND units.vector IS NOT NULL"""  # noqa: S608
         values = {"passages": to_array(passage_ids), "kind": kind}
@@ -145,7 +145,7 @@ class Snapshot:
         return to_units(self.connection.execute(f"{sql} ORDER BY units.start, units.row", values))
 
     def neighbours(self, document: str, granularity: Granularity, start: int, end: int, count: int) -> list[Unit]:
-        """Return the units of a document that overlap a span, with as many before and after, in order of the text."""
+        """Return the units of a document that overlap a span, and `count` units before and after, in order of the text."""
         sql = f"""SELECT {UNIT} FROM {FROM_UNITS} WHERE units.document = (SELECT row FROM documents WHERE id = :document)
             AND units.granularity = :kind AND """  # noqa: S608
         values = {"document": document, "kind": granularity, "start": start, "end": end, "count": count}
@@ -160,7 +160,7 @@ class Snapshot:
         return to_units((*reversed(before), *within, *after))
 
     def values(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
-        """Return the first column of what a statement selects."""
+        """Return the first column of a statement's result."""
         return [row[0] for row in self.connection.execute(sql, parameters)]
 
     def document_rows(self, ids: Sequence[str]) -> RowIds:
@@ -168,13 +168,13 @@ class Snapshot:
         return _ascending(self.values(f"SELECT row FROM documents WHERE id {AMONG}", [to_array(ids)]))  # noqa: S608
 
     def unit_rows(self, ids: Sequence[str]) -> RowIds:
-        """Return the rows of the units with these ids, and of the units right under them."""
+        """Return the rows of the units with these ids, and of the units directly under them."""
         sql = """SELECT row FROM units WHERE id IN (SELECT value FROM json_each(:ids)) UNION
             SELECT row FROM units WHERE parent_id IN (SELECT value FROM json_each(:ids)) AND granularity <> 'passage'"""
         return _ascending(self.values(sql, {"ids": to_array(ids)}))
 
     def vectors(self, rows: RowIds) -> Vectors:
-        """Return vectors by row, in that order; raise DamagedRowError for one absent or changed. Shape: (n, dim)."""
+        """Return vectors by row, in that order; raise DamagedRowError if one is absent or changed. Shape: (n, dim)."""
         sql = f"SELECT row, vector, digest FROM vectors WHERE row {AMONG}"  # noqa: S608
         numbers = rows.tolist()
         blobs = {row: intact(row, *rest) for row, *rest in self.connection.execute(sql, [json.dumps(numbers)])}
@@ -197,9 +197,9 @@ class Snapshot:
         return {unit_id: np.frombuffer(intact(*rest), self.dtype).astype(np.float32) for unit_id, *rest in rows}
 
     def columns(self, granularity: str) -> Columns:
-        """Return what a search must know of all units of a granularity that have vectors.
+        """Return the columns that a search needs of all units of a granularity that have vectors.
 
-        `LEXICAL` is for all passages, those without vectors too, each with its own row as that of its vector.
+        `LEXICAL` stands for all passages, also those without vectors; each has its own row as the id of its vector.
         """
         columns = self._columns(granularity, "units.granularity = :kind", {})
         alone = columns.rows[columns.rows == columns.parents]
@@ -211,7 +211,7 @@ class Snapshot:
         return columns
 
     def delta(self, granularity: str, since: int) -> tuple[RowIds, Columns] | None:
-        """Return the units removed or altered since a commit, and those altered or new; None if not known any more."""
+        """Return the units removed or altered since a commit, and those altered or new; None if no longer known."""
         if since < int(self.meta.get("forgotten") or 0):
             return None
         (last,) = self.values("SELECT last FROM commits WHERE generation = ?", [since])
@@ -244,12 +244,12 @@ class Snapshot:
 
 
 def to_units(rows: Iterable[Sequence[Any]]) -> list[Unit]:
-    """Return the units of rows of `UNIT`; raise DamagedRowError for one that is not what was written."""
+    """Return the units of rows of `UNIT`; raise DamagedRowError for one that differs from what was written."""
     units = []
     for row in rows:
         checksum, number, vector, start, end, *texts = row
         unit_id, text, kind, document_id, parent_id, title, section, metadata, payload = texts
-        try:  # `unit_checksum`, made here because a search reads many units
+        try:  # `unit_checksum`, inlined because a search reads many units
             if zlib.crc32("\0".join((f"{number:d} {vector} {start:d} {end:d}", *texts)).encode()) != checksum:
                 raise ValueError
             kind, metadata = Granularity(kind), json.loads(metadata)
@@ -260,7 +260,7 @@ def to_units(rows: Iterable[Sequence[Any]]) -> list[Unit]:
 
 
 def write_meta(connection: sqlite3.Connection, **values: str | int) -> None:
-    """Set values of the store's own record, and its checksum with them."""
+    """Set facts about the store, and update their checksum."""
     sql = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
     connection.executemany(sql, values.items())
     meta = dict(connection.execute("SELECT key, value FROM meta WHERE key <> 'checksum'").fetchall())
@@ -268,7 +268,7 @@ def write_meta(connection: sqlite3.Connection, **values: str | int) -> None:
 
 
 def _meta_checksum(meta: dict[str, Any]) -> int:
-    # The sums change with every row; `verify` holds them against the rows.
+    # The sums change with every row; `verify` compares them with the rows.
     return zlib.crc32(repr(sorted((meta | dict.fromkeys(SUMMED & meta.keys())).items())).encode())
 
 

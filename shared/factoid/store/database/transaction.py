@@ -1,4 +1,4 @@
-"""What is written to a store as one generation."""
+"""Write to a store, as one generation."""
 
 from __future__ import annotations
 
@@ -26,27 +26,27 @@ from factoid.store.database.records import (
 from factoid.store.database.snapshot import AMONG, FROM_UNITS, UNIT, Snapshot, StoredUnit, to_units, write_meta
 from factoid.units import Document, Granularity, Metadata, Unit, check_text
 
-# Rows that units share, and the column of `units` that names them: what no unit names is dropped.
+# Tables of rows that units share, and the column of `units` that names them: rows that no unit names are dropped.
 USES = {"documents": "document", "metadata": "metadata", "vectors": "vector"}
 
-# Changes kept for readers of earlier generations, and commits. Beyond, readers compare what they hold with what is there.
+# Changes kept for readers of earlier generations, and commits. Beyond these, readers compare what they hold with the database.
 _LOGGED = 200_000
 
 _LIMIT = 1 << 63  # of whole numbers in SQLite
 
 
 class Transaction(Snapshot):
-    """A snapshot that can be written to, and sees its own writes. Made by `Connections.transaction`."""
+    """A snapshot that can be written to and sees its own writes. Created by `Connections.transaction`."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         super().__init__(connection)
         self._after = self.generation + 1 + secrets.randbelow(1 << 31)
         self._last = self._last_row("units")
         self._changed: set[int] = set()
-        self._sum = 0  # of the checksums of units that came, less those that went
+        self._sum = 0  # of the checksums of added units, minus those of removed ones
 
     def put(self, key: str, value: str | int) -> None:
-        """Set a value of the store's own record."""
+        """Set a fact about the store."""
         self.meta[key] = value
         write_meta(self.connection, **{key: value})
 
@@ -59,7 +59,7 @@ class Transaction(Snapshot):
         self.connection.execute(sql, [*texts, recipe, checksum(*texts)])
 
     def insert(self, units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
-        """Insert units that are not there and passed `check_unit`, with the vectors of those that are searched by position."""
+        """Insert new units that passed `check_unit`, with the vectors of the searched ones by position."""
         documents = self._document_rows(dict.fromkeys([unit.document_id for unit in units]))
         distinct = {id(unit.metadata): unit.metadata for unit in units}
         texts = {key: to_json(metadata) for key, metadata in distinct.items()}
@@ -79,14 +79,14 @@ class Transaction(Snapshot):
         self._log_children([unit.id for unit in units if unit.granularity is Granularity.PASSAGE])
 
     def put_units(self, block: Iterable[StoredUnit]) -> None:
-        """Insert units in place of those with the same ids; units under them stay, and so do the texts of documents."""
+        """Insert units, replacing those with the same ids; units under them stay, and so do the texts of documents."""
         block = list({stored.unit.id: stored for stored in block}.values())
         self.remove_rows(self.chosen_rows((stored.unit.id for stored in block), under=False), keep_texts=True)
         vectors = {position: stored.vector for position, stored in enumerate(block) if stored.vector is not None}
         self.insert([stored.unit for stored in block], vectors)
 
     def stored(self, ids: Iterable[str]) -> list[str]:
-        """Return those of the ids under which a unit is stored."""
+        """Return the ids that belong to a stored unit."""
         return self.values(f"SELECT id FROM units WHERE id {AMONG}", [to_array(ids)])  # noqa: S608
 
     def chosen_rows(self, ids: Iterable[str], *, under: bool = True) -> list[int]:
@@ -114,7 +114,7 @@ class Transaction(Snapshot):
         return len(rows)
 
     def remove_rows(self, rows: Sequence[int], *, keep_texts: bool = False) -> None:
-        """Remove units by row, and what was there for them only; with `keep_texts`, documents with a text stay."""
+        """Remove units by row, and everything that only they used; with `keep_texts`, documents with a text stay."""
         if not rows:
             return
         array = [json.dumps(rows)]
@@ -134,7 +134,7 @@ class Transaction(Snapshot):
             self.connection.execute(f"DELETE FROM {table} WHERE {unused(table)}")  # noqa: S608
 
     def describe(self, rows: Sequence[int], changes: Metadata) -> None:
-        """Set keys of the metadata of units, and of the documents of which they are all units."""
+        """Set metadata keys of units, and of documents all of whose units are among them."""
         sql = f"""SELECT units.document, units.metadata, {UNIT} FROM {FROM_UNITS}
             WHERE units.row {AMONG}"""  # noqa: S608
         before = self.connection.execute(sql, [json.dumps(rows)]).fetchall()
@@ -149,7 +149,7 @@ class Transaction(Snapshot):
         self.connection.executemany("UPDATE units SET metadata = ?, checksum = ? WHERE row = ?", described)
         self._log(rows)
         self._drop_unused("metadata", texts)
-        # A document is as its units are: one of which all units were altered is altered with them.
+        # A document follows its units: if all of them were altered, so is the document.
         altered = Counter(document for document, *_ in before)
         self._mark_changed(altered)
         sql = f"SELECT document, count(*) FROM units WHERE document {AMONG} GROUP BY 1"  # noqa: S608
@@ -179,7 +179,7 @@ class Transaction(Snapshot):
         return self.connection.execute(sql, [UNCOVERED, UNSUPPORTED]).rowcount
 
     def finish(self) -> None:
-        """Give what was written its generation, and what readers of earlier ones have to know."""
+        """Record the new generation, and what readers of earlier ones need to know."""
         logged = int(self.meta.get("logged") or 0) + len(self._changed) + 1
         if logged > _LOGGED:
             self.forget_changes()
@@ -189,7 +189,7 @@ class Transaction(Snapshot):
         self.connection.execute("INSERT INTO commits VALUES (?, ?)", [self._after, self._last_row("units")])
 
     def forget_changes(self) -> None:
-        """Drop the log of changes: readers of earlier generations then compare all that they know with what is there."""
+        """Drop the log of changes: readers of earlier generations then compare everything with the database."""
         self.connection.execute("DELETE FROM changes")
         self._changed.clear()
         sql = """DELETE FROM commits WHERE generation <
@@ -199,25 +199,25 @@ class Transaction(Snapshot):
         self.put("logged", 0)
 
     def _drop_unused(self, table: str, rows: Iterable[int], *, keep_texts: bool = False) -> None:
-        """Delete those of the rows of documents, metadata or vectors that no unit names any more."""
+        """Delete those of the rows of documents, metadata or vectors that units no longer name."""
         array = [json.dumps(list(rows))]
         condition = f"row {AMONG} AND {unused(table, keep_texts=keep_texts)}"
         if table == "metadata":
             sql = f"SELECT row, json FROM metadata WHERE {condition}"  # noqa: S608
             for row, text in self.connection.execute(sql, array).fetchall():
-                # What stays of fields of damaged metadata is found by `verify`.
+                # `verify` finds any leftover fields of damaged metadata.
                 fields = field_rows(parse_metadata(text) or {})
                 self.connection.executemany(DELETE_FIELD, [(*field, row) for field in fields])
         self.connection.execute(f"DELETE FROM {table} WHERE {condition}", array)  # noqa: S608
 
     def _document_rows(self, ids: Iterable[str]) -> dict[str, int]:
-        """Return the rows of documents by id; those that are not there get one, without text."""
+        """Return the rows of documents by id; new ones get a row without text."""
         array = [to_array(ids)]
         self.connection.execute("INSERT OR IGNORE INTO documents (id) SELECT value FROM json_each(?)", array)
         return dict(self.connection.execute(f"SELECT id, row FROM documents WHERE id {AMONG}", array).fetchall())  # noqa: S608
 
     def _metadata_rows(self, texts: Iterable[str]) -> dict[str, int]:
-        """Return the rows of metadata by their JSON; new ones get a row, and their fields with it."""
+        """Return the rows of metadata by their JSON; new ones get a row and their fields."""
         rows: dict[str, int] = {}
         for text in dict.fromkeys(texts):
             stored = self.connection.execute("SELECT row FROM metadata WHERE json = ?", [text]).fetchone()
@@ -262,33 +262,33 @@ class Transaction(Snapshot):
         return rows
 
     def _mark_changed(self, documents: Iterable[int]) -> None:
-        """Note that documents are no longer what was added: adding them again restores them."""
+        """Record that documents are no longer as added, so that adding them again restores them."""
         sql = f"UPDATE documents SET digest = '' WHERE row {AMONG}"  # noqa: S608
         self.connection.execute(sql, [json.dumps(list(set(documents)))])
 
     def _last_row(self, table: str) -> int:
-        """Return the last row that a table gave; rows are never given twice."""
+        """Return the last row number that a table used; numbers are never used twice."""
         return int(next(iter(self.values("SELECT seq FROM sqlite_sequence WHERE name = ?", [table])), 0))
 
     def _log(self, rows: Sequence[int]) -> None:
-        """Note units of earlier generations that were removed or altered."""
+        """Log units of earlier generations that were removed or altered."""
         old = {row for row in rows if row <= self._last} - self._changed
         self.connection.executemany("INSERT INTO changes VALUES (?, ?)", [(self._after, row) for row in old])
         self._changed |= old
 
     def _log_children(self, parents: Sequence[str]) -> None:
-        """Note the units under passages that come or go: they have another parent from now on."""
+        """Log the units under added or removed passages: their parent changes."""
         self._log(self.values(f"SELECT row FROM units WHERE parent_id {AMONG}", [to_array(parents)]))  # noqa: S608
 
 
 def unused(table: str, *, keep_texts: bool = True) -> str:
-    """Return the condition for rows that no unit names; with `keep_texts`, a document is needed for its text, too."""
+    """Return the condition for rows that no unit names; with `keep_texts`, documents with a text are not among them."""
     without_text = " AND text IS NULL" if keep_texts and table == "documents" else ""
     return f"NOT EXISTS (SELECT 1 FROM units WHERE units.{USES[table]} = {table}.row){without_text}"  # noqa: S608
 
 
 def check_unit(unit: Unit) -> None:
-    """Raise InvalidInputError for a unit that could not be read back: it would make all of the store look damaged."""
+    """Raise InvalidInputError for a unit that could not be read back: it would make the whole store look damaged."""
     ids = (unit.id, unit.parent_id, unit.document_id)
     try:
         "".join((*ids, unit.text, unit.title, unit.section, unit.payload)).encode()

@@ -1,1 +1,1 @@
-"""The indexes of a store: what is searched at one generation, built from the database and cached in files."""
+"""The indexes of a store at one generation, built from the database and cached in files."""

@@ -1,4 +1,4 @@
-"""How the indexes of a store are read, built, brought up to date and written: those of vectors, and that of words."""
+"""Read, build, update and write the indexes of a store: those of vectors, and the one of words."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from factoid.store.indexes.views import IndexState
 from factoid.store.settings import Settings
 from factoid.units import Granularity
 
-INDEXES = (*Granularity, LEXICAL)  # names of what may lie beside the database
+INDEXES = (*Granularity, LEXICAL)  # names of the indexes that may be beside the database
 
-# An index is built anew when this share of its vectors is hidden, or when it holds so many times the vectors that it
-# was built for: both make searches slower or less exact.
+# An index is rebuilt when this share of its vectors is hidden, or when it holds this many times the vectors that it # was built
+# for: both make searches slower or less exact.
 _HIDDEN = 0.25
 _GROWN = 4
 
-# An index keeps the kind that is for so many times its vectors: else a store about the size at which the kind changes
-# would be built anew with every few writes.
+# An index keeps its kind up to this many times the vectors: otherwise a store near the size at which the kind changes # would be
+# rebuilt every few writes.
 _MARGIN = 1.25
 
-_REMOVED = 0.25  # share of passages removed from which words are indexed anew: their statistics still count them
+_REMOVED = 0.25  # share of removed passages at which words are indexed again: their statistics still count them
 _BLOCK = 10_000  # passages read at a time
 
 
 class _Change(NamedTuple):
-    """What an index lacks to be of a later generation: vectors to remove and to add, and all its units then."""
+    """The difference between an index and a later generation: vectors to remove and to add, and all units afterwards."""
 
     removed: RowIds
     added: RowIds
@@ -48,7 +48,7 @@ class _Change(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class VectorBuilder:
-    """Makes the indexes of vectors. The options are those of `UnitStore`."""
+    """Builds the indexes of vectors. The options are those of `UnitStore`."""
 
     settings: Settings
     device: str | Sequence[str] = "cpu"
@@ -57,7 +57,7 @@ class VectorBuilder:
     mmap: bool = False
 
     def read(self, path: Path, snapshot: Snapshot) -> IndexState | None:
-        """Return what the files of an index hold, if they are of this store as it is set."""
+        """Return the content of an index's files, if they fit this store and its settings."""
         state = read_index(path, mmap=self.mmap)
         wanted = (path.name, snapshot.meta.get("dim"), self.settings.similarity, self.settings.shards)
         if not state or (state.granularity, state.index.dim, state.index.similarity, state.index.shards) != wanted:
@@ -66,12 +66,12 @@ class VectorBuilder:
         return state
 
     def update(self, state: IndexState, snapshot: Snapshot, since: int | None, *, show_progress: bool = False) -> None:
-        """Bring an index from a generation to that of a snapshot, by the shortest way; None builds it anew."""
+        """Update an index from a generation to that of a snapshot in the cheapest way; None rebuilds it."""
         if since is None or not self._caught_up(state, snapshot, since):
             self._build(state, snapshot, show_progress=show_progress)
 
     def holds_removed(self, state: IndexState) -> bool:
-        """Tell whether an index hides vectors that were removed."""
+        """Return whether an index hides removed vectors."""
         return bool(state.index is not None and state.index.hidden)
 
     def write(self, state: IndexState, path: Path) -> None:
@@ -80,7 +80,7 @@ class VectorBuilder:
         save(state.index, path, stamp=stamp, arrays={"columns": stacked(state.columns)})
 
     def _caught_up(self, state: IndexState, snapshot: Snapshot, since: int) -> bool:
-        """Carry what has changed since a generation into an index; tell whether it is then as good as one built anew."""
+        """Apply the changes since a generation to an index; return whether it is then as good as a rebuilt one."""
         index, change = state.index, _change_since(state, snapshot, since)
         if index is None or change is None:
             return False
@@ -112,7 +112,7 @@ class VectorBuilder:
         state.index = self._placed(index)
 
     def _placed(self, index: VectorIndex) -> VectorIndex:
-        """Return an index where it is to be searched."""
+        """Return an index on the device where it is searched."""
         if self.device == "cpu":
             return index
         from factoid.index.gpu import to_gpu
@@ -120,24 +120,24 @@ class VectorBuilder:
         return to_gpu(index, device=self.device, shard=self.gpu_shard, float16=self.gpu_float16)
 
     def _kind(self, granularity: str, count: int, dim: int) -> str:
-        """Return the kind for so many vectors: the one set, or exact as long as there are too few to train it."""
+        """Return the kind for `count` vectors: the one set, or an exact one if they are too few to train it."""
         return usable_kind(self.settings.kinds.get(Granularity(granularity), AUTO), dim, count, usable_memory())
 
 
 @dataclass(frozen=True, slots=True)
 class LexicalBuilder:
-    """Makes the index of the words of passages; `on_disk` where it has files."""
+    """Builds the index of the words of passages; `on_disk` if it has files."""
 
     language: str
     on_disk: bool
 
     def read(self, path: Path, _: Snapshot) -> IndexState | None:
-        """Return what the files hold, if they are of this language."""
+        """Return the content of the files, if they have this language."""
         state = read_index(path)
         return state if state is not None and state.index.language == self.language else None
 
     def update(self, state: IndexState, snapshot: Snapshot, since: int | None, *, show_progress: bool = False) -> None:
-        """Carry into an index what has changed since a generation; build it anew where it holds too much that is gone."""
+        """Apply the changes since a generation to an index; rebuild it if it holds too many removed passages."""
         change = None if state.index is None or since is None else _change_since(state, snapshot, since)
         if change is not None:
             gone = state.built_for + len(change.added) - len(change.columns)
@@ -152,7 +152,7 @@ class LexicalBuilder:
         state.columns, state.built_for = change.columns, state.built_for + len(change.added)
 
     def holds_removed(self, state: IndexState) -> bool:
-        """Tell whether the statistics of words count removed passages."""
+        """Return whether the word statistics count removed passages."""
         return state.built_for > len(state.columns)
 
     def write(self, state: IndexState, path: Path) -> None:
@@ -172,7 +172,7 @@ Builder: TypeAlias = VectorBuilder | LexicalBuilder
 
 
 def read_index(path: Path, *, mmap: bool = False) -> IndexState | None:
-    """Return an index with its columns as it was written, or None where there is nothing that can be trusted."""
+    """Return an index with its columns as written, or None if there is nothing that can be trusted."""
     if path.name == LEXICAL:
         return load_files(path, partial(_read_lexical, path))
     cache = load(path, mmap=mmap)
@@ -190,12 +190,12 @@ def _read_lexical(path: Path, manifest: dict[str, Any]) -> IndexState:
 
 
 def stacked(columns: Columns) -> RowIds:
-    """Return columns as one array, as they are written. Shape: (5, n)."""
+    """Return columns as one array, the form in which they are written. Shape: (5, n)."""
     return np.stack([getattr(columns, column.name) for column in fields(Columns)])
 
 
 def index_files(folder: Path, name: str) -> list[Path]:
-    """Return the files of an index that are there, the one that vouches for the others last."""
+    """Return the existing files of an index, the manifest last."""
     return sorted(folder.glob(f"{name}.*"), key=lambda file: (file.suffix == ".json", file.name))
 
 
@@ -206,12 +206,12 @@ def remove_index(folder: Path, name: str) -> None:
 
 
 def _change_since(state: IndexState, snapshot: Snapshot, since: int) -> _Change | None:
-    """Return what has changed since a generation, or None where that is not one of this store as it is filled now."""
+    """Return the changes since a generation, or None if it is not a generation of this store's present content."""
     before = state.columns
     if not snapshot.values("SELECT 1 FROM commits WHERE generation = ?", [since]):
         return None
     delta = snapshot.delta(state.granularity, since)
-    if delta is None:  # ids of vectors are never given twice: those that are still there are the same
+    if delta is None:  # ids of vectors are never reused: those that still exist are the same
         after = snapshot.columns(state.granularity)
         old, new = before.distinct_vectors(), after.distinct_vectors()
         removed, added = (np.setdiff1d(*pair, assume_unique=True) for pair in ((old, new), (new, old)))
@@ -228,7 +228,7 @@ def _change_since(state: IndexState, snapshot: Snapshot, since: int) -> _Change 
 
 
 def _texts(snapshot: Snapshot, rows: RowIds, bar: Any) -> Iterator[str]:
-    """Yield the texts of passages with their headings, as they are encoded."""
+    """Yield the texts of passages with their headings, as encoded."""
     template = snapshot.meta.get("embed_template") or EMBED_TEMPLATE
     for start in range(0, len(rows), _BLOCK):
         block = rows[start : start + _BLOCK].tolist()

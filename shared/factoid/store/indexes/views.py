@@ -1,4 +1,4 @@
-"""What is searched: an index and columns per granularity, held in memory and brought up to date from the database."""
+"""The indexes and columns of each granularity, held in memory and updated from the database."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 Mask = NDArray[np.bool_]
 T = TypeVar("T")
 
-_SELECTIONS = 16  # kept for filters that come again
+_SELECTIONS = 16  # kept for repeated filters
 _STRIPES = 32  # more searches than this at a time wait for each other
 
 logger = logging.getLogger(__name__)
@@ -34,18 +34,18 @@ logger = logging.getLogger(__name__)
 
 @dataclass(slots=True)
 class IndexState:
-    """One index in memory, and what is known of its units. Changed only by who holds the lock alone."""
+    """One index in memory, and the columns of its units. It may change only under the exclusive lock."""
 
     granularity: str  # or `LEXICAL`, for the words of passages
-    generation: int | None = None  # of which all else is; None before anything was read or built
+    generation: int | None = None  # that all else belongs to; None before anything was read or built
     index: Any = None  # a `VectorIndex` or `LexicalIndex`; None while there is nothing to index
     columns: Columns = field(default_factory=Columns.empty)
     built_for: int = 0  # vectors or texts when the index was built
-    saved: bool = True  # whether the files on disk say the same
+    saved: bool = True  # whether the files on disk are equal
     selections: OrderedDict[str | None, Mask] = field(default_factory=OrderedDict)  # units that pass the latest filters
 
     def selection(self, snapshot: Snapshot, options: SearchOptions) -> Mask:
-        """Return which units the filter and the ids of a search, one of them at least, let be found. Shape: (n,)."""
+        """Return a mask of the units that the filter and the ids of a search allow; one of them is given. Shape: (n,)."""
         condition, document_ids, unit_ids = options.filter, options.document_ids, options.unit_ids
         masks: list[Mask] = []
         if condition is not None:
@@ -54,7 +54,7 @@ class IndexState:
             if passing is None:
                 passing = membership(self.columns.metadata, passing_rows(snapshot.connection, condition))
             if key is not None:
-                self.selections[key] = passing  # one operation, so that threads may do the same at once
+                self.selections[key] = passing  # one operation, so that threads may do it at once
                 while len(self.selections) > _SELECTIONS:
                     self.selections.popitem(last=False)
             masks.append(passing)
@@ -67,20 +67,20 @@ class IndexState:
 
 
 class Views:
-    """The indexes of an open store, which many threads may search at once, and one may change alone.
+    """The indexes of an open store: many threads may search at once, but a thread changes them alone.
 
-    Ctrl-C may come between any two steps of Python code, those of a context manager written in Python included, and never
-    between a lock of the interpreter's own and the block of the `with` that takes it. So every lock here is one of those,
-    taken by `with` in the function that calls the work: whatever ends the call, gives it back.
+    Ctrl-C may come between any two steps of Python code, also in a context manager written in Python, but never between taking
+    one of the interpreter's own locks with `with` and entering the block. So every lock here is one of those, taken by `with` in
+    the function that calls the work: it is released however the call ends.
     """
 
     def __init__(self, connections: Connections, builders: Mapping[str, Builder]) -> None:
         self._connections = connections
         self._builders = builders
         self.states: dict[str, IndexState] = {name: IndexState(name) for name in builders}
-        self._gate = threading.RLock()  # of who works alone
+        self._gate = threading.RLock()  # of the thread that works alone
         self._alone: int | None = None  # that thread
-        self._stripes = [threading.RLock() for _ in range(_STRIPES)]  # each search holds the one of its thread's number
+        self._stripes = [threading.RLock() for _ in range(_STRIPES)]  # each search holds the one of its thread
 
     def at(self, kinds: Sequence[str], work: Callable[[Snapshot, list[IndexState]], T]) -> T:
         """Do some work with a snapshot and up-to-date indexes of these granularities, while no index changes here."""
@@ -88,7 +88,7 @@ class Views:
         while True:
             with stripe:
                 if self._alone in (None, threading.get_ident()):
-                    # Begun after the lock was taken: no index can be of a later generation than the snapshot.
+                    # Taken after the lock: no index can have a later generation than the snapshot.
                     with self._connections.reading() as snapshot:
                         states = [self.states[kind] for kind in kinds]
                         if {state.generation for state in states} <= {snapshot.generation}:
@@ -99,26 +99,26 @@ class Views:
         return self._refreshed(kinds, work)
 
     def alone(self, work: Callable[[], T]) -> T:
-        """Do some work while nobody searches here, and no index is changed or written. Not to be called from `at`."""
+        """Do some work while nobody searches here, and no index is changed or written. Do not call it from `at`."""
         with self._gate:
             try:
                 self._alone = threading.get_ident()
                 for stripe in self._stripes:
-                    with stripe:  # a search that began before has ended; one that begins now sees who works alone
+                    with stripe:  # earlier searches have ended; one that begins now sees that a thread works alone
                         pass
                 return work()
             finally:
                 self._alone = None
 
     def refresh(self, *, renew: bool = False, show_progress: bool = False) -> None:
-        """Bring all indexes up to date; with `renew`, those that there are, anew where they still hold what was removed."""
+        """Update all indexes; with `renew`, only existing ones, rebuilding those that still hold removed units."""
         folder = self._connections.path
         for kind, state in list(self.states.items()):
             if not renew or state.generation is not None or (folder is not None and (folder / f"{kind}.json").exists()):
                 self._refreshed([kind], lambda *_: None, renew=renew, show_progress=show_progress)
 
     def save(self) -> None:
-        """Write the indexes that are newer than their files. One that cannot be written will be built again."""
+        """Write the indexes that are newer than their files. One that cannot be written is rebuilt later."""
         self.alone(self._save)
 
     def forget(self) -> None:
@@ -131,7 +131,7 @@ class Views:
         work: Callable[[Snapshot, list[IndexState]], T],
         **options: bool,
     ) -> T:
-        """Do some work alone with indexes that were brought up to date, with the options of `refresh`."""
+        """Do some work alone with updated indexes, with the options of `refresh`."""
 
         def refreshed() -> T:
             with self._connections.reading() as snapshot:
@@ -142,14 +142,14 @@ class Views:
     def _refresh(
         self, kind: str, snapshot: Snapshot, *, renew: bool = False, show_progress: bool = False
     ) -> IndexState:
-        """Return an index brought to the generation of a snapshot, by the shortest way that there is."""
+        """Return an index updated to the generation of a snapshot in the cheapest way."""
         state, builder, folder = self.states[kind], self._builders[kind], self._connections.path
         if state.generation == snapshot.generation and not renew:
             return state
         if state.generation is None:
             stored = None if folder is None else builder.read(folder / kind, snapshot)
             state = self.states[kind] = stored or IndexState(kind)
-        since, state.generation = state.generation, None  # whatever interrupts what follows, nothing half done is used
+        since, state.generation = state.generation, None  # no half-updated index is used if this is interrupted
         state.selections.clear()
         columns = state.columns
         builder.update(state, snapshot, since, show_progress=show_progress)

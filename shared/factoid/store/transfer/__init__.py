@@ -1,1 +1,1 @@
-"""What leaves a store and comes into it: exports and imports, merges, copies, and stores elsewhere."""
+"""Move data out of a store and into it: exports and imports, merges, copies, and remote stores."""

@@ -1,4 +1,4 @@
-"""A store copied as it is at one generation: to another folder, or to be sent elsewhere."""
+"""Copy a store at one generation: to another folder, or to be sent elsewhere."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 def copy_to(store: UnitStore, path: str | Path) -> None:
-    """Make another folder a copy of this store. What is there counts until the copy is complete, and never after.
+    """Make another folder a copy of this store. A store there stays valid until the copy is complete, which then replaces it.
 
-    The folder is made if absent; the store's own is left alone.
+    The folder is created if absent; the store's own is left alone.
 
     Raises:
-        StoreFormatError: The path holds something that is not a store.
+        StoreFormatError: The path holds something other than a store.
         StoreError: The copy cannot be written.
     """
     store.views.save()
@@ -49,7 +49,7 @@ def copy_to(store: UnitStore, path: str | Path) -> None:
 
 @contextmanager
 def new_folder(target: Path) -> Iterator[Path]:
-    """Yield a folder to be filled that takes the place of one that is absent or empty."""
+    """Yield a folder to fill, which then replaces one that is absent or empty."""
     with part_beside(target, folder=True) as part:
         yield part
         sync_folder(part)
@@ -59,12 +59,12 @@ def new_folder(target: Path) -> Iterator[Path]:
 
 
 def snapshot(connections: Connections, folder: Path) -> list[Path]:
-    """Write a store at one generation into an empty folder: its database, and its index files after it."""
+    """Write a store at one generation into an empty folder: its database, and then its index files."""
     database = folder / FILE
     with closing(sqlite3.connect(database, isolation_level=None)) as target:
         files = [database, *_back_up(connections, target, folder)]
-        # One file, without a log beside it: it can be read from a read-only disk, and be sent alone. On a full disk
-        # SQLite raises nothing here, and stays in its mode.
+        # One file, without a log beside it: it can be read from a read-only disk, and be sent alone. On a full disk # SQLite
+        # raises no error here, but stays in its mode.
         if target.execute("PRAGMA journal_mode = DELETE").fetchone()[0] != "delete":
             raise sqlite3.OperationalError("disk I/O error: the write-ahead log could not be carried into the database")
     for file in files:
@@ -77,7 +77,7 @@ def _back_up(connections: Connections, target: sqlite3.Connection, folder: Path)
     copies: list[Path] = []
     with connections.reading() as source:
         try:
-            source.values("SELECT value FROM meta")  # the generation is chosen by what is read first
+            source.values("SELECT value FROM meta")  # the first read fixes the generation
             for kind in INDEXES:
                 remove_index(folder, kind)
             source.connection.backup(target)

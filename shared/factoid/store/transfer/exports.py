@@ -1,4 +1,4 @@
-"""Exported files: JSON lines or Parquet, written from a store for other programs and stores, and read into one."""
+"""Export a store to JSON lines or Parquet for other programs and stores, and import such files."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportReport:
-    """What `UnitStore.export` wrote: how many units and documents, and the files."""
+    """What `UnitStore.export` wrote: the numbers of units and documents, and the files."""
 
     units: int
     documents: int
@@ -42,12 +42,12 @@ def export(
 ) -> ExportReport:
     """Write all units and documents to files: `facts.jsonl`, and beside it `facts.documents.jsonl`.
 
-    One generation of the store is written; each file appears whole or not at all. Vectors are written as float32. The format
-    is "jsonl" or "parquet" (needs the extra `parquet`); None goes by the name, and one that ends in .jsonl.gz is compressed.
+    One generation of the store is written; each file appears whole or not at all. Vectors are written as float32. The format is
+    "jsonl" or "parquet" (needs the extra `parquet`); None goes by the file name, and .jsonl.gz files are compressed.
 
     Raises:
-        InvalidInputError: A format that is unknown, or that cannot be told from the name.
-        MissingDependencyError: Parquet, and pyarrow is not installed.
+        InvalidInputError: The format is unknown, or does not follow from the name.
+        MissingDependencyError: The format is Parquet, and pyarrow is not installed.
         StoreError: A file cannot be written, or the store is closed.
     """
     files = Files.of(path, format)
@@ -73,7 +73,7 @@ def export(
             parts[2].write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
             for part in parts:
                 sync_file(part)
-            files.about.unlink(missing_ok=True)  # while the others are being replaced, it would be wrong
+            files.about.unlink(missing_ok=True)  # it would be wrong while the others are being replaced
             for part, file in zip(parts, targets, strict=True):
                 part.replace(file)
             sync_folder(files.units.absolute().parent)
@@ -84,7 +84,7 @@ def export(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportReport:
-    """What `UnitStore.import_from` added or replaced; `encoded` are the units whose vectors were made here."""
+    """What `UnitStore.import_from` added or replaced; `encoded` counts the units encoded during the import."""
 
     units: int = 0
     documents: int = 0
@@ -102,16 +102,16 @@ def import_from(
     format: str | None = None,  # noqa: A002 - as users know it
     show_progress: bool = False,
 ) -> ImportReport:
-    """Add what `export` wrote, or files of the same fields from elsewhere; units and documents replace those of their ids.
+    """Add exported files, or files with the same fields from elsewhere; units and documents replace those with the same ids.
 
-    Units of records without the field `vector` are encoded here; null says that a unit is not to be found. Documents are read
-    from the file beside that of units, if it is there. Each block is committed whole, and a call may be made again.
+    Records without the field `vector` are encoded; null means that a unit should not be found. Documents are read from the file
+    beside that of units, if it exists. Each block is committed whole, and the call can be repeated.
 
     Raises:
-        EncoderMismatchError: The vectors were made by another encoder, of other texts, or have another dimension.
-        UnreadableFileError: A file is missing, damaged or cut short, or holds something else; says where. What was
-            committed before stays.
-        InvalidInputError: A format that is unknown, or vectors are needed and there is no encoder.
+        EncoderMismatchError: The vectors come from another encoder or other texts, or have another dimension.
+        UnreadableFileError: A file is missing, damaged or cut short, or holds something else; the message says where. Earlier
+            commits stay.
+        InvalidInputError: The format is unknown, or vectors are needed and there is no encoder.
     """
     encoder: str | None = getattr(store.encoder, "name", None)
     files = Files.of(path, format)
@@ -148,7 +148,7 @@ def import_from(
             counts["units"] += len(block)
             counts["encoded"] += len(encoded)
             bar.update(len(block))
-    # Documents come last: one that is cut off in between is not taken for complete when it is added again.
+    # Documents come last: one that is interrupted does not count as complete when it is added again.
     for group in blocks(files.read_documents()):
         with store.connections.transaction() as writing:
             for document, digest in group:
@@ -158,7 +158,7 @@ def import_from(
     if about and (report.units, report.documents) != (about["units"], about["documents"]):
         raise UnreadableFileError(
             f"{files.units} and {files.documents} hold {report.units:,} units and {report.documents:,} documents, and "
-            f"{files.about} tells of {about['units']:,} and {about['documents']:,}: files were cut short or belong to another "
-            "export. What is there was added; export or copy them again"
+            f"{files.about} states {about['units']:,} and {about['documents']:,}: files were cut short or belong to another "
+            "export. The units and documents in them were added; export or copy them again"
         )
     return report

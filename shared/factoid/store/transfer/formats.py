@@ -42,7 +42,7 @@ _GZIP_LEVEL = 6
 
 @dataclass(frozen=True, slots=True)
 class Files:
-    """The files of an export; units are where the caller says, and the others beside them."""
+    """The files of an export; the caller names the file of units, and the others are beside it."""
 
     units: Path
     documents: Path
@@ -51,7 +51,7 @@ class Files:
 
     @classmethod
     def of(cls, path: str | Path, format: str | None = None) -> Self:  # noqa: A002 - as users know it
-        """Return the files that go with a file of units; raise InvalidInputError where the format cannot be told."""
+        """Return the files that go with a file of units; raise InvalidInputError if the format is unknown."""
         units = Path(path)
         ending = next((ending for ending in _ENDINGS if units.name.endswith(ending)), units.suffix)
         chosen = format or _ENDINGS.get(ending)
@@ -64,7 +64,7 @@ class Files:
         return cls(units, documents, units.with_name(f"{units.name}.about.json"), chosen)
 
     def read_units(self) -> Iterator[tuple[StoredUnit, bool]]:
-        """Yield units, and whether the file says what their vectors are (a null says that there is none)."""
+        """Yield units, and whether the file states their vectors (null states that there is none)."""
         for record, place in self._read(self.units):
             with located(place):
                 content = _content(record, (*_UNIT_FIELDS, "vector"), _UNIT_REQUIRED)
@@ -75,7 +75,7 @@ class Files:
             yield stored, "vector" in record
 
     def read_documents(self) -> Iterator[tuple[Document, str]]:
-        """Yield documents with the digests of how they were added; nothing where there is no file of them."""
+        """Yield documents with the digests of how they were added; nothing if they have no file."""
         for record, place in self._read(self.documents) if self.documents.exists() else ():
             with located(place):
                 content = _content(record, _DOCUMENT_FIELDS, ("id", "text"))
@@ -89,7 +89,7 @@ class Files:
         self._write(part, names, ([_unit_record(*stored) for stored in block] for block in blocks))
 
     def write_documents(self, part: Path, blocks: Iterable[Sequence[tuple[Document, str]]]) -> None:
-        """Write documents with the digests of how they were added, so that they are not decomposed anew."""
+        """Write documents with the digests of how they were added, so that they are not decomposed again."""
         records = ([asdict(document) | {"digest": digest} for document, digest in block] for block in blocks)
         self._write(part, _DOCUMENT_FIELDS, records)
 
@@ -105,7 +105,7 @@ class Files:
 
 
 def read_about(file: Path) -> Record | None:
-    """Return what an export says about its store, or None where there is no such file: exports may be made by others."""
+    """Return an export's description of its store, or None if there is no such file: others may make exports too."""
     try:
         about: Record = json.loads(file.read_text(encoding="utf-8"))
         if about["format"] != FORMAT or not about.keys() >= _ABOUT:
@@ -119,7 +119,7 @@ def read_about(file: Path) -> Record | None:
 
 
 def blocks(items: Iterable[T]) -> Iterator[list[T]]:
-    """Yield items in lists of so many as are read, written or committed together, the last one shorter."""
+    """Yield items in lists of `BLOCK`; the last one may be shorter."""
     iterator = iter(items)
     while block := list(islice(iterator, BLOCK)):
         yield block
@@ -128,7 +128,7 @@ def blocks(items: Iterable[T]) -> Iterator[list[T]]:
 def _write_jsonl(part: Path, names: Sequence[str], blocks: Iterable[list[Record]], *, compressed: bool) -> None:
     """Write one JSON object a line, vectors as lists of numbers that read back equal."""
     with part.open("wb") as raw:
-        # No name and no time in the header: the same store makes the same bytes.
+        # No name or time in the header: the same store gives the same bytes.
         zipped = gzip.GzipFile("", "wb", _GZIP_LEVEL, raw, mtime=0) if compressed else nullcontext(raw)
         with zipped as file:
             for record in chain.from_iterable(blocks):
@@ -139,11 +139,11 @@ def _write_jsonl(part: Path, names: Sequence[str], blocks: Iterable[list[Record]
 
 
 def _numbers(vector: Vectors | None) -> str:
-    """Return a vector as JSON. Nine digits are what a float32 needs to read back equal; json would write seventeen."""
+    """Return a vector as JSON. A float32 needs nine digits to read back equal; json would write seventeen."""
     if vector is None:
         return "null"
     text = f"[{', '.join(['%.9g'] * len(vector))}]" % tuple(vector.tolist())
-    # JSON would read -0 as a whole number, which has no sign.
+    # JSON would read -0 as an integer, which has no sign.
     return text.replace("-0,", "-0.0,").replace("-0]", "-0.0]")
 
 
@@ -168,7 +168,7 @@ def _write_parquet(part: Path, names: Sequence[str], blocks: Iterable[list[Recor
 
 
 def _read_parquet(path: Path) -> Iterator[tuple[Record, str]]:
-    """Yield rows as dicts, vectors as arrays, which is much the faster."""
+    """Yield rows as dicts, with vectors as arrays, which is much faster."""
     pa = require("pyarrow", extra="parquet")
     number = 0
     try:
@@ -213,7 +213,7 @@ def _content(record: Record, known: tuple[str, ...], required: tuple[str, ...]) 
 
 
 def _to_vector(value: Any) -> Vectors:
-    # NumPy would take true for 1, and "1" as well.
+    # NumPy would read true as 1, and "1" as well.
     if not isinstance(value, list) or {type(number) for number in value} <= {int, float}:
         with suppress(TypeError, ValueError, OverflowError), np.errstate(over="ignore"):
             vector = np.asarray(value, np.float32)

@@ -1,4 +1,4 @@
-"""The content of one store added to another."""
+"""Add the content of one store to another."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 
 OnConflict = Literal["replace", "keep", "error"]
 
-_IDENTITY = ("encoder", "embed_template")  # what made the vectors, of which text
+_IDENTITY = ("encoder", "embed_template")  # what made the vectors, and from which text
 
-# An answer takes the place of a failure, and never the other way round.
+# An answer replaces a failure, and never the other way round.
 _INSERT_PROPOSITION = """INSERT INTO propositions (key, name, output, reason) VALUES (?, ?, ?, ?)
     ON CONFLICT (key) DO UPDATE SET (output, reason) = (excluded.output, excluded.reason)
     WHERE propositions.reason IS NOT NULL AND excluded.reason IS NULL"""
@@ -47,10 +47,10 @@ class MergeReport:
 
     Attributes:
         units: Units added.
-        replaced: Units of the other store that took the place of units with the same id.
+        replaced: Units of the other store that replaced units with the same id.
         skipped: Units of the other store left out in favour of those of this store.
-        documents: Sources that `add_documents` keeps, added or replaced. Units that come without, as from the frameworks'
-            stores, are counted as units only.
+        documents: Sources kept by `add_documents` that were added or replaced. Units without a source, as from the frameworks'
+            stores, count only as units.
         propositions: Results of costly propositionizers added to the cache.
     """
 
@@ -76,20 +76,19 @@ def merge(
 ) -> MergeReport:
     """Add all units, documents, vectors and cached propositions of another store, at one generation.
 
-    A document with its text that is in both stores and not the same (text, title, metadata or how it was added) is a
-    conflict, together with its units; so is a passage, together with the units under it, and any other unit. About a
-    thousand units are in memory at a time, and are committed together, a document in one piece. A call that was
-    interrupted can be made again.
+    A document with its text is a conflict, together with its units, if it is in both stores and differs (in text, title, metadata
+    or how it was added). So is a passage, together with the units under it, and any other unit. About a thousand units are in
+    memory at a time and are committed together, a document in one piece. An interrupted call can be repeated.
 
     Args:
         store: The store.
-        other: The store that is read, or its folder.
+        other: The store to read, or its folder.
         on_conflict: "replace" takes the other's documents and units, "keep" leaves them out, "error" refuses to merge.
         show_progress: Show a progress bar.
 
     Raises:
         EncoderMismatchError: The stores' vectors differ in encoder, template, dimension or similarity.
-        InvalidInputError: An unknown `on_conflict`, a store into itself, or a conflict that is to be an error; then
+        InvalidInputError: `on_conflict` is unknown, a store is merged into itself, or there is a conflict with "error"; then
             nothing was changed.
         StoreFormatError: There is no store at the path.
     """
@@ -127,7 +126,7 @@ def merge(
 def _add(
     writing: Transaction, theirs: Snapshot, block: Sequence[StoredUnit], texts: _Documents, *, replace: bool
 ) -> dict[str, int]:
-    """Add units and the documents that they are of; return counts as in `MergeReport`."""
+    """Add units and their documents; return counts as in `MergeReport`."""
     _check_fit(writing, theirs)  # another process may have written meanwhile
     present = set(writing.stored(stored.unit.id for stored in block))
     differing = _differing(writing, texts)
@@ -138,7 +137,7 @@ def _add(
         block = [stored for stored in block if stored.unit.document_id not in differing]
     changed = _changed_passages(writing, theirs, block)
     if replace:
-        writing.remove(sorted(changed))  # with what is under them: all of it comes from the other store
+        writing.remove(sorted(changed))  # with the units under them: all come from the other store
     else:
         block = [stored for stored in block if not changed & {stored.unit.id, stored.unit.parent_id}]
     same, conflicting = _compared(writing, block)
@@ -159,19 +158,19 @@ def _add(
 
 
 def _compared(mine: Snapshot, block: Sequence[StoredUnit]) -> tuple[set[str], set[str]]:
-    """Return the ids of those units that are in the store and equal, and of those that are in it and differ."""
+    """Return the ids of the units that are in the store and equal, and of those that are in it and differ."""
     units = {unit.id: unit for unit in mine.units_by_id([stored.unit.id for stored in block])}
     vectors = mine.vectors_by_id(list(units))
     same = set()
     for unit, vector in block:
-        # No vector is equal to no vector alone.
+        # A missing vector equals only a missing vector.
         if units.get(unit.id) == unit and np.array_equal(vector, vectors.get(unit.id)):  # type: ignore[arg-type]
             same.add(unit.id)
     return same, units.keys() - same
 
 
 def _changed_passages(mine: Snapshot, theirs: Snapshot, block: Sequence[StoredUnit]) -> set[str]:
-    """Return the ids of those passages that differ between the stores, and have units under them in the other one."""
+    """Return the ids of the passages that differ between the stores and have units under them in the other one."""
     passages = {unit.id if unit.granularity is Granularity.PASSAGE else unit.parent_id for unit, _ in block}
     sql = f"SELECT DISTINCT parent_id FROM units WHERE parent_id {AMONG}"  # noqa: S608
     parent_ids = theirs.values(sql, [to_array(passages)])
@@ -195,23 +194,23 @@ def _refuse_conflicts(mine: Snapshot, theirs: Snapshot) -> None:
     for what, ids in chain(units, (("document", _differing(mine, group)) for group in texts)):
         if ids:
             remedy = "choose on_conflict='replace' or 'keep'. Nothing was merged"
-            raise InvalidInputError(f"{what} {min(ids)!r} is in both stores, and not the same: {remedy}")
+            raise InvalidInputError(f"{what} {min(ids)!r} is in both stores, but differs: {remedy}")
 
 
 def _check_fit(mine: Snapshot, theirs: Snapshot) -> None:
-    """Refuse stores whose vectors were made or are compared in different ways."""
+    """Reject stores whose vectors were made or are compared differently."""
     pairs = {name: (mine.meta.get(name), theirs.meta.get(name)) for name in (*_IDENTITY, "dim")}
     if theirs.meta.get("dim") is not None:
         pairs["similarity"] = (str(Settings.of(mine).similarity), str(Settings.of(theirs).similarity))
     for name, (here, there) in pairs.items():
         if here is not None and there is not None and bare_name(str(here)) != bare_name(str(there)):
             raise EncoderMismatchError(
-                f"the vectors of these stores do not go together: {name} is {here!r} here and {there!r} there"
+                f"the vectors of these stores do not fit together: {name} is {here!r} here and {there!r} there"
             )
 
 
 def _whole_documents(units: Iterable[StoredUnit]) -> Iterator[list[StoredUnit]]:
-    """Yield units in lists that end with a document."""
+    """Yield units in lists that end where a document ends."""
     block: list[StoredUnit] = []
     for _, of_document in groupby(units, lambda stored: stored.unit.document_id):
         block += of_document
@@ -223,7 +222,7 @@ def _whole_documents(units: Iterable[StoredUnit]) -> Iterator[list[StoredUnit]]:
 
 
 def _merge_propositions(target: Connections, source: sqlite3.Connection) -> int:
-    """Add cached propositions, and return how many were new; a store in memory has no cache, and takes none."""
+    """Add cached propositions, and return how many were new; a store in memory has no cache and takes none."""
     if target.path is None or not has_table(source, "propositions"):
         return 0
     PropositionCache(target.path).count()  # makes the table

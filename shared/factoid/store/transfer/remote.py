@@ -1,10 +1,10 @@
-"""A store sent to a file system of fsspec (S3, GCS, memory, …), and fetched from one.
+"""Send a store to a file system of fsspec (S3, GCS, memory, …), and fetch one.
 
-    <url>/manifest.json            which folder counts, and its files with sizes and checksums; written last
+    <url>/manifest.json which folder is valid, and its files with sizes and checksums; written last
     <url>/<random name>/…          units.sqlite and the index files
 
-A store that is replaced keeps its old folder until the new manifest is there, so that whoever fetches it meanwhile gets
-the old one or the new one, or one clear error.
+A replaced store keeps its old folder until the new manifest is written, so whoever fetches it meanwhile gets the old one, the new
+one, or a clear error.
 """
 
 from __future__ import annotations
@@ -58,8 +58,8 @@ class _Sent(NamedTuple):
 def save_to(store: UnitStore, url: str, *, fs: AbstractFileSystem | None = None, show_progress: bool = False) -> None:
     """Send a copy of this store to any file system that fsspec knows, such as "s3://bucket/facts"; with `fs`, a path in it.
 
-    A store that is there is replaced when all has come. The copy that is sent is made in the folder of temporary files
-    (TMPDIR) first. Needs the extra `remote`.
+    An existing store is replaced when everything has arrived. The copy is first made in the folder of temporary files (TMPDIR).
+    Needs the extra `remote`.
 
     Raises:
         InvalidInputError: fsspec does not know the URL's protocol.
@@ -72,7 +72,7 @@ def save_to(store: UnitStore, url: str, *, fs: AbstractFileSystem | None = None,
         with tempfile.TemporaryDirectory(prefix="factoid-") as temporary:
             former = _send(system, root, snapshot(store.connections, Path(temporary)), show_progress=show_progress)
     except (OSError, sqlite3.Error) as error:
-        message = f"cannot send the store to {url}: {explain(error)}. What was there before is as it was"
+        message = f"cannot send the store to {url}: {explain(error)}. What was there before is unchanged"
         raise StoreError(message) from error
     if former is not None:
         try:
@@ -82,20 +82,22 @@ def save_to(store: UnitStore, url: str, *, fs: AbstractFileSystem | None = None,
 
 
 def load_from(url: str, path: str | Path, *, fs: AbstractFileSystem | None = None, show_progress: bool = False) -> Path:
-    """Fetch a store that `save_to` sent into a new or empty local folder, which is filled when all has come and is checked.
+    """Fetch a store that `save_to` sent into a new or empty local folder, and return the folder.
 
-    Return the folder.
+    The folder is filled when everything has arrived and is checked.
 
     Raises:
         InvalidInputError: The folder is not empty, or fsspec does not know the URL's protocol.
         MissingDependencyError: fsspec, or what it needs for the URL, is not installed.
-        StoreFormatError: There is no store, or one that has not come whole.
-        StoreError: It cannot be fetched or written.
+        StoreFormatError: There is no store, or it is incomplete.
+        StoreError: The store cannot be fetched or written.
     """
     system, root = _resolve(url, fs)
     target = local_folder(path)
     if target.exists() and (not target.is_dir() or any(target.iterdir())):
-        raise InvalidInputError(f"{target} is there: name a new folder to fetch the store into, or delete it first")
+        raise InvalidInputError(
+            f"{target} already exists: name a new folder to fetch the store into, or delete it first"
+        )
     folder, files = _manifest(system, root, url)
     try:
         with new_folder(target) as part:
@@ -105,13 +107,13 @@ def load_from(url: str, path: str | Path, *, fs: AbstractFileSystem | None = Non
                     system.get_file(source, str(copy), callback=callback)
                 if _Sent.of(copy) != sent:
                     raise StoreFormatError(
-                        f"{source} is damaged: it has other bytes than were sent. Send the store again"
+                        f"{source} is damaged: its bytes differ from those that were sent. Send the store again"
                     )
                 sync_file(copy)
             open_reader(part, read_only=True).close()
     except FileNotFoundError as error:
         raise StoreFormatError(
-            f"the store at {url} is not whole: {error}. If it was replaced just now, fetch it again; else send it again"
+            f"the store at {url} is incomplete: {error}. If it was replaced just now, fetch it again; else send it again"
         ) from error
     except OSError as error:
         raise StoreError(f"cannot fetch the store at {url} into {target}: {error.strerror or error}") from error
@@ -119,7 +121,7 @@ def load_from(url: str, path: str | Path, *, fs: AbstractFileSystem | None = Non
 
 
 def _resolve(url: str, fs: AbstractFileSystem | None) -> tuple[Any, str]:
-    """Return a file system, and a path in it."""
+    """Return a file system and a path in it."""
     try:
         if fs is None:
             fs, path = require("fsspec.core", extra="remote").url_to_fs(str(url))
@@ -128,15 +130,15 @@ def _resolve(url: str, fs: AbstractFileSystem | None) -> tuple[Any, str]:
     except ImportError as error:
         raise MissingDependencyError(f"{url} cannot be used: {error}") from error
     except ValueError as error:
-        raise InvalidInputError(f"{url} is no address that fsspec knows: {error}") from error
+        raise InvalidInputError(f"{url} is not an address that fsspec knows: {error}") from error
     return fs, str(path).rstrip("/")
 
 
 def _send(system: Any, root: str, files: list[Path], *, show_progress: bool) -> str | None:
-    """Send files to a new folder, and have the manifest name it; return the folder that it named before.
+    """Send files to a new folder, and let the manifest name it; return the folder that it named before.
 
-    Whatever fails, the manifest names what was sent or what it named before, never half of either; a folder that it does
-    not name is removed, as far as that is possible then.
+    Whatever fails, the manifest names the new folder or the old one, both complete; a folder that it does not name is removed if
+    possible.
     """
     folder, former = secrets.token_hex(8), _named_folder(system, root)
     try:
@@ -153,7 +155,7 @@ def _send(system: Any, root: str, files: list[Path], *, show_progress: bool) -> 
         if not sent:
             with suppress(OSError):
                 system.rm(f"{root}/{folder}", recursive=True)
-        if not (sent and isinstance(error, OSError)):  # a move that copied, and may not delete what it copied from
+        if not (sent and isinstance(error, OSError)):  # a move that copied, and may not delete its source
             raise
     return former
 
@@ -182,18 +184,18 @@ def _manifest(system: Any, root: str, url: str) -> tuple[str, list[_Sent]]:
             )
         folder, files = manifest["folder"], [_Sent(**file) for file in manifest["files"]]
         names = [file.name for file in files]
-        # Names become paths: nothing that leads elsewhere, and nothing that is no part of a store.
+        # Names become paths: accept nothing that leads elsewhere or is not part of a store.
         known = _FOLDER.fullmatch(folder) and all(name == FILE or _INDEX.fullmatch(name) for name in names)
         if not known or FILE not in names or len(set(names)) < len(names):
             raise ValueError
     except FileNotFoundError as error:
         raise StoreFormatError(
-            f"there is no store at {url}, or it has not been sent to its end: {MANIFEST} is missing"
+            f"there is no store at {url}, or it was not sent completely: {MANIFEST} is missing"
         ) from error
     except OSError as error:
         raise StoreError(f"the store at {url} cannot be read: {error.strerror or error}") from error
     except (ValueError, KeyError, TypeError) as error:
         raise StoreFormatError(
-            f"{MANIFEST} at {url} is damaged, or no manifest of a store: send the store again"
+            f"{MANIFEST} at {url} is damaged, or not the manifest of a store: send the store again"
         ) from error
     return folder, files

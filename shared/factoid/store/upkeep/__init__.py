@@ -1,1 +1,1 @@
-"""What keeps a store in order: checks, repair, compaction, statistics and tuning."""
+"""Maintain a store: checks, repair, compaction, statistics and tuning."""

@@ -1,4 +1,4 @@
-"""A store made as small as its content."""
+"""Shrink a store to the size of its content."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactReport:
-    """What `UnitStore.compact` did: the bytes of database, index files and token vectors before and after; 0 in memory."""
+    """What `UnitStore.compact` did: bytes of the database, index files and token vectors before and after; 0 in memory."""
 
     before: int
     after: int
@@ -24,11 +24,11 @@ class CompactReport:
 
 
 def compact(store: UnitStore, *, show_progress: bool = False) -> CompactReport:
-    """Make the store as small as its content; needs about its size of free disk, and another time for temporary files.
+    """Shrink the store to its content; needs about its size of free disk, and the same again for temporary files.
 
-    What no unit uses, what only old readers need and token vectors of texts that are no passage of the store are dropped, and
-    indexes that hide vectors which were removed are built anew. Each step leaves a whole store, so that a call may be killed
-    at any moment and made again. Searches of this and of other processes go on meanwhile; writes wait.
+    Rows that no unit uses, data that only old readers need and token vectors of texts that are not passages of the store are
+    dropped, and indexes that hide removed vectors are rebuilt. Each step leaves a whole store, so a call may be killed at any
+    moment and repeated. Searches of this and other processes continue meanwhile; writes wait.
 
     Raises:
         StoreError: The store is read-only or closed, or the disk is full: SQLite writes the whole database once to the
@@ -48,7 +48,7 @@ def compact(store: UnitStore, *, show_progress: bool = False) -> CompactReport:
             tokens.keep_only(text for (text,) in passages)
     with connections.alone() as connection:
         connection.execute("VACUUM")
-        # Readers at work keep the log from being emptied now; the next checkpoint then does it.
+        # Active readers keep the log from being emptied now; the next checkpoint then does it.
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
     return CompactReport(before=before, after=_size(store))
 

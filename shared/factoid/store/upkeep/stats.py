@@ -1,4 +1,4 @@
-"""What a store holds, in numbers."""
+"""Count what a store holds."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 class StoreStats:
     """What a store holds, and how; the names are those of `UnitStore`.
 
-    `documents` are those whose texts are in the store; equal vectors and equal metadata count once. `embed_template` is None
-    where the vectors are the caller's own, and `kinds` has the granularities for which an index kind was chosen. `bytes` are
-    those of the database and its log; `token_vectors` counts passages, for each model and dtype.
+    `documents` counts those whose texts are in the store; equal vectors and equal metadata count once. `embed_template` is None
+    if the caller passed the vectors, and `kinds` has the granularities for which an index kind was set. `bytes` is the size of
+    the database and its log; `token_vectors` counts passages, for each model and dtype.
     """
 
     units: Mapping[Granularity, int]
@@ -56,7 +56,7 @@ class StoreStats:
 
 
 def stats(store: UnitStore) -> StoreStats:
-    """Return what the store holds, in numbers; of one in memory, no bytes.
+    """Return what the store holds, in numbers; a store in memory has no bytes.
 
     Raises:
         StoreError: The store is closed.
@@ -81,5 +81,5 @@ def stats(store: UnitStore) -> StoreStats:
 
 
 def _total_size(files: Iterable[Path]) -> int:
-    """Return the bytes of those of the files that are there."""
+    """Return the total bytes of the files that exist."""
     return sum(file.stat().st_size for file in files if file.exists())

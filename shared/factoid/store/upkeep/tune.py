@@ -1,4 +1,4 @@
-"""What suits a store's own content: kinds of index by its vectors, and the weights of a search by one's own questions."""
+"""Tune a store to its content: kinds of index by its vectors, and the weights of a search by your questions."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from factoid.store.unit_store import UnitStore
 
 _SETTINGS = {"nprobe": (1, 4, 16, 64, 256, 1024), "efSearch": (16, 32, 64, 128, 256, 512)}
-_HELD_OUT = 10  # at least so many vectors are searched for each that is held out as a query
+_HELD_OUT = 10  # fewest vectors searched for each one that is held out as a query
 
-# The best passages by these are ranked again with other weights.
+# The best passages by these weights are ranked again with others.
 _POOL = (Weights(0.4, 0.01), Weights(0.4, 0.2), Weights(0.4, 0.6))
 _DEPTH = 50
 _STEPS = [Weights(passage / 10, words / 20) for passage, words in product(range(11), range(17))]
@@ -40,23 +40,23 @@ Array = NDArray[Any]
 
 @dataclass(frozen=True, slots=True)
 class TuneRow:
-    """What one kind gave with one setting."""
+    """The measurements of one kind with one setting."""
 
     kind: str  # the factory string
-    parameters: Mapping[str, int]  # what the searches were told
-    recall: float  # share of the k best vectors that was found; a vector as good as the k-th counts as one
+    parameters: Mapping[str, int]  # search parameters
+    recall: float  # share of the k best vectors that were found; a vector as good as the k-th counts as one
     median_ms: float  # median time of a single query, with refinement, in milliseconds
-    p95_ms: float  # time that 95 % of the single queries stay below, in milliseconds
-    bytes_per_vector: float  # size of the index for each vector, without the exact vectors that refine it
+    p95_ms: float  # 95th percentile of the times of single queries, in milliseconds
+    bytes_per_vector: float  # size of the index per vector, without the exact vectors that refine it
     build_s: float  # time to train it and to add all vectors, in seconds
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TuneReport:
-    """What `UnitStore.tune` measured: a row for each kind and setting, with so many queries each.
+    """What `UnitStore.tune` measured: a row for each kind and setting, with the same number of queries each.
 
-    Of `total` distinct vectors in the store, `vectors` were indexed. The queries were vectors of the store that were
-    `held_out` of the index, or else questions. `left_out` are kinds that need more vectors to be trained, and how many.
+    Of `total` distinct vectors in the store, `vectors` were indexed. The queries were vectors of the store that were `held_out`
+    of the index, or else questions. `left_out` has the kinds that need more vectors for training, and how many.
     """
 
     granularity: Granularity
@@ -72,11 +72,11 @@ class TuneReport:
     left_out: Mapping[str, int]
 
     def fastest(self, recall: float) -> TuneRow | None:
-        """Return the row of the least median time that has at least this recall, or None."""
+        """Return the row with the least median time among those with at least this recall, or None."""
         return min((row for row in self.rows if row.recall >= recall), key=lambda row: row.median_ms, default=None)
 
     def smallest(self, recall: float) -> TuneRow | None:
-        """Return the row of the fewest bytes, and then of the least time, that has at least this recall, or None."""
+        """Return the row with the fewest bytes, then the least time, among those with at least this recall, or None."""
         enough = [row for row in self.rows if row.recall >= recall]
         return min(enough, key=lambda row: (row.bytes_per_vector, row.median_ms), default=None)
 
@@ -93,25 +93,24 @@ def tune(
     limit: int = 100_000,
     show_progress: bool = False,
 ) -> TuneReport:
-    """Measure what kinds of index give on the vectors of this store: recall against exact search, time and bytes.
+    """Measure kinds of index on the vectors of this store: recall against exact search, time and bytes.
 
-    Nothing in the store is changed. Memory is needed for `limit` vectors, and for an index of them.
+    Nothing in the store is changed. Memory is needed for `limit` vectors and an index of them.
 
     Args:
         store: The store.
-        granularity: Of which units.
-        kinds: FAISS factory strings; None for those that are worth a try for so many vectors.
-        questions: What users ask, encoded here. None for vectors of the store itself, taken at random and left out of
-            what is searched; questions lie farther from facts than these do, so their recall may be lower.
-        queries: How many searches to make, at most.
-        k: How many vectors each of them is to find.
+        granularity: The units whose vectors are searched.
+        kinds: FAISS factory strings; None for those worth trying for that many vectors.
+        questions: Questions of users, which are encoded. None for vectors of the store itself, chosen at random and left out of
+            the search. Questions are farther from facts than these, so their recall may be lower.
+        queries: Maximum number of searches.
+        k: Number of vectors that each search should find.
         refine: Candidates of lossy kinds that are scored again with the exact vectors, for each of the k.
-        limit: Vectors to measure on, at most; of more, so many are taken at random.
+        limit: Maximum number of vectors to measure on; of more, this many are chosen at random.
         show_progress: Show a progress bar over kinds.
 
     Raises:
-        InvalidInputError: There are too few vectors, questions without an encoder, an unknown kind, or a number out
-            of its range.
+        InvalidInputError: There are too few vectors, questions without an encoder, an unknown kind, or a number out of range.
         StoreError: The store is closed.
     """
     queries, limit, k = whole_number("queries", queries), whole_number("limit", limit), whole_number("k", k)
@@ -120,7 +119,7 @@ def tune(
     vectors = None
     if questions is not None:
         if store.encoder is None or not questions:
-            raise InvalidInputError("questions need an encoder, and one question at least: give both, or no questions")
+            raise InvalidInputError("questions need an encoder and at least one question: give both, or no questions")
         questions = list(questions)[:queries]
         for question in questions:
             check_text(question, "question")
@@ -141,7 +140,7 @@ def tune(
     known = [check_kind(kind, dim) for kind in kinds or kinds_to_try(count)]
     left_out = {kind.name: kind.min_training for kind in known if kind.min_training > count}
     able = [kind.name for kind in known if kind.name not in left_out]
-    # Compared as the store does, and from here on by the inner product.
+    # Prepared for the store's similarity, and from here on compared by the inner product.
     vectors = VectorIndex(dim, similarity=store.similarity).prepare(vectors)
     indexed, best = prepare(indexed, store.similarity), min(k, count)
     least = scan(indexed, vectors, best)[0][:, -1]
@@ -164,7 +163,7 @@ def tune(
 
 
 def _measured(kind: str, vectors: Vectors, queries: Vectors, least: Vectors, k: int, refine: int) -> Iterator[TuneRow]:
-    """Build an index, and search it with each setting that is worth a try; `least` is the k-th score of each query."""
+    """Build an index, and search it with each setting worth trying; `least` is the k-th score of each query."""
     import faiss
 
     start = time.perf_counter()
@@ -180,7 +179,7 @@ def _measured(kind: str, vectors: Vectors, queries: Vectors, least: Vectors, k: 
     for parameters in settings or [{}]:
         if parameters.get("nprobe", 0) > ability.lists:
             continue
-        index.search(queries[:1], k, parameters=parameters)  # the first one starts threads, and is not timed
+        index.search(queries[:1], k, parameters=parameters)  # the first search starts threads and is not timed
         hits, times = 0, []
         for query, threshold in zip(queries, least, strict=True):
             start = time.perf_counter()
@@ -189,7 +188,7 @@ def _measured(kind: str, vectors: Vectors, queries: Vectors, least: Vectors, k: 
             if factor > 1:
                 scores = -np.sort(-scores, kind="stable")[:k]
             times.append(time.perf_counter() - start)
-            # The same product may be rounded another way.
+            # The same product may be rounded differently.
             hits += int((scores >= threshold - 1e-5 * max(1.0, abs(float(threshold)))).sum())
         median, p95 = (float(np.percentile(times, share)) * 1000 for share in (50, 95))
         yield TuneRow(kind, parameters, hits / (k * len(queries)), median, p95, size, build_s)
@@ -200,15 +199,15 @@ class WeightsReport:
     """What `UnitStore.tune_weights` found.
 
     Attributes:
-        questions: How many were asked.
-        answerable: To how many some passage that was found holds an answer.
-        current: What the store weighed by before.
+        questions: Number of questions asked.
+        answerable: Number of questions for which some retrieved passage holds an answer.
+        current: The store's weights before.
         best: The best weights on all questions.
-        current_mrr: Mean reciprocal rank by the current weights: 1 / the rank of the first passage that holds an answer, 0
-            where none does.
-        held_out_mrr: The same by weights fitted to four fifths of the questions, on the other fifth, in turn.
+        current_mrr: Mean reciprocal rank with the current weights: 1 / the rank of the first passage that holds an answer, 0 if
+            none does.
+        held_out_mrr: The same with weights fitted to four fifths of the questions, on the other fifth, in turn.
         gain: 95 % interval of `held_out_mrr - current_mrr` by paired bootstrap.
-        applied: Whether the store searches by the best weights from now on.
+        applied: Whether the store uses the best weights from now on.
     """
 
     questions: int
@@ -229,22 +228,22 @@ def tune_weights(
     keep: bool = True,
     show_progress: bool = False,
 ) -> WeightsReport:
-    """Fit the weights of passage and words to questions with answers, and keep them where they are better for certain.
+    """Fit the weights of passage and words to questions with answers, and keep them if they are significantly better.
 
-    A passage is right if it holds an answer as whole words, in any case of letters. Five-fold cross-validation tells what
-    fitting gains on questions that it has not seen; weights are kept if the whole interval of that gain is above 0.
+    A passage is right if it holds an answer as whole words, ignoring case. Five-fold cross-validation measures the gain of
+    fitting on unseen questions; weights are kept if the whole 95 % interval of that gain is above 0.
 
     Args:
         store: The store, with its encoder.
-        questions: Each with its answers.
-        granularity: The units that searches will compare; None for what they compare unless they are told.
+        questions: Questions, each with its answers.
+        granularity: The units that searches will compare; None for the default of searches.
         keep: Whether to keep better weights in the store, for every search that names none.
         show_progress: Show a progress bar over questions.
 
     Raises:
         InvalidInputError: Fewer than twenty questions have an answer in the store, or the store has no encoder.
         MissingDependencyError: tantivy is not installed.
-        StoreError: The store is closed, or read-only and to be changed.
+        StoreError: The store is closed, or is read-only and would have to change.
     """
     if keep:
         store.connections.check_writable()
@@ -259,7 +258,7 @@ def tune_weights(
     if answerable < _LEAST:
         raise InvalidInputError(
             f"{answerable} of {len(pairs)} questions have an answer among the passages found: give at least {_LEAST} whose "
-            "answers stand in the store's texts"
+            "answers are in the store's texts"
         )
     current = store.weights
     ranks = np.array(
@@ -289,7 +288,7 @@ def tune_weights(
 
 
 def _pool(store: UnitStore, question: str, granularity: str | Sequence[str] | None) -> tuple[list[str], Array]:
-    """Return the texts of the best passages by several weights, and what their scores are made of.
+    """Return the texts of the best passages by several weights, and the parts of their scores.
 
     Returns:
         Texts, and the parts of units, passage and words on one scale. Shape: (n, 3).
@@ -316,7 +315,7 @@ def _parts(hit: Hit) -> Array:
 
 
 def _reciprocal_ranks(parts: Array, right: Array, choices: Sequence[Weights]) -> Array:
-    """Return 1 / the rank of the first right passage, 0 without one, by each choice of weights. Shape: (choices,)."""
+    """Return 1 / the rank of the first right passage, 0 without one, for each choice of weights. Shape: (choices,)."""
     if not right.any():
         return np.zeros(len(choices))
     passage, lexical = np.array([(choice.passage, choice.lexical) for choice in choices]).T
@@ -327,7 +326,7 @@ def _reciprocal_ranks(parts: Array, right: Array, choices: Sequence[Weights]) ->
 
 
 def _best(ranks: Array) -> int:
-    """Return the best choice; of equal ones that nearest to the default."""
+    """Return the best choice; of equal ones, the one nearest to the default."""
     default = Weights()
     distances = [abs(step.passage - default.passage) + abs(step.lexical - default.lexical) for step in _STEPS]
     return int(np.lexsort((distances, -ranks.mean(axis=0).round(9)))[0])

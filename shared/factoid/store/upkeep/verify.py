@@ -1,4 +1,4 @@
-"""Check that a store is whole, and mend what follows from the rest of it."""
+"""Check that a store is whole, and repair what can be derived from the rest of it."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ _Progress = Callable[[int], object]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VerifyReport:
-    """What `UnitStore.verify` found: how much was checked, what is wrong and what to do about it, and what was mended.
+    """What `UnitStore.verify` found: how much was checked, what is wrong and what to do about it, and what was repaired.
 
-    `documents` are those whose texts are in the store; equal vectors and equal metadata count once.
+    `documents` counts those whose texts are in the store; equal vectors and equal metadata count once.
     """
 
     units: int = 0
@@ -65,12 +65,12 @@ class VerifyReport:
 def verify(store: UnitStore, *, repair: bool = False, show_progress: bool = False) -> VerifyReport:
     """Check that the store is whole: the database, every vector, all references, metadata and index files.
 
-    One generation is checked; memory for one index at a time is needed. With `repair`, what follows from the rest of the
-    store is mended, and all is checked again: the index of metadata, rows that nothing uses, and damaged index files, which
-    are removed. Units and vectors are never made up.
+    One generation is checked, with memory for one index at a time. With `repair`, everything that can be derived from the rest of
+    the store is repaired, and all is checked again: the index of metadata is rebuilt, and unused rows and damaged index files are
+    removed. Units and vectors are never made up.
 
     Raises:
-        StoreError: The store is closed; or it is to be mended, and is read-only or cannot be written.
+        StoreError: The store is closed, or it should be repaired but is read-only or cannot be written.
     """
     report, findings = _check(store, show_progress)
     if not repair or not findings.mendable:
@@ -81,7 +81,7 @@ def verify(store: UnitStore, *, repair: bool = False, show_progress: bool = Fals
 
 
 def _repair(store: UnitStore, findings: _Findings) -> None:
-    """Make anew what follows from the rest of the store; indexes that are wrong lose their files and are built again."""
+    """Rebuild what can be derived from the rest of the store; the files of wrong indexes are removed, to be built again."""
     with store.connections.transaction() as writing:
         connection = writing.connection
         writing.drop_all_unused()
@@ -90,7 +90,7 @@ def _repair(store: UnitStore, findings: _Findings) -> None:
             fields = [(*field, row) for field in field_rows(parse_metadata(text) or {})]
             connection.executemany(INSERT_FIELD, fields)
         writing.forget_changes()
-        for table in SUMMED if findings.all_mendable else ():  # else what is lost would not be missed any more
+        for table in SUMMED if findings.all_mendable else ():  # otherwise lost rows would no longer be noticed
             writing.put(table, writing.values(f"SELECT coalesce(sum(checksum), 0) FROM {table}")[0])  # noqa: S608
     if store.path is not None and findings.indexes:
         store.views.forget()
@@ -110,8 +110,8 @@ def _check(store: UnitStore, show_progress: bool) -> tuple[VerifyReport, _Findin
                     _check_texts(snapshot, findings, bar.update)
                     _check_vectors(snapshot, findings, bar.update)
                     _check_metadata(snapshot, findings, bar.update)
-                if store.path and findings.all_mendable:  # else indexes have no measure
-                    counts["indexes"] = sum(  # no file is written here meanwhile
+                if store.path and findings.all_mendable:  # otherwise there is nothing to compare indexes with
+                    counts["indexes"] = sum(  # no file is written meanwhile
                         store.views.at([], lambda *_, path=store.path / name: _check_index(snapshot, path, findings))
                         for name in INDEXES
                     )
@@ -121,16 +121,16 @@ def _check(store: UnitStore, show_progress: bool) -> tuple[VerifyReport, _Findin
 
 
 def _check_index(snapshot: Snapshot, path: Path, findings: _Findings) -> bool:
-    """Check the files of an index against the database; tell whether there are any.
+    """Check the files of an index against the database; return whether there are any.
 
-    Files of another generation are brought up to date when they are read next, and are checked for being readable.
+    Files of another generation are updated when next read, so they are only checked for being readable.
     """
-    # Without a manifest they are what is left of files that were being written; they do not count, and are replaced.
+    # Without a manifest they are leftovers of an interrupted write; they do not count, and are replaced.
     if not path.with_name(f"{path.name}.json").exists():
         return False
-    try:  # twice, in case another process was just writing them
+    try:  # try twice, in case another process was just writing them
         state = read_index(path, mmap=True) or read_index(path, mmap=True)
-    except MissingDependencyError:  # without the engine there are no searches, and the database counts alone
+    except MissingDependencyError:  # without the engine there are no searches, and only the database counts
         return False
     problem = None
     if state is None:
@@ -144,7 +144,7 @@ def _check_index(snapshot: Snapshot, path: Path, findings: _Findings) -> bool:
 
 
 def _difference(snapshot: Snapshot, state: IndexState) -> str | None:
-    """Return what an index of this generation says other than the database."""
+    """Return how an index of this generation differs from the database."""
     index: Any = state.index
     columns = snapshot.columns(state.granularity)
     ids = columns.distinct_vectors()
@@ -166,26 +166,26 @@ def _difference(snapshot: Snapshot, state: IndexState) -> str | None:
 
 @dataclass(slots=True)
 class _Findings:
-    """What is wrong with a store: problems with what to do, those that can be mended, and the indexes to be removed."""
+    """What is wrong with a store: problems with their remedies, those that can be repaired, and the indexes to remove."""
 
     problems: list[str] = field(default_factory=list)
     mendable: list[str] = field(default_factory=list)
     indexes: list[str] = field(default_factory=list)
 
     def add(self, problem: str, remedy: str = "", *, mendable: bool = False) -> None:
-        """Note a problem, and whether `verify(repair=True)` mends it."""
+        """Record a problem, and whether `verify(repair=True)` repairs it."""
         self.problems.append(f"{problem}. {remedy or (_MEND if mendable else _LOST)}")
         if mendable:
             self.mendable.append(problem)
 
     @property
     def all_mendable(self) -> bool:
-        """Whether nothing is wrong that only a person can mend."""
+        """Whether `verify(repair=True)` can repair every problem."""
         return len(self.problems) == len(self.mendable)
 
 
 def _is_sound(snapshot: Snapshot, findings: _Findings) -> bool:
-    """Let SQLite check its own file; tell whether it is worth reading further."""
+    """Let SQLite check its own file; return whether it is worth reading further."""
     lines = snapshot.values(f"PRAGMA integrity_check({_SHOWN})")
     present = {" ".join(sql.split()) for sql in snapshot.values("SELECT sql FROM sqlite_master") if sql}
     lines += [f"altered: {sql}" for sql in SCHEMA if " ".join(sql.split()) not in present]
@@ -195,7 +195,7 @@ def _is_sound(snapshot: Snapshot, findings: _Findings) -> bool:
 
 
 def _check_rows(snapshot: Snapshot, findings: _Findings) -> None:
-    """Check that what rows name is there, and that all of it is needed."""
+    """Check that everything that rows name exists, and that everything is used."""
     known = ", ".join(map(repr, map(str, Granularity)))
     conditions = {"are of an unknown granularity": f"granularity NOT IN ({known})"}
     for table, column in USES.items():
@@ -206,13 +206,13 @@ def _check_rows(snapshot: Snapshot, findings: _Findings) -> None:
             findings.add(f"{count:,} units {problem} ({_ids(snapshot, condition)})", _AGAIN)
     spare = {table: _count(snapshot, f"{table} WHERE {unused(table)}") for table in USES}
     if counts := ", ".join(f"{count:,} of {table}" for table, count in spare.items() if count):
-        findings.add(f"rows are left that no unit uses ({counts})", mendable=True)
+        findings.add(f"there are rows that no unit uses ({counts})", mendable=True)
     if snapshot.meta.get("dim") is None and _count(snapshot, "vectors"):
-        findings.add("the store holds vectors, and not their dimension")
+        findings.add("the store holds vectors, but not their dimension")
 
 
 def _check_texts(snapshot: Snapshot, findings: _Findings, progress: _Progress) -> None:
-    """Check every unit and document against its checksum, and that none of them is lost."""
+    """Check every unit and document against its checksum, and that none is lost."""
     units = f"""SELECT units.id, {UNIT} FROM units NOT INDEXED LEFT JOIN documents ON documents.row = units.document
         LEFT JOIN metadata ON metadata.row = units.metadata ORDER BY units.row"""  # noqa: S608
     documents = f"SELECT id, {DOCUMENT} FROM documents NOT INDEXED ORDER BY row"  # noqa: S608
@@ -229,8 +229,8 @@ def _check_texts(snapshot: Snapshot, findings: _Findings, progress: _Progress) -
         if changed:
             findings.add(f"{len(changed):,} {table} changed on disk ({_some(changed)})", _AGAIN)
         elif total != snapshot.meta.get(table):
-            remedy = "Add what is missing again; verify(repair=True) then takes what is there for all"
-            findings.add(f"{table} were lost: there are others than were written", remedy, mendable=True)
+            remedy = "Add what is missing again; verify(repair=True) then accepts the rest as complete"
+            findings.add(f"{table} were lost: they differ from those that were written", remedy, mendable=True)
 
 
 def _check_vectors(snapshot: Snapshot, findings: _Findings, progress: _Progress) -> None:
@@ -263,10 +263,10 @@ def _check_metadata(snapshot: Snapshot, findings: _Findings, progress: _Progress
         progress(1)
     if unreadable:
         remedy = "Add the units that have them again, or delete them"
-        findings.add(f"{len(unreadable):,} metadata are no JSON objects (rows {_some(unreadable)})", remedy)
-    # Else what the fields of some were is not known: filters go on finding the units by those that there are.
+        findings.add(f"{len(unreadable):,} metadata are not JSON objects (rows {_some(unreadable)})", remedy)
+    # Otherwise the fields of some are unknown: filters go on using those that exist.
     elif sum(map(hash, snapshot.connection.execute("SELECT key, kind, value, metadata FROM fields"))) != expected:
-        findings.add("filters would miss fields of metadata, or find some that are not there", mendable=True)
+        findings.add("filters would miss fields of metadata, or find some that do not exist", mendable=True)
 
 
 def _count(snapshot: Snapshot, source: str) -> int:
@@ -279,5 +279,5 @@ def _ids(snapshot: Snapshot, where: str) -> str:
 
 
 def _some(values: Sequence[object]) -> str:
-    """Return the first values as text, with dots where there are more."""
+    """Return the first values as text, with dots if there are more."""
     return ", ".join([*map(repr, values[:_SHOWN]), *(["…"] if len(values) > _SHOWN else [])])

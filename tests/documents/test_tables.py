@@ -77,7 +77,7 @@ def test_a_data_frame_without_pandas(monkeypatch):
     "cell", [Cell(0, 2, "x"), Cell(1, 0, "x"), Cell(0, 0, "x", column_span=3), Cell(-1, 0, "x"), Cell(0, 0, "x", 0)]
 )
 def test_a_cell_out_of_the_grid(cell):
-    with pytest.raises(InvalidInputError, match=r"row and column|reaches out"):
+    with pytest.raises(InvalidInputError, match=r"row and column|extends beyond"):
         Table((cell,), 1, 2)
 
 

@@ -102,8 +102,8 @@ def test_of_batches_the_whole_ones_are_kept(kept, propositionize):
 @pytest.mark.parametrize(
     ("results", "message", "count"),
     [
-        ([(0, ["a"]), (0, ["b"])], "gave position 0 twice", 1),
-        ([(0, ["a"]), (2, ["b"])], "gave position 2 twice, or no passage has it", 1),
+        ([(0, ["a"]), (0, ["b"])], "returned position 0 twice", 1),
+        ([(0, ["a"]), (2, ["b"])], "returned position 2 twice, or no passage has it", 1),
         ([(0, ["a"])], "ended without a result for 1 of 2 passages", 1),
         ([(0, "text")], "expected a list of strings", 0),
     ],

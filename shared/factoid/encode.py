@@ -94,7 +94,7 @@ def split_heading(unit: Unit | Document) -> tuple[str, str]:
     """Return the title and section to put before a unit's text; one that the text or the section repeats is ""."""
     if not unit.title and not unit.section:
         return "", ""
-    title, section = (" ".join(part.split()) for part in (unit.title, unit.section))
+    title, section = " ".join(unit.title.split()), " ".join(unit.section.split())
     text = _MARKUP.sub("", unit.text)
     if _begins(section, title):
         title = ""

@@ -100,7 +100,7 @@ def check_outputs(outputs: Sequence[Sequence[str]], count: int) -> None:
     elif len(outputs) != count:
         problem = f"{len(outputs)} lists for {count} passages: expected one each"
     for texts in () if problem else outputs:
-        if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
+        if not isinstance(texts, list | tuple) or [text for text in texts if not isinstance(text, str)]:
             problem = f"{texts!r:.80} for a passage: expected a list of strings"
     if problem:
         raise PropositionizerError(f"the propositionizer returned {problem}")

@@ -88,7 +88,10 @@ class _Splitter:
             self._adverbial(head, cut, shared)
             self._coordinate(head, cut, shared)
         rest = strip(tree, without_loose_commas(tree, tree.subtree(head, cut)), head, keep_opening=not subject)
-        self.statements[place] = head, [*subject, *(item for token in rest for item in swap.get(token, [token]))]
+        items: list[Item] = [*subject]
+        for token in rest:
+            items += swap.get(token, (token,))
+        self.statements[place] = head, items
 
     def _describe(self, head: int, cut: set[int], subject: Sequence[Item]) -> None:
         """State the relative clauses, appositions and parentheticals of the nouns in a clause."""

@@ -189,7 +189,7 @@ class Discourse:
             self.subject = Entity("")  # for example an imperative: the next "it" is unknown
             return
         noun = tree.lower[subject]
-        alone = not any(tree.deps[token] in _SUBJECT for token in clause if token != subject)
+        alone = [token for token in clause if tree.deps[token] in _SUBJECT] == [subject]
         if alone and _is_expletive(tree, subject):
             return  # "It is recommended to wait." says nothing of anything
         self._remember_objects(tree, head)

@@ -27,7 +27,7 @@ _MOST_RESULTS = 2048  # k and nprobe of FAISS's GPU selection
 _MOST_WIDENED = _MOST_RESULTS // 4  # results to which a filter is applied, rather than searching on the CPU
 
 # Memory of a block of threads. FAISS's search of lists with scalar quantisers keeps the best results so far there, up to a power
-# # of two of them in 48 bytes each, beside two numbers for each dimension. If that is too much, it ends the process.
+# of two of them in 48 bytes each, beside two numbers for each dimension. If that is too much, it ends the process.
 _SHARED_BYTES = 48 << 10
 _MOST_BESIDE_TABLES = 512  # twice as many take all
 

@@ -16,8 +16,8 @@ from factoid.index.scan import LEAST_COMPONENTS, LEAST_QUERIES, RowIds, scan, sh
 if TYPE_CHECKING:
     from factoid.index.gpu import GpuCopy
 
-# Vectors that a walk through a graph compares for each of its `efSearch` candidates. Comparing that many directly is as # fast,
-# and exact.
+# Vectors that a walk through a graph compares for each of its `efSearch` candidates. Comparing that many directly is as fast, and
+# exact.
 _COMPARED_PER_CANDIDATE = 20
 
 _BLOCK = 1 << 24  # numbers in one block of results of a search that is widened

@@ -64,8 +64,8 @@ class Sentence(NamedTuple):
     unit: Unit
     tokens: list[Token]  # content words as a reader sees them, by their place in its text
     words: frozenset[str]  # of the tokens
-    # Its text on one line, unchanged and, if that differs, as a reader sees it, each with the position of every character # in
-    # the document.
+    # Its text on one line, unchanged and, if that differs, as a reader sees it, each with the position of every character in the
+    # document.
     readings: list[tuple[str, Sequence[int]]]
 
 

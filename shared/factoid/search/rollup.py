@@ -28,15 +28,15 @@ _FACTOR = 4  # by which a search is widened
 _ENTRIES = 1 << 21  # results in memory at once
 _SCORES = 1 << 24  # exact scores of a selection in memory at once: 64 MiB
 
-# Vectors that are copied and multiplied at once: for few queries a block stays in the processor's cache, and below the # size at
+# Vectors that are copied and multiplied at once: for few queries a block stays in the processor's cache, and below the size at
 # which BLAS starts its threads.
 _BLOCK = 1 << 10
 _BLOCK_OF_MANY = 1 << 14
 _MANY = 9  # queries
 
-# A selection is scored directly if that is faster than FAISS, which walks past all vectors once for each query # (measured on
-# 200,000 vectors of 384 dimensions). The smaller a selection, the less of it an approximate index finds. # If vectors come from
-# the database, fewer are worth it.
+# A selection is scored directly if that is faster than FAISS, which walks past all vectors once for each query (measured on
+# 200,000 vectors of 384 dimensions). The smaller a selection, the less of it an approximate index finds. If vectors come from the
+# database, fewer are worth it.
 _WALKED = 10
 _FEW = 2048
 _FEW_INEXACT = 20_000

@@ -35,8 +35,8 @@ FORMAT = 1
 
 TokenDtype = Literal["float32", "float16", "int8"]
 
-# `passage` is a digest of the passage's own text, by which `keep_only` knows what a store still needs. The vectors come # last,
-# so that reads without them do not touch their pages.
+# `passage` is a digest of the passage's own text, by which `keep_only` knows what a store still needs. The vectors come last, so
+# that reads without them do not touch their pages.
 _TABLE = """CREATE TABLE IF NOT EXISTS token_vectors (
     key BLOB PRIMARY KEY, passage BLOB NOT NULL, tokens INTEGER NOT NULL, dim INTEGER NOT NULL, windows INTEGER NOT NULL,
     checksum INTEGER NOT NULL, content BLOB NOT NULL

@@ -13,10 +13,10 @@ from factoid.files.sqlite import APPLICATION_ID, FILE, FORMAT
 from factoid.filters import SCHEMA as METADATA
 from factoid.store.database.snapshot import SUMMED, write_meta
 
-# `documents` has a row for every document that units name; its text is NULL if only units were added. # `changes` names the units
-# that a commit removed or altered, and `commits` its last unit: with both a # reader updates what it holds of an earlier
-# generation. # SQLite does not notice a bit that flips within a value. So every row that is read into an answer has a checksum,
-# and # `meta` has the sums of them, which reveal a lost row.
+# `documents` has a row for every document that units name; its text is NULL if only units were added. `changes` names the units
+# that a commit removed or altered, and `commits` its last unit: with both a reader updates what it holds of an earlier
+# generation. SQLite does not notice a bit that flips within a value. So every row that is read into an answer has a checksum, and
+# `meta` has the sums of them, which reveal a lost row.
 _TABLES = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE documents (

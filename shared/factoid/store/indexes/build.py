@@ -25,12 +25,12 @@ from factoid.units import Granularity
 
 INDEXES = (*Granularity, LEXICAL)  # names of the indexes that may be beside the database
 
-# An index is rebuilt when this share of its vectors is hidden, or when it holds this many times the vectors that it # was built
+# An index is rebuilt when this share of its vectors is hidden, or when it holds this many times the vectors that it was built
 # for: both make searches slower or less exact.
 _HIDDEN = 0.25
 _GROWN = 4
 
-# An index keeps its kind up to this many times the vectors: otherwise a store near the size at which the kind changes # would be
+# An index keeps its kind up to this many times the vectors: otherwise a store near the size at which the kind changes would be
 # rebuilt every few writes.
 _MARGIN = 1.25
 

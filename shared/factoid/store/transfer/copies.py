@@ -63,8 +63,8 @@ def snapshot(connections: Connections, folder: Path) -> list[Path]:
     database = folder / FILE
     with closing(sqlite3.connect(database, isolation_level=None)) as target:
         files = [database, *_back_up(connections, target, folder)]
-        # One file, without a log beside it: it can be read from a read-only disk, and be sent alone. On a full disk # SQLite
-        # raises no error here, but stays in its mode.
+        # One file, without a log beside it: it can be read from a read-only disk, and be sent alone. On a full disk SQLite raises
+        # no error here, but stays in its mode.
         if target.execute("PRAGMA journal_mode = DELETE").fetchone()[0] != "delete":
             raise sqlite3.OperationalError("disk I/O error: the write-ahead log could not be carried into the database")
     for file in files:

@@ -96,7 +96,7 @@ def split_heading(unit: Unit | Document) -> tuple[str, str]:
         return "", ""
     title, section = " ".join(unit.title.split()), " ".join(unit.section.split())
     text = _MARKUP.sub("", unit.text)
-    if _begins(section, title):
+    if title and section and _begins(section, title):
         title = ""
     if title and _begins(text, title):
         title, text = "", _MARKUP.sub("", text[len(title) :])

@@ -158,19 +158,22 @@ def _inline_tokens(text: str) -> Iterator[tuple[Any, int]]:
         yield token, hints[id(token)]
 
 
-def _plain_paragraphs(text: str, start: int) -> Iterator[Block]:
-    for match in _BLANK_LINES.finditer(text, start):
-        yield from _prose(text, start, match.start())
-        start = match.end()
-    yield from _prose(text, start, len(text))
+def _plain_paragraphs(text: str, start: int) -> list[Block]:
+    blocks = []
+    for gap in _BLANK_LINES.finditer(text, start):
+        blocks += _prose(text, start, gap.start())
+        start = gap.end()
+    return blocks + _prose(text, start, len(text))
 
 
-def _prose(text: str, start: int, end: int) -> Iterator[Block]:
+def _prose(text: str, start: int, end: int) -> list[Block]:
+    """Return a stretch of text as a block, or nothing if it has no more than marks."""
     part = text[start:end]
     stripped = part.strip()
-    if stripped and not ONLY_MARKS.fullmatch(stripped):
-        start += _indent(part)
-        yield Block("prose", start, start + len(stripped))
+    if not stripped or ONLY_MARKS.fullmatch(stripped):
+        return []
+    start += _indent(part)
+    return [Block("prose", start, start + len(stripped))]
 
 
 def _indent(line: str) -> int:

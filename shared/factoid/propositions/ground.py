@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from itertools import chain, takewhile
+from operator import itemgetter
 from typing import NamedTuple
 
 from factoid.markdown import visible
@@ -38,14 +39,18 @@ Token = tuple[str, int, int]  # a word in the form that is compared, and its spa
 @lru_cache(4096)
 def content_tokens(text: str) -> tuple[Token, ...]:
     """Return the numbers and content words of a text, in order."""
-    matches = [(match[0].lower(), *match.span()) for match in _TOKEN.finditer(text)]
-    return tuple([(stem(word), start, end) for word, start, end in matches if word not in _FUNCTION_WORDS])
+    tokens = []
+    for match in _TOKEN.finditer(text):
+        word = match[0].lower()
+        if word not in _FUNCTION_WORDS:
+            tokens.append((stem(word), *match.span()))
+    return tuple(tokens)
 
 
 @lru_cache(4096)
 def content_words(text: str) -> frozenset[str]:
     """Return the words of `content_tokens`."""
-    return frozenset([word for word, _, _ in content_tokens(text)])
+    return frozenset(map(itemgetter(0), content_tokens(text)))
 
 
 def is_supported(proposition: str, known: Collection[str]) -> bool:

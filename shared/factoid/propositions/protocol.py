@@ -130,8 +130,7 @@ class Report:
 
     def __add__(self, other: Report) -> Report:
         failures = Counter(self.failures) + Counter(other.failures)
-        counts = [entry.name for entry in fields(self) if entry.name != "failures"]
-        sums = {name: getattr(self, name) + getattr(other, name) for name in counts}
+        sums = {entry.name: getattr(self, entry.name) + getattr(other, entry.name) for entry in _COUNTS}
         return Report(failures=dict(sorted(failures.items())), **sums)
 
     @property
@@ -152,3 +151,6 @@ class Report:
             f"{f' ({reasons})' if reasons else ''}, {self.unsupported} unsupported, {count(self.uncovered, 'sentence')} added, "
             f"{count(self.duplicates, 'duplicate')} left out"
         )
+
+
+_COUNTS = [entry for entry in fields(Report) if entry.name != "failures"]

@@ -7,7 +7,7 @@ if nothing speaks against it, but never "it".
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from enum import Enum, auto
 from functools import lru_cache
 from typing import NamedTuple
@@ -93,17 +93,14 @@ def kind(name: str) -> Kind:
 def is_name(phrase: str) -> bool:
     """Return whether a phrase may be a name: one to five capitalised words, apart from particles such as "van der"."""
     words = phrase.split()
-    return (
-        1 <= len(words) <= 5
-        and words[0][0].isupper()
-        and all(
-            word.lower() not in _NO_NAMES
-            and not word.endswith(("'s", "’s"))
-            and re.sub(r"[-.'’]", "", word).isalpha()
-            and (word[0].isupper() or word.lower() in _PARTICLES)
-            for word in words
-        )
-    )
+    if not (1 <= len(words) <= 5 and words[0][0].isupper()):
+        return False
+    for word in words:
+        if word.lower() in _NO_NAMES or word.endswith(("'s", "’s")) or not re.sub(r"[-.'’]", "", word).isalpha():
+            return False
+        if not word[0].isupper() and word.lower() not in _PARTICLES:
+            return False
+    return True
 
 
 def head_noun(phrase: str) -> str:
@@ -194,13 +191,15 @@ class Headings(NamedTuple):
                 return meant
         return meant
 
-    def entities(self) -> Iterator[Heading]:
-        """Yield the headings that name something, nearest first."""
+    def entities(self) -> list[Heading]:
+        """Return the headings that name something, nearest first."""
+        entities = []
         for heading in self.path:
             if heading.role is Role.UNCLEAR:
-                return
+                break
             if heading.role is Role.ENTITY:
-                yield heading
+                entities.append(heading)
+        return entities
 
 
 @lru_cache(256)

@@ -75,7 +75,7 @@ class Tree:
             if head != index:
                 children[head].append(index)
         root = next((index for index, head in enumerate(heads) if head == index), -1)
-        lower = [word.lower() for word in words]
+        lower = list(map(str.lower, words))
         tree = cls(source, words, lower, spaces, tags, deps, heads, children, root, places, times)
         if "VBN" in tags:
             tree._mend_tags()
@@ -122,7 +122,8 @@ class Tree:
 
     def all(self, head: int, *deps: str) -> list[int]:
         """Return the dependents with these relations."""
-        return [child for child in self.children[head] if self.deps[child] in deps]
+        children = self.children[head]
+        return [child for child in children if self.deps[child] in deps] if children else []
 
     def subject(self, head: int) -> int | None:
         """Return the subject of a clause."""

@@ -281,7 +281,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
             InvalidInputError: The file system is not the local one.
             StoreFormatError, StoreError: The path holds something else, or the copy cannot be written.
         """
-        if "://" in persist_path or not isinstance(fs, LocalFileSystem | None):
+        if not isinstance(fs, LocalFileSystem | None):
             raise InvalidInputError(
                 f"a store persists to a local folder, got {persist_path!r}: send it elsewhere with store.client.save_to(url), "
                 "and fetch it with factoid.UnitStore.load_from(url, path, encoder=None)"

@@ -70,7 +70,7 @@ def outline(document: Document) -> tuple[str, list[Paragraph]]:
                 if level:
                     above.append(block)
                 continue
-        path = [document.section, *[heading.heading for heading in above]]
+        path = [document.section, *(heading.heading for heading in above)]
         paragraphs.append(Paragraph(block.start, block.end, ", ".join(filter(None, path))))
     return title, paragraphs
 

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
 from itertools import chain, takewhile
-from operator import itemgetter
 from typing import NamedTuple
 
 from factoid.markdown import visible
@@ -50,7 +49,7 @@ def content_tokens(text: str) -> tuple[Token, ...]:
 @lru_cache(4096)
 def content_words(text: str) -> frozenset[str]:
     """Return the words of `content_tokens`."""
-    return frozenset(map(itemgetter(0), content_tokens(text)))
+    return frozenset([word for word, _, _ in content_tokens(text)])
 
 
 def is_supported(proposition: str, known: Collection[str]) -> bool:

@@ -100,7 +100,7 @@ def check_outputs(outputs: Sequence[Sequence[str]], count: int) -> None:
     elif len(outputs) != count:
         problem = f"{len(outputs)} lists for {count} passages: expected one each"
     for texts in () if problem else outputs:
-        if not isinstance(texts, list | tuple) or [text for text in texts if not isinstance(text, str)]:
+        if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
             problem = f"{texts!r:.80} for a passage: expected a list of strings"
     if problem:
         raise PropositionizerError(f"the propositionizer returned {problem}")
@@ -130,7 +130,8 @@ class Report:
 
     def __add__(self, other: Report) -> Report:
         failures = Counter(self.failures) + Counter(other.failures)
-        sums = {entry.name: getattr(self, entry.name) + getattr(other, entry.name) for entry in _COUNTS}
+        counts = [entry.name for entry in fields(self) if entry.name != "failures"]
+        sums = {name: getattr(self, name) + getattr(other, name) for name in counts}
         return Report(failures=dict(sorted(failures.items())), **sums)
 
     @property
@@ -141,16 +142,13 @@ class Report:
     def __str__(self) -> str:
         reasons = ", ".join(f"{count} {reason}" for reason, count in self.failures.items())
         reasons += f"; another try may mend {self.transient}" if self.transient else ""
-
-        def count(number: int, noun: str) -> str:
-            return f"{number} {noun}{'s' * (number != 1)}"
-
         return (
-            f"{count(self.passages, 'passage')}{f' ({self.cached} from the cache)' if self.cached else ''} → "
-            f"{count(self.propositions, 'proposition')}; {count(self.failed, 'passage')} fell back to sentences"
-            f"{f' ({reasons})' if reasons else ''}, {self.unsupported} unsupported, {count(self.uncovered, 'sentence')} added, "
-            f"{count(self.duplicates, 'duplicate')} left out"
+            f"{_counted(self.passages, 'passage')}{f' ({self.cached} from the cache)' if self.cached else ''} → "
+            f"{_counted(self.propositions, 'proposition')}; {_counted(self.failed, 'passage')} fell back to sentences"
+            f"{f' ({reasons})' if reasons else ''}, {self.unsupported} unsupported, "
+            f"{_counted(self.uncovered, 'sentence')} added, {_counted(self.duplicates, 'duplicate')} left out"
         )
 
 
-_COUNTS = [entry for entry in fields(Report) if entry.name != "failures"]
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'s' * (number != 1)}"

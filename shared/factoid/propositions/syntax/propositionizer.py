@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import as_file, files
 from itertools import tee
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from factoid.errors import InvalidInputError
@@ -86,7 +85,7 @@ class SyntaxPropositionizer:
         nlp = _shipped() if self._nlp is None else self._nlp
         unused = [name for name in nlp.pipe_names if name in _UNUSED]
         readings, pending = tee(read(nlp, text, masked=self.atomic) for text in texts)
-        docs = nlp.pipe(map(attrgetter("doc"), readings), batch_size=256, disable=unused)
+        docs = nlp.pipe((reading.doc for reading in readings), batch_size=256, disable=unused)
         for number, (doc, reading) in enumerate(zip(docs, pending, strict=True)):
             if not number and not doc.has_annotation("DEP"):
                 raise InvalidInputError(

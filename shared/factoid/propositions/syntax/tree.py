@@ -75,7 +75,7 @@ class Tree:
             if head != index:
                 children[head].append(index)
         root = next((index for index, head in enumerate(heads) if head == index), -1)
-        lower = list(map(str.lower, words))
+        lower = [word.lower() for word in words]
         tree = cls(source, words, lower, spaces, tags, deps, heads, children, root, places, times)
         if "VBN" in tags:
             tree._mend_tags()
@@ -122,8 +122,7 @@ class Tree:
 
     def all(self, head: int, *deps: str) -> list[int]:
         """Return the dependents with these relations."""
-        children = self.children[head]
-        return [child for child in children if self.deps[child] in deps] if children else []
+        return [child for child in self.children[head] if self.deps[child] in deps]
 
     def subject(self, head: int) -> int | None:
         """Return the subject of a clause."""

@@ -161,7 +161,7 @@ class Snapshot:
 
     def values(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
         """Return the first column of a statement's result."""
-        return list(map(itemgetter(0), self.connection.execute(sql, parameters)))
+        return [row[0] for row in self.connection.execute(sql, parameters)]
 
     def document_rows(self, ids: Sequence[str]) -> RowIds:
         """Return the rows of the documents with these ids."""

@@ -76,7 +76,13 @@ def parts(text, **fields):
         ),
         ("The tower leans.\n\nThe end", "", [("", "The tower leans."), ("", "The end")]),
         ("apples\n\nThe tower leans.", "", [("", "apples"), ("", "The tower leans.")]),
-        ("Is it old?\n\nThe tower leans.", "", [("", "Is it old?"), ("", "The tower leans.")]),
+        # questions
+        ("Is it old?\n\nYes.\n\nIt leans.", "", [("Is it old?", "Yes."), ("Is it old?", "It leans.")]),
+        ("# Pisa\n\n**Is it *old*?**\n\n- Yes.\n\nWho?\n\nUs", "Pisa", [("Is it old?", "- Yes."), ("Who?", "Us")]),
+        ("Tower\n\nIs it\nold?\n\nYes.\n\n## End\n\nA.", "", [("", "Tower"), ("Is it old?", "Yes."), ("End", "A.")]),
+        ("Who?\n\nWhere?", "", [("", "Who?"), ("", "Where?")]),
+        ("It leans. Is it old?\n\nYes.", "", [("", "It leans. Is it old?"), ("", "Yes.")]),
+        ("Is it old?\n\n# Pisa\n\nYes.", "", [("", "Is it old?"), ("Pisa", "Yes.")]),
         (f"{'Word ' * 11}\n\nThe tower leans.", "", [("", ("Word " * 11).strip()), ("", "The tower leans.")]),
         ("Ann\n\nBen\n\nCid", "", [("", "Ann"), ("", "Ben"), ("", "Cid")]),
         (

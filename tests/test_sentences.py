@@ -19,6 +19,10 @@ Rev. Dr. Martin Luther King Jr. spoke.|Many heard.
 He met Sammy Davis Jr.|They danced.
 J. R. R. Tolkien wrote The Hobbit.|George W. Bush did not.
 M. Dupont est ici.|Il part.
+Der Motor hat z. B. Lager aus Stahl, d. h. Eisen.|Er läuft.
+Am 3. Mai, im 19. Jahrhundert, lief er.|Er kostet 5 Euro inkl. Montage bzw. Ersatz.|Er ist alt.
+It draws max. 8 kW and min. 2 kW.|It takes 5 min.|Then it stops.
+Choose plan b.|Then p divides q.|Wilson said so.
 He lives in the U.S. and works in Washington, D.C. for the U.S. Army.|He is happy.
 She was born in the U.S.|She moved to Paris.
 The U.S. Supreme Court ruled.|It was final.
@@ -126,6 +130,18 @@ def test_prose(line):
         ("A.\n```\n```\n<!-- b -->\n***\n[c]: http://d.e", ["A."]),
         ("Up to 1 &amp; 2. A \\*star\\*.", ["Up to 1 &amp; 2.", "A \\*star\\*."]),
         ("Dr.\nSmith left.", ["Dr.\nSmith left."]),
+        ("e. Copies are made\nf. They are sold\ng) Gone", ["e. Copies are made", "f. They are sold", "g) Gone"]),
+        # turns of conversations, and values with names
+        (
+            "Ann: shall we meet\nBen: yes. At ten\nand not later",
+            ["Ann: shall we meet", "Ben: yes.", "At ten\nand not later"],
+        ),
+        ("[10:02] Ann: hi\r\n12/03/2024, 10:03 - **Ben:** ho", ["[10:02] Ann: hi", "12/03/2024, 10:03 - **Ben:** ho"]),
+        ("Sizes\nWeight: 59 kg\nPower (max): 8 kW", ["Sizes", "Weight: 59 kg", "Power (max): 8 kW"]),
+        (
+            "The radium of\nMarie Curie: all that\nis known of it",
+            ["The radium of\nMarie Curie: all that\nis known of it"],
+        ),
     ],
 )
 def test_other_texts(text, expected):

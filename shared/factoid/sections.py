@@ -1,4 +1,4 @@
-"""Headings and paragraphs of a text: Markdown, underlined and plain headings become title and section.
+"""Headings and paragraphs of a text: Markdown, underlined and plain headings and questions become title and section.
 
 A heading is not part of any paragraph. One without text under it is kept as a paragraph of its own, so that no word of the
 document is lost. YAML front matter is metadata: its `title` is used, and the rest is left out.
@@ -12,7 +12,7 @@ from itertools import groupby, pairwise, starmap, zip_longest
 from typing import NamedTuple
 
 from factoid.markdown import read_blocks, visible
-from factoid.sentences import trim
+from factoid.sentences import sentence_spans, trim
 from factoid.units import Document
 
 FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?:(?:[\w-]+:|[ \t]|- ).*\n){1,100}---[ \t]*\r?(?:\n|\Z)")
@@ -25,6 +25,7 @@ _SENTENCE_END = re.compile(r"[.!?。！？][\"'”’)\]]*(?:\s|\Z)")
 _UNWRAPPED = 200
 _PLAIN_CHARS, _PLAIN_WORDS = 80, 10
 _PLAIN_DEPTH = 3  # title, section, subsection: more short lines in a row are a list
+_QUESTION_CHARS, _QUESTION_LEVEL = 200, 7  # below the levels of Markdown
 _TERMINATORS = tuple('.!?:;…"”’)]。！？')
 
 
@@ -58,6 +59,7 @@ def outline(document: Document) -> tuple[str, list[Paragraph]]:
     blocks = list(_blocks(text, start))
     if not any(block.level for block in blocks):
         blocks = _with_plain_headings(text, blocks)
+    blocks = _with_questions(text, blocks)
     above: list[_Block] = []  # headings
     paragraphs: list[Paragraph] = []
     for block, following in zip_longest(blocks, blocks[1:]):
@@ -121,6 +123,25 @@ def _with_plain_headings(text: str, blocks: list[_Block]) -> list[_Block]:
             else:
                 result.append(_Block(start, end))
     return result
+
+
+def _with_questions(text: str, blocks: list[_Block]) -> list[_Block]:
+    """Treat a paragraph that only asks as the lowest heading of the answer under it, as in lists of frequent questions."""
+    questions = ["" if block.level else _question(text[block.start : block.end]) for block in blocks]
+    return [
+        block._replace(level=_QUESTION_LEVEL, heading=question)
+        if question and below and not below.level and not next_question
+        else block
+        for block, question, below, next_question in zip_longest(blocks, questions, blocks[1:], questions[1:])
+    ]
+
+
+def _question(paragraph: str) -> str:
+    """Return a paragraph that is one question as a reader sees it, else nothing."""
+    if len(paragraph) > _QUESTION_CHARS or not paragraph.rstrip("*_").endswith(("?", "？")):
+        return ""
+    question = _plain(paragraph)
+    return question if len(sentence_spans(question)) == 1 else ""
 
 
 def _is_short(block: str) -> bool:

@@ -1,8 +1,8 @@
 """Split text into sentences, by rules for edited prose or any spaCy pipeline that sets sentence boundaries.
 
 The rules decide on each run of terminators by the text before and after it. They know abbreviations, initials, acronyms,
-decimals, quotations, parentheses, citation marks such as `[3]`, list items and the terminators of scripts without spaces. They
-read Markdown as a reader sees it, need no model and take time linear in the length of the text.
+decimals, quotations, parentheses, citation marks such as `[3]`, list items, turns of conversations and the terminators of
+scripts without spaces. They read Markdown as a reader sees it, need no model and take time linear in the length of the text.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 from factoid.errors import InvalidInputError
@@ -30,7 +30,8 @@ MAX_CHARS = 4000
 _OPEN_ABBREVIATIONS = frozenset(
     "dr mr mrs ms mx prof st sts gen col lt cmdr capt sgt maj adm rev hon gov sen rep pres fr msgr mt ft "
     "messrs mme mlle vs v viz cf ca c fl b d e.g i.e eg ie approx est art ch eq eqs fig figs no nos nr op pp p vol vols "
-    "sec ed eds trans dept univ assn bros".split()
+    "sec ed eds trans dept univ assn bros incl excl resp "
+    "nr abs bzw bspw evtl exkl ggf hr inkl sog vgl zzgl ex sra pág págs núm".split()  # German, French, Spanish
 )
 # May end a sentence: only a capitalised function word after them starts a new one.
 _CLOSED_ABBREVIATIONS = frozenset(
@@ -46,6 +47,12 @@ _STARTERS = frozenset(
     "Within Yet Both All Any Of How Later Here Also".split()
 )
 
+# Make a number before them ordinal in German: "3. Mai".
+_ORDINAL_NOUNS = frozenset(
+    "Januar Februar März April Mai Juni Juli August September Oktober November Dezember Jahrhundert Jahrhunderts "
+    "Weltkrieg Weltkriegs".split()
+)
+
 _CLOSERS = "\"'”’»)\\]}*_"  # with the end of Markdown's emphasis
 _MARKS = ".!?…‽؟۔।"
 _CITATION = r"\[(?:\d{1,3}|citation\ needed)(?:[,–-]\s?\d{1,3})*+\]"
@@ -53,11 +60,17 @@ _CANDIDATE = re.compile(  # possessive throughout, so that no run of marks, clos
     rf"""(?<![{_MARKS}])(?P<mark>[{_MARKS}]++)[{_CLOSERS}]*+(?:\s?{_CITATION})*+[{_CLOSERS}]*+(?=\s)
       | [。！？｡]++[{_CLOSERS}」』）】]*+
       | \n(?:[^\S\n]*+\n)++
-      | \n(?=[^\S\n]*+(?:\||\d{{1,3}}[.)][^\S\n]++\S))
+      | \n(?=[^\S\n]*+(?:\||(?:\d{{1,3}}|[a-z])[.)][^\S\n]++\S))
       | (?:\A|\n)[^\S\n]*+(?P<item>[-*•‣–])[^\S\n]++(?=\S)""",
     re.VERBOSE,
 )
+# A turn of a conversation, perhaps with its time, or a value with its name.
+_LABELLED_LINE = re.compile(
+    r"^[^\S\n]*+(?:\[?\d[\d:./ ,APMapm-]{3,24}\]?[ \t-]*+)?[*_]{0,2}(?![a-zß-ÿ])[^\W_][^:\n.!?;,]{0,39}:[*_]{0,2}(?!\S)",
+    re.MULTILINE,
+)
 _ACRONYM = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
+_LETTER_AND_POINT = re.compile(r"[^\W\d_]\.")
 _PARENTHESIS = re.compile(r"\([^()\n]{1,300}\)")
 _WORD_CHARACTER = re.compile(r"\w")
 _LAST_TOKEN = re.compile(r"\S{1,40}\Z")
@@ -95,9 +108,19 @@ def _spans(text: str, nlp: Language | None) -> list[Span]:
             spans += _code_spans(text, block.start, block.end)
             continue
         shift = text.index(block.heading, block.start)
-        for start, end in _prose_spans(block.heading or text[block.start : block.end], nlp):
-            spans += _bounded(text, shift + start, shift + end)
+        for part in _turns(block.heading or text[block.start : block.end]):
+            for start, end in _prose_spans(part, nlp):
+                spans += _bounded(text, shift + start, shift + end)
+            shift += len(part)
     return spans
+
+
+def _turns(source: str) -> list[str]:
+    """Cut a paragraph before each line with a label ("Ann: …", "Weight: 59 kg") if these are half of its lines or more."""
+    starts = [match.start() for match in _LABELLED_LINE.finditer(source)]
+    if len(starts) < 2 or len(starts) * 2 < source.count("\n") + 1:
+        return [source]
+    return [source[start:end] for start, end in pairwise([0, *starts[starts[0] == 0 :], len(source)])]
 
 
 def _prose_spans(source: str, nlp: Language | None) -> Iterator[Span]:
@@ -201,10 +224,13 @@ def _ends_sentence(text: str, match: re.Match[str], following: int) -> bool:
         return starts and lower in {"no", "v", "c", "b", "d", "art", "est", "ed"} and not digit
     if lower in _CLOSED_ABBREVIATIONS or _ACRONYM.fullmatch(token):
         return starts
-    if len(token) == 1 and token.isalpha() and token.isupper():
-        return starts  # an initial, else "World War I." or "vitamin C."
-    if token.isdigit() and len(token) <= 3:
-        # "1." at the start of a line numbers a list item.
+    is_letter = len(token) == 1 and token.isalpha()
+    if is_letter and (token.isupper() or _LETTER_AND_POINT.match(text, following) or lower == "h"):
+        return starts  # an initial, "z. B." or "d. h.", else "World War I." or "vitamin C."
+    if (digit and lower in {"max", "min"}) or (token.isdigit() and word is not None and word[0] in _ORDINAL_NOUNS):
+        return False
+    if is_letter or (token.isdigit() and len(token) <= 3):
+        # "1." and "a." at the start of a line number a list item.
         at = match.start() - len(token)
         return bool(text[max(0, at - 40) : at].rpartition("\n")[2].strip())
     return True

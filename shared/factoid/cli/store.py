@@ -115,9 +115,8 @@ def delete(
                 raise InvalidInputError("nothing was deleted")
         with opts.waiting("deleting", quiet=output.quiet):
             with opened.connections.reading() as snapshot:
-                rows = {id_: [*snapshot.document_rows([id_]), *snapshot.unit_rows([id_])] for id_ in ids or ()}
+                unknown = [id_ for id_ in ids or () if not (*snapshot.document_rows([id_]), *snapshot.unit_rows([id_]))]
             deleted = opened.delete(ids or None, filter=parsed)
-    unknown = [id_ for id_ in rows if not rows[id_]]
     missing = f"\nnot in the store: {', '.join(unknown)}" if unknown else ""
     output.print({"deleted": deleted, "unknown": unknown}, f"{count(deleted, 'unit')} deleted{missing}")
 

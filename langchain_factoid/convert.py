@@ -108,17 +108,17 @@ def in_step(items: Iterable[Any], name: str, values: Iterable[Any] | None) -> It
         yield item, value
 
 
-def stored_document(document: CoreDocument | Unit, fields: Mapping[str, Any] | None = None) -> Document:
-    """Return a document as it was added, with title and section in its metadata, and fields that depend on the query."""
+def stored_document(document: CoreDocument | Unit) -> Document:
+    """Return a document as it was added, with title and section in its metadata."""
     metadata = dict(document.metadata)
     for key, value in (("title", document.title), ("section", document.section)):
         if value:
             metadata.setdefault(key, value)
-    return _document(document, metadata, fields)
+    return Document(page_content=document.text, metadata=metadata, id=document.id)
 
 
-def unit_document(unit: Unit, fields: Mapping[str, Any] | None = None) -> Document:
-    """Return a unit as a document with the metadata of its source, its place there, and fields that depend on the query."""
+def unit_document(unit: Unit) -> Document:
+    """Return a unit as a document with the metadata of its source and its place there."""
     place: dict[str, Any] = {
         "granularity": unit.granularity.value,
         "start_index": unit.start,
@@ -128,14 +128,13 @@ def unit_document(unit: Unit, fields: Mapping[str, Any] | None = None) -> Docume
         "title": unit.title,
         "section": unit.section,
     }
-    return _document(unit, with_fields(unit.metadata, place), fields)
+    return Document(page_content=unit.text, metadata=with_fields(unit.metadata, place), id=unit.id)
 
 
-def _document(source: CoreDocument | Unit, metadata: dict[str, Any], fields: Mapping[str, Any] | None) -> Document:
-    if not fields:
-        return Document(page_content=source.text, metadata=metadata, id=source.id)
-    metadata = with_fields(metadata, fields)
-    return RetrievedDocument(page_content=source.text, metadata=metadata, id=source.id, query_keys=tuple(fields))
+def retrieved(document: Document, fields: Mapping[str, Any]) -> Document:
+    """Return a copy of a document with metadata that depends on the query and does not count when documents are compared."""
+    metadata, keys = with_fields(document.metadata, fields), tuple(fields)
+    return RetrievedDocument(page_content=document.page_content, metadata=metadata, id=document.id, query_keys=keys)
 
 
 def hit_documents(hits: Iterable[Hit], *, scores: bool = False, matches: bool = False) -> list[Document]:
@@ -150,7 +149,8 @@ def hit_documents(hits: Iterable[Hit], *, scores: bool = False, matches: bool = 
             ordered = sorted(neighbours.values(), key=lambda unit: (unit.start, unit.end))
             fields["neighbours"] = [_entry(unit) for unit in ordered]
         convert = stored_document if hit.unit.granularity is Granularity.DOCUMENT else unit_document
-        documents.append(convert(hit.unit, fields))
+        document = convert(hit.unit)
+        documents.append(retrieved(document, fields) if fields else document)
     return documents
 
 

@@ -13,10 +13,9 @@ from typing_extensions import override
 
 from factoid.late_interaction import AnyGranularityRanker, SpanHit
 from factoid.late_interaction.rank import ranked_granularity
-from factoid.metadata import with_fields
 from factoid.store.options import RankedParents
 from factoid.units import Granularity
-from langchain_factoid.convert import RetrievedDocument, match_entries, to_passage, unit_document
+from langchain_factoid.convert import RetrievedDocument, match_entries, retrieved, to_passage, unit_document
 
 
 class AnyGranularityReranker(BaseDocumentCompressor):
@@ -59,12 +58,9 @@ def _document(hit: SpanHit, document: Document) -> Document:
     source = document.without_query() if isinstance(document, RetrievedDocument) else document
     if hit.unit is not hit.passage:
         unit = replace(hit.unit, metadata={**source.metadata, **hit.unit.metadata})
-        return unit_document(unit, {"score": hit.score})
+        return retrieved(unit_document(unit), {"score": hit.score})
     fields = {key: document.metadata[key] for key in earlier if key in document.metadata and key != "matches"}
     fields["score"] = hit.score
     if hit.matches:
         fields["matches"] = match_entries(hit.matches)
-    metadata = with_fields(source.metadata, fields)
-    return RetrievedDocument(
-        page_content=source.page_content, metadata=metadata, id=source.id, query_keys=tuple(fields)
-    )
+    return retrieved(source, fields)

@@ -44,7 +44,8 @@ the end (exit code 1), and costs no other.
 A file keeps its place in the store: when it has changed, the same command replaces its document, and leaves unchanged ones
 alone. `factoid index PATH… --sync` also removes what came from these paths and is in no file any more. It goes by
 `metadata["source"]`, the path as it was typed: run it from the folder in which the paths were indexed. Documents from other
-paths, and files that are there but cannot be read, are left alone.
+paths, and files that are there but cannot be read, are left alone. All documents of a folder that is empty now are removed; a
+path that does not exist is an error, since it may be mistyped.
 
 """
 

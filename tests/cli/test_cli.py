@@ -68,7 +68,11 @@ def test_shells_complete_commands_options_and_choices(run, monkeypatch, words, c
 @pytest.mark.parametrize(
     ("error", "code", "line"),
     [
-        (KeyboardInterrupt(), 130, "factoid: interrupted\n"),
+        (
+            KeyboardInterrupt(),
+            130,
+            "factoid: interrupted: what was committed is kept, and the same command goes on from there\n",
+        ),
         (OSError(28, "No space left\non device"), 1, "factoid: error: [Errno 28] No space left on device\n"),
     ],
 )

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import io
+import shlex
 import sys
 
 from factoid import UnitStore
-from factoid.testing import ScriptedPropositionizer
+from factoid.testing import HashEncoder, ScriptedPropositionizer
 
 
 def test_index_says_what_is_in_the_store_and_skips_what_it_knows(run, report, docs, tmp_path):
@@ -76,6 +77,16 @@ def test_index_sets_kinds_similarity_and_template(run, report, fails, docs, tmp_
     assert "it is not a store" in fails("index", docs, "--store", docs)
 
 
+def test_another_similarity_than_the_store_s_is_said(run, docs, tmp_path):
+    index = ("index", docs, "--store", tmp_path / "s")
+    assert run(*index, "--similarity", "inner_product")[2] == ""
+    said = f"factoid: {tmp_path / 's'} compares vectors by cosine from now on, no longer by inner_product\n"
+    assert [run(*index, "--similarity", "cosine")[2] for _ in range(2)] == [said, ""]
+    with UnitStore(tmp_path / "s", encoder=HashEncoder()) as store:
+        assert store.similarity == "cosine"
+        assert "sank" in store.search("When did the Vasa sink?", 1)[0].unit.text
+
+
 def sources(store):
     with UnitStore(store, encoder=None) as opened:
         passages = [unit for unit in opened.get(opened.ids()) if unit.granularity == "passage"]
@@ -111,10 +122,36 @@ def test_sync_removes_nothing_that_is_there_but_cannot_be_read(run, fails, docs,
     (docs / "facts.jsonl").write_text('{"text": "Anna sang."}\nno JSON\n')
     assert run(*index)[0] == 1
     assert sources(tmp_path / "s") == before
+
+
+def test_sync_removes_the_documents_of_a_folder_that_is_empty_now(run, fails, docs, tmp_path):
+    index = ("index", docs, "--store", tmp_path / "s")
+    run(*index)
     for file in docs.iterdir():
         file.unlink()
-    assert "holds no file that can be read" in fails(*index)  # a disk that is not mounted must not empty a store
+    assert "holds no file that can be read" in fails(*index)
+    assert "holds no file that can be read" in fails("index", docs, "--store", tmp_path / "new", "--sync")
+    code, out, _ = run(*index, "--sync")
+    assert (code, sources(tmp_path / "s")) == (0, [])
+    assert out.endswith(f"{tmp_path / 's'} now holds nothing\n2 documents removed that are no longer in the files\n")
+
+
+def test_sync_of_a_path_that_is_gone_says_how_to_remove_its_documents(run, fails, docs, tmp_path):
+    vasa = tmp_path / "vasa.md"
+    (docs / "vasa.md").rename(vasa)
+    index = ("index", docs, vasa, "--store", tmp_path / "s", "--sync")
+    run(*index)
+    before = sources(tmp_path / "s")
+    vasa.unlink()
+    advice = fails(*index)
     assert sources(tmp_path / "s") == before
+    assert run(*shlex.split(advice.rpartition("run: factoid ")[2]))[0] == 0
+    assert sources(tmp_path / "s") == ["pisa.md", "pisa.md"]
+    (docs / "pisa.md").unlink()
+    docs.rmdir()
+    assert "make an empty one of that name" in fails("index", docs, "--store", tmp_path / "s", "--sync")
+    docs.mkdir()
+    assert "1 document removed" in run("index", docs, "--store", tmp_path / "s", "--sync")[1]
 
 
 def test_index_reads_standard_input(run, tmp_path, monkeypatch):

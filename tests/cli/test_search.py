@@ -63,7 +63,7 @@ def test_search_explains_scores(run, store):
 
 def test_search_says_which_encoder_a_store_wants(fails, store, monkeypatch):
     monkeypatch.setattr("factoid.encode.SentenceTransformerEncoder", lambda _name: HashEncoder(7))
-    assert re.search(r"HashEncoder\(256\).*HashEncoder\(7\).*--encoder", fails("search", store, "Vasa"))
+    assert re.search(r"HashEncoder\(256\).*HashEncoder\(7\).*with --encoder", fails("search", store, "Vasa"))
 
 
 @pytest.mark.parametrize(
@@ -121,11 +121,6 @@ def test_search_does_not_make_a_store(fails, tmp_path):
 def test_a_model_that_cannot_be_loaded_is_named(fails, store, tmp_path):
     shown = fails("search", store, "Vasa", "--rerank", tmp_path)
     assert f"cannot load the late-interaction model '{tmp_path}'" in shown
-
-
-def test_a_store_of_another_encoder_says_which_option_names_it(fails, store, monkeypatch):
-    monkeypatch.setattr("factoid.encode.SentenceTransformerEncoder", lambda _name: HashEncoder(7))
-    assert "with --encoder" in fails("search", store, "Vasa")
 
 
 def test_a_document_cannot_steer_the_terminal(run, tmp_path):

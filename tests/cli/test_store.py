@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from factoid import UnitStore
+from factoid.units import Granularity, make_unit
 from tests.store.content import change
 
 
@@ -85,10 +86,17 @@ def test_delete_by_id_and_by_filter(run, report, fails, store, docs):
     units = held(store)
     pisa = {id_ for id_, unit in units.items() if unit.metadata["source"].endswith("pisa.md")}
     first = next(id_ for id_, unit in units.items() if unit.granularity == "sentence" and id_ not in pisa)
-    assert report("store", "delete", store, first, "unknown") == {"deleted": 1}
+    assert report("store", "delete", store, first, "unknown") == {"deleted": 1, "unknown": ["unknown"]}
     condition = json.dumps({"source": (docs / "pisa.md").as_posix()})
     assert run("store", "delete", store, "--filter", condition) == (0, f"{len(pisa)} units deleted\n", "")
     assert held(store).keys() == units.keys() - {first} - pisa
+
+
+def test_delete_knows_documents_of_which_only_units_were_added(report, tmp_path):
+    with UnitStore(tmp_path / "s", encoder=None) as made:
+        passage = make_unit("Anna sang.", Granularity.PASSAGE, document_id="d", parent_id="d", start=0, end=10)
+        made.add([passage], vectors=[[1.0]])
+    assert report("store", "delete", tmp_path / "s", "d", "e") == {"deleted": 1, "unknown": ["e"]}
 
 
 @pytest.mark.parametrize(
@@ -121,7 +129,7 @@ def test_delete_asks_on_a_terminal(run, store, monkeypatch, answer, deleted):
     assert err.startswith(f"delete {len(before)} units from {store}, with all under them? [y/N] ")
     assert (code, len(held(store))) == ((0, 0) if deleted else (1, len(before)))
     monkeypatch.setattr(sys, "stdin", _Terminal(""))
-    assert run("store", "delete", store, "x", "--yes") == (0, "0 units deleted\n", "")
+    assert run("store", "delete", store, "x", "--yes") == (0, "0 units deleted\nnot in the store: x\n", "")
 
 
 @pytest.mark.parametrize(
@@ -133,3 +141,17 @@ def test_no_verb_makes_a_store_that_is_not_there(fails, tmp_path, verb):
         (tmp_path / "empty").mkdir(exist_ok=True)
         assert "there is no store at" in fails("store", verb, tmp_path / name, *arguments)
     assert [*tmp_path.rglob("*")] == [tmp_path / "empty"]
+
+
+def test_an_address_in_place_of_a_store_is_refused_with_the_commands_that_take_one(fails, store, docs):
+    url = "s3://bucket/facts"
+    for command in (
+        ["index", docs, "--store", url],
+        ["search", url, "question"],
+        ["tune", url],
+        ["store", "stats", url],
+        ["store", "merge", store, url],
+        ["store", "fetch", url, store],
+    ):
+        message = fails(*command)
+        assert f"factoid store copy DIR {url}, and fetch it with factoid store fetch DIR {url}" in message

@@ -33,10 +33,7 @@ def test_bad_documents_are_refused_before_any_work(filled: MultiGranularFAISS, e
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"k": 0}, "k must be at least 1"),
-        ({"filter": {"year": {"$near": 3}}}, "unknown operator"),
         ({"hybrid": True}, "unknown options .'hybrid'"),
-        ({"lambda_mult": "0.5"}, "mmr must be a number"),
         ({"query": "a\ud800"}, "lone surrogate"),
         ({"query": None}, "query must be a str"),
     ],
@@ -62,18 +59,6 @@ def test_what_is_refused_makes_no_store(tmp_path: Path, embedding: Any, options:
     with pytest.raises(InvalidInputError, match=message):
         MultiGranularFAISS(embedding, path=tmp_path / "store", **options)
     assert not (tmp_path / "store").exists()
-
-
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"unsupported": "remove"}, "one of drop, keep, sentence, got 'remove'"),
-        ({"propositionizer": "gpt-4o"}, "expected a propositionizer"),
-    ],
-)
-def test_what_makes_no_units(embedding: Any, options: dict[str, Any], message: str) -> None:
-    with pytest.raises(InvalidInputError, match=message):
-        MultiGranularFAISS.from_documents([OLM], embedding, **options)
 
 
 def test_documents_are_no_option_of_a_store(embedding: Any) -> None:

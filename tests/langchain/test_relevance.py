@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
 import pytest
 from langchain_core.embeddings import DeterministicFakeEmbedding
 
-from factoid import Weights
 from factoid.errors import InvalidInputError
 from langchain_factoid import MultiGranularFAISS
 from tests.langchain.documents import SENTENCES
@@ -18,30 +16,18 @@ EMBEDDING = DeterministicFakeEmbedding(size=5)  # neither of unit length nor pos
 TEXTS = [f"First{n} stands here. Second{n} follows." for n in range(50)]
 
 
-@pytest.fixture(scope="module", params=["inner_product", "cosine"])
-def store(request: pytest.FixtureRequest) -> Iterator[MultiGranularFAISS]:
-    with MultiGranularFAISS(EMBEDDING, propositionizer=SENTENCES, similarity=request.param) as store:
+@pytest.fixture(scope="module")
+def store() -> Iterator[MultiGranularFAISS]:
+    with MultiGranularFAISS(EMBEDDING, propositionizer=SENTENCES) as store:
         store.add_texts(TEXTS, ids=[str(n) for n in range(50)])
         yield store
 
 
-def similarities(store: MultiGranularFAISS, query: str) -> dict[str, float]:
-    """Return the best similarity of each document's sentences."""
-    vector = np.array(EMBEDDING.embed_query(query))
-    best = {}
-    for n, text in enumerate(TEXTS):
-        vectors = np.array(EMBEDDING.embed_documents([part.strip(".") + "." for part in text.split(". ")]))
-        scores = vectors @ vector
-        if store.store.similarity == "cosine":
-            scores /= np.linalg.norm(vectors, axis=1) * np.linalg.norm(vector)
-        best[str(n)] = float(scores.max())
-    return best
-
-
-def test_relevance_is_half_of_one_plus_the_similarity(store: MultiGranularFAISS) -> None:
-    expected = {id_: min(max((1 + score) / 2, 0), 1) for id_, score in similarities(store, "query").items()}
-    found = store.similarity_search_with_relevance_scores("query", k=50, granularity="sentence", weights=Weights(0, 0))
-    assert {document.id: relevance for document, relevance in found} == pytest.approx(expected, abs=1e-5)
+def test_relevance_is_half_of_one_plus_the_score(store: MultiGranularFAISS) -> None:
+    scored = store.similarity_search_with_score("query", k=50)
+    expected = [(document, min(max((1 + score) / 2, 0), 1)) for document, score in scored]
+    assert {0, 1} < {relevance for _, relevance in expected}
+    assert store.similarity_search_with_relevance_scores("query", k=50) == expected
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.7, 1.0])

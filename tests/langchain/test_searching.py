@@ -12,18 +12,6 @@ from tests.langchain.documents import SENTENCES
 LONG = Document(id="long", page_content=" ".join(f"Fact number{n} stands in line{n}." for n in range(9)))
 
 
-@pytest.mark.parametrize(
-    ("granularities", "expected"),
-    [(None, "proposition"), (("sentence", "passage"), "sentence"), (("passage",), "passage")],
-)
-def test_the_finest_granularity_is_searched_by_default(embedding: Any, granularities: Any, expected: str) -> None:
-    options: dict[str, Any] = {"granularities": granularities, "propositionizer": SENTENCES}
-    with MultiGranularFAISS.from_documents([LONG], embedding, **options) as store:
-        [unit] = store.similarity_search("number3", k=1, parents="unit")
-        assert unit.metadata["granularity"] == expected
-        assert store.similarity_search("number3") == store.as_retriever().invoke("number3") == [LONG]
-
-
 def neighbours(document: Document) -> list[str]:
     return [neighbour["text"] for neighbour in document.metadata["neighbours"]]
 

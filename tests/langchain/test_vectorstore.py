@@ -1,12 +1,9 @@
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from langchain_core.documents import Document
 
 from factoid.errors import InvalidInputError
-from factoid.testing import ScriptedPropositionizer
 from langchain_factoid import MultiGranularFAISS
 from tests.langchain.documents import KAKAPO, OLM, TITAN
 
@@ -46,13 +43,3 @@ def test_delete(filled: MultiGranularFAISS) -> None:
     filled.delete(filter=lambda metadata: metadata["year"] < 1000)
     assert filled.similarity_search("it", k=9) == [TITAN]
     assert filled.similarity_search("it", document_ids=[]) == []
-
-
-def test_failed_decompositions_are_reported(embedding: Any) -> None:
-    with MultiGranularFAISS(embedding, propositionizer=ScriptedPropositionizer({})) as store:
-        assert store.last_report is None
-        store.add_documents([OLM])
-        assert store.last_report is not None
-        assert store.last_report.decomposition.failures == {"not in the script": 1}
-        (unit,) = store.similarity_search("eyes", k=9, parents="unit")
-        assert (unit.page_content, unit.metadata["fallback"]) == (OLM.page_content, "not in the script")

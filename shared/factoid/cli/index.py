@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 import sys
 import time
 from collections.abc import Iterable, Iterator, Sequence
@@ -30,7 +32,9 @@ _CHUNK = 10_000  # units read at a time
 
 def index(
     paths: opts.Paths,
-    store: Annotated[str, option("DIR", "The store; created if absent, added to otherwise.")],
+    store: Annotated[
+        str, option("DIR", "The store; created if absent, added to otherwise.", callback=opts.local_store)
+    ],
     granularities: Annotated[
         str,
         option(
@@ -79,7 +83,7 @@ def index(
     output: opts.Output,
 ) -> None:
     """Split files into passages, sentences and propositions, and index them."""
-    from factoid.files.readers import find_files
+    from factoid.files.sqlite import FILE
     from factoid.propositions import PropositionCache
     from factoid.store import UnitStore
 
@@ -90,9 +94,15 @@ def index(
     searched = [Granularity(name) for name in names]
     least = opts.min_words(splitting.words)
     propositionizer = opts.make_propositionizer(splitting) if Granularity.PROPOSITION in searched else None
-    reading = _Reading(find_files(paths))  # before the store is opened: a missing path must not create one
+    exists = (Path(store) / FILE).exists()
+    # Before the store is opened: a missing path must not create one.
+    reading = _Reading(_find_files(paths, store, sync=sync and exists))
     if not output.quiet:
         _print_estimate(reading.files, searched, propositionizer, splitting.words)
+    former = None
+    if similarity and exists:
+        with opts.open_store(store) as opened:
+            former = opened.similarity if len(opened) else None
     with UnitStore(
         store,
         encoder=opts.make_encoder(encoder),
@@ -101,6 +111,10 @@ def index(
         similarity=similarity,
         embed_template=embed_template,
     ) as opened:
+        if former not in (None, similarity):
+            print(
+                f"factoid: {store} compares vectors by {similarity} from now on, no longer by {former}", file=sys.stderr
+            )
         if retry_failed:
             opened.retry_failures()
             if cache:
@@ -133,12 +147,28 @@ def index(
             print(report.decomposition)
         if embedded := opts.listed(report.units, searched):
             print(f"embedded {embedded}")
-        print(f"{store} now holds {opts.listed(total) or 'nothing: there was no text to index'}")
+        nothing = "nothing" if removed else "nothing: there was no text to index"
+        print(f"{store} now holds {opts.listed(total) or nothing}")
         if sync:
             print(f"{count(len(removed), 'document')} removed that are no longer in the files")
     if reading.errors:
         files = count(len(reading.errors), "file")
         raise UnreadableFileError(f"{files} left out; the others are indexed: {'; '.join(reading.errors)}")
+
+
+def _find_files(paths: Sequence[str], store: str, *, sync: bool) -> list[Path]:
+    """Return the files to read; with `sync` a folder may hold none, as all that it held may have been deleted."""
+    from factoid.files.readers import STDIN, find_files
+
+    for path in map(Path, paths):
+        if sync and str(path) != STDIN and not path.exists():
+            condition = shlex.quote(json.dumps({"source": path.as_posix()}))
+            raise UnreadableFileError(
+                f"{path} does not exist, so nothing was removed. If it was deleted, its documents are removed thus: for a "
+                "folder, make an empty one of that name and repeat this command; for a file, run: "
+                f"factoid store delete {shlex.quote(store)} --filter {condition}"
+            )
+    return find_files(paths, allow_empty=sync)
 
 
 @dataclass(slots=True)

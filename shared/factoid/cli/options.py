@@ -28,14 +28,24 @@ if TYPE_CHECKING:
     from factoid.store import UnitStore
 
 
-def argument(metavar: str | None, meaning: str) -> Any:
+def argument(metavar: str | None, meaning: str, **further: Any) -> Any:
     """Return Typer's description of an argument."""
-    return typer.Argument(metavar=metavar, help=meaning, show_default=False)
+    return typer.Argument(metavar=metavar, help=meaning, show_default=False, **further)
 
 
 def option(metavar: str | None, meaning: str, *names: str, default: str | bool = True, **further: Any) -> Any:
     """Return Typer's description of an option; `metavar` is None for flags and choices."""
     return typer.Option(*names, metavar=metavar, help=meaning, show_default=default, **further)
+
+
+def local_store(path: str) -> str:
+    """Return the path of a store; if it is an address, raise an error that names the commands for addresses."""
+    if "://" in path:
+        raise InvalidInputError(
+            f"a store is a local folder, got {path!r}: send a copy there with factoid store copy DIR {path}, and fetch it "
+            f"with factoid store fetch DIR {path}"
+        )
+    return path
 
 
 def _temperature(text: str) -> float | None:
@@ -48,7 +58,7 @@ PATHS_HELP = (
     "PPTX, HTML, EPUB and notebooks with the extra documents."
 )
 Paths = Annotated[list[str], argument("PATH", PATHS_HELP)]
-StorePath = Annotated[str, argument("STORE", "A store that factoid index made.")]
+StorePath = Annotated[str, argument("STORE", "A store that factoid index made.", callback=local_store)]
 Words = Annotated[int, option("N", "Maximum words per passage.")]
 Temperature = Annotated[
     float | None,

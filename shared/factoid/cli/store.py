@@ -17,7 +17,7 @@ app = typer.Typer(
     no_args_is_help=True, help="Inspect, check, shrink, copy and merge stores, and move units in and out."
 )
 
-Folder = Annotated[str, argument("DIR", "The store.")]
+Folder = Annotated[str, argument("DIR", "The store.", callback=opts.local_store)]
 UnitFile = Annotated[
     str, argument("FILE", "File of units, .jsonl, .jsonl.gz or .parquet; its documents lie beside it.")
 ]
@@ -81,7 +81,7 @@ def import_units(
 
 def merge(
     store: Folder,
-    other: Annotated[str, argument("OTHER", "The store to add.")],
+    other: Annotated[str, argument("OTHER", "The store to add.", callback=opts.local_store)],
     on_conflict: Annotated[
         Literal["replace", "keep", "error"],
         option(None, "For a document or unit that differs: take the other store's, keep this one's, or stop."),
@@ -114,8 +114,11 @@ def delete(
             if sys.stdin.readline().strip().lower() not in ("y", "yes"):
                 raise InvalidInputError("nothing was deleted")
         with opts.waiting("deleting", quiet=output.quiet):
+            with opened.connections.reading() as snapshot:
+                unknown = [id_ for id_ in ids or () if not (*snapshot.document_rows([id_]), *snapshot.unit_rows([id_]))]
             deleted = opened.delete(ids or None, filter=parsed)
-    output.print({"deleted": deleted}, f"{count(deleted, 'unit')} deleted")
+    missing = f"\nnot in the store: {', '.join(unknown)}" if unknown else ""
+    output.print({"deleted": deleted, "unknown": unknown}, f"{count(deleted, 'unit')} deleted{missing}")
 
 
 def copy(

@@ -57,7 +57,7 @@ def read_documents(paths: Iterable[str | Path]) -> Iterator[Document]:
     return (document for file in files for document in read_file(file))
 
 
-def find_files(paths: Iterable[str | Path]) -> list[Path]:
+def find_files(paths: Iterable[str | Path], *, allow_empty: bool = False) -> list[Path]:
     """List the files to read.
 
     The paths are files, folders, or "-" for standard input. In folders and their subfolders, text, Markdown and JSON lines
@@ -65,7 +65,7 @@ def find_files(paths: Iterable[str | Path]) -> list[Path]:
     out; others are counted in a warning. Tables (.csv, .tsv) and .json are read only if named.
 
     Raises:
-        UnreadableFileError: A path is neither a file nor a folder, or a folder holds no such file.
+        UnreadableFileError: A path is neither a file nor a folder, or a folder holds no such file, unless `allow_empty` is set.
     """
     files: dict[Path, None] = {}  # a file that is named twice is read once
     for path in map(Path, paths):
@@ -74,7 +74,7 @@ def find_files(paths: Iterable[str | Path]) -> list[Path]:
         except (OSError, ValueError) as error:  # names that are too long, or hold a NUL
             raise UnreadableFileError(f"{str(path)!r} cannot be opened: {error}") from error
         if is_folder:
-            files.update(dict.fromkeys(_list_folder(path)))
+            files.update(dict.fromkeys(_list_folder(path, allow_empty=allow_empty)))
         elif is_file or str(path) == STDIN:
             files[path] = None
         else:
@@ -121,7 +121,7 @@ def read_file(path: str | Path) -> Iterator[Document]:
         refuse(path, error)
 
 
-def _list_folder(folder: Path) -> list[Path]:
+def _list_folder(folder: Path, *, allow_empty: bool) -> list[Path]:
     wanted = TEXT_ENDINGS | {JSONL_ENDING} | (CONVERTED_ENDINGS if find_spec("markitdown") else frozenset())
     files: list[Path] = []
     skipped: Counter[str] = Counter()
@@ -136,7 +136,7 @@ def _list_folder(folder: Path) -> list[Path]:
         advice = f'; some are read after: pip install "factoid[{_EXTRA}]"' if skipped.keys() & CONVERTED_ENDINGS else ""
         noun = "file of another kind" if skipped.total() == 1 else "files of other kinds"
         logger.warning("skipped %d %s in %s (%s)%s", skipped.total(), noun, folder, kinds, advice)
-    if not files:
+    if not files and not allow_empty:
         endings = ", ".join(sorted(wanted))
         raise UnreadableFileError(f"{folder} holds no file that can be read: expected files that end in {endings}")
     return files

@@ -1,0 +1,50 @@
+"""Metadata of any Python values as JSON holds them."""
+
+from __future__ import annotations
+
+import datetime
+import uuid
+from decimal import Decimal
+from enum import Enum
+from pathlib import PurePosixPath
+
+import numpy as np
+import pytest
+
+from factoid.errors import InvalidInputError
+from factoid.metadata import plain_metadata
+
+CHANGED = [  # values, and what they become
+    (datetime.date(2020, 1, 2), "2020-01-02"),
+    (datetime.datetime(2020, 1, 2, 3, 4, tzinfo=datetime.UTC), "2020-01-02T03:04:00+00:00"),
+    (uuid.UUID(int=7), str(uuid.UUID(int=7))),
+    (PurePosixPath("a/b"), "a/b"),
+    (Decimal("9.5"), 9.5),
+    ((1, "a"), [1, "a"]),
+    ({"b", "a"}, ["a", "b"]),
+    (float("nan"), None),
+    (np.int64(3), 3),
+    (np.array([1.5, 2.5]), [1.5, 2.5]),
+    (Enum("Kind", {"BIRD": "bird"}).BIRD, "bird"),
+    ({"seen": [datetime.date(2021, 1, 1)]}, {"seen": ["2021-01-01"]}),
+]
+
+
+@pytest.mark.parametrize(("value", "stored"), CHANGED)
+def test_values_that_json_cannot_hold_are_converted_or_refused(value, stored):
+    metadata, changes = plain_metadata({"key": value, "page": 1})
+    assert (metadata, changes.keys()) == ({"key": stored, "page": 1}, {"key"})
+    with pytest.raises(InvalidInputError, match=r"{'key': '.*metadata='coerce'"):
+        plain_metadata({"key": value}, "strict")
+
+
+def test_values_that_json_holds_stay():
+    given = {"plain": ["x", None, True, 2**70, 0.5, {"a": {}}]}
+    assert plain_metadata(given, "strict") == (given, {})
+    assert plain_metadata(given)[0]["plain"] is not given["plain"]
+
+
+@pytest.mark.parametrize("value", [object(), {1: "a"}, [b"bytes"]])
+def test_values_without_a_counterpart_are_refused(value):
+    with pytest.raises(InvalidInputError, match="'key'"):
+        plain_metadata({"key": value})

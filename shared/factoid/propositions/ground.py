@@ -105,13 +105,15 @@ class Source:
         weights = {word: (_RESOLVED if word in resolved else 1.0) / spread[word] for word in words if word in spread}
         if not weights:
             return -1, *self._span
-        scores = [sum([weights[word] for word in weights if word in sentence.words]) for sentence in self.sentences]
-        best = max(scores)
-        tied = [index for index, score in enumerate(scores) if score == best]
-        if len(tied) > 1:
-            every = set(proposition.lower().split())
-            tied.sort(key=lambda index: -len(every.intersection(self.sentences[index].unit.text.lower().split())))
-        sentence = self.sentences[tied[0]]
+        literal = set(proposition.lower().split())
+
+        def likeness(index: int) -> tuple[float, int]:
+            sentence = self.sentences[index]
+            shared = [weights[word] for word in weights if word in sentence.words]
+            return sum(shared), len(literal.intersection(sentence.unit.text.lower().split()))
+
+        best = max(range(len(self.sentences)), key=likeness)
+        sentence = self.sentences[best]
         shared = sentence.words.intersection(words)
         distinctive = shared.intersection(words[len(name) :]).difference(self.context)
         if distinctive and shared.issuperset(name):
@@ -121,7 +123,7 @@ class Source:
         unit = sentence.unit
         start = unit.start if start == sentence.tokens[0][1] else unit.start + start
         end = unit.end if end == sentence.tokens[-1][2] else unit.start + end
-        return tied[0], start, end
+        return best, start, end
 
     def uncovered(self, propositions: Sequence[str]) -> list[int]:
         """Return the indices of sentences of whose content words less than half are in any proposition.

@@ -58,7 +58,7 @@ def kind(name: str) -> Kind:
     """Return the kind that a name or a phrase denotes, judged only by its words."""
     distinction = _DISTINCTION.search(name)
     plain = " ".join(_DISTINCTION.sub("", name).split())
-    words = [word for word in re.split(r"[\s/]+", plain) if word]
+    words = re.findall(r"[^\s/]+", plain)
     if not words:
         return Kind.UNKNOWN
     first, last = words[0].lower().strip(".,"), words[-1].lower().strip(".,")

@@ -70,7 +70,7 @@ class Discourse:
         """Return what the referring expressions of the next sentence stand for, by their first token."""
         mentions: dict[int, Mention] = {}
         joined = tree.all(tree.root, "conj", "parataxis")
-        clauses = [tree.root, *(head for head in joined if tree.subject(head) is not None)]
+        clauses = [tree.root, *(head for head in joined if tree.subjects[head] is not None)]
         aside = not {"(", "["}.isdisjoint(tree.words[:2]) and len(tree.bracketed()) >= len(tree.words) - 1
         for head in clauses:
             for index in tree.subtree(head, clauses if len(clauses) > 1 else ()):
@@ -288,10 +288,8 @@ class Discourse:
             return None
         if not proper and opener != "the" and tree.tags[subject] != "NNS":
             return None
-        name = "".join(
-            tree.words[token] + (tree.spaces[token] if after == token + 1 else " ")
-            for token, after in zip(phrase, [*phrase[1:], phrase[-1] + 1], strict=True)
-        ).strip()
+        words = [tree.words[token] + (tree.spaces[token] if token + 1 in phrase else " ") for token in phrase]
+        name = "".join(words).strip()
         capital = tag in PROPER or (proper and tag.startswith(("NN", "VB", "JJ")))
         # A name that was mistaken for a plural, or "English chemists".
         capital = capital or (tag == "NNS" and not opener.endswith("s")) or (tag == "JJ" and opener.endswith(_PEOPLES))
@@ -325,11 +323,12 @@ def _competes(tree: Tree, thing: int, who: str) -> bool:
 
 def _is_unnamed(tree: Tree, subject: int, phrase: Sequence[int]) -> bool:
     """Return whether a noun phrase names nothing that a pronoun may mean."""
-    if any(tree.words[token][0] in '([“"/' for token in phrase) or tree.lower[phrase[-1]] in LEXICON["nobody"]:
+    for token in phrase:
+        if tree.words[token][0] in '([“"/' or (tree.tags[token] in VERB and tree.deps[token] != "amod"):
+            return True
+    if tree.tags[phrase[0]] in ("IN", "TO") or tree.lower[phrase[-1]] in LEXICON["nobody"]:
         return True
-    if tree.tags[phrase[0]] in ("IN", "TO") or any(tree.all(joined, "conj") for joined in tree.all(subject, "conj")):
-        return True
-    if any(tree.tags[token] in VERB and tree.deps[token] != "amod" for token in phrase):
+    if any(tree.all(joined, "conj") for joined in tree.all(subject, "conj")):
         return True
     # "Lines that start with a hash" are not the lines.
     starts = [tree.subtree(clause)[0] for clause in tree.all(subject, "acl:relcl", "acl")]
@@ -382,7 +381,7 @@ def _is_expletive(tree: Tree, index: int) -> bool:
         return predicate in LEXICON["wished"] and "to" in later
     if predicate in ("mean", "means", "meant", "make", "makes", "made"):
         return follows[0] == "that" or not next_words.isdisjoint(("possible", "easy", "easier", "difficult", "clear"))
-    if all(tree.lower[token] not in _BE for token in (*tree.auxiliaries(head), head)):
+    if all(tree.lower[token] not in _BE for token in (*tree.auxiliaries[head], head)):
         return False
     turns = {"until", "when", "after", "that", "because"}.intersection(words)
     if turns and not {"not", "only"}.isdisjoint(words[:3]):

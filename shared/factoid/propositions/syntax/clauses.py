@@ -97,8 +97,8 @@ class _Splitter:
         """State the relative clauses, appositions and parentheticals of the nouns in a clause."""
         tree = self.tree
         for noun in nouns(tree, head):
-            for child in tree.all(noun, *ASIDES):
-                if child in cut or child < noun or not is_whole(tree, child):
+            for child in tree.children[noun]:
+                if tree.deps[child] not in ASIDES or child in cut or child < noun or not is_whole(tree, child):
                     continue
                 statement = describe(tree, head, noun, child, cut, subject)
                 if statement is None:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from factoid.errors import InvalidInputError
 from factoid.markdown import is_code, visible
 from factoid.propositions.syntax.clauses import split_clauses
+from factoid.propositions.syntax.headings import headings
 from factoid.propositions.syntax.phrases import stands_alone
 from factoid.propositions.syntax.reading import read
 from factoid.propositions.syntax.reference import Discourse
@@ -97,12 +98,13 @@ class SyntaxPropositionizer:
     ) -> list[str]:
         """Return the propositions of a passage with these sentences; the next trees are those of the texts to parse."""
         opens = bool(passage.section) or passage.start <= len(passage.title) + _FRONT
-        discourse = Discourse(passage.title, passage.section, opens)
+        above = headings(passage.title, passage.section)
+        discourse = Discourse(above, opens)
         propositions: list[str] = []
         for text, texts in sentences:
             if not texts:
                 propositions.append(text)  # code, or too long
-                discourse = Discourse(passage.title, passage.section, opens)  # nobody knows whom it spoke of
+                discourse = Discourse(above, opens)  # nobody knows whom it spoke of
                 continue
             whole, *parts = islice(trees, len(texts))
             # Parts of a list are not sentences; parts with a verb and a subject each are.

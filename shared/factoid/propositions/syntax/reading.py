@@ -90,12 +90,11 @@ def read(nlp: Language, sentence: str, *, masked: bool = True) -> Reading:
         if (masked or "`" in sentence) and len(sentence) <= _LONGEST:
             plain, masks = _mask(sentence, unmasked, patterns)
         doc = nlp.make_doc(plain)
-        spans = doc.to_array(["IDX", "LENGTH"]).tolist()
-        words = [plain[start : start + length] for start, length in spans]
+        words = [token.text for token in doc]
         if not masks:
             break
-        starts = {start: token for token, (start, _) in enumerate(spans)}
-        ends = {start + length: token for token, (start, length) in enumerate(spans)}
+        starts = {token.idx: token.i for token in doc}
+        ends = {token.idx + len(token): token.i for token in doc}
         joined = {mask.origin for mask in masks if not _is_token(mask, words, starts, ends)}
         if not joined:
             break

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from factoid.propositions.syntax.headings import HONORIFICS, PEOPLE, Headings, Kind, head_noun, headings, kind
+from factoid.propositions.syntax.headings import HONORIFICS, PEOPLE, Headings, Kind, head_noun, kind
 from factoid.propositions.syntax.lexicon import LEXICON
 from factoid.propositions.syntax.render import Mention
 from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Tree
@@ -47,10 +47,8 @@ class Entity(NamedTuple):
 class Discourse:
     """The entities mentioned so far in a passage."""
 
-    title: str
-    section: str = ""  # the headings between the title and the passage, outermost first, joined by ", "
+    headings: Headings
     opens: bool = True  # the passage may be the first under its heading; in a later one "it" means the passage before
-    headings: Headings = field(init=False)
     subject: Entity | None = None
     object: bool = False  # the last clause had a singular noun as its object
     objects: bool = False  # or a plural one
@@ -63,14 +61,11 @@ class Discourse:
     names: set[str] = field(default_factory=set)  # proper subjects
     namesakes: set[str] = field(default_factory=set)  # last parts of the full names in the passage
 
-    def __post_init__(self) -> None:
-        self.headings = headings(self.title, self.section)
-
     def read(self, tree: Tree) -> dict[int, Mention]:
         """Return what the referring expressions of the next sentence stand for, by their first token."""
         mentions: dict[int, Mention] = {}
         joined = tree.all(tree.root, "conj", "parataxis")
-        clauses = [tree.root, *(head for head in joined if tree.subjects[head] is not None)]
+        clauses = [tree.root, *[head for head in joined if tree.subjects[head] is not None]]
         aside = not {"(", "["}.isdisjoint(tree.words[:2]) and len(tree.bracketed()) >= len(tree.words) - 1
         for head in clauses:
             for index in tree.subtree(head, clauses if len(clauses) > 1 else ()):
@@ -159,7 +154,7 @@ class Discourse:
         if same:
             entity = self.sorts[same[-1]]
             return Mention(_without_article(entity.name), entity.name, range(noun, noun + 1))
-        heading = next((heading for heading in self.headings.entities() if head_noun(heading.name) == word), None)
+        heading = next((heading for heading in self.headings.entities if head_noun(heading.name) == word), None)
         if heading is None or " " not in heading.name:
             return None
         if word in LEXICON["organisations"]:
@@ -189,8 +184,7 @@ class Discourse:
             self.subject = Entity("")  # for example an imperative: the next "it" is unknown
             return
         noun = tree.lower[subject]
-        alone = [token for token in clause if tree.deps[token] in _SUBJECT] == [subject]
-        if alone and _is_expletive(tree, subject):
+        if _is_expletive(tree, subject) and [token for token in clause if tree.deps[token] in _SUBJECT] == [subject]:
             return  # "It is recommended to wait." says nothing of anything
         self._remember_objects(tree, head)
         entity = self._entity(tree, subject, mentions) or Entity("")
@@ -202,8 +196,8 @@ class Discourse:
         if noun in ("he", "she") and subject not in mentions:
             self.competitors.add(noun)
         # If the sentence names what a heading names, its other nouns are likely to mean the same.
-        headed = any(heading.name in tree.source for heading in self.headings.entities())
-        someone = noun in LEXICON["relatives"] or tree.tags[subject] in PROPER or (noun in PEOPLE and not headed)
+        someone = noun in PEOPLE and not any(heading.name in tree.source for heading in self.headings.entities)
+        someone = someone or noun in LEXICON["relatives"] or tree.tags[subject] in PROPER
         self.rival = someone and not entity.proper
         one = entity.name and entity.kind is not Kind.MANY
         if one and tree.tags[head] == "NN" and tree.child(head, "cop") is not None:
@@ -280,7 +274,7 @@ class Discourse:
         if tree.tags[subject] not in NOUN or len(phrase) > _LONGEST_NAME or _is_unnamed(tree, subject, phrase):
             return None
         plain = _without_article(" ".join(tree.words[token] for token in phrase)).lower()
-        for heading in self.headings.entities():
+        for heading in self.headings.entities:
             if plain == _without_article(heading.name).lower():
                 return Entity(heading.name, heading.kind, proper=True)
         opener, tag = tree.lower[first], tree.tags[first]

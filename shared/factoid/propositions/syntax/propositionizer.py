@@ -85,8 +85,7 @@ class SyntaxPropositionizer:
         nlp = _shipped() if self._nlp is None else self._nlp
         unused = [name for name in nlp.pipe_names if name in _UNUSED]
         readings = (read(nlp, text, masked=self.atomic) for text in texts)
-        pairs = ((reading.doc, reading) for reading in readings)
-        for doc, reading in nlp.pipe(pairs, as_tuples=True, batch_size=256, disable=unused):
+        for doc, reading in nlp.pipe(readings, as_tuples=True, batch_size=256, disable=unused):
             if not doc.has_annotation("DEP"):
                 raise InvalidInputError(
                     f"the spaCy pipeline {nlp.pipe_names} has no dependency parser: a tagger and a parser are needed"

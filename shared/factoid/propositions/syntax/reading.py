@@ -67,8 +67,7 @@ class Reading:
     """A sentence in tokens for the parser."""
 
     source: str  # the sentence
-    doc: Doc  # the tokens, not yet parsed
-    words: list[str]  # what to write for each
+    words: list[str]  # what to write for each token
     places: dict[int, list[str]] = field(default_factory=dict)  # as in `Tree`
     times: set[int] = field(default_factory=set)
 
@@ -81,8 +80,8 @@ class _Mask(NamedTuple):
     origin: int  # its place in the source
 
 
-def read(nlp: Language, sentence: str, *, masked: bool = True) -> Reading:
-    """Tokenise a sentence on one line; unless `masked`, only inline code becomes a single token."""
+def read(nlp: Language, sentence: str, *, masked: bool = True) -> tuple[Doc, Reading]:
+    """Return the tokens of a sentence on one line, not yet parsed; unless `masked`, only inline code is a single token."""
     patterns = _PATTERNS if masked else _CODE_ONLY
     unmasked: set[int] = set()  # masks that are not tokens of their own, as in "(John/Smith)"
     while True:
@@ -103,7 +102,7 @@ def read(nlp: Language, sentence: str, *, masked: bool = True) -> Reading:
         marks = np.full(len(words), -1)
         marks[0] = 1
         doc.from_array(["SENT_START"], marks.view(np.uint64))  # sentence ends set by the parser would break names
-    reading = Reading(sentence, doc, words)
+    reading = Reading(sentence, words)
     for mask in masks:
         if mask.kind == "bracket":
             words[ends[mask.start]] += mask.text
@@ -114,7 +113,7 @@ def read(nlp: Language, sentence: str, *, masked: bool = True) -> Reading:
             reading.places[token] = mask.text.split(", ")
         elif mask.kind in ("date", "month"):
             reading.times.add(token)
-    return reading
+    return doc, reading
 
 
 def _is_token(mask: _Mask, words: Sequence[str], starts: Mapping[int, int], ends: Collection[int]) -> bool:

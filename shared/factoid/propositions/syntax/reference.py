@@ -207,8 +207,7 @@ class Discourse:
         """Remember whether a clause names someone besides its subject, and the last parts of full names not in the headings."""
         self.company = False
         for token in names:
-            full = " " in tree.words[token] or tree.child(token, "flat") is not None
-            if full or tree.deps[token] in _OBJECT:
+            if tree.deps[token] in _OBJECT or " " in tree.words[token] or tree.child(token, "flat") is not None:
                 self.company = self.company or subject is None or token not in tree.subtree(subject)
             if token and tree.tags[token - 1] in PROPER:
                 first, last = tree.words[token - 1 : token + 1]
@@ -273,7 +272,7 @@ class Discourse:
         proper = tree.tags[subject] in PROPER
         if tree.tags[subject] not in NOUN or len(phrase) > _LONGEST_NAME or _is_unnamed(tree, subject, phrase):
             return None
-        plain = _without_article(" ".join(tree.words[token] for token in phrase)).lower()
+        plain = _without_article(" ".join([tree.words[token] for token in phrase])).lower()
         for heading in self.headings.entities:
             if plain == _without_article(heading.name).lower():
                 return Entity(heading.name, heading.kind, proper=True)

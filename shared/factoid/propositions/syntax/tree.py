@@ -40,7 +40,7 @@ class Tree:
 
     def __init__(self, doc: Doc, reading: Reading | None = None) -> None:
         if reading is None or len(reading.words) != len(doc):  # a pipeline may tokenise in its own way
-            reading = Reading(doc.text.strip(), doc, [token.text for token in doc])
+            reading = Reading(doc.text.strip(), [token.text for token in doc])
         self.source = reading.source  # the original sentence
         self.words = reading.words
         self.lower = [word.lower() for word in self.words]
@@ -52,7 +52,7 @@ class Tree:
         self.times = reading.times  # tokens that are dates
         roots: list[int] = []
         self.children: list[list[int]] = [[] for _ in self.words]  # in order
-        self.subjects: list[int | None] = [None for _ in self.words]  # of the clause that a token heads
+        self.subjects: list[int | None] = [None] * len(self.words)  # of the clause that a token heads
         self.auxiliaries: list[list[int]] = [[] for _ in self.words]  # of that clause, with its copula
         for index, (head, dep) in enumerate(zip(self.heads, self.deps, strict=True)):
             if head == index:

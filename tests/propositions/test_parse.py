@@ -15,16 +15,10 @@ from factoid.propositions.protocol import NoPropositions
 A, B, C = "Ada wrote it.", "It is 5.5 m tall.", "Bo is a dog."
 AB = [A, B]
 
-READABLE = {
-    "a JSON list": (f'["{A}", "{B}"]', AB),
-    "over lines": (f'[\n  "{A}",\n  "{B}"\n]\n', AB),
-    "fenced": (f'```json\n["{A}", "{B}"]\n```', AB),
-    "fenced without a language": (f'```\n["{A}", "{B}"]\n```', AB),
+READABLE = {  # JSON, whole or cut off, over lines, fenced and in prose: see `test_json_is_read_exactly_wherever_it_ends`
     "fenced, last bracket missing": (f'```json\n["{A}", "{B}"\n```', AB),
-    "prose around it": (f'Here are the propositions:\n\n["{A}", "{B}"]\n\nLet me know if you need more!', AB),
     "brackets in the prose around it": (f'As in [3], a list [JSON]: ["{A}", "{B}"] [sic]', AB),
     "quotes in the prose around it": (f'I read "the text": ["{A}", "{B}"] and "that" is it.', AB),
-    "Output: before it": (f'Output: [ "{A}", "{B}" ]', AB),
     "thinking before it": (f'<think>["no", "{C}"]</think>\n["{A}", "{B}"]', AB),
     "thinking begun by the template": (f'Say ["{C}"]?</think>["{A}", "{B}"]', AB),
     "another example invented after it": (f'["{A}", "{B}"]\n\nInput: Title: X. Content: Y.\nOutput: ["{C}"]', AB),
@@ -37,16 +31,10 @@ READABLE = {
     "typographic single quotes": ("[‘The hare’s form.’, ‘B.’]", ["The hare’s form.", "B."]),
     "German and French quotes": (f"[„{A}“, «{B}»]", AB),
     "one closing quote typographic": (f'["{A}”, "{B}", "{C}"]', [A, B, C]),
-    "truncated in a string": (f'["{A}", "{B}", "Bo is', AB),
-    "truncated after a comma": (f'["{A}", "{B}",', AB),
-    "truncated after a string": (f'["{A}", "{B}"', AB),
-    "truncated after an opening quote": (f'["{A}", "{B}", "', AB),
     "truncated in an escape": (f'["{A}", "{B}", "caf\\u00', AB),
     "strings wrapped over lines": ('["Ada\nwrote it.", "It is\n   5.5 m tall."]', AB),
-    "an object around it": (json.dumps({"propositions": AB}), AB),
     "another key": (json.dumps({"facts": AB}), AB),
     "other keys beside it": (json.dumps({"title": "X", "entities": ["Ada"], "propositions": AB, "n": 2}), AB),
-    "a truncated object": (f'{{"propositions": ["{A}", "{B}", "Bo', AB),
     "objects in the list": (json.dumps([{"proposition": A}, {"proposition": B}]), AB),
     "objects with the sentence": (json.dumps([{"sentence": C, "propositions": AB}]), AB),
     "objects with a number": (json.dumps([{"id": 1, "text": A}, {"id": 2, "text": B}]), AB),

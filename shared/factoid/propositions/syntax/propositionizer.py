@@ -83,9 +83,8 @@ class SyntaxPropositionizer:
 
     def _parse(self, texts: Iterable[str]) -> Iterator[Tree]:
         nlp = _shipped() if self._nlp is None else self._nlp
-        unused = [name for name in nlp.pipe_names if name in _UNUSED]
         readings = (read(nlp, text, masked=self.atomic) for text in texts)
-        for doc, reading in nlp.pipe(readings, as_tuples=True, batch_size=256, disable=unused):
+        for doc, reading in nlp.pipe(readings, as_tuples=True, batch_size=256, disable=_UNUSED):
             if not doc.has_annotation("DEP"):
                 raise InvalidInputError(
                     f"the spaCy pipeline {nlp.pipe_names} has no dependency parser: a tagger and a parser are needed"

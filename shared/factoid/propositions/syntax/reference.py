@@ -18,7 +18,6 @@ from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Tree
 
 # A pronoun in its plain form, which a heading or an entity has to fit.
 _PLAIN = {"he": "he", "his": "he", "she": "she", "her": "she", "it": "it", "its": "it", "they": "they", "their": "they"}
-_KINDS = {"he": Kind.MAN, "she": Kind.WOMAN, "it": Kind.THING, "they": Kind.MANY}
 _MEN = frozenset(
     "boy brother father grandfather grandson heir husband king man nephew prince son uncle widower".split()
 )
@@ -101,7 +100,7 @@ class Discourse:
         entity = self._person(pronoun, tree, before) if pronoun in ("he", "she") else self._thing(pronoun, tree, before)
         if entity is None or not entity.name or _names(tree, index, head, entity):
             return None
-        self.learned[entity.name.casefold()] = _KINDS[pronoun]
+        self.learned[entity.name.casefold()] = Kind(pronoun)
         ending = "'" if entity.name.endswith("s") and entity.kind is Kind.MANY else "'s"
         return Mention(entity.name, entity.name + ending if possessive else entity.name)
 
@@ -120,7 +119,7 @@ class Discourse:
         entity = known or candidate
         if entity is None and unnamed and not self.people:
             proper = [token for token in before if tree.tags[token] in PROPER]
-            if not any(tree.deps[token] == "obj" or kind(tree.words[token]) is _KINDS[who] for token in proper):
+            if not any(tree.deps[token] == "obj" or kind(tree.words[token]) is Kind(who) for token in proper):
                 entity = topic
         if entity:
             self.people[who] = entity
@@ -308,7 +307,7 @@ def _competes(tree: Tree, thing: int, who: str) -> bool:
     if tree.is_plural(thing):
         return False
     if tree.tags[thing] in PROPER:
-        return kind(" ".join(tree.words[token] for token in tree.subtree(thing))) is _KINDS[who]
+        return kind(" ".join(tree.words[token] for token in tree.subtree(thing))) is Kind(who)
     if noun in _MEN or noun in _WOMEN:
         return noun in (_MEN if who == "he" else _WOMEN)
     return noun in LEXICON["relatives"] or noun in PEOPLE

@@ -150,12 +150,12 @@ class Source:
                 for index, sentence in enumerate(self.sentences):
                     for line, at in sentence.readings[reading : reading + 1]:
                         if text in line:
-                            places.append((len(line), index, *_span(text, line, at)))
+                            places.append((len(line), index, *_locate(text, line, at)))
                 if places:
                     return min(places)[1:]
             for line, at in self._lines if text is proposition else ():
                 if text in line:
-                    start, end = _span(text, line, at)
+                    start, end = _locate(text, line, at)
                     return next(index for index, one in enumerate(self.sentences) if start < one.unit.end), start, end
         return None
 
@@ -191,7 +191,7 @@ def _read(unit: Unit) -> Sentence:
     return Sentence(unit, tokens, content_words(seen), readings)
 
 
-def _span(text: str, line: str, at: Sequence[int]) -> tuple[int, int]:
+def _locate(text: str, line: str, at: Sequence[int]) -> tuple[int, int]:
     """Return the span of a text that a line holds, preferring whole words; `at` has the position of every character."""
     first = begin = line.index(text)
     while begin >= 0:

@@ -23,10 +23,6 @@ class PropositionizerError(FactoidError):
     """A propositionizer cannot run at all, because of its model, its client or the shape of its output."""
 
 
-class UnreadableOutputError(PropositionizerError):
-    """A model's output holds no list of propositions."""
-
-
 class StoreError(FactoidError):
     """A store cannot be opened, read or written."""
 

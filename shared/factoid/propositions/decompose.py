@@ -26,8 +26,8 @@ from factoid.propositions.protocol import (
 from factoid.units import Granularity, Unit, child_unit
 
 Policy = Literal["drop", "keep", "sentence"]
-# Why a sentence replaces a proposition although nothing failed.
 _WORD = re.compile(r"\w")  # marks alone, as in "[ … ]", are not a proposition
+# Why a sentence replaces a proposition although nothing failed.
 UNCOVERED, UNSUPPORTED = "uncovered sentence", "unsupported proposition"
 # The lines of a passage with this in its metadata are propositions; no model is used.
 PROPOSITIONS, LINES = "propositions", "lines"
@@ -92,18 +92,18 @@ def ground(
     passages: Sequence[Unit], outputs: Sequence[Sequence[str]], *, unsupported: Policy = "drop", log: bool = True
 ) -> Decomposition:
     """Turn the propositionizer's texts into units, one list of texts for each passage."""
-    check_outputs(outputs, len(passages))
-    result = Decomposition()
+    units: list[Unit] = []
+    retry: list[Unit] = []
     report = Report()
     for passage, texts in zip(passages, outputs, strict=True):
-        units, counts = _ground_passage(passage, texts, unsupported)
-        result.units.extend(units)
+        propositions, counts = _ground_passage(passage, texts, unsupported)
+        units += propositions
         report += counts
         if counts.transient:
-            result.retry.append(passage)
+            retry.append(passage)
     if log:
         logger.log(logging.WARNING if report.failures else logging.INFO, "%s", report)
-    return replace(result, report=report)
+    return Decomposition(units, report, retry)
 
 
 def check_policy(policy: str) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from itertools import chain, takewhile
 from typing import NamedTuple
 
@@ -96,7 +96,7 @@ class Source:
             the shortest part of the sentence that holds the shared words. A proposition that shares no word with any sentence
             gets the whole passage, index -1.
         """
-        if verbatim := _find_verbatim(proposition, self.sentences):
+        if verbatim := self._find_verbatim(proposition):
             return verbatim
         tokens = content_tokens(proposition)
         words = [word for word, _, _ in tokens]
@@ -105,13 +105,15 @@ class Source:
         weights = {word: (_RESOLVED if word in resolved else 1.0) / spread[word] for word in words if word in spread}
         if not weights:
             return -1, *self._span
-        scores = [sum([weights[word] for word in weights if word in sentence.words]) for sentence in self.sentences]
-        best = max(scores)
-        tied = [index for index, score in enumerate(scores) if score == best]
-        if len(tied) > 1:
-            every = set(proposition.lower().split())
-            tied.sort(key=lambda index: -len(every.intersection(self.sentences[index].unit.text.lower().split())))
-        sentence = self.sentences[tied[0]]
+        literal = set(proposition.lower().split())
+
+        def likeness(index: int) -> tuple[float, int]:
+            sentence = self.sentences[index]
+            shared = [weights[word] for word in weights if word in sentence.words]
+            return sum(shared), len(literal.intersection(sentence.unit.text.lower().split()))
+
+        best = max(range(len(self.sentences)), key=likeness)
+        sentence = self.sentences[best]
         shared = sentence.words.intersection(words)
         distinctive = shared.intersection(words[len(name) :]).difference(self.context)
         if distinctive and shared.issuperset(name):
@@ -121,7 +123,7 @@ class Source:
         unit = sentence.unit
         start = unit.start if start == sentence.tokens[0][1] else unit.start + start
         end = unit.end if end == sentence.tokens[-1][2] else unit.start + end
-        return tied[0], start, end
+        return best, start, end
 
     def uncovered(self, propositions: Sequence[str]) -> list[int]:
         """Return the indices of sentences of whose content words less than half are in any proposition.
@@ -138,6 +140,42 @@ class Source:
 
         return [index for index, sentence in enumerate(self.sentences) if not is_covered(sentence)]
 
+    def _find_verbatim(self, proposition: str) -> tuple[int, int, int] | None:
+        """Return the sentence and the span where a proposition literally is, or None."""
+        lowered = proposition[:1].lower() + proposition[1:]
+        variants = dict.fromkeys([proposition, proposition.rstrip("."), lowered, lowered.rstrip(".")])
+        for text in filter(None, variants):
+            for reading in (0, 1):
+                places = []
+                for index, sentence in enumerate(self.sentences):
+                    for line, at in sentence.readings[reading : reading + 1]:
+                        if text in line:
+                            places.append((len(line), index, *_locate(text, line, at)))
+                if places:
+                    return min(places)[1:]
+            for line, at in self._lines if text is proposition else ():
+                if text in line:
+                    start, end = _locate(text, line, at)
+                    return next(index for index, one in enumerate(self.sentences) if start < one.unit.end), start, end
+        return None
+
+    @cached_property
+    def _lines(self) -> list[tuple[str, list[int]]]:
+        """All sentences on one line, unchanged and as a reader sees them, in the form of a sentence's `readings`."""
+        lines = []
+        for reading in (0, -1):
+            line, at, end = "", list[int](), None
+            for sentence in self.sentences:
+                if end is not None and end < sentence.unit.start:
+                    line += " "
+                    at.append(end)
+                text, places = sentence.readings[reading]
+                line += text
+                at += places
+                end = sentence.unit.end
+            lines.append((line, at))
+        return lines
+
 
 def _read(unit: Unit) -> Sentence:
     seen, offsets, _ = visible(unit.text)
@@ -153,55 +191,18 @@ def _read(unit: Unit) -> Sentence:
     return Sentence(unit, tokens, content_words(seen), readings)
 
 
-def _find_verbatim(proposition: str, sentences: Sequence[Sentence]) -> tuple[int, int, int] | None:
-    """Return the sentence and the span where a proposition literally is, or None."""
-    lowered = proposition[:1].lower() + proposition[1:]
-    variants = dict.fromkeys([proposition, proposition.rstrip("."), lowered, lowered.rstrip(".")])
-    for text in filter(None, variants):
-        for reading in (0, 1):
-            places = []
-            for index, sentence in enumerate(sentences):
-                for line, at in sentence.readings[reading : reading + 1]:
-                    if text in line:
-                        begin = _find_words(text, line)
-                        places.append((len(line), index, at[begin], at[begin + len(text) - 1] + 1))
-            if places:
-                return min(places)[1:]
-        if text is proposition and len(sentences) > 1 and (across := _find_across(text, sentences)):
-            return across
-    return None
-
-
-def _find_across(proposition: str, sentences: Sequence[Sentence]) -> tuple[int, int, int] | None:
-    """Return the first sentence and the span of a proposition that extends over consecutive sentences."""
-    for reading in (0, -1):
-        lines, at = [], []
-        for index, sentence in enumerate(sentences):
-            if index and sentences[index - 1].unit.end < sentence.unit.start:
-                lines.append(" ")
-                at.append(sentences[index - 1].unit.end)
-            text, places = sentence.readings[reading]
-            lines.append(text)
-            at.extend(places)
-        line = "".join(lines)
-        if proposition in line:
-            begin = _find_words(proposition, line)
-            start, end = at[begin], at[begin + len(proposition) - 1] + 1
-            return next(index for index, one in enumerate(sentences) if start < one.unit.end), start, end
-    return None
-
-
-def _find_words(text: str, line: str) -> int:
-    """Return where a text is in a line that holds it, preferring whole words."""
+def _locate(text: str, line: str, at: Sequence[int]) -> tuple[int, int]:
+    """Return the span of a text that a line holds, preferring whole words; `at` has the position of every character."""
     first = begin = line.index(text)
     while begin >= 0:
         end = begin + len(text)
         if not (line[begin - 1 : begin].isalnum() and text[0].isalnum()) and not (
             line[end : end + 1].isalnum() and text[-1].isalnum()
         ):
-            return begin
+            break
         begin = line.find(text, begin + 1)
-    return first
+    begin = first if begin < 0 else begin
+    return at[begin], at[begin + len(text) - 1] + 1
 
 
 def _one_line(text: str, places: Sequence[int]) -> tuple[str, Sequence[int]]:

@@ -16,7 +16,6 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from factoid.errors import UnreadableOutputError
 from factoid.propositions.protocol import NoPropositions
 
 logger = logging.getLogger(__name__)
@@ -66,14 +65,12 @@ class _List(NamedTuple):
     whole: bool
 
 
-def parse_propositions(output: str) -> list[str]:
+def read_propositions(output: str, *, cut_off: bool = False) -> list[str]:
     """Return the propositions that a model's answer lists, in order, with repetitions, each on one line.
 
     A truncated list yields its complete strings. Elements that are not strings are left out. An object yields the values of keys
-    that contain "proposition", else all its lists.
-
-    Raises:
-        UnreadableOutputError: The output holds no list (a refusal, prose) or ends within its first string.
+    that contain "proposition", else all its lists. An answer that lists none (a refusal, prose, a model `cut_off` at its limit
+    within the first string) yields `NoPropositions` with the reason.
     """
     answer = mended(output).rpartition("</think>")[2]
     lists = _lists(answer)
@@ -84,22 +81,13 @@ def parse_propositions(output: str) -> list[str]:
         bare = _read(answer, 0, bare=True)  # missing brackets
         texts = [item.text for item in bare.items] if bare.whole or len(bare.items) > 1 else []
     texts = texts or _bullets(answer)
-    if not texts and not any(part.whole for part in lists):
-        start = output if len(output) <= 80 else f"{output[:80]}…"
-        raise UnreadableOutputError(f"expected a JSON list of strings from the model, got {start!r}")
-    return texts
-
-
-def read_propositions(output: str, *, cut_off: bool = False) -> list[str]:
-    """Parse as `parse_propositions`, but return `NoPropositions` with the reason, such as a model `cut_off` at its limit."""
-    if not output.strip():
-        return NoPropositions("output cut off" if cut_off else "empty output")
-    try:
-        texts = parse_propositions(output)
-    except UnreadableOutputError as error:
-        logger.info("%s", error)
-        return NoPropositions("output cut off" if cut_off else "unreadable output")
-    return texts or NoPropositions("empty list")
+    if texts:
+        return texts
+    if any(part.whole for part in lists):
+        return NoPropositions("empty list")
+    logger.info("expected a JSON list of strings from the model, got %.80r", output)
+    reason = "unreadable output" if output.strip() else "empty output"
+    return NoPropositions("output cut off" if cut_off else reason)
 
 
 def _lists(text: str) -> list[_List]:

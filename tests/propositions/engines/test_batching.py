@@ -117,7 +117,7 @@ def test_a_batch_is_yielded_when_it_ends_and_an_abandoned_iterator_leaves_no_thr
     next(batches)
     engine.going.set()
     batches.close()
-    assert not [thread for thread in threading.enumerate() if thread.name.startswith("factoid-engine")]
+    assert not [thread for thread in threading.enumerate() if thread.name.startswith("propositions")]
 
 
 CHARACTERS = SimpleNamespace(decode=lambda tokens, skip_special_tokens: "".join(map(chr, tokens)))

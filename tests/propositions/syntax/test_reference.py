@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from factoid.propositions.syntax.headings import headings
 from factoid.propositions.syntax.reference import Discourse
 from factoid.propositions.syntax.render import render
 from tests.propositions.syntax.trees import tree
@@ -9,7 +10,7 @@ from tests.propositions.syntax.trees import tree
 
 def read(title: str, *sentences: str) -> list[str]:
     """Return the sentences with their references written out."""
-    discourse = Discourse(title)
+    discourse = Discourse(headings(title, ""))
     found = []
     for rows in sentences:
         parsed = tree(rows)

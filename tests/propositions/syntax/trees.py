@@ -34,7 +34,7 @@ def doc(rows: str) -> Doc:
 
 
 def tree(rows: str) -> Tree:
-    return Tree.from_doc(doc(rows))
+    return Tree(doc(rows))
 
 
 PISA = """

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import closing
 from dataclasses import replace
-from itertools import islice
+from functools import partial
 from traceback import clear_frames
 from typing import Any, NamedTuple, Protocol
 
 from factoid.errors import PropositionizerError
 from factoid.propositions.parse import read_propositions
+from factoid.propositions.prompting.concurrency import in_threads
 from factoid.propositions.prompting.prompt import passage_input
 from factoid.sentences import sentence_spans
 from factoid.units import Unit
@@ -88,20 +89,12 @@ def generate(
     Raises:
         PropositionizerError: A batch does not fit into memory.
     """
-    waiting = _batches(engine, [len(tokens) for tokens in inputs], max_new_tokens)
-    running: dict[Future[list[Written]], list[int]] = {}
-    pool = ThreadPoolExecutor(engine.workers, thread_name_prefix="factoid-engine")
-    try:
-        while True:
-            for batch in islice(waiting, 2 * engine.workers - len(running)):
-                rows = [inputs[position] for position in batch]
-                running[pool.submit(_outputs, engine, rows, max_new_tokens)] = batch
-            if not running:
-                return
-            for future in wait(running, return_when=FIRST_COMPLETED).done:
-                yield running.pop(future), future.result()
-    finally:
-        pool.shutdown(cancel_futures=True)
+    batches = list(_batches(engine, [len(tokens) for tokens in inputs], max_new_tokens))
+    rows = ([inputs[position] for position in batch] for batch in batches)
+    work = partial(_outputs, engine, max_new_tokens)
+    with closing(in_threads(work, rows, width=engine.workers)) as results:
+        for number, outputs in results:
+            yield batches[number], outputs
 
 
 def _batches(engine: Engine, lengths: Sequence[int], max_new_tokens: int) -> Iterator[list[int]]:
@@ -117,7 +110,7 @@ def _batches(engine: Engine, lengths: Sequence[int], max_new_tokens: int) -> Ite
         start = end
 
 
-def _outputs(engine: Engine, inputs: Sequence[Sequence[int]], max_new_tokens: int) -> list[Written]:
+def _outputs(engine: Engine, max_new_tokens: int, inputs: Sequence[Sequence[int]]) -> list[Written]:
     try:
         return engine.generate(inputs, max_new_tokens)
     except (MemoryError, RuntimeError) as error:  # torch.OutOfMemoryError is a RuntimeError

@@ -1,7 +1,6 @@
 """Work on several items at a time, in threads or in an event loop. Results come as they are ready.
 
-After an early end no further items begin. Running threads finish in the background; before one of our own errors is raised they
-are awaited, since the caller may close their client.
+After an early end no further items begin.
 """
 
 from __future__ import annotations
@@ -27,13 +26,15 @@ def _has_failed(future: Future[Any] | asyncio.Future[Any]) -> bool:
 
 
 def in_threads(
-    work: Callable[[T], R], items: Iterable[T], *, width: int, stop: threading.Event
+    work: Callable[[T], R], items: Iterable[T], *, width: int, stop: threading.Event | None = None
 ) -> Generator[tuple[int, R]]:
-    """Yield (position, result) for every item, in any order, and set `stop` at the end.
+    """Yield (position, result) for every item, in any order.
 
     At most `width` items are worked on at a time, each in a copy of the caller's context, and at most twice as many are
-    ahead of the consumer.
+    ahead of the consumer. An early end waits for running threads. With `stop`, it sets that, and they finish in the background;
+    but before one of our own errors is raised they are awaited, since the caller may close their client.
     """
+    awaited = stop is None
     executor = ThreadPoolExecutor(width, thread_name_prefix="propositions")
     waiting = enumerate(items)
     futures: dict[Future[R], int] = {}
@@ -46,12 +47,12 @@ def in_threads(
             for future in sorted(wait(futures, return_when=FIRST_COMPLETED).done, key=_has_failed):
                 yield futures.pop(future), future.result()
     except FactoidError:
-        stop.set()
-        executor.shutdown(cancel_futures=True)
+        awaited = True
         raise
     finally:
-        stop.set()
-        executor.shutdown(wait=False, cancel_futures=True)
+        if stop is not None:
+            stop.set()
+        executor.shutdown(wait=awaited, cancel_futures=True)
 
 
 async def in_tasks(

@@ -46,7 +46,7 @@ def describe(
     if not relative and tree.tags[child] != "VBN":
         return None
     # What is true of the predicate of "X is a …" is true of X.
-    subject_head = tree.subject(head)
+    subject_head = tree.subjects[head]
     predicate = noun == head and tree.child(noun, "cop") is not None and determiner(tree, noun) in ("a", "an")
     if predicate and subject_head is not None:
         predicate = tree.lower[subject_head] not in ("it", "there", "this", "that")
@@ -147,7 +147,7 @@ def nearest_relative(tree: Tree, verb: int) -> dict[int, list[Item]] | None:
         return {pronoun: []}
     if word == "that" and not comma and tree.tags[last] not in PROPER:
         return None
-    if word in ("which", "who", "that", "whom") and not lead and tree.subject(verb) not in (pronoun, None):
+    if word in ("which", "who", "that", "whom") and not lead and tree.subjects[verb] not in (pronoun, None):
         return None  # an object: the words would come in the wrong order
     antecedent = _phrase_before(tree, last, verb)
     return _swapped(pronoun, word, antecedent) if antecedent else None
@@ -186,15 +186,15 @@ def adverbial(tree: Tree, head: int, child: int, subject: Sequence[Item]) -> tup
     dropped = set() if mark is None else set(tree.subtree(mark))
     if any(tree.lower[token] in NEGATIONS for token in tree.children[head]):
         return None  # "did not come because …"
-    if tree.subject(child) is not None:
+    if tree.subjects[child] is not None:
         return ((), dropped) if word in _FACTUAL and tree.is_clause(child) else None
-    auxiliaries = [tree.lower[aux] for aux in tree.auxiliaries(head)]
+    auxiliaries = [tree.lower[aux] for aux in tree.auxiliaries[head]]
     past = tree.is_past(head) or "has" in auxiliaries or "have" in auxiliaries
-    if not subject or not (past or any(tree.lower[aux] == "having" for aux in tree.auxiliaries(child))):
+    if not subject or not (past or any(tree.lower[aux] == "having" for aux in tree.auxiliaries[child])):
         return None
     if word not in _TEMPORAL if word else not (is_set_off(tree, child) or first == 0):
         return None
-    subject_head = tree.subject(head)
+    subject_head = tree.subjects[head]
     plural = subject_head is not None and (tree.is_plural(subject_head) or tree.lower[subject_head] in ("they", "we"))
     have = "had" if tree.is_past(head) else "have" if plural else "has"
     verbs = _past(tree, child, {"having": have, "being": "were" if plural else "was"})
@@ -209,7 +209,7 @@ def _past(tree: Tree, verb: int, finite: Mapping[str, str]) -> dict[int, str]:
     """Return finite forms for a participle and those coordinated with it; those of auxiliaries are given."""
     verbs: dict[int, str] = {}
     for part in (verb, *tree.all(verb, "conj")):
-        auxiliaries = {token: tree.lower[token] for token in tree.auxiliaries(part)}
+        auxiliaries = {token: tree.lower[token] for token in tree.auxiliaries[part]}
         form = next((form for form in finite if form in auxiliaries.values()), None)
         if form:
             verbs |= {token: finite[form] for token, word in auxiliaries.items() if word == form}

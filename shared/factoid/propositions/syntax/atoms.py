@@ -177,7 +177,7 @@ def _conjuncts(tree: Tree, items: Sequence[Item]) -> list[list[Item]] | None:
 def _is_distributive(tree: Tree, first: int, conjunct_heads: Sequence[int]) -> bool:
     if not {tree.tags[token] for token in (first, *conjunct_heads)} <= NOUN | _JOINABLE:
         return False
-    if tree.deps[first] in ("nsubj", "nsubj:pass") or any(tree.auxiliaries(joined) for joined in conjunct_heads):
+    if tree.deps[first] in ("nsubj", "nsubj:pass") or any(tree.auxiliaries[joined] for joined in conjunct_heads):
         return False
     if not all(_is_alike(tree, first, joined) for joined in conjunct_heads):
         return False

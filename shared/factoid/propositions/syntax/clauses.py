@@ -81,7 +81,7 @@ class _Splitter:
         if self.atomic:
             self._relatives(head, cut)
         if not self.relations.isdisjoint(_SPLIT):
-            subject_head = tree.subject(head)
+            subject_head = tree.subjects[head]
             antecedent = subject or (swap.get(subject_head, []) if subject_head is not None else [])
             self._describe(head, cut, antecedent)
             shared = antecedent or (repeatable(tree, subject_head, cut) if subject_head is not None else [])
@@ -97,8 +97,8 @@ class _Splitter:
         """State the relative clauses, appositions and parentheticals of the nouns in a clause."""
         tree = self.tree
         for noun in nouns(tree, head):
-            for child in tree.all(noun, *ASIDES):
-                if child in cut or child < noun or not is_whole(tree, child):
+            for child in tree.children[noun]:
+                if tree.deps[child] not in ASIDES or child in cut or child < noun or not is_whole(tree, child):
                     continue
                 statement = describe(tree, head, noun, child, cut, subject)
                 if statement is None:
@@ -127,13 +127,13 @@ class _Splitter:
         for joined in tree.all(head, "conj", "parataxis"):
             if not is_whole(tree, joined) or not self._is_separable(head, joined):
                 continue
-            if tree.subject(joined) is not None or tree.child(joined, "expl") is not None:
+            if tree.subjects[joined] is not None or tree.child(joined, "expl") is not None:
                 if tree.is_clause(joined) and self._is_worth(head, joined, cut):
                     self._cut(head, joined, cut)
                     self.clause(joined)
             elif subject and tree.deps[joined] == "conj":
                 opening = self._shared_opening(head, joined)
-                subject_head = tree.subject(head)
+                subject_head = tree.subjects[head]
                 if opening is None or (subject_head is not None and not agrees(tree, subject_head, joined)):
                     continue  # unclear, or attached to the wrong verb by the parser
                 if self._is_worth(head, joined, cut, subject, subject):
@@ -149,24 +149,24 @@ class _Splitter:
         if any(tree.lower[mark] in _ALTERNATIVE for mark in marks) or tree.child(joined, "mark") is not None:
             return False
         subtree = tree.subtree(joined)
-        if any(tree.tags[token] in RELATIVE_TAGS for token in subtree if token < joined):
+        if not RELATIVE_TAGS.isdisjoint([tree.tags[token] for token in subtree if token < joined]):
             return False  # "…, of which 29 are …": it means something outside itself
         if tree.deps[joined] == "parataxis":  # not "X, he said"
             breaks = tree.words[max(subtree[0] - 1, 0) : subtree[0] + 1]
             after_break = any(word in (";", ":", "–", "—", "--") for word in breaks)
-            return after_break and tree.is_clause(joined) and tree.subject(joined) is not None
-        verbal = tree.tags[joined] in VERB or tree.is_clause(joined) or bool(tree.auxiliaries(joined))
+            return after_break and tree.is_clause(joined) and tree.subjects[joined] is not None
+        verbal = tree.tags[joined] in VERB or tree.is_clause(joined) or bool(tree.auxiliaries[joined])
         if not verbal and (tree.tags[head] in VERB or tree.child(head, "cop") is None):
             return False
         negated = any(tree.lower[child] in _NEGATION for child in tree.children[head] if child < head)
-        return not negated or bool(tree.auxiliaries(joined)) or tree.subject(joined) is not None
+        return not negated or bool(tree.auxiliaries[joined]) or tree.subjects[joined] is not None
 
     def _shared_opening(self, head: int, joined: int) -> list[Item] | None:
         """Return what a conjunct without subject inherits: auxiliaries or copula and article; None if unclear."""
         tree = self.tree
-        before: list[Item] = [aux for aux in tree.auxiliaries(head) if aux < joined]
+        before: list[Item] = [aux for aux in tree.auxiliaries[head] if aux < joined]
         tag = tree.tags[joined]
-        if tree.auxiliaries(joined) or tag in ("VBD", "VBZ", "VBP"):
+        if tree.auxiliaries[joined] or tag in ("VBD", "VBZ", "VBP"):
             return []
         if tag in ("VBN", "VBG", "VB"):
             modal = [tree.tags[aux] == "MD" or tree.lower[aux] in ("do", "does", "did", "to") for aux in tokens(before)]
@@ -175,7 +175,7 @@ class _Splitter:
             return None
         if tree.child(head, "case") is not None or tag[:2] != tree.tags[head][:2]:
             return None  # "in Dublin and Cork"
-        subject_head = tree.subject(head)
+        subject_head = tree.subjects[head]
         if subject_head is not None and tree.lower[subject_head] in ("it", "there", "this", "that"):
             return None
         word = determiner(tree, head)
@@ -186,7 +186,7 @@ class _Splitter:
 
     def _fronted(self, head: int, joined: int) -> list[int]:
         """Return adverbials before the subject ("In 1990, …") that also apply to a coordinated verb phrase."""
-        tree, subject = self.tree, self.tree.subject(head)
+        tree, subject = self.tree, self.tree.subjects[head]
         words = {tree.lower[token] for token in tree.subtree(joined)}
         if subject is None or words & _TURNS or any(word.isdigit() and len(word) == 4 for word in words):
             return []  # it has a time of its own, or contrasts with the text before
@@ -202,7 +202,7 @@ class _Splitter:
                 self.clause(child, stated[0], dropped=stated[1])
                 continue
             mark = tree.child(child, "mark")
-            if tree.subject(child) is not None:
+            if tree.subjects[child] is not None:
                 if mark is None or tree.lower[mark] not in _CONTRAST or not tree.is_clause(child):
                     continue
                 if self._is_worth(head, child, cut):
@@ -213,10 +213,10 @@ class _Splitter:
                 continue
             # "Born in Oslo, she …", not "when asked".
             opens = tree.subtree(child)[0] == 0 and tree.tags[0] != "IN" and tree.lower[0] not in _SUBORDINATORS
-            free = opens and tree.tags[child] == "VBN" and not tree.auxiliaries(child)
+            free = opens and tree.tags[child] == "VBN" and not tree.auxiliaries[child]
             if subject and free and self._is_worth(head, child, cut, (), subject):
                 self._cut(head, child, cut)
-                self.clause(child, [*subject, copula(tree, head, tree.subject(head))])
+                self.clause(child, [*subject, copula(tree, head, tree.subjects[head])])
 
     def _is_worth(
         self, head: int, child: int, cut: set[int], before: Sequence[Item] = (), subject: Sequence[Item] = ()

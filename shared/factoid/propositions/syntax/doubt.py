@@ -6,7 +6,7 @@ quotation marks are torn apart, or a phrase is spliced to one that it does not b
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from itertools import pairwise
 
 from factoid.propositions.syntax.phrases import RELATIVE_TAGS
@@ -24,45 +24,36 @@ def is_doubtful(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
     lost = set(range(len(tree.words))).difference(*presents)
     if any(tree.tags[token].startswith(_CONTENT) and tree.deps[token] not in ("mark", "cc") for token in lost):
         return True
-    pairs = _pairs(tree)
-    return pairs is None or any(
-        _is_torn(tree, present, pairs) or _is_spliced(tree, items) or not _has_predicate(tree, items, present)
-        for items, present in zip(statements, presents, strict=True)
-    )
+    groups = _groups(tree)
+    if groups is None:
+        return True
+    for items, present in zip(statements, presents, strict=True):
+        torn = any(not group.isdisjoint(present) and not group <= present for group in groups)
+        if torn or _is_spliced(tree, items) or not _has_predicate(tree, items, present):
+            return True
+    return False
 
 
-def _pairs(tree: Tree) -> list[tuple[int, int]] | None:
-    """Return the pairs of brackets and quotation marks, or None if some have no partner."""
-    pairs = []
+def _groups(tree: Tree) -> list[set[int]] | None:
+    """Return the tokens that belong together, in brackets, in a word or in a name; None if a bracket has no partner."""
+    groups: list[set[int]] = []
     open_marks: list[int] = []
     for token, word in enumerate(tree.words):
         if word not in _MARKS:
             continue
         if open_marks and tree.words[open_marks[-1]] == _OPENING.get(word):
-            pairs.append((open_marks.pop(), token))
+            inside = range(open_marks.pop() + 1, token)
+            groups.append({at for at in inside if tree.deps[at] != "punct" and tree.tags[at] not in RELATIVE_TAGS})
         else:
             open_marks.append(token)
-    return None if open_marks else pairs
-
-
-def _is_torn(tree: Tree, present: set[int], pairs: Iterable[tuple[int, int]]) -> bool:
-    """Return whether a statement holds one part of a word, of a name or of a text in brackets, but not the other."""
-    for opening, closing in pairs:
-        inside = {token for token in range(opening + 1, closing) if tree.deps[token] != "punct"}
-        inside = {token for token in inside if tree.tags[token] not in RELATIVE_TAGS}
-        if not inside.isdisjoint(present) and not inside <= present:
-            return True
     for left, right in pairwise(range(len(tree.words))):
-        if (left in present) == (right in present):
-            continue
         first, second = tree.words[left], tree.words[right]
         tags = tree.tags[left], tree.tags[right]
-        if not tree.spaces[left] and all(mark.isalnum() or mark in _JOINTS for mark in (first[-1], second[0])):
-            return True
+        joined = not tree.spaces[left] and all(mark.isalnum() or mark in _JOINTS for mark in (first[-1], second[0]))
         capitals = first[0].isupper() and second[0].isupper() and not PROPER.isdisjoint(tags)
-        if capitals and all(tag.startswith(_CONTENT) for tag in tags):
-            return True
-    return False
+        if joined or (capitals and all(tag.startswith(_CONTENT) for tag in tags)):
+            groups.append({left, right})
+    return None if open_marks else groups
 
 
 def _is_spliced(tree: Tree, items: Sequence[Item]) -> bool:
@@ -88,7 +79,7 @@ def _has_predicate(tree: Tree, items: Sequence[Item], present: set[int]) -> bool
         return True
     for token in present:
         if tree.is_finite(token):
-            head = tree.heads[token] if token in tree.auxiliaries(tree.heads[token]) else token
+            head = tree.heads[token] if token in tree.auxiliaries[tree.heads[token]] else token
             if tree.child(head, "mark") not in present:
                 return True
     return False

@@ -7,9 +7,10 @@ if nothing speaks against it, but never "it".
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import Enum, auto
 from functools import lru_cache
+from itertools import takewhile
 from typing import NamedTuple
 
 from factoid.propositions.syntax.lexicon import LEXICON
@@ -58,7 +59,7 @@ def kind(name: str) -> Kind:
     """Return the kind that a name or a phrase denotes, judged only by its words."""
     distinction = _DISTINCTION.search(name)
     plain = " ".join(_DISTINCTION.sub("", name).split())
-    words = [word for word in re.split(r"[\s/]+", plain) if word]
+    words = re.findall(r"[^\s/]+", plain)
     if not words:
         return Kind.UNKNOWN
     first, last = words[0].lower().strip(".,"), words[-1].lower().strip(".,")
@@ -167,7 +168,8 @@ class Heading(NamedTuple):
 class Headings(NamedTuple):
     """The headings above a passage."""
 
-    path: tuple[Heading, ...]  # nearest first
+    path: Sequence[Heading]  # nearest first
+    entities: Sequence[Heading]  # those that name something, up to the first unclear one
     surnames: Mapping[str, str]  # last parts of the full names of persons (and of mountains and lakes)
 
     def named_by(self, pronoun: str) -> Heading | None:
@@ -191,16 +193,6 @@ class Headings(NamedTuple):
                 return meant
         return meant
 
-    def entities(self) -> list[Heading]:
-        """Return the headings that name something, nearest first."""
-        entities = []
-        for heading in self.path:
-            if heading.role is Role.UNCLEAR:
-                break
-            if heading.role is Role.ENTITY:
-                entities.append(heading)
-        return entities
-
 
 @lru_cache(256)
 def headings(title: str, section: str) -> Headings:
@@ -209,10 +201,11 @@ def headings(title: str, section: str) -> Headings:
     sections_are_parts = bool(top) and head_noun(top) not in _DOCUMENTS and kind(top) is not Kind.MANY
     person = is_name(top) and " " in top and kind(top) not in (Kind.THING, Kind.MANY)
     names = [*([title] if title.strip() else []), *_path(section)]
-    path = [_heading(name, index > 0 and sections_are_parts, person) for index, name in enumerate(names)]
-    above = Headings(tuple(reversed(path)), {})
-    full_names = [heading.name for heading in above.entities() if _is_full_name(heading)]
-    return above._replace(surnames={name.split()[-1]: name for name in reversed(full_names)})
+    path = [_heading(name, index > 0 and sections_are_parts, person) for index, name in enumerate(names)][::-1]
+    clear = takewhile(lambda heading: heading.role is not Role.UNCLEAR, path)
+    entities = [heading for heading in clear if heading.role is Role.ENTITY]
+    full_names = [heading.name for heading in entities if _is_full_name(heading)]
+    return Headings(path, entities, {name.split()[-1]: name for name in reversed(full_names)})
 
 
 def _is_full_name(heading: Heading) -> bool:

@@ -79,7 +79,7 @@ def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
 
 def agrees(tree: Tree, subject: int, verb: int) -> bool:
     """Return whether a subject and a finite verb or its auxiliary agree in number, as far as their forms show."""
-    finite = next((token for token in (*tree.auxiliaries(verb), verb) if tree.is_finite(token)), verb)
+    finite = next((token for token in (*tree.auxiliaries[verb], verb) if tree.is_finite(token)), verb)
     if tree.is_plural(subject) or tree.lower[subject] in ("they", "we", "you", "i"):
         return tree.lower[finite] != "was" and tree.tags[finite] != "VBZ"
     return tree.lower[finite] != "were" and tree.tags[finite] != "VBP"
@@ -95,7 +95,7 @@ def nouns(tree: Tree, head: int) -> list[int]:
             indices.append(index)
         for child in tree.children[index]:
             dep = tree.deps[child]
-            if dep not in _CLAUSES and not (dep == "conj" and (tree.tags[child] in VERB or tree.auxiliaries(child))):
+            if dep not in _CLAUSES and not (dep == "conj" and (tree.tags[child] in VERB or tree.auxiliaries[child])):
                 pending.append(child)
     return sorted(indices)
 

@@ -8,12 +8,13 @@ import threading
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import as_file, files
-from itertools import tee
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from factoid.errors import InvalidInputError
 from factoid.markdown import is_code, visible
 from factoid.propositions.syntax.clauses import split_clauses
+from factoid.propositions.syntax.headings import headings
 from factoid.propositions.syntax.phrases import stands_alone
 from factoid.propositions.syntax.reading import read
 from factoid.propositions.syntax.reference import Discourse
@@ -77,35 +78,35 @@ class SyntaxPropositionizer:
         """Return the propositions of each passage, sentence by sentence."""
         sentences = [_sentences(passage.text) for passage in passages]
         with self._lock:
-            trees = self._parse(part for texts in sentences for _, parts in texts for part in parts)
-            parsed = [[(text, [next(trees) for _ in parts]) for text, parts in texts] for texts in sentences]
-        return [self._propositions(*pair) for pair in zip(passages, parsed, strict=True)]
+            trees = self._parse([part for texts in sentences for _, parts in texts for part in parts])
+            return [self._propositions(*pair, trees) for pair in zip(passages, sentences, strict=True)]
 
     def _parse(self, texts: Iterable[str]) -> Iterator[Tree]:
         nlp = _shipped() if self._nlp is None else self._nlp
-        unused = [name for name in nlp.pipe_names if name in _UNUSED]
-        readings, pending = tee(read(nlp, text, masked=self.atomic) for text in texts)
-        docs = nlp.pipe((reading.doc for reading in readings), batch_size=256, disable=unused)
-        for number, (doc, reading) in enumerate(zip(docs, pending, strict=True)):
-            if not number and not doc.has_annotation("DEP"):
+        readings = (read(nlp, text, masked=self.atomic) for text in texts)
+        for doc, reading in nlp.pipe(readings, as_tuples=True, batch_size=256, disable=_UNUSED):
+            if not doc.has_annotation("DEP"):
                 raise InvalidInputError(
                     f"the spaCy pipeline {nlp.pipe_names} has no dependency parser: a tagger and a parser are needed"
                 )
-            yield Tree.from_doc(doc, reading)
+            yield Tree(doc, reading)
 
-    def _propositions(self, passage: Unit, sentences: Iterable[tuple[str, Sequence[Tree]]]) -> list[str]:
-        """Return the propositions of a passage, whose sentences come with the trees of their parsed parts."""
+    def _propositions(
+        self, passage: Unit, sentences: Iterable[tuple[str, Sequence[str]]], trees: Iterator[Tree]
+    ) -> list[str]:
+        """Return the propositions of a passage with these sentences; the next trees are those of the texts to parse."""
         opens = bool(passage.section) or passage.start <= len(passage.title) + _FRONT
-        discourse = Discourse(passage.title, passage.section, opens)
+        above = headings(passage.title, passage.section)
+        discourse = Discourse(above, opens)
         propositions: list[str] = []
-        for text, trees in sentences:
-            if not trees:
+        for text, texts in sentences:
+            if not texts:
                 propositions.append(text)  # code, or too long
-                discourse = Discourse(passage.title, passage.section, opens)  # nobody knows whom it spoke of
+                discourse = Discourse(above, opens)  # nobody knows whom it spoke of
                 continue
-            whole, *parts = trees
+            whole, *parts = islice(trees, len(texts))
             # Parts of a list are not sentences; parts with a verb and a subject each are.
-            clauses = [part for part in parts if part.is_clause(part.root) and part.subject(part.root) is not None]
+            clauses = [part for part in parts if part.is_clause(part.root) and part.subjects[part.root] is not None]
             for tree in parts if parts and len(clauses) == len(parts) else [whole]:
                 propositions += self._split(tree, text, discourse)
         return list(dict.fromkeys(propositions))
@@ -121,7 +122,7 @@ class SyntaxPropositionizer:
             statements = [list(range(len(tree.words)))]
         if len(statements) == 1 and not mentions and tree.source == sentence:
             return [sentence]
-        return [text for text in [render(tree, items, mentions) for items in statements] if text]
+        return [text for items in statements if (text := render(tree, items, mentions))]
 
 
 def _sentences(passage: str) -> list[tuple[str, list[str]]]:

@@ -67,8 +67,7 @@ class Reading:
     """A sentence in tokens for the parser."""
 
     source: str  # the sentence
-    doc: Doc  # the tokens, not yet parsed
-    words: list[str]  # what to write for each
+    words: list[str]  # what to write for each token
     places: dict[int, list[str]] = field(default_factory=dict)  # as in `Tree`
     times: set[int] = field(default_factory=set)
 
@@ -81,8 +80,8 @@ class _Mask(NamedTuple):
     origin: int  # its place in the source
 
 
-def read(nlp: Language, sentence: str, *, masked: bool = True) -> Reading:
-    """Tokenise a sentence on one line; unless `masked`, only inline code becomes a single token."""
+def read(nlp: Language, sentence: str, *, masked: bool = True) -> tuple[Doc, Reading]:
+    """Return the tokens of a sentence on one line, not yet parsed; unless `masked`, only inline code is a single token."""
     patterns = _PATTERNS if masked else _CODE_ONLY
     unmasked: set[int] = set()  # masks that are not tokens of their own, as in "(John/Smith)"
     while True:
@@ -90,12 +89,11 @@ def read(nlp: Language, sentence: str, *, masked: bool = True) -> Reading:
         if (masked or "`" in sentence) and len(sentence) <= _LONGEST:
             plain, masks = _mask(sentence, unmasked, patterns)
         doc = nlp.make_doc(plain)
-        spans = doc.to_array(["IDX", "LENGTH"]).tolist()
-        words = [plain[start : start + length] for start, length in spans]
+        words = [token.text for token in doc]
         if not masks:
             break
-        starts = {start: token for token, (start, _) in enumerate(spans)}
-        ends = {start + length: token for token, (start, length) in enumerate(spans)}
+        starts = {token.idx: token.i for token in doc}
+        ends = {token.idx + len(token): token.i for token in doc}
         joined = {mask.origin for mask in masks if not _is_token(mask, words, starts, ends)}
         if not joined:
             break
@@ -104,7 +102,7 @@ def read(nlp: Language, sentence: str, *, masked: bool = True) -> Reading:
         marks = np.full(len(words), -1)
         marks[0] = 1
         doc.from_array(["SENT_START"], marks.view(np.uint64))  # sentence ends set by the parser would break names
-    reading = Reading(sentence, doc, words)
+    reading = Reading(sentence, words)
     for mask in masks:
         if mask.kind == "bracket":
             words[ends[mask.start]] += mask.text
@@ -115,7 +113,7 @@ def read(nlp: Language, sentence: str, *, masked: bool = True) -> Reading:
             reading.places[token] = mask.text.split(", ")
         elif mask.kind in ("date", "month"):
             reading.times.add(token)
-    return reading
+    return doc, reading
 
 
 def _is_token(mask: _Mask, words: Sequence[str], starts: Mapping[int, int], ends: Collection[int]) -> bool:

@@ -11,14 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from factoid.propositions.syntax.headings import HONORIFICS, PEOPLE, Headings, Kind, head_noun, headings, kind
+from factoid.propositions.syntax.headings import HONORIFICS, PEOPLE, Headings, Kind, head_noun, kind
 from factoid.propositions.syntax.lexicon import LEXICON
 from factoid.propositions.syntax.render import Mention
 from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Tree
 
 # A pronoun in its plain form, which a heading or an entity has to fit.
 _PLAIN = {"he": "he", "his": "he", "she": "she", "her": "she", "it": "it", "its": "it", "they": "they", "their": "they"}
-_KINDS = {"he": Kind.MAN, "she": Kind.WOMAN, "it": Kind.THING, "they": Kind.MANY}
 _MEN = frozenset(
     "boy brother father grandfather grandson heir husband king man nephew prince son uncle widower".split()
 )
@@ -47,10 +46,8 @@ class Entity(NamedTuple):
 class Discourse:
     """The entities mentioned so far in a passage."""
 
-    title: str
-    section: str = ""  # the headings between the title and the passage, outermost first, joined by ", "
+    headings: Headings
     opens: bool = True  # the passage may be the first under its heading; in a later one "it" means the passage before
-    headings: Headings = field(init=False)
     subject: Entity | None = None
     object: bool = False  # the last clause had a singular noun as its object
     objects: bool = False  # or a plural one
@@ -63,14 +60,11 @@ class Discourse:
     names: set[str] = field(default_factory=set)  # proper subjects
     namesakes: set[str] = field(default_factory=set)  # last parts of the full names in the passage
 
-    def __post_init__(self) -> None:
-        self.headings = headings(self.title, self.section)
-
     def read(self, tree: Tree) -> dict[int, Mention]:
         """Return what the referring expressions of the next sentence stand for, by their first token."""
         mentions: dict[int, Mention] = {}
         joined = tree.all(tree.root, "conj", "parataxis")
-        clauses = [tree.root, *(head for head in joined if tree.subject(head) is not None)]
+        clauses = [tree.root, *[head for head in joined if tree.subjects[head] is not None]]
         aside = not {"(", "["}.isdisjoint(tree.words[:2]) and len(tree.bracketed()) >= len(tree.words) - 1
         for head in clauses:
             for index in tree.subtree(head, clauses if len(clauses) > 1 else ()):
@@ -106,7 +100,7 @@ class Discourse:
         entity = self._person(pronoun, tree, before) if pronoun in ("he", "she") else self._thing(pronoun, tree, before)
         if entity is None or not entity.name or _names(tree, index, head, entity):
             return None
-        self.learned[entity.name.casefold()] = _KINDS[pronoun]
+        self.learned[entity.name.casefold()] = Kind(pronoun)
         ending = "'" if entity.name.endswith("s") and entity.kind is Kind.MANY else "'s"
         return Mention(entity.name, entity.name + ending if possessive else entity.name)
 
@@ -125,7 +119,7 @@ class Discourse:
         entity = known or candidate
         if entity is None and unnamed and not self.people:
             proper = [token for token in before if tree.tags[token] in PROPER]
-            if not any(tree.deps[token] == "obj" or kind(tree.words[token]) is _KINDS[who] for token in proper):
+            if not any(tree.deps[token] == "obj" or kind(tree.words[token]) is Kind(who) for token in proper):
                 entity = topic
         if entity:
             self.people[who] = entity
@@ -159,7 +153,7 @@ class Discourse:
         if same:
             entity = self.sorts[same[-1]]
             return Mention(_without_article(entity.name), entity.name, range(noun, noun + 1))
-        heading = next((heading for heading in self.headings.entities() if head_noun(heading.name) == word), None)
+        heading = next((heading for heading in self.headings.entities if head_noun(heading.name) == word), None)
         if heading is None or " " not in heading.name:
             return None
         if word in LEXICON["organisations"]:
@@ -189,8 +183,7 @@ class Discourse:
             self.subject = Entity("")  # for example an imperative: the next "it" is unknown
             return
         noun = tree.lower[subject]
-        alone = [token for token in clause if tree.deps[token] in _SUBJECT] == [subject]
-        if alone and _is_expletive(tree, subject):
+        if _is_expletive(tree, subject) and [token for token in clause if tree.deps[token] in _SUBJECT] == [subject]:
             return  # "It is recommended to wait." says nothing of anything
         self._remember_objects(tree, head)
         entity = self._entity(tree, subject, mentions) or Entity("")
@@ -202,8 +195,8 @@ class Discourse:
         if noun in ("he", "she") and subject not in mentions:
             self.competitors.add(noun)
         # If the sentence names what a heading names, its other nouns are likely to mean the same.
-        headed = any(heading.name in tree.source for heading in self.headings.entities())
-        someone = noun in LEXICON["relatives"] or tree.tags[subject] in PROPER or (noun in PEOPLE and not headed)
+        someone = noun in PEOPLE and not any(heading.name in tree.source for heading in self.headings.entities)
+        someone = someone or noun in LEXICON["relatives"] or tree.tags[subject] in PROPER
         self.rival = someone and not entity.proper
         one = entity.name and entity.kind is not Kind.MANY
         if one and tree.tags[head] == "NN" and tree.child(head, "cop") is not None:
@@ -213,8 +206,7 @@ class Discourse:
         """Remember whether a clause names someone besides its subject, and the last parts of full names not in the headings."""
         self.company = False
         for token in names:
-            full = " " in tree.words[token] or tree.child(token, "flat") is not None
-            if full or tree.deps[token] in _OBJECT:
+            if tree.deps[token] in _OBJECT or " " in tree.words[token] or tree.child(token, "flat") is not None:
                 self.company = self.company or subject is None or token not in tree.subtree(subject)
             if token and tree.tags[token - 1] in PROPER:
                 first, last = tree.words[token - 1 : token + 1]
@@ -279,8 +271,8 @@ class Discourse:
         proper = tree.tags[subject] in PROPER
         if tree.tags[subject] not in NOUN or len(phrase) > _LONGEST_NAME or _is_unnamed(tree, subject, phrase):
             return None
-        plain = _without_article(" ".join(tree.words[token] for token in phrase)).lower()
-        for heading in self.headings.entities():
+        plain = _without_article(" ".join([tree.words[token] for token in phrase])).lower()
+        for heading in self.headings.entities:
             if plain == _without_article(heading.name).lower():
                 return Entity(heading.name, heading.kind, proper=True)
         opener, tag = tree.lower[first], tree.tags[first]
@@ -288,10 +280,8 @@ class Discourse:
             return None
         if not proper and opener != "the" and tree.tags[subject] != "NNS":
             return None
-        name = "".join(
-            tree.words[token] + (tree.spaces[token] if after == token + 1 else " ")
-            for token, after in zip(phrase, [*phrase[1:], phrase[-1] + 1], strict=True)
-        ).strip()
+        words = [tree.words[token] + (tree.spaces[token] if token + 1 in phrase else " ") for token in phrase]
+        name = "".join(words).strip()
         capital = tag in PROPER or (proper and tag.startswith(("NN", "VB", "JJ")))
         # A name that was mistaken for a plural, or "English chemists".
         capital = capital or (tag == "NNS" and not opener.endswith("s")) or (tag == "JJ" and opener.endswith(_PEOPLES))
@@ -317,7 +307,7 @@ def _competes(tree: Tree, thing: int, who: str) -> bool:
     if tree.is_plural(thing):
         return False
     if tree.tags[thing] in PROPER:
-        return kind(" ".join(tree.words[token] for token in tree.subtree(thing))) is _KINDS[who]
+        return kind(" ".join(tree.words[token] for token in tree.subtree(thing))) is Kind(who)
     if noun in _MEN or noun in _WOMEN:
         return noun in (_MEN if who == "he" else _WOMEN)
     return noun in LEXICON["relatives"] or noun in PEOPLE
@@ -325,11 +315,12 @@ def _competes(tree: Tree, thing: int, who: str) -> bool:
 
 def _is_unnamed(tree: Tree, subject: int, phrase: Sequence[int]) -> bool:
     """Return whether a noun phrase names nothing that a pronoun may mean."""
-    if any(tree.words[token][0] in '([“"/' for token in phrase) or tree.lower[phrase[-1]] in LEXICON["nobody"]:
+    for token in phrase:
+        if tree.words[token][0] in '([“"/' or (tree.tags[token] in VERB and tree.deps[token] != "amod"):
+            return True
+    if tree.tags[phrase[0]] in ("IN", "TO") or tree.lower[phrase[-1]] in LEXICON["nobody"]:
         return True
-    if tree.tags[phrase[0]] in ("IN", "TO") or any(tree.all(joined, "conj") for joined in tree.all(subject, "conj")):
-        return True
-    if any(tree.tags[token] in VERB and tree.deps[token] != "amod" for token in phrase):
+    if any(tree.all(joined, "conj") for joined in tree.all(subject, "conj")):
         return True
     # "Lines that start with a hash" are not the lines.
     starts = [tree.subtree(clause)[0] for clause in tree.all(subject, "acl:relcl", "acl")]
@@ -382,7 +373,7 @@ def _is_expletive(tree: Tree, index: int) -> bool:
         return predicate in LEXICON["wished"] and "to" in later
     if predicate in ("mean", "means", "meant", "make", "makes", "made"):
         return follows[0] == "that" or not next_words.isdisjoint(("possible", "easy", "easier", "difficult", "clear"))
-    if all(tree.lower[token] not in _BE for token in (*tree.auxiliaries(head), head)):
+    if all(tree.lower[token] not in _BE for token in (*tree.auxiliaries[head], head)):
         return False
     turns = {"until", "when", "after", "that", "because"}.intersection(words)
     if turns and not {"not", "only"}.isdisjoint(words[:3]):

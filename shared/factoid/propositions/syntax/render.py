@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from factoid.propositions.syntax.tree import Item, Tree, text_of
+from factoid.propositions.syntax.tree import Item, Tree
 
 _NO_SPACE_BEFORE = frozenset(", . ; : ! ? % ) ] } ’ ” 's ’s n't n’t '".split())
 _NO_SPACE_AFTER = frozenset("([{“‘$£€")
@@ -33,13 +33,13 @@ def render(tree: Tree, items: Sequence[Item], mentions: Mapping[int, Mention]) -
     before: Item = -1
     previous = ""  # the word of the item before
     for item in items:
-        word = text_of(tree, item)
+        word = item if isinstance(item, str) else tree.words[item]
         mention = mentions.get(item) if isinstance(item, int) else None
         if item in covered:
             before, previous = item, word
             continue
         if isinstance(item, int) and isinstance(before, int) and before == item - 1:
-            spaced = before >= 0 and bool(tree.spaces[before])
+            spaced = bool(tree.spaces[before])
         else:
             spaced = word not in _NO_SPACE_BEFORE and previous not in _NO_SPACE_AFTER
         before, previous = item, word

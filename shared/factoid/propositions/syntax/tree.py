@@ -7,16 +7,13 @@ subtrees, which are the same in both.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-import numpy as np
+from factoid.propositions.syntax.reading import Reading
 
 if TYPE_CHECKING:
     from spacy.tokens import Doc
-
-    from factoid.propositions.syntax.reading import Reading
 
 # A token by its index, or a word inserted by a rule.
 Item = int | str
@@ -38,48 +35,38 @@ _AUXILIARY = frozenset({"aux", "aux:pass", "cop"})
 _FINITE = frozenset({"VBD", "VBZ", "VBP", "MD"})
 
 
-@dataclass(frozen=True, slots=True)
 class Tree:
-    """One sentence. All lists are indexed by token."""
+    """One sentence, from a parsed document and the texts that its tokens replace. All lists are indexed by token."""
 
-    source: str  # the original sentence
-    words: list[str]
-    lower: list[str]  # the words in lower case
-    spaces: list[str]  # white space after each token
-    tags: list[str]  # of the Penn Treebank
-    deps: list[str]  # Universal Dependencies relations
-    heads: list[int]  # a root is its own head
-    children: list[list[int]]  # in order
-    root: int  # the first token that heads itself
-    places: Mapping[int, Sequence[str]]  # tokens that are places within places, with names from the smallest on
-    times: Collection[int]  # tokens that are dates
-    _subtrees: dict[int, list[int]] = field(default_factory=dict)
-
-    @classmethod
-    def from_doc(cls, doc: Doc, reading: Reading | None = None) -> Tree:
-        """Read a parsed document of one sentence, and the texts that its tokens replace."""
+    def __init__(self, doc: Doc, reading: Reading | None = None) -> None:
         if reading is None or len(reading.words) != len(doc):  # a pipeline may tokenise in its own way
-            text = doc.text
-            words, source, places, times = [token.text for token in doc], text.strip(), {}, set()
-        else:
-            words, source, places, times = reading.words, reading.source, reading.places, reading.times
-        rows = doc.to_array(["TAG", "DEP", "SPACY", "HEAD"])
-        strings = doc.vocab.strings
-        names = {code: strings[code] for code in np.unique(rows[:, :2]).tolist()}
-        tags = [names[tag] for tag in rows[:, 0].tolist()]
-        deps = [_FROM_CLEARNLP.get(names[dep], names[dep]) for dep in rows[:, 1].tolist()]
-        spaces = [" " if space else "" for space in rows[:, 2].tolist()]
-        heads = (rows[:, 3].view(np.int64) + np.arange(len(rows))).tolist()
-        children: list[list[int]] = [[] for _ in heads]
-        for index, head in enumerate(heads):
-            if head != index:
-                children[head].append(index)
-        root = next((index for index, head in enumerate(heads) if head == index), -1)
-        lower = [word.lower() for word in words]
-        tree = cls(source, words, lower, spaces, tags, deps, heads, children, root, places, times)
-        if "VBN" in tags:
-            tree._mend_tags()
-        return tree
+            reading = Reading(doc.text.strip(), [token.text for token in doc])
+        self.source = reading.source  # the original sentence
+        self.words = reading.words
+        self.lower = [word.lower() for word in self.words]
+        self.spaces = [token.whitespace_ for token in doc]  # after each token
+        self.tags = [token.tag_ for token in doc]  # of the Penn Treebank
+        self.deps = [_FROM_CLEARNLP.get(token.dep_, token.dep_) for token in doc]  # Universal Dependencies relations
+        self.heads = [token.head.i for token in doc]  # a root is its own head
+        self.places = reading.places  # tokens that are places within places, with names from the smallest on
+        self.times = reading.times  # tokens that are dates
+        roots: list[int] = []
+        self.children: list[list[int]] = [[] for _ in self.words]  # in order
+        self.subjects: list[int | None] = [None] * len(self.words)  # of the clause that a token heads
+        self.auxiliaries: list[list[int]] = [[] for _ in self.words]  # of that clause, with its copula
+        for index, (head, dep) in enumerate(zip(self.heads, self.deps, strict=True)):
+            if head == index:
+                roots.append(index)
+                continue
+            self.children[head].append(index)
+            if dep in _AUXILIARY:
+                self.auxiliaries[head].append(index)
+            elif dep in SUBJECT and self.subjects[head] is None:
+                self.subjects[head] = index
+        self.root = roots[0]
+        self._subtrees: dict[int, list[int]] = {}
+        if "VBN" in self.tags:
+            self._mend_tags()
 
     def write(self, index: int, word: str, tag: str | None = None) -> None:
         """Replace a token's text, and its tag."""
@@ -89,11 +76,11 @@ class Tree:
     def _mend_tags(self) -> None:
         """Tag a participle that heads a clause without an auxiliary as past tense: taggers confuse them."""
         for index, tag in enumerate(self.tags):
-            if tag != "VBN" or self.auxiliaries(index):
+            if tag != "VBN" or self.auxiliaries[index]:
                 continue
             dep, head = self.deps[index], self.heads[index]
             if (dep in ("root", "conj", "parataxis", "ccomp") and self.child(index, "nsubj") is not None) or (
-                dep == "conj" and not self.auxiliaries(head) and self.is_finite(head)
+                dep == "conj" and not self.auxiliaries[head] and self.is_finite(head)
             ):
                 self.tags[index] = "VBD"
 
@@ -124,27 +111,19 @@ class Tree:
         """Return the dependents with these relations."""
         return [child for child in self.children[head] if self.deps[child] in deps]
 
-    def subject(self, head: int) -> int | None:
-        """Return the subject of a clause."""
-        return self.child(head, *SUBJECT)
-
-    def auxiliaries(self, head: int) -> list[int]:
-        """Return auxiliaries and copula of a clause."""
-        return self.all(head, *_AUXILIARY)
-
     def is_finite(self, index: int) -> bool:
         """Return whether a token is a finite verb."""
         if self.tags[index] == "NNS":  # "it leans": a verb tagged as a plural
-            return self.subject(index) is not None and self.child(index, "det", "cop") is None
+            return self.subjects[index] is not None and self.child(index, "det", "cop") is None
         return self.tags[index] in _FINITE
 
     def is_clause(self, head: int) -> bool:
         """Return whether a token heads a finite clause: a finite verb, or a predicate with a finite auxiliary or copula."""
-        return self.is_finite(head) or any(self.tags[aux] in _FINITE for aux in self.auxiliaries(head))
+        return self.is_finite(head) or any(self.tags[aux] in _FINITE for aux in self.auxiliaries[head])
 
     def is_past(self, head: int) -> bool:
         """Return whether a clause is in a past tense."""
-        tags = [self.tags[index] for index in (*self.auxiliaries(head), head) if self.tags[index] in _FINITE]
+        tags = [self.tags[index] for index in (*self.auxiliaries[head], head) if self.tags[index] in _FINITE]
         return tags[:1] == ["VBD"]
 
     def is_plural(self, head: int) -> bool:

@@ -19,13 +19,17 @@ FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?:(?:[\w-]+:|[ \t]|- ).*\n){1,100}---
 _FRONT_TITLE = re.compile(r"^title:(.*)$", re.MULTILINE)
 _BLANK_LINE = re.compile(r"\n[^\S\n]*+\n")
 _LINE = re.compile(r"[^\n]+")  # a form feed is not a line end in prose
-_SENTENCE_END = re.compile(r"[.!?。！？][\"'”’)\]]*(?:\s|\Z)")
+_SENTENCE_END = re.compile(r"[.!?。！？][\"'”’)\]]*(?:\s|\Z)|:\Z")
 
 # Text is not wrapped at this width: in such a block every line is a paragraph.
 _UNWRAPPED = 200
 _PLAIN_CHARS, _PLAIN_WORDS = 80, 10
 _PLAIN_DEPTH = 3  # title, section, subsection: more short lines in a row are a list
-_QUESTION_CHARS, _QUESTION_LEVEL = 200, 7  # below the levels of Markdown
+_LEAD_CHARS = 200
+_BOLD_LEVEL, _QUESTION_LEVEL, _INTRODUCTION_LEVEL = 7, 8, 9  # below those of Markdown
+_BOLD = re.compile(r"(\*\*|__)(?:(?!\1)[^\n])*[^\n.!?;,…。！？]\1:?")
+_BULLET = re.compile(r"[-+*•‣–]\s|[|>]")
+_ITEM = re.compile(r"[-+*•‣–]\s|\d{1,3}[.)]\s")
 _TERMINATORS = tuple('.!?:;…"”’)]。！？')
 
 
@@ -59,11 +63,16 @@ def outline(document: Document) -> tuple[str, list[Paragraph]]:
     blocks = list(_blocks(text, start))
     if not any(block.level for block in blocks):
         blocks = _with_plain_headings(text, blocks)
-    blocks = _with_questions(text, blocks)
+    blocks = _with_leads(text, blocks)
     above: list[_Block] = []  # headings
     paragraphs: list[Paragraph] = []
+    previous = None
     for block, following in zip_longest(blocks, blocks[1:]):
         level = block.level
+        introduced = above and above[-1].level == _INTRODUCTION_LEVEL and above[-1] is not previous
+        if introduced and not _ITEM.match(text, block.start):  # only the next paragraph, or a list
+            above.pop()
+        previous = block
         if level:
             if block is blocks[0] and (block.heading == title or (not title and level == 1)):
                 title, level = block.heading, 0  # above all others, and not part of the section
@@ -125,25 +134,30 @@ def _with_plain_headings(text: str, blocks: list[_Block]) -> list[_Block]:
     return result
 
 
-def _with_questions(text: str, blocks: list[_Block]) -> list[_Block]:
-    """Treat a paragraph that only asks as the lowest heading of the answer under it, as in lists of frequent questions."""
-    questions = ["" if block.level else _question(text[block.start : block.end]) for block in blocks]
-    return [
-        block._replace(level=_QUESTION_LEVEL, heading=question)
-        if question and below and not below.level and not next_question
-        else block
-        for block, question, below, next_question in zip_longest(blocks, questions, blocks[1:], questions[1:])
-    ]
+def _with_leads(text: str, blocks: list[_Block]) -> list[_Block]:
+    """Treat paragraphs that only announce what follows as the lowest headings: lines in bold, questions, "To reset it:"."""
+    result = []
+    for block in blocks:
+        paragraph = text[block.start : block.end]
+        level = block.level or _lead_level(paragraph)
+        if level and not block.level:
+            heading = _plain(paragraph).removesuffix(":")
+            if len(sentence_spans(heading)) == 1:
+                block = block._replace(level=level, heading=heading)
+        result.append(block)
+    return result
 
 
-def _question(paragraph: str) -> str:
-    """Return a paragraph that is one question as a reader sees it, else nothing."""
-    if len(paragraph) > _QUESTION_CHARS or not paragraph.rstrip("*_").endswith(("?", "？")):
-        return ""
-    question = _plain(paragraph)
-    return question if len(sentence_spans(question)) == 1 else ""
+def _lead_level(paragraph: str) -> int:
+    """Return the level as a heading of a paragraph that may be one, else 0."""
+    if len(paragraph) > _LEAD_CHARS or _BULLET.match(paragraph):
+        return 0
+    if _BOLD.fullmatch(paragraph):
+        return _BOLD_LEVEL
+    return {"?": _QUESTION_LEVEL, "？": _QUESTION_LEVEL, ":": _INTRODUCTION_LEVEL}.get(paragraph.rstrip("*_")[-1:], 0)
 
 
 def _is_short(block: str) -> bool:
+    block = block.strip("*_") or block  # in bold
     short = len(block) <= _PLAIN_CHARS and "\n" not in block and len(block.split()) <= _PLAIN_WORDS
     return short and (block[0].isupper() or block[0].isdigit()) and block[-1] not in ".!?:;,…。！？"

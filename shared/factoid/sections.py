@@ -26,10 +26,9 @@ _UNWRAPPED = 200
 _PLAIN_CHARS, _PLAIN_WORDS = 80, 10
 _PLAIN_DEPTH = 3  # title, section, subsection: more short lines in a row are a list
 _LEAD_CHARS = 200
-_BOLD_LEVEL, _QUESTION_LEVEL, _INTRODUCTION_LEVEL = 7, 8, 9  # below those of Markdown
+_BOLD_LEVEL, _QUESTION_LEVEL = 7, 8  # below those of Markdown
 _BOLD = re.compile(r"(\*\*|__)(?:(?!\1)[^\n])*[^\n.!?;,…。！？]\1:?")
 _BULLET = re.compile(r"[-+*•‣–]\s|[|>]")
-_ITEM = re.compile(r"[-+*•‣–]\s|\d{1,3}[.)]\s")
 _TERMINATORS = tuple('.!?:;…"”’)]。！？')
 
 
@@ -66,13 +65,8 @@ def outline(document: Document) -> tuple[str, list[Paragraph]]:
     blocks = _with_leads(text, blocks)
     above: list[_Block] = []  # headings
     paragraphs: list[Paragraph] = []
-    previous = None
     for block, following in zip_longest(blocks, blocks[1:]):
         level = block.level
-        introduced = above and above[-1].level == _INTRODUCTION_LEVEL and above[-1] is not previous
-        if introduced and not _ITEM.match(text, block.start):  # only the next paragraph, or a list
-            above.pop()
-        previous = block
         if level:
             if block is blocks[0] and (block.heading == title or (not title and level == 1)):
                 title, level = block.heading, 0  # above all others, and not part of the section
@@ -135,26 +129,25 @@ def _with_plain_headings(text: str, blocks: list[_Block]) -> list[_Block]:
 
 
 def _with_leads(text: str, blocks: list[_Block]) -> list[_Block]:
-    """Treat paragraphs that only announce what follows as the lowest headings: lines in bold, questions, "To reset it:"."""
-    result = []
+    """Treat lines in bold and questions as the lowest headings, and join a paragraph that ends in a colon to the next."""
+    result: list[_Block] = []
     for block in blocks:
+        above = result[-1] if result else block
+        if not block.level and not above.level and text[above.start : above.end].rstrip("*_").endswith(":"):
+            result[-1] = _Block(above.start, block.end)
+            continue
         paragraph = text[block.start : block.end]
-        level = block.level or _lead_level(paragraph)
-        if level and not block.level:
-            heading = _plain(paragraph).removesuffix(":")
-            if len(sentence_spans(heading)) == 1:
-                block = block._replace(level=level, heading=heading)
-        result.append(block)
+        level = 0 if block.level or len(paragraph) > _LEAD_CHARS else _lead_level(paragraph)
+        result.append(block._replace(level=level, heading=_plain(paragraph).removesuffix(":")) if level else block)
     return result
 
 
 def _lead_level(paragraph: str) -> int:
-    """Return the level as a heading of a paragraph that may be one, else 0."""
-    if len(paragraph) > _LEAD_CHARS or _BULLET.match(paragraph):
-        return 0
+    """Return the level of a short paragraph as a heading, 0 if it is none."""
     if _BOLD.fullmatch(paragraph):
         return _BOLD_LEVEL
-    return {"?": _QUESTION_LEVEL, "？": _QUESTION_LEVEL, ":": _INTRODUCTION_LEVEL}.get(paragraph.rstrip("*_")[-1:], 0)
+    is_question = paragraph.rstrip("*_")[-1:] in ("?", "？") and not _BULLET.match(paragraph)
+    return _QUESTION_LEVEL if is_question and len(sentence_spans(paragraph)) == 1 else 0
 
 
 def _is_short(block: str) -> bool:

@@ -169,15 +169,14 @@ def _hidden(text: str, *patterns: re.Pattern[str]) -> str:
 def _html_tables(text: str) -> Iterator[Table]:
     depth, begin = 0, 0
     for match in _HTML_TABLE.finditer(_hidden(text, COMMENT, FENCE)):
-        if match.group(1):
-            depth = max(0, depth - 1)
-            if depth == 0 and begin >= 0:
-                yield html_table(text[begin : match.end()], start=begin)
-                begin = -1
-        else:
-            begin = match.start() if depth == 0 else begin
+        if not match[1]:
+            begin = begin if depth else match.start()
             depth += 1
-    if depth and begin >= 0:  # cut off
+        elif depth:
+            depth -= 1
+            if not depth:
+                yield html_table(text[begin : match.end()], start=begin)
+    if depth:  # cut off
         yield html_table(text[begin:], start=begin)
 
 

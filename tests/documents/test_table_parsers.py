@@ -153,6 +153,14 @@ def test_raised_and_lowered_characters():
     assert table.to_pandas()["Depth"].tolist() == ["12¹", "13"]
 
 
+def test_the_name_of_a_tag_in_prose_begins_no_table():
+    table = "<table>\n<!-- no --><tr><td>a</td></tr></table>"
+    text = f"Write `<table>` or <table> before its rows.\n\n{table}\n\nAfter."
+    (read,) = markdown_tables(text)
+    assert read.texts() == [["a"]]
+    assert text[slice(*read.span)] == table
+
+
 def test_an_end_without_a_table_is_none():
     assert markdown_tables("Before.\n\n</table>\n\nAfter.") == []
     (table,) = markdown_tables("Before.\n\n</table>\n\n<table><tr><td>a</td></tr></table>\n\n</table>\n\nAfter.")

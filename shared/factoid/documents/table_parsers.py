@@ -32,7 +32,10 @@ _SMALL = re.compile(r"<(sup|sub)\b[^<>]*>(.*?)</\1\s*>", re.IGNORECASE | re.DOTA
 _HAS_SMALL = re.compile(r"[\d+−–=, -]+|[a-z]")  # words stay unchanged, such as "st" in "21st"
 _RAISED, _LOWERED = RAISED | {ord("–"): "⁻"}, LOWERED | {ord("–"): "₋"}
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
-_HTML_TABLE = re.compile(r"<(/?)table\b[^>]*>", re.IGNORECASE)
+# A table begins with a part of one: "<table>" in prose is text.
+_HTML_TABLE = re.compile(
+    r"""<(/)table\s*>|<table\b(?:"[^"]*"|'[^']*'|[^'">])*+>(?=\s*<(?:caption|col|t[bdfhr]))""", re.IGNORECASE
+)
 _HTML_CELL = re.compile(r"<t[dh]\b[^>]*>", re.IGNORECASE)
 _CELL_END = re.compile(r"</?(?:t[dhr]|tbody|thead|tfoot|table)\b", re.IGNORECASE)
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")

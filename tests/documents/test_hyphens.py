@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from factoid.documents.blocks import without_marks
 from factoid.documents.hyphens import Evidence, broken_words, decide, evidence, hyphen_edits
 from factoid.documents.trace import TracedText
-from tests.documents.paper import NEEDS_PAPERS, body
+from tests.documents.seeds import printed_paper
 
 NOTHING = Evidence()
 
@@ -94,10 +94,9 @@ def annotated() -> list[tuple[str, str, str]]:
     return [(pair[1], pair[3], marks[pair[2]]) for pair in pairs if pair]
 
 
-@NEEDS_PAPERS
 def test_all_line_ends_of_a_paper() -> None:
     """283 cut words: what is joined should be (precision), and what should be joined is (recall)."""
-    text = without_marks(TracedText.of(body())).text
+    text = without_marks(TracedText.of(printed_paper())).text
     known = evidence([text])
     rows = [(before.lstrip("("), after, decide(before, after, known)) for _, _, before, after in broken_words(text)]
     gold = annotated()

@@ -1,29 +1,31 @@
-"""The programs in docs/documents.md print what the page says, and its tables name what there is."""
+"""The tables in docs/documents.md name what there is, and the example prints what docs/document-tables.md says."""
 
 from __future__ import annotations
 
 import dataclasses
 import re
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from factoid.documents import CleaningOptions, LayoutDocument
-from tests.test_pages import PROGRAM, read, run
+from factoid.testing import HashEncoder
+from tests.test_examples import load
+from tests.test_pages import read
 
 PAGE = read("docs/documents.md")
 
 
-def test_programs_print_what_the_page_says(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("faiss")
+def test_the_example_prints_what_the_page_says(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    pytest.importorskip("pdfplumber")
     monkeypatch.chdir(tmp_path)
-    names: dict[str, Any] = {}
-    programs = PROGRAM.findall(PAGE)
-    assert programs
-    for program, printed in programs:
-        assert run(program, names) == printed, program
-    names["store"].close()
+    load("document_processing").main(encoder=HashEncoder())
+    page = read("docs/document-tables.md")
+    shown = re.search(r"```console\n\$ python examples/document_processing\.py\n(.*?)```", page, re.DOTALL)
+    assert shown
+    assert capsys.readouterr().out == shown[1]
 
 
 def test_every_rule_is_explained() -> None:

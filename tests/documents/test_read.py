@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from factoid.documents import clean, read_layout, read_markdown
 from factoid.errors import InvalidInputError, UnreadableFileError
-from tests.documents.paper import NEEDS_SAMPLES, samples
 from tests.documents.results import paged, paragraph, snake, word
+from tests.documents.seeds import samples
 
 TEXT = "The mill was built in 1820.\nIt burned down twice."
 RESULT = paged(TEXT)
@@ -312,47 +312,14 @@ def test_two_thousand_pages_in_bounded_memory() -> None:
     assert document.locate(len(document.text) - 5, len(document.text))[0].page == 2000
 
 
-@NEEDS_SAMPLES
-@pytest.mark.parametrize("path", samples(), ids=lambda path: path.parent.parent.name)
-def test_samples(path: Path) -> None:
-    layout = read_layout(path)
-    words = [layout.content[start:end] for start, end in zip(layout.words.starts, layout.words.ends, strict=True)]
-    assert len(words) > 200
-    source = path.read_text(encoding="utf-8-sig")
-    assert all(json.dumps(content, ensure_ascii=False)[1:-1] in source or content in source for content in words)
-    document = clean(layout)
-    for run in document.traced.runs:
-        assert document.text[run.start : run.end] == layout.content[run.origin : run.origin + run.end - run.start]
-    assert document.tables
-    assert all(part.metadata["pages"] for part in document.documents())
-
-
-@NEEDS_SAMPLES
-@pytest.mark.parametrize("path", samples(), ids=lambda path: path.parent.parent.name)
-def test_tables_of_samples_are_the_services_own_cells(path: Path) -> None:
-    """The oracle walks the JSON for cells, in whatever version; marks of selection, which cleaning takes out, aside."""
-    grids: list[list[tuple[int, int, str]]] = []
-
-    def walk(value: Any) -> None:
-        if isinstance(value, dict):
-            if isinstance(value.get("cells"), list):
-                row, column = (
-                    ("rowIndex", "columnIndex") if "rowIndex" in value["cells"][0] else ("row_index", "column_index")
-                )
-                cells = ((cell[row], cell[column], cell.get("content", cell.get("text"))) for cell in value["cells"])
-                grids.append(sorted((y, x, strip(text)) for y, x, text in cells))
-            else:
-                list(map(walk, value.values()))
-        elif isinstance(value, list):
-            list(map(walk, value))
-
-    def strip(text: str) -> str:
-        for mark in (":selected:", ":unselected:", "☒", "☐"):
-            text = text.replace(mark, " ")
-        return " ".join(text.split())
-
-    walk(json.loads(path.read_text(encoding="utf-8-sig")))
-    tables = clean(read_layout(path)).tables
-    read = [sorted((cell.row, cell.column, cell.text) for cell in table.cells) for table in tables]
-    assert sorted(read) == sorted(grids)
-    assert grids
+def test_samples() -> None:
+    for result in samples().values():
+        layout = read_layout(result)
+        words = [layout.content[start:end] for start, end in zip(layout.words.starts, layout.words.ends, strict=True)]
+        assert len(words) > 200
+        source = json.dumps(result, ensure_ascii=False)
+        assert all(json.dumps(content, ensure_ascii=False)[1:-1] in source for content in words)
+        document = clean(layout)
+        for run in document.traced.runs:
+            assert document.text[run.start : run.end] == layout.content[run.origin : run.origin + run.end - run.start]
+        assert all(part.metadata["pages"] for part in document.documents())

@@ -15,7 +15,7 @@ from factoid.errors import InvalidInputError, PropositionizerError
 from factoid.propositions.prompting.cost import Usage
 from tests.documents.results import table_of
 from tests.documents.seeds import printed_paper
-from tests.propositions.prompting.server import Server, completion, passage_of, refused, running
+from tests.propositions.prompting.server import Server, completion, refused, running
 
 openai = pytest.importorskip("openai")
 
@@ -148,11 +148,6 @@ def test_what_cannot_be_used(server, tmp_path):
     server.answers = dict.fromkeys("123", refused(401, "no key"))
     with pytest.raises(PropositionizerError, match="key"):
         TableSummarizer(client(server), "m").summarize(TABLES)
-
-
-def test_a_propositionizer_asks_as_before(server):
-    assert passage_of({"messages": [{"content": "Content: x\nOutput:"}]}) == "x"
-    assert PromptPropositionizer(client(server), "m").task.noun == "propositions"
 
 
 def test_the_printed_paper_gives_what_its_user_had():

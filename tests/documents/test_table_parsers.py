@@ -7,7 +7,7 @@ import re
 import pytest
 
 from factoid.documents.table_parsers import html_table, markdown_tables
-from tests.documents.seeds import SHARED, printed_paper
+from tests.documents.seeds import printed_paper
 
 pytest.importorskip("lxml")
 
@@ -153,6 +153,20 @@ def test_raised_and_lowered_characters():
     assert table.to_pandas()["Depth"].tolist() == ["12¹", "13"]
 
 
+def test_the_name_of_a_tag_in_prose_begins_no_table():
+    table = "<table>\n<!-- no --><tr><td>a</td></tr></table>"
+    text = f"Write `<table>` or <table> before its rows.\n\n{table}\n\nAfter."
+    (read,) = markdown_tables(text)
+    assert read.texts() == [["a"]]
+    assert text[slice(*read.span)] == table
+
+
+def test_an_end_without_a_table_is_none():
+    assert markdown_tables("Before.\n\n</table>\n\nAfter.") == []
+    (table,) = markdown_tables("Before.\n\n</table>\n\n<table><tr><td>a</td></tr></table>\n\n</table>\n\nAfter.")
+    assert table.texts() == [["a"]]
+
+
 def test_html_without_a_table():
     assert html_table("<p>x</p>").cells == ()
     assert html_table("<table></table>").texts() == []
@@ -195,15 +209,3 @@ def test_every_number_of_the_large_tables(number, first_line):
     assert groups == ["Unsupervised Dense Retrievers"] * 6 + ["Supervised Dense Retrievers"] * 12
     measures = ["R@5", "R@20"] if number == 2 else ["@100", "@500"]
     assert [levels[-1] for levels in table.headers()[2:]] == measures * 6
-
-
-@pytest.mark.parametrize(("number", "equal"), [(2, 16), (3, 16)])
-def test_the_large_tables_against_another_reading_of_the_paper(number, equal):
-    """Another program read the PDF and lost most decimal points; in two rows of each table it lost digits, too."""
-    table = markdown_tables(printed_paper())[number]
-    lines = (SHARED / "papers" / "dense-x-retrieval.txt").read_text(encoding="utf-8").splitlines()
-    end = next(position for position, line in enumerate(lines) if line.startswith(f"Table {number}:"))
-    named = (re.search(r"(?:Passage|Sentence|Proposition) (.*)", line) for line in lines[end - 24 : end])
-    other = [re.sub(r"\D", "", match[1]) for match in named if match]
-    digits = ["".join(re.sub(r"\D", "", cell.text) for cell in row.cells[2:]) for row in table.rows()]
-    assert sum(ours == theirs for ours, theirs in zip(digits, other, strict=True)) == equal

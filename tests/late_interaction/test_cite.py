@@ -11,7 +11,6 @@ from itertools import pairwise
 from math import inf
 from typing import Any
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,12 +21,9 @@ from factoid.late_interaction import CitedAnswer, TokenVectors
 from factoid.testing import ScriptedPropositionizer
 from factoid.units import Unit
 from tests.late_interaction.test_answer import MARKDOWN, cut, texts
-from tests.late_interaction.word_vectors import WordVectors
+from tests.late_interaction.test_rank import OSLO, PASSAGES
+from tests.late_interaction.word_vectors import WordVectors, bare, maxsim
 
-OSLO = "Anna Berg was born in Oslo. She moved to Berlin."
-VASA = "The Vasa sank in 1628 on its first voyage. It was raised, years later, and is shown in Stockholm."
-PARIS = "Paris is the capital. It lies on a river."
-PASSAGES = [PARIS, OSLO, VASA]
 SENTENCE = "Anna Berg was born in Oslo, where the Vasa was shown."
 SCRIPT = {SENTENCE: ["The Vasa was shown in Oslo.", "Anna Berg was born in Oslo."]}
 PARTS = [  # the words of the propositions in the sentence
@@ -41,29 +37,9 @@ def citer(**options: Any) -> PropCite:
     return PropCite(WordVectors(), **options)
 
 
-def whole(sentences: ScriptedPropositionizer | None = None) -> PropCite:
+def whole() -> PropCite:
     """Each sentence is its own proposition."""
-    return citer(propositionizer=sentences or ScriptedPropositionizer(lambda unit: [unit.text]))
-
-
-def bare(text: str) -> list[str]:
-    return [word.strip(".,") for word in text.split()]
-
-
-def maxsim(query: Sequence[str], text: Sequence[str]) -> float:
-    """Sum the largest product of each word of the query with a word of the text, by loops in float64."""
-    total = 0.0
-    for word in query:
-        best = -inf
-        for other in text:
-            product = 0.0
-            for left, right in zip(
-                WordVectors.vector(word, "query"), WordVectors.vector(other, "passage"), strict=True
-            ):
-                product += float(np.float32(left)) * float(np.float32(right))
-            best = max(best, product)
-        total += best
-    return total
+    return citer(propositionizer=ScriptedPropositionizer(lambda unit: [unit.text]))
 
 
 def ranking(query: Sequence[str]) -> list[tuple[float, int]]:

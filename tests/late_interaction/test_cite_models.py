@@ -10,7 +10,7 @@ import pytest
 
 from factoid import PropCite
 from factoid.errors import InvalidInputError
-from tests.late_interaction.test_cite import OSLO, PASSAGES
+from tests.late_interaction.test_rank import OSLO, PASSAGES
 
 
 @pytest.mark.parametrize("checkpoint", ["colbert", "marked"])

@@ -19,7 +19,7 @@ from factoid.late_interaction import TokenVectors
 from factoid.late_interaction.rank import UNALIGNED
 from factoid.testing import ScriptedPropositionizer
 from factoid.units import Unit
-from tests.late_interaction.word_vectors import WordVectors
+from tests.late_interaction.word_vectors import WordVectors, bare, maxsim
 
 OSLO = "Anna Berg was born in Oslo. She moved to Berlin."
 VASA = "The Vasa sank in 1628 on its first voyage. It was raised, years later, and is shown in Stockholm."
@@ -28,16 +28,7 @@ PASSAGES = [PARIS, OSLO, VASA]
 
 
 def score(query: str, words: Sequence[str], marker: str) -> float:
-    """MaxSim of a query and some words by loops."""
-    total = 0.0
-    for one in ["[CLS]", marker, *(word.strip(".,") for word in query.split())]:
-        products = [float(WordVectors.vector(one, marker) @ WordVectors.vector(word, "passage")) for word in words]
-        total += max(products)
-    return total
-
-
-def bare(text: str) -> list[str]:
-    return [word.strip(".,") for word in text.split()]
+    return maxsim(["[CLS]", marker, *bare(query)], words, marker)
 
 
 def whole(text: str) -> list[str]:
@@ -88,12 +79,9 @@ def test_a_part_of_the_query_ranks_alone() -> None:
     start = query.index("Vasa")
     hits = AnyGranularityRanker(WordVectors()).rank(query, PASSAGES, query_span=(start, len(query)))
     for hit in hits:
-        total = 0.0
-        for marker, words in (("finer", bare(hit.unit.text)), ("query", whole(PASSAGES[hit.position]))):
-            for word in ("Vasa", "sank"):  # without [CLS] and the marker
-                vector = WordVectors.vector(word, marker)
-                total += max(float(vector @ WordVectors.vector(other, "passage")) for other in words)
-        assert hit.score == pytest.approx(total, rel=1e-5)
+        part = ["Vasa", "sank"]  # without [CLS] and the marker
+        own, around = maxsim(part, bare(hit.unit.text), "finer"), maxsim(part, whole(PASSAGES[hit.position]))
+        assert hit.score == pytest.approx(own + around, rel=1e-5)
     with pytest.raises(InvalidInputError, match=r"holds a token, got \(4, 5\) of 'Anna Berg"):
         AnyGranularityRanker(WordVectors()).rank(query, PASSAGES, query_span=(4, 5))
 

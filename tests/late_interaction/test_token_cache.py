@@ -113,22 +113,6 @@ def test_scores_are_within_the_stated_bound(tmp_path_factory: pytest.TempPathFac
         assert abs(maxsim(query, stored.vectors) - maxsim(query, vectors)) <= product + slack
 
 
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_a_models_scores_are_within_the_bound(colbert: Path, tmp_path: Path, dtype) -> None:
-    """Unit vectors: an int8 score of a sentence is off by at most √dim/254 for each query token, in span and passage."""
-    encoder = LateInteractionEncoder(colbert, device="cpu")
-    exact = {hit.unit.id: hit for hit in AnyGranularityRanker(encoder).rank(QUERY, PASSAGES)}
-    ranker = AnyGranularityRanker(encoder, cache=TokenVectorCache(tmp_path / "tokens", dtype=dtype))
-    tokens = encoder.encode_query(QUERY).vectors
-    of_product = {"float32": 1e-6, "float16": 1 / 2048, "int8": np.sqrt(tokens.shape[1]) / 254}[dtype]
-    bound = 2 * len(tokens) * of_product + 1e-4
-    for _ in range(2):
-        hits = ranker.rank(QUERY, PASSAGES)
-        assert {hit.unit.id for hit in hits} == exact.keys()
-        assert max(abs(hit.score - exact[hit.unit.id].score) for hit in hits) <= bound
-    assert sources(ranker) == (0, 3)
-
-
 def test_values_that_a_dtype_cannot_hold_are_refused(tmp_path: Path) -> None:
     huge = TokenVectors(np.full((1, 2), 1e6, np.float32), np.zeros((1, 2), np.int64), 1)
     with pytest.raises(InvalidInputError, match=r"up to 1e\+06 cannot be stored as float16"):

@@ -58,11 +58,10 @@ def write_colbert(folder: Path, *, seed: int = 0, dim: int = 64) -> Path:
 def add_marker(folder: Path, target: Path) -> Path:
     """Write a copy of a checkpoint, in the library's own format, that has a second query marker."""
     from sentence_transformers import MultiVectorEncoder
-    from tokenizers import AddedToken
+
+    from factoid.late_interaction.training import model as training
 
     model = MultiVectorEncoder(str(folder), device="cpu")
-    marker = AddedToken("[unused2]", normalized=False, special=True)
-    model.tokenizer.add_special_tokens({"additional_special_tokens": [marker]})
-    model.prompts["query_sentence"] = "[unused2] "
+    training.add_marker(model, "query_sentence")
     model.save_pretrained(str(target))
     return target

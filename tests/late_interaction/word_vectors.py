@@ -45,6 +45,19 @@ class WordVectors:
         return np.random.default_rng(seed).normal(-0.3, 1, 6)
 
 
+def bare(text: str) -> list[str]:
+    return [word.strip(".,") for word in text.split()]
+
+
+def maxsim(query: Sequence[str], words: Sequence[str], marker: str = "query") -> float:
+    """Sum the largest product of each word of the query, under a marker, with a word of a passage, one by one in float64."""
+
+    def vector(word: str, marker: str) -> np.ndarray:
+        return WordVectors.vector(word, marker).astype(np.float32).astype(float)
+
+    return sum(max(float(vector(one, marker) @ vector(other, "passage")) for other in words) for one in query)
+
+
 class TextVectors(WordVectors):
     """As `WordVectors`, but no two tokens have the same vector, unless the texts are the same: no scores are equal by chance."""
 

@@ -81,7 +81,7 @@ def evidence(texts: Iterable[str], vocabulary: Collection[str] = ()) -> Evidence
             parts = _HYPHEN.split(match[0].lower())
             words.update(parts)
             pairs.update(pairwise(parts))
-    return Evidence(words, pairs, vocabulary if isinstance(vocabulary, frozenset) else frozenset(vocabulary))
+    return Evidence(words, pairs, frozenset(vocabulary))
 
 
 def hyphen_edits(text: str, known: Evidence) -> list[Edit]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from operator import itemgetter
 from os import PathLike
 from pathlib import Path
 from statistics import median
@@ -27,7 +28,6 @@ _INCH = 72  # points
 _HEADING = 1.15  # times the size of most words: a heading
 _GAP = 0.6  # of a line's height: lines further apart belong to different paragraphs
 _MARGIN = 0.08  # of a page's height, at the top and at the bottom
-_EDGE = 2.0  # points by which edges of cells in one row or column may differ
 _COLOR = (255, 196, 0)
 
 _Word = dict[str, Any]  # as pdfplumber returns it, with places in points
@@ -96,18 +96,18 @@ class _Reader:
 
     def read_table(self, grid: Any, words: Sequence[_Word], page: int) -> Table:
         """Append the words of a table cell by cell, and return it."""
-        lefts, tops = (_edges(box[side] for box in grid.cells) for side in (0, 1))
+        lefts, tops = (sorted({box[side] for box in grid.cells}) for side in (0, 1))  # pdfplumber aligns them
         cells = []
         start = self.length + 1
-        for box in sorted(grid.cells, key=lambda box: (_place(tops, box[1]), box[0])):
+        for box in sorted(grid.cells, key=itemgetter(1, 0)):
             within = [word for word in words if _lies_in(word, box)]
             cells.append(
                 Cell(
-                    _place(tops, box[1]),
-                    _place(lefts, box[0]),
+                    tops.index(box[1]),
+                    lefts.index(box[0]),
                     _text(within),
-                    max(1, sum(box[1] - _EDGE < top < box[3] - _EDGE for top in tops)),
-                    max(1, sum(box[0] - _EDGE < left < box[2] - _EDGE for left in lefts)),
+                    sum(box[1] <= top < box[3] for top in tops),
+                    sum(box[0] <= left < box[2] for left in lefts),
                     span=self.add(within, page) if within else None,
                     regions=(Region(page, _corners(*box)),),
                 )
@@ -225,18 +225,6 @@ def _text(words: Iterable[_Word]) -> str:
 def _lies_in(word: _Word, box: Sequence[float]) -> bool:
     x, y = (word["x0"] + word["x1"]) / 2, (word["top"] + word["bottom"]) / 2
     return bool(box[0] <= x <= box[2] and box[1] <= y <= box[3])
-
-
-def _edges(values: Iterable[float]) -> list[float]:
-    edges: list[float] = []
-    for value in sorted(values):
-        if not edges or value - edges[-1] > _EDGE:
-            edges.append(value)
-    return edges
-
-
-def _place(edges: Sequence[float], value: float) -> int:
-    return min(range(len(edges)), key=lambda place: abs(edges[place] - value))
 
 
 def _corners(left: float, top: float, right: float, bottom: float) -> tuple[float, ...]:

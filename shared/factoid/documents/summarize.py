@@ -157,11 +157,9 @@ class _FunctionChat(ChatPropositionizer):
 
     def _send(self, prompt: str) -> Reply:
         answer = self.function(prompt)
-        if answer is None:  # as some clients return if a model says nothing
-            return Reply(read_summary(""))
-        if not isinstance(answer, str):
+        if not isinstance(answer, str | None):
             raise InvalidInputError(f"the function that summarizes must return a str, got {type(answer).__name__}")
-        return Reply(read_summary(answer), completion=answer)
+        return Reply(read_summary(answer or ""), completion=answer)  # some clients return None if a model says nothing
 
     async def _asend(self, prompt: str) -> Reply:
         return self._send(prompt)

@@ -32,7 +32,10 @@ _SMALL = re.compile(r"<(sup|sub)\b[^<>]*>(.*?)</\1\s*>", re.IGNORECASE | re.DOTA
 _HAS_SMALL = re.compile(r"[\d+−–=, -]+|[a-z]")  # words stay unchanged, such as "st" in "21st"
 _RAISED, _LOWERED = RAISED | {ord("–"): "⁻"}, LOWERED | {ord("–"): "₋"}
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
-_HTML_TABLE = re.compile(r"<(/?)table\b[^>]*>", re.IGNORECASE)
+# A table begins with a part of one: "<table>" in prose is text.
+_HTML_TABLE = re.compile(
+    r"""<(/)table\s*>|<table\b(?:"[^"]*"|'[^']*'|[^'">])*+>(?=\s*<(?:caption|col|t[bdfhr]))""", re.IGNORECASE
+)
 _HTML_CELL = re.compile(r"<t[dh]\b[^>]*>", re.IGNORECASE)
 _CELL_END = re.compile(r"</?(?:t[dhr]|tbody|thead|tfoot|table)\b", re.IGNORECASE)
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
@@ -169,15 +172,14 @@ def _hidden(text: str, *patterns: re.Pattern[str]) -> str:
 def _html_tables(text: str) -> Iterator[Table]:
     depth, begin = 0, 0
     for match in _HTML_TABLE.finditer(_hidden(text, COMMENT, FENCE)):
-        if match.group(1):
-            depth = max(0, depth - 1)
-            if depth == 0 and begin >= 0:
-                yield html_table(text[begin : match.end()], start=begin)
-                begin = -1
-        else:
-            begin = match.start() if depth == 0 else begin
+        if not match[1]:
+            begin = begin if depth else match.start()
             depth += 1
-    if depth and begin >= 0:  # cut off
+        elif depth:
+            depth -= 1
+            if not depth:
+                yield html_table(text[begin : match.end()], start=begin)
+    if depth:  # cut off
         yield html_table(text[begin:], start=begin)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from factoid.documents.tables import Cell, Row, Table, is_number, plain_text
@@ -42,20 +42,19 @@ def row_propositions(table: Table, *, text: str = "") -> list[RowProposition]:
     evidence = text or " ".join([table.caption, *table.footnotes])
     lower = set(re.findall(r"\b[a-z]\w+", evidence))
     rows = list(table.rows())
-    names = [_name(_heads(row, count), levels, lower) for row in rows]
+    parts = [_heads_and_values(row, count) for row in rows]
+    names = [_name(heads, levels, lower) for heads, _ in parts]
     repeated = {name for name, times in Counter(names).items() if times > 1}
     propositions = []
-    for row, name in zip(rows, names, strict=True):
+    for row, name, (heads, values) in zip(rows, names, parts, strict=True):
         place = [_place(table)]
         if row.description and (not name or name in repeated or not place[0]):
             place.append(f"under “{row.description}”")
-        heads = _heads(row, count)
-        values = list(_values(row, count, heads))
         if not values:  # the row has only a name
             name = ""
-            values = [(column, cell) for cell, column in heads.items() if levels[column] or cell.column_span > 1]
+            values = {cell: column for cell, column in heads.items() if levels[column] or cell.column_span > 1}
         start = ", ".join(filter(None, place))
-        for column, cell in values:
+        for cell, column in values.items():
             headers = () if cell in heads and cell.column_span > 1 else levels[column]
             sentence = _sentence(name, headers, plain_text(cell))
             whole = f"{start[0].upper()}{start[1:]}, {sentence}" if start else sentence
@@ -63,24 +62,16 @@ def row_propositions(table: Table, *, text: str = "") -> list[RowProposition]:
     return propositions
 
 
-def _heads(row: Row, count: int) -> dict[Cell, int]:
-    """Return the cells that name a row, with their columns: the first columns, else its first text."""
+def _heads_and_values(row: Row, count: int) -> tuple[dict[Cell, int], dict[Cell, int]]:
+    """Return the cells that name a row (the first columns, else its first text) and the others, all with their columns."""
     texts: dict[Cell, int] = {}
     for column, cell in enumerate(row.cells):
         if cell and plain_text(cell):
             texts.setdefault(cell, column)
     heads = {cell: column for cell, column in texts.items() if column < count}
     words = [(cell, column) for cell, column in texts.items() if not is_number(plain_text(cell))]
-    return heads or dict(words[:1] if count else [])
-
-
-def _values(row: Row, count: int, heads: Mapping[Cell, int]) -> Iterator[tuple[int, Cell]]:
-    """Yield the values of a row with their columns; a merged cell once."""
-    yielded = set(heads)
-    for column, cell in enumerate(row.cells[count:], count):
-        if cell and plain_text(cell) and cell not in yielded:
-            yielded.add(cell)
-            yield column, cell
+    heads = heads or dict(words[:1] if count else [])
+    return heads, {cell: column for cell, column in texts.items() if cell not in heads}
 
 
 def _place(table: Table) -> str:

@@ -90,9 +90,8 @@ def _rank(model: Any, question: AskedPassages, level: Granularity) -> Ranked:
         ]
         scores = _scores(model, question.query, [sentence for _, sentence in rows])
         sentences = [(scores[number], position, sentence.text) for number, (position, sentence) in enumerate(rows)]
-        return sentences, {
-            position: score for score, position, _ in sorted(sentences)
-        }  # the score of the best sentence
+        best = {position: score for score, position, _ in sorted(sentences)}  # of the best sentence
+        return sentences, best
     if not isinstance(model, AnyGranularityRanker):
         return None, _scores(model, question.query, question.passages)
     hits = model.rank(question.query, question.passages, Granularity.SENTENCE)

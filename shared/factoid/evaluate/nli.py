@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 from factoid._optional import require
@@ -49,14 +50,12 @@ class NliModel:
         self.batch_size = batch_size
         self.model_options = model_options or {}
         self.truncated = 0
-        self._loaded: tuple[Any, Any, int | None] | None = None
 
     def entails(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[bool]:
         """Tell for each pair whether the hypothesis follows from the premise."""
         pairs = list(zip(premises, hypotheses, strict=True))
         order = sorted(range(len(pairs)), key=lambda place: -sum(map(len, pairs[place])))  # needs little padding
         answers = [False] * len(pairs)
-        self._loaded = self._loaded or self._load()
         for start in range(0, len(order), self.batch_size):
             places = order[start : start + self.batch_size]
             for place, answer in zip(places, self._judge([pairs[place] for place in places]), strict=True):
@@ -65,7 +64,7 @@ class NliModel:
 
     def _judge(self, pairs: list[tuple[str, str]]) -> list[bool]:
         torch = require("torch", extra="models")
-        model, tokenizer, yes = self._loaded  # type: ignore[misc]
+        model, tokenizer, yes = self._loaded
         if yes is None:
             prompts = [_PROMPT.format(*pair) for pair in pairs]
             batch = tokenizer(prompts, padding=True, verbose=False, return_tensors="pt")
@@ -81,8 +80,9 @@ class NliModel:
                 return [text.strip() == "1" for text in tokenizer.batch_decode(written, skip_special_tokens=True)]
             return (model(**batch).logits.argmax(dim=-1) == yes).tolist()  # type: ignore[no-any-return]
 
-    def _load(self) -> tuple[Any, Any, int | None]:
-        """Return model, tokenizer, and the number of the entailment label; None for a sequence-to-sequence model."""
+    @cached_property
+    def _loaded(self) -> tuple[Any, Any, int | None]:
+        """Model, tokenizer, and the number of the entailment label; None for a sequence-to-sequence model."""
         transformers = require("transformers", extra="models")
         with loading("NLI model", self.model):
             config = transformers.AutoConfig.from_pretrained(self.model)

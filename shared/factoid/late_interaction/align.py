@@ -7,7 +7,6 @@ are assigned at once, for the best overall agreement of their contexts.
 from __future__ import annotations
 
 import re
-from itertools import product
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,11 +48,8 @@ def _words(text: str) -> list[tuple[str, Span]]:
 
 def _with_context(matches: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return matches, each increased slightly for every matching pair of words around it, in either order."""
-    rows, columns = matches.shape
-    padded = np.pad(matches, _REACH)
-    steps = [step for step in range(-_REACH, _REACH + 1) if step]
-    around = np.zeros_like(matches)
-    for down, right in product(steps, steps):
-        around += padded[_REACH + down : _REACH + down + rows, _REACH + right : _REACH + right + columns]
-    weighted: NDArray[np.float64] = matches * (1 + _CONTEXT * around)
+    around = np.ones((2 * _REACH + 1, 2 * _REACH + 1))
+    around[_REACH, :] = around[:, _REACH] = 0
+    pairs = require("scipy.ndimage", extra="models").convolve(matches, around, mode="constant")
+    weighted: NDArray[np.float64] = matches * (1 + _CONTEXT * pairs)
     return weighted

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from math import inf, isfinite, isnan
 from operator import attrgetter
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from factoid.errors import InvalidInputError
 from factoid.late_interaction.align import align
@@ -255,12 +255,6 @@ class PropCite:
         self.last_report = citer.report
 
 
-class _Claim(NamedTuple):
-    text: str
-    spans: list[Span]  # of its words in the sentence
-    scorer: QueryScorer  # of passages for it
-
-
 class _AnswerCiter:
     """Cites the sentences of one answer in order; its passages are encoded once."""
 
@@ -300,14 +294,14 @@ class _AnswerCiter:
     def cite(self, stretch: Stretch) -> CitedSentence:
         """Return the next sentence of the answer with its citations."""
         plain, original = _plain(stretch), stretch.text[stretch.start : stretch.end]
-        claims: list[_Claim] = []
+        claims: list[tuple[str, list[Span], QueryScorer]] = []
         if self._claims_something(stretch):
             self.decompose([stretch])
             claims = list(self._claims(plain))
         elif original:
             self._counts["marked" if self._keeps_markers(stretch) else "silent"] += 1
         self._counts.update(sentences=bool(original), claims=len(claims))
-        cited = [citation for claim in claims for citation in self._citations(claim)]
+        cited = [citation for claim in claims for citation in self._citations(*claim)]
         numbers = dict.fromkeys(citation.number for citation in cited)
         sentence, place = with_markers(original if self._keeps_markers(stretch) else plain, list(numbers))
         start, added = self._length + stretch.start, len(sentence) - len(plain)
@@ -336,15 +330,15 @@ class _AnswerCiter:
             and not self._keeps_markers(stretch)
         )
 
-    def _claims(self, sentence: str) -> Iterator[_Claim]:
-        """Yield the distinct claims of a sentence; none without passages."""
+    def _claims(self, sentence: str) -> Iterator[tuple[str, list[Span], QueryScorer]]:
+        """Yield the distinct claims of a sentence, with the spans of their words in it; none without passages."""
         whole = [(0, len(sentence))]
         encoder, alpha = self._ranker.encoder, self._ranker.alpha
         if not self._passages:
             return
         scorer = None if self._options.method == "proposition_text" else QueryScorer(encoder, sentence, alpha)
         if scorer and self._options.method == "sentence":
-            yield _Claim(sentence, whole, scorer)
+            yield sentence, whole, scorer
             return
         distinct: set[tuple[Span, ...]] = set()
         for proposition in self._propositions[sentence]:
@@ -354,17 +348,17 @@ class _AnswerCiter:
             self._counts.update(whole=is_whole, unaligned=not aligned)
             spans = spans if aligned else whole
             if scorer is None:
-                yield _Claim(proposition.text, spans, QueryScorer(encoder, proposition.text, alpha))
+                yield proposition.text, spans, QueryScorer(encoder, proposition.text, alpha)
             elif tuple(spans) not in distinct and scorer.reads(spans):
                 distinct.add(tuple(spans))
-                yield _Claim(proposition.text, spans, scorer.limited_to(spans))
+                yield proposition.text, spans, scorer.limited_to(spans)
 
-    def _citations(self, claim: _Claim) -> Iterator[Citation]:
+    def _citations(self, claim: str, spans: Sequence[Span], scorer: QueryScorer) -> Iterator[Citation]:
         """Yield the citations of a claim, best first, with the claim's spans in the sentence."""
         tokens = self.encode()
-        similarities = claim.scorer.similarities(tokens)
+        similarities = scorer.similarities(tokens)
         scores = [
-            claim.scorer.passage_score(products) if passage.spans.any() else -inf
+            scorer.passage_score(products) if passage.spans.any() else -inf
             for passage, products in zip(tokens, similarities, strict=True)
         ]
         finite = [position for position, score in enumerate(scores) if isfinite(score)]
@@ -378,9 +372,9 @@ class _AnswerCiter:
             if position not in self._placed:
                 [self._placed[position]], _ = self._ranker.placed_units([passage], kind)
             units = self._placed[position]
-            hits, _ = claim.scorer.hits(kind, passage, position, tokens[position], units, similarities[position])
+            hits, _ = scorer.hits(kind, passage, position, tokens[position], units, similarities[position])
             support = max(hits, key=attrgetter("score"))
-            yield Citation(position, scores[position], margin, claim.text, tuple(claim.spans), support)
+            yield Citation(position, scores[position], margin, claim, tuple(spans), support)
 
 
 def _plain(stretch: Stretch) -> str:

@@ -13,7 +13,6 @@ from factoid.late_interaction.training.examples import (
     mark_sentence,
     read_colbert_examples,
     read_examples,
-    weights,
     write_examples,
 )
 
@@ -79,12 +78,6 @@ def test_an_answer_is_found_as_whole_words():
     example = TrainingExample("what?", ("He ran home. She ran. We outran him.", "No."), (1, 0), ("ran home", "him"))
     assert example.holds_answer(0) == [True, False, True]
     assert TrainingExample("what?", ("The art. The party.", "No."), (1, 0), ("art",)).holds_answer(0) == [True, False]
-
-
-def test_weights_are_the_softmax_of_large_scores_too():
-    shares = weights([1000.0, 999.0, 1000.0])
-    assert sum(shares) == pytest.approx(1)
-    assert shares[0] / shares[1] == pytest.approx(math.e)
 
 
 def test_a_sentence_is_marked_in_its_place():

@@ -6,7 +6,6 @@ their numbers in two TSV files, as in MS MARCO.
 
 from __future__ import annotations
 
-import codecs
 import json
 import math
 import os
@@ -17,7 +16,7 @@ from typing import Any
 
 from factoid.errors import InvalidInputError, UnreadableFileError
 from factoid.files.atomic import write_file
-from factoid.files.lines import filled_lines, located, parse_json, parse_object
+from factoid.files.lines import filled_lines, located, parse_json, read_records
 from factoid.sentences import Span, sentence_spans
 from factoid.words import stands_in
 
@@ -70,24 +69,13 @@ def mark_sentence(passage: str, span: Span) -> str:
     return f"{passage[:start]}${passage[start:end]}${passage[end:]}"
 
 
-def weights(scores: Sequence[float]) -> list[float]:
-    """Return the softmax of the teacher's scores, which weighs the sentences of each passage (§3.3)."""
-    largest = max(scores)
-    powers = [math.exp(score - largest) for score in scores]
-    return [power / sum(powers) for power in powers]
-
-
 def read_examples(path: str | os.PathLike[str]) -> list[TrainingExample]:
     """Read examples from JSON lines with "query", "passages", "scores", and optionally "answers" and "sentence_scores".
 
     Raises:
         UnreadableFileError: The file is missing, or a line is not such an example; the message says which line.
     """
-    examples = []
-    for number, line in filled_lines(Path(path)):
-        with located(f"{os.fspath(path)}:{number}"):
-            examples.append(_example(parse_object(line.removeprefix(codecs.BOM_UTF8))))
-    return examples
+    return list(read_records(Path(path), _example, expected="an example"))
 
 
 def write_examples(path: str | os.PathLike[str], examples: Sequence[TrainingExample]) -> None:
@@ -125,7 +113,7 @@ def read_colbert_examples(
             break
         place = f"{os.fspath(path)}:{number}"
         with located(place):
-            query, ranked = _ranked(parse_json(line.removeprefix(codecs.BOM_UTF8)))
+            query, ranked = _ranked(parse_json(line))
             rows.append((place, query, ranked[:ways]))
     query_texts = _read_texts(Path(queries), {query for _, query, _ in rows})
     texts = _read_texts(Path(collection), {key for _, _, ranked in rows for key, _ in ranked})
@@ -172,7 +160,7 @@ def _read_texts(path: Path, keys: set[str]) -> dict[str, str]:
     for number, line in filled_lines(path):
         with located(f"{path}:{number}"):
             try:
-                columns = line.removeprefix(codecs.BOM_UTF8).decode().rstrip("\r\n").split("\t")
+                columns = line.decode("utf-8-sig").rstrip("\r\n").split("\t")
             except UnicodeDecodeError as error:
                 raise InvalidInputError(f"not UTF-8: {error}. Convert the file, or save it again as UTF-8") from error
             if len(columns) < 2 or not columns[1].strip():

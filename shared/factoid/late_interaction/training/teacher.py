@@ -16,7 +16,7 @@ from factoid.encode import loading
 from factoid.errors import InvalidInputError
 from factoid.files.atomic import write_file
 from factoid.files.lines import filled_lines, parse_object
-from factoid.late_interaction.training.examples import TrainingExample, mark_sentence, per_passage, weights
+from factoid.late_interaction.training.examples import TrainingExample, mark_sentence, per_passage
 from factoid.late_interaction.training.train import FitSettings, require_trainer
 from factoid.progress import progress
 from factoid.sentences import sentence_spans
@@ -154,7 +154,8 @@ def _to_score(
     """Return each passage's marked sentences, [] if it is not scored, and the number of passages too long for the teacher."""
     marked: list[list[str]] = [[] for _ in example.passages]
     unread = 0
-    for place, weight in enumerate(weights(example.scores[:ways])):
+    weights = require("scipy.special", extra="train").softmax(example.scores[:ways])
+    for place, weight in enumerate(weights):
         text = example.passages[place]
         spans = sentence_spans(text)
         if weight >= least_weight and len(spans) > 1:

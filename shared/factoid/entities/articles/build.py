@@ -204,10 +204,10 @@ def _write_store(
 ) -> dict[str, Any]:
     """Write the store into its place, and return fields of its `BuildReport`. The staged input stays unchanged."""
     connection, state = staging.connection, staging.state
+    sources = [source or "the documents" for source in state.sources]
     if not state.articles:
-        read = "; ".join(source or "the documents" for source in state.sources)
         empty = f": {state.empty} without text" if state.empty else ""
-        raise InvalidInputError(f"there is no article to store in {read}{empty}")
+        raise InvalidInputError(f"there is no article to store in {'; '.join(sources)}{empty}")
     connection.create_function("name_key", 1, name_key, deterministic=True)
     with (
         progress_bar(show=show_progress, unit=" steps", desc="finishing", total=3) as bar,
@@ -230,14 +230,9 @@ def _write_store(
             bar.update(1)
             (outside,) = connection.execute("SELECT COUNT(*) FROM outside").fetchone()
             names, articles = count_names(connection), state.articles - report["duplicates"]
-            meta = {
-                "articles": articles,
-                "names": names,
-                "outside": outside,
-                "links": state.links,
-                "words": state.words,
-            }
-            write_meta(connection, {**meta, "sources": state.sources, "duplicates": duplicates, **options})
+            counts = {"articles": articles, "names": names, "outside": outside, "links": state.links}
+            settings = {"words": state.words, "duplicates": duplicates, **options}
+            write_meta(connection, {**counts, **settings, "sources": sources})
         connection.execute("DETACH store")
         sync_file(part)
         move_into_place(part, staging.path)

@@ -60,7 +60,7 @@ INSERT OR IGNORE INTO name_form SELECT name_key(COALESCE(form, target)), ?, COAL
 ), COALESCE(form, target), SUM(count) FROM link GROUP BY target, form
 """
 _CACHE = 16 << 10  # KiB
-_MOST_IN_PARTS = 100_000  # articles of a store with parts of titles as names: in larger ones nearly every word is one
+MOST_IN_PARTS = 100_000  # articles of a store with parts of titles as names: in larger ones nearly every word is one
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,7 +329,7 @@ def _name_forms(connection: sqlite3.Connection, *, with_duplicates: bool) -> Ite
     for article, form in connection.execute(_ALIASES, [with_duplicates]):
         yield from spelled_names(article, form, NameKind.ALIAS)
     (count,) = connection.execute("SELECT COUNT(*) FROM store.article").fetchone()
-    if count <= _MOST_IN_PARTS:
+    if count <= MOST_IN_PARTS:
         sql = "SELECT id, title, body.text FROM store.article JOIN store.body AS body USING (id)"
         for article, title, body in connection.execute(sql):
             yield from part_names(article, title, zlib.decompress(body).decode())

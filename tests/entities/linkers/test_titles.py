@@ -126,7 +126,6 @@ def test_what_is_linked(store, text, expected):
     [
         ("never", ["", "", "", "Paris"]),
         ("auto", ["zynga", "zynga", "", "Paris"]),
-        ("alone", ["zynga", "zynga", "zynga", "Paris"]),
         ("always", ["zynga", "zynga", "zynga", "zynga Paris"]),
     ],
 )

@@ -24,8 +24,8 @@ class AnnotatedLinker:
 
     Args:
         annotations: Maps a question to its titles or mentions, or a function of the question. Questions match in any case,
-            whatever their white space and Unicode form, and with or without a question mark, as `normalize_question` writes
-            them; several such forms have the titles of all. An unknown question has no mention.
+            whatever their white space and Unicode form, and with or without a question mark; several such forms of one have
+            the titles of all. An unknown question has no mention.
     """
 
     def __init__(self, annotations: Mapping[str, Annotation] | Callable[[str], Annotation]) -> None:

@@ -31,7 +31,6 @@ class LowerCase(Enum):
 
     NEVER = "never"
     AUTO = "auto"  # in texts without a capital inside a sentence, where nothing else is found
-    ALONE = "alone"  # in any text, but only where nothing else is found
     ALWAYS = "always"
 
 
@@ -130,8 +129,7 @@ class _Seen:
         self.free = lower_case is LowerCase.ALWAYS  # names need no capital
         self.asked = asked and not self.free  # "which country" says what the answer is
         self.inside = first.token.key in FUNCTION_WORDS  # a name of one word would begin after it: "in germany"
-        auto = casing is not Casing.TELLING  # the meaning of `LowerCase.AUTO`
-        self.accepts_lower_case = auto if lower_case is LowerCase.AUTO else lower_case is not LowerCase.NEVER
+        self.accepts_lower_case = self.free or (lower_case is LowerCase.AUTO and casing is not Casing.TELLING)
         # "first aid" inside a sentence whose capitals tell, where most words in lower case are not names.
         in_lower_case = self.inside and not (first.capital or first.initial)
         self.lower_title = in_lower_case and casing is not Casing.SILENT and not self.free

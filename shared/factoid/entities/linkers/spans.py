@@ -70,10 +70,10 @@ def find_spans(tokens: Tokens, words: list[Word], casing: Casing, lower_case: Lo
             word = words[last]
             if last > first and word.token.paragraph:
                 break
-            seen.add(word, last > first)
+            seen.add(word)
             if seen.length > _MOST_WORDS or (seen.lower_title and (seen.capital or seen.inner_capital)):
                 break  # not "in Paris"
-            if (seen.lower_title and word.stop) or not (seen.any_word or _stands_alone(words, first, last)):
+            if (seen.lower_title and word.stop) or not (seen.words or _stands_alone(words, first, last)):
                 continue
             if _can_end(words, first, last, tokens.text):
                 is_whole = first in begins and last in ends
@@ -135,18 +135,16 @@ class _Seen:
         self.lower_title = in_lower_case and casing is not Casing.SILENT and not self.free
         self.length = 0.0
         self.words = self.named = self.common = self.digits = 0
-        self.any_word = self.capital = self.inner_capital = self.letters = self.spelled = self.acronym = False
-        self.ampersand = False
+        self.capital = self.inner_capital = self.letters = self.spelled = self.acronym = self.ampersand = False
 
-    def add(self, word: Word, inside: bool) -> None:
+    def add(self, word: Word) -> None:
         if not word.is_word:
-            self.ampersand |= inside and word.token.key == "&"
+            self.ampersand |= self.words > 0 and word.token.key == "&"
             return
         if word.token.kind == TokenKind.CHARACTER:
             self.length += _CHARACTER
-        elif word.token.spaced or not self.any_word or not inside:
+        elif word.token.spaced or not self.words:
             self.length += 1
-        self.any_word = True
         self.words += 1
         self.inner_capital |= word.capital and not word.initial and word.token.key not in _NO_EVIDENCE
         self.acronym |= word.acronym

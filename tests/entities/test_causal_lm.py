@@ -198,11 +198,3 @@ def test_damaged_files(folder, tmp_path, name):
 def test_options_that_cannot_be(options, message):
     with pytest.raises(InvalidInputError, match=message):
         TransformersReader(**{"model": untrained(), "tokenizer": byte_tokenizer(), **options}).read("which river?")
-
-
-def test_types_of_weights(folder):
-    reader = TransformersReader(folder, dtype="float64", device="cpu")
-    assert reader.read("which river?") == TransformersReader(folder).read("which river?")
-    assert reader._loaded[0].dtype is torch.float64
-    with pytest.raises(UnreadableFileError, match="as a causal language model"):
-        TransformersReader(folder, dtype="float99", device="cpu").read("which river?")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factoid.entities.prompts import document_text, normalize_question, question_prompt
+from factoid.entities.prompts import document_text, question_prompt
 from factoid.entities.reader import LLMReader, Reader, clean_answer
 from factoid.errors import InvalidInputError
 
@@ -29,11 +29,6 @@ QUESTION = "who wrote {it}?"
 )
 def test_prompts(contexts, expected):
     assert [question_prompt(QUESTION, context) for context in contexts] == [expected] * len(contexts)
-
-
-def test_normalization():
-    forms = {"Who wrote it": "who wrote it?", " When was NATO founded?  ": "when was NATO founded?", "?": "?", " ": ""}
-    assert {question: normalize_question(question) for question in forms} == forms
 
 
 def test_document_text():

@@ -9,7 +9,7 @@ from factoid.entities.linkers.annotated import AnnotatedLinker
 from factoid.entities.linkers.spacy import SpacyLinker
 from factoid.entities.linkers.titles import TitleLinker
 from factoid.entities.mention import Candidate, EntityLinker, Match, Mention
-from factoid.entities.prompts import document_text, normalize_question, question_prompt
+from factoid.entities.prompts import document_text, question_prompt
 from factoid.entities.reader import LLMReader, Reader
 from factoid.entities.retriever import EntityHit, EntityRetriever
 from factoid.entities.spel.linker import SpELLinker
@@ -36,6 +36,5 @@ __all__ = [
     "build_articles",
     "build_own_articles",
     "document_text",
-    "normalize_question",
     "question_prompt",
 ]

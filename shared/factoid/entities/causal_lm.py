@@ -39,14 +39,13 @@ class TransformersReader:
     Threads that share a reader take turns.
 
     Args:
-        model: A name on the Hugging Face hub, a folder, or a loaded model, which is put into evaluation mode.
+        model: A name on the Hugging Face hub, or a folder, whose weights keep the type they are saved in; or a loaded model,
+            which is put into evaluation mode.
         tokenizer: A name, folder or loaded tokenizer; None for the model's own, if `model` is a name or a folder.
         max_new_tokens: The most tokens of an answer.
         max_length: The most tokens of prompt and answer; None for the limit that model and tokenizer state, if any.
         batch_size: The number of prompts in one forward pass of `read_batch`.
         device: Such as "cuda:1"; None for the device of a loaded model, else CUDA if available, else the CPU.
-        dtype: The type of the weights, such as "float32"; None for the one they are saved in.
-        revision: Branch, tag or commit of a model on the hub.
         prompt: Makes the prompt of a question and its documents.
         decoding: "greedy" for the same answer each time; "checkpoint" for the settings that come with the checkpoint, as in the
             paper's experiments, whose model sampled: `torch.manual_seed` makes its answers repeatable.
@@ -68,8 +67,6 @@ class TransformersReader:
         max_length: int | None = None,
         batch_size: int = 8,
         device: str | torch.device | None = None,
-        dtype: str | torch.dtype | None = None,
-        revision: str | None = None,
         prompt: Prompt = question_prompt,
         decoding: Decoding = "greedy",
         truncate: Truncate = "left",
@@ -85,8 +82,8 @@ class TransformersReader:
             raise InvalidInputError("a loaded model needs its tokenizer: TransformersReader(model, tokenizer)")
         self.model, self.tokenizer = model, model if tokenizer is None else tokenizer
         self.max_new_tokens, self.max_length, self.batch_size = max_new_tokens, max_length, batch_size
-        self.device, self.dtype, self.revision = device, dtype, revision
-        self.prompt, self.decoding, self.truncate, self.skip_empty = prompt, decoding, truncate, skip_empty
+        self.device, self.prompt = device, prompt
+        self.decoding, self.truncate, self.skip_empty = decoding, truncate, skip_empty
         self._loaded: tuple[Any, Any] | None = None
         self._lock = Lock()
 
@@ -99,7 +96,7 @@ class TransformersReader:
 
         Raises:
             InvalidInputError: A question is empty, or too long for the model; a context is missing; there is no such device.
-            UnreadableFileError: The model or its tokenizer cannot be loaded, or not with this dtype.
+            UnreadableFileError: The model or its tokenizer cannot be loaded.
         """
         pairs = match_contexts(questions, contexts)
         with self._lock:
@@ -168,12 +165,9 @@ class TransformersReader:
         device = usable_device(self.device, extra="models") if named or self.device is not None else None
         try:
             if isinstance(tokenizer, str | os.PathLike):
-                revision = self.revision if tokenizer is model else None
-                tokenizer = transformers.AutoTokenizer.from_pretrained(tokenizer, revision=revision)
+                tokenizer = transformers.AutoTokenizer.from_pretrained(tokenizer)
             if named:
-                model = transformers.AutoModelForCausalLM.from_pretrained(
-                    model, revision=self.revision, dtype=self.dtype or "auto"
-                )
+                model = transformers.AutoModelForCausalLM.from_pretrained(model, dtype="auto")
         except Exception as error:  # each of the libraries below raises its own
             reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
             raise UnreadableFileError(

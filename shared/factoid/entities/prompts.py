@@ -53,16 +53,6 @@ def match_contexts(
     return [(question, as_documents(context, text_of)) for question, context in zip(questions, contexts, strict=True)]
 
 
-def normalize_question(question: str) -> str:
-    """Return a question in lower case at its beginning and with a question mark at its end, as the paper's experiments do.
-
-    Use it only to reproduce the paper's numbers (§4.1): it harms a name at the beginning ("Paris is in which country?").
-    """
-    question = question.strip()
-    question = question[:1].lower() + question[1:]
-    return question if not question or question.endswith("?") else f"{question}?"
-
-
 def document_text(title: str, text: str) -> str:
     """Return a document as the paper's experiments show it to the reader: title, blank line, title, text (Tables 7 to 10).
 

@@ -28,6 +28,7 @@ def test_an_entry_is_added_replaced_and_deleted(path):
         texts = [hit.text for hit in retriever.retrieve("is the t41 heavier than the kite 7?")]
         assert texts == ["Tern 41\nNew.", "Kite 7\nA text."]
         assert retriever.retrieve("is the t40 or the tern 40 heavy?") == []
+        assert store.stats().sources == ("the documents",)
         store.delete(["d1"])
         assert retriever.retrieve("how heavy is the t41?") == []
         assert len(store) == 2
@@ -56,6 +57,14 @@ def test_a_changed_file_is_the_one_that_would_be_built(tmp_path):
     (*rows, meta), (*expected, of_built) = contents(tmp_path / "changed"), contents(tmp_path / "built")
     assert rows == expected
     assert meta | {"sources": []} == of_built | {"sources": []}
+
+
+def test_articles_added_to_a_large_store_have_no_parts_either(path, monkeypatch):
+    monkeypatch.setattr("factoid.entities.articles.build.MOST_IN_PARTS", 1)
+    monkeypatch.setattr("factoid.entities.articles.changes.MOST_IN_PARTS", 1)
+    with build_own_articles([entry(1, "Calvin Coolidge"), entry(2, "Tern 40")], path) as store:
+        add_own_articles(store, [entry(3, "Mary Smith")])
+        assert sorted(store.names(["coolidge", "mary smith", "smith"])) == ["mary smith"]
 
 
 def test_title_and_aliases_are_read_where_they_were(tmp_path):

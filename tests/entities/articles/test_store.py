@@ -205,12 +205,6 @@ def read_at_random(store, expected, seed):
         assert store.get(title).text == expected[title]
 
 
-def test_eight_threads(large):
-    path, expected = large
-    with ArticleStore(path) as store, ThreadPoolExecutor(8) as threads:
-        list(threads.map(lambda seed: read_at_random(store, expected, seed), range(8)))
-
-
 def test_a_file_that_is_replaced_is_read_until_it_is_closed(build, path):
     store = build([Article("Old", "old"), Article("Older", "older")])
     size = store.stats().bytes

@@ -171,6 +171,7 @@ BOMB = """<!DOCTYPE mediawiki [<!ENTITY a "aaaaaaaaaa"><!ENTITY b "&a;&a;&a;&a;&
         ((BOMB + HEAD + page("Bomb", "x") + TAIL).encode(), "declares no document type"),
         (b'<!DOCTYPE mediawiki SYSTEM "file:///etc/passwd"><mediawiki/>', "declares no document type"),
         (dump(page("A", "x")).replace(b">x<", b">&unknown;<"), "undefined entity"),
+        (dump(page("A", "x", ns=None)), "exports from before 2012, which are not read"),
         (bz2.compress(dump(page("A", "x")))[:4] + b"garbage of some length", "not a MediaWiki XML export"),
     ],
 )
@@ -180,20 +181,6 @@ def test_other_files_are_refused_with_a_reason(tmp_path: Path, content: bytes, e
     records, message = read_until_error(path)
     assert (records, str(path) in message) == ([], True)
     assert expected in message
-
-
-def test_old_exports_without_namespace_and_redirect_elements(tmp_path: Path) -> None:
-    path = tmp_path / "old.xml"
-    path.write_bytes(
-        dump(
-            page("Wikipedia:Rules", "Rules.", ns=None),
-            page("Ofen", "#WEITERLEITUNG [[Kiln#Arten]]", ns=None),
-            page("Oven", "#redirect: [[kiln|the kiln]] {{R from x}}", ns=None),
-            page("Re: Kiln", "Text.", ns=None),
-        )
-    )
-    expected = [Redirect("Ofen", "Kiln"), Redirect("Oven", "Kiln"), Article("Re: Kiln", "Text.", metadata=NUMBERS)]
-    assert list(MediaWikiDump(path).read()) == expected
 
 
 def test_the_last_of_several_revisions_is_read(file: Path) -> None:

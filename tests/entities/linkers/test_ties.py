@@ -8,10 +8,7 @@ import pytest
 from factoid.entities.linkers.titles import TitleLinker
 from tests.entities.linkers.stores import make_store
 
-
-@pytest.fixture(autouse=True)
-def large(count_as_large):
-    """The small stores of these tests count as large ones."""
+pytestmark = pytest.mark.usefixtures("count_as_large")
 
 
 class Encoder:

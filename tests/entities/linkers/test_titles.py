@@ -27,9 +27,7 @@ REDIRECTS = {"Obama": "Barack Obama", "WHO": "World Health Organization", "C#": 
 REDIRECTS |= {"🚀": "Zynga", "in June": "June"}
 
 
-@pytest.fixture(autouse=True)
-def large(count_as_large):
-    """The small stores of these tests count as large ones."""
+pytestmark = pytest.mark.usefixtures("count_as_large")
 
 
 @pytest.fixture(scope="module")
@@ -128,7 +126,6 @@ def test_what_is_linked(store, text, expected):
     [
         ("never", ["", "", "", "Paris"]),
         ("auto", ["zynga", "zynga", "", "Paris"]),
-        ("alone", ["zynga", "zynga", "zynga", "Paris"]),
         ("always", ["zynga", "zynga", "zynga", "zynga Paris"]),
     ],
 )

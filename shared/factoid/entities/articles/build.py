@@ -60,7 +60,7 @@ INSERT OR IGNORE INTO name_form SELECT name_key(COALESCE(form, target)), ?, COAL
 ), COALESCE(form, target), SUM(count) FROM link GROUP BY target, form
 """
 _CACHE = 16 << 10  # KiB
-_MOST_IN_PARTS = 100_000  # articles of a store with parts of titles as names: in larger ones nearly every word is one
+MOST_IN_PARTS = 100_000  # articles of a store with parts of titles as names: in larger ones nearly every word is one
 
 
 @dataclass(frozen=True, slots=True)
@@ -204,10 +204,10 @@ def _write_store(
 ) -> dict[str, Any]:
     """Write the store into its place, and return fields of its `BuildReport`. The staged input stays unchanged."""
     connection, state = staging.connection, staging.state
+    sources = [source or "the documents" for source in state.sources]
     if not state.articles:
-        read = "; ".join(source or "the documents" for source in state.sources)
         empty = f": {state.empty} without text" if state.empty else ""
-        raise InvalidInputError(f"there is no article to store in {read}{empty}")
+        raise InvalidInputError(f"there is no article to store in {'; '.join(sources)}{empty}")
     connection.create_function("name_key", 1, name_key, deterministic=True)
     with (
         progress_bar(show=show_progress, unit=" steps", desc="finishing", total=3) as bar,
@@ -230,14 +230,9 @@ def _write_store(
             bar.update(1)
             (outside,) = connection.execute("SELECT COUNT(*) FROM outside").fetchone()
             names, articles = count_names(connection), state.articles - report["duplicates"]
-            meta = {
-                "articles": articles,
-                "names": names,
-                "outside": outside,
-                "links": state.links,
-                "words": state.words,
-            }
-            write_meta(connection, {**meta, "sources": state.sources, "duplicates": duplicates, **options})
+            counts = {"articles": articles, "names": names, "outside": outside, "links": state.links}
+            settings = {"words": state.words, "duplicates": duplicates, **options}
+            write_meta(connection, {**counts, **settings, "sources": sources})
         connection.execute("DETACH store")
         sync_file(part)
         move_into_place(part, staging.path)
@@ -334,7 +329,7 @@ def _name_forms(connection: sqlite3.Connection, *, with_duplicates: bool) -> Ite
     for article, form in connection.execute(_ALIASES, [with_duplicates]):
         yield from spelled_names(article, form, NameKind.ALIAS)
     (count,) = connection.execute("SELECT COUNT(*) FROM store.article").fetchone()
-    if count <= _MOST_IN_PARTS:
+    if count <= MOST_IN_PARTS:
         sql = "SELECT id, title, body.text FROM store.article JOIN store.body AS body USING (id)"
         for article, title, body in connection.execute(sql):
             yield from part_names(article, title, zlib.decompress(body).decode())

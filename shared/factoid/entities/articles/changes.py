@@ -10,7 +10,7 @@ from contextlib import closing
 from pathlib import Path
 
 from factoid.entities.articles.article import Article
-from factoid.entities.articles.build import builder_lock
+from factoid.entities.articles.build import MOST_IN_PARTS, builder_lock
 from factoid.entities.articles.file import ADD_NAMES, NAME_FORMS, check_format, count_names, read_meta, write_meta
 from factoid.entities.articles.names import NameForm, NameKind, clean_name, part_names, spelled_names
 from factoid.entities.articles.staging import compress, metadata_json
@@ -55,7 +55,9 @@ def _change(connection: sqlite3.Connection, articles: Sequence[Article], deleted
         row = (numbers.get(article.document_id), title, metadata_json(article), article.document_id)
         number = int(connection.execute("INSERT INTO article VALUES (?, ?, ?, ?)", row).lastrowid or 0)
         connection.execute("INSERT INTO body VALUES (?, ?)", [number, compress(text)])
-        forms += [*spelled_names(number, title, NameKind.TITLE), *part_names(number, title, text)]
+        forms += spelled_names(number, title, NameKind.TITLE)
+        if meta["articles"] <= MOST_IN_PARTS:
+            forms += part_names(number, title, text)
         for alias in map(clean_name, article.aliases):
             forms += spelled_names(number, alias, NameKind.ALIAS)
     if meta["duplicates"] != "keep":

@@ -18,8 +18,6 @@ from factoid.errors import InvalidInputError, StoreFormatError
 from factoid.filters import Filter, matches, parse_filter
 from factoid.units import check_text
 
-_MOST_KEYS = 200  # in one statement
-
 
 @dataclass(frozen=True, slots=True)
 class ArticleStats:
@@ -50,8 +48,7 @@ class ArticleStore:
         self.path = Path(path)
         self._file = ArticleFile(self.path)
         self._origin: ArticleStore | None = None  # of a view: a temporary file goes with the store
-        self._filters: tuple[Filter, ...] = ()
-        self._tests: tuple[Callable[[dict[str, Any]], bool], ...] = ()
+        self._tests: tuple[Callable[[dict[str, Any]], bool], ...] = ()  # of metadata, in a view
 
     @property
     def version(self) -> int:
@@ -90,7 +87,7 @@ class ArticleStore:
         view = object.__new__(ArticleStore)
         view.__dict__.update(self.__dict__, _origin=self)
         test = condition if callable(condition) else partial(matches, parse_filter(condition))
-        view._filters, view._tests = (*self._filters, condition), (*self._tests, test)
+        view._tests = (*self._tests, test)
         return view
 
     @property
@@ -145,19 +142,17 @@ class ArticleStore:
     def names(self, keys: Sequence[str]) -> dict[str, list[Name]]:
         """Return the names of some keys (see `name_key`), by key, in the order of `NameKind`, then by links."""
         names: dict[str, list[Name]] = {}
-        for start in range(0, len(keys), _MOST_KEYS):
-            some = keys[start : start + _MOST_KEYS]
-            sql = (
-                "SELECT key, form, kind, count, article, title, metadata FROM name JOIN article ON id = article "  # noqa: S608
-                f"WHERE key IN ({','.join('?' * len(some))}) ORDER BY key, kind, count DESC, article, form"
-            )
-            try:
-                for key, form, kind, count, article, title, metadata in self._file.query(sql, some):
-                    if self._passes(metadata):
-                        check_text(form, "name")
-                        names.setdefault(key, []).append(Name(form, NameKind(kind), count, article, title))
-            except (ValueError, TypeError) as error:
-                raise StoreFormatError(f"damaged names in {self.path}: {error}. Build the store again") from error
+        sql = (
+            "SELECT key, form, kind, count, article, title, metadata FROM name JOIN article ON id = article "
+            "WHERE key IN (SELECT value FROM json_each(?)) ORDER BY key, kind, count DESC, article, form"
+        )
+        try:
+            for key, form, kind, count, article, title, metadata in self._file.query(sql, [json.dumps(keys)]):
+                if self._passes(metadata):
+                    check_text(form, "name")
+                    names.setdefault(key, []).append(Name(form, NameKind(kind), count, article, title))
+        except (ValueError, TypeError) as error:
+            raise StoreFormatError(f"damaged names in {self.path}: {error}. Build the store again") from error
         return names
 
     def find(self, article_id: int) -> Article | None:
@@ -184,9 +179,9 @@ class ArticleStore:
 
     def keys(self, kinds: Collection[NameKind]) -> list[str]:
         """Return the keys of all names of some kinds, each once."""
-        marks = ",".join("?" * len(kinds))
-        sql = f"SELECT key, metadata FROM name JOIN article ON id = article WHERE kind IN ({marks}) ORDER BY key"  # noqa: S608
-        rows = self._file.query(sql, [*map(int, kinds)])
+        listed = "kind IN (SELECT value FROM json_each(?))"
+        sql = f"SELECT key, metadata FROM name JOIN article ON id = article WHERE {listed} ORDER BY key"  # noqa: S608
+        rows = self._file.query(sql, [json.dumps([*kinds])])
         return list(dict.fromkeys(key for key, metadata in rows if self._passes(metadata)))
 
     def stats(self) -> ArticleStats:
@@ -203,7 +198,7 @@ class ArticleStore:
         return isinstance(title, str) and self.resolve(title) is not None
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickle, (self.path, self._filters)
+        return _unpickle, (self.path, self._tests)
 
     def close(self) -> None:
         """Close the file; later calls are refused."""
@@ -229,5 +224,5 @@ def _nearest(title: str, names: Sequence[Name]) -> Name | None:
     return nearest[0] if len({name.article_id for name in nearest}) == 1 else None
 
 
-def _unpickle(path: Path, filters: Sequence[Filter]) -> ArticleStore:
-    return reduce(ArticleStore.filtered, filters, ArticleStore(path))
+def _unpickle(path: Path, tests: Sequence[Filter]) -> ArticleStore:
+    return reduce(ArticleStore.filtered, tests, ArticleStore(path))

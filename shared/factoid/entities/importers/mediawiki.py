@@ -7,10 +7,9 @@ import multiprocessing
 import re
 import signal
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from functools import partial
 from itertools import islice
 
 from factoid._optional import require
@@ -24,12 +23,6 @@ from factoid.units import whole_number
 
 _log = logging.getLogger(__name__)
 
-# Exports before 2009 have no <redirect> element: English, and the largest other wikis.
-_REDIRECT = re.compile(
-    r"\s*#(?:REDIRECT|WEITERLEITUNG|REDIRECTION|REDIRECCI[OÓ]N|RINVIA|DOORVERWIJZING|OMDIRIGERING|PATRZ|TAM|"
-    r"REDIRECIONAMENTO|ПЕРЕНАПРАВЛЕНИЕ|転送|リダイレクト|重定向|넘겨주기|تحويل)\s*+(?::\s*+)?\[\[([^][{}|\n]++)(?:\|[^][]*+)?\]\]",
-    re.IGNORECASE,
-)
 # Templates at the foot of disambiguation pages, on the largest Wikipedias. "Disambiguation needed" and "dablink" do not count:
 # they stand in articles.
 _DISAMBIGUATION = re.compile(
@@ -45,10 +38,8 @@ _DISAMBIGUATION = re.compile(
 _DISAMBIGUATION_TITLE = re.compile(
     r".*\((?:disambiguation|Begriffsklärung|homonymie|desambiguación|desambiguação)\)", re.IGNORECASE
 )
-_BATCH_CHARS, _BATCH_PAGES = 400_000, 100  # cleaned by one process at a time
+_BATCH = 50  # pages that one process cleans at a time
 _BATCHES_AHEAD = 3  # for each process
-
-Batch = list[Page | Redirect]
 
 
 class MediaWikiDump(FileSource):
@@ -92,8 +83,10 @@ class MediaWikiDump(FileSource):
         self.left_out.clear()
         faults: list[UnreadableFileError] = []
         pages = islice(self._pages(faults), skip, None)
-        to_record = partial(_to_record, words=self._words)
-        yield from map(to_record, pages) if self._workers == 1 else _clean_batches(to_record, pages, self._workers)
+        if self._workers == 1:
+            yield from (_to_record(page, self._words) for page in pages)
+        else:
+            yield from _clean_batches(pages, self._words, self._workers)
         if faults:
             raise faults[0]
 
@@ -121,10 +114,8 @@ class MediaWikiDump(FileSource):
             return "pages of other namespaces"
         if not page.title:
             return "pages without a title"
-        written = _REDIRECT.match(page.text) if page.redirect is None else None
-        link = written[1] if written else page.redirect
-        if link is not None:
-            target = page.site.target(link)
+        if page.redirect is not None:
+            target = page.site.target(page.redirect)
             inside = target.namespace == 0 and target.title
             return Redirect(page.title, target.title) if inside else "redirects to other namespaces"
         if page.model != "wikitext":
@@ -137,21 +128,7 @@ def is_disambiguation(title: str, wikitext: str) -> bool:
     return _DISAMBIGUATION_TITLE.fullmatch(title) is not None or _DISAMBIGUATION.search(wikitext) is not None
 
 
-def _batches(pages: Iterable[Page | Redirect]) -> Iterator[Batch]:
-    batch: Batch = []
-    chars = 0
-    for page in pages:
-        batch.append(page)
-        chars += len(page.text) if isinstance(page, Page) else 0
-        if chars >= _BATCH_CHARS or len(batch) >= _BATCH_PAGES:
-            yield batch
-            batch, chars = [], 0
-    yield batch
-
-
-def _clean_batches(
-    to_record: Callable[[Page | Redirect], Record], pages: Iterable[Page | Redirect], workers: int
-) -> Iterator[Record]:
+def _clean_batches(pages: Iterator[Page | Redirect], words: int | None, workers: int) -> Iterator[Record]:
     """Yield the records of pages in order, cleaned in several processes."""
     # Forked processes could inherit locks that other threads hold. An interrupt is the parent's business.
     executor = ProcessPoolExecutor(
@@ -159,8 +136,8 @@ def _clean_batches(
     )
     waiting: deque[Future[list[Record]]] = deque()
     try:
-        for batch in _batches(pages):
-            waiting.append(executor.submit(_to_records, to_record, batch))
+        while batch := list(islice(pages, _BATCH)):
+            waiting.append(executor.submit(_to_records, batch, words))
             if len(waiting) >= _BATCHES_AHEAD * workers:
                 yield from waiting.popleft().result()
         while waiting:
@@ -174,11 +151,11 @@ def _clean_batches(
         executor.shutdown(wait=True, cancel_futures=True)
 
 
-def _to_records(to_record: Callable[[Page | Redirect], Record], pages: Batch) -> list[Record]:
-    return list(map(to_record, pages))
+def _to_records(pages: list[Page | Redirect], words: int | None) -> list[Record]:
+    return [_to_record(page, words) for page in pages]
 
 
-def _to_record(page: Page | Redirect, *, words: int | None) -> Record:
+def _to_record(page: Page | Redirect, words: int | None) -> Record:
     if isinstance(page, Redirect):
         return page
     prepared = prepare(page.text)

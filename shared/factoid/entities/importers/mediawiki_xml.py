@@ -13,8 +13,8 @@ from typing import BinaryIO, cast
 from xml.etree.ElementTree import Element, ParseError, iterparse
 
 from factoid.entities.wikitext.site import Site
-from factoid.errors import UnreadableFileError
-from factoid.files.lines import DAMAGE, opened
+from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.files.lines import DAMAGE, located, opened
 
 _CHUNK = 1 << 18  # bytes
 # The beginning up to the first element. A document type could hide an attack, and no export declares one.
@@ -39,7 +39,7 @@ def read_pages(path: Path) -> Iterator[Page]:
     """Yield the pages of an export; after the last whole page before any damage, raise an UnreadableFileError."""
     last = None
     try:
-        with opened(path) as file:
+        with opened(path) as file, located(path):
             start = file.read1(_CHUNK)  # read() would lose what precedes the damage
             if not _BEGIN.match(start):
                 raise UnreadableFileError(
@@ -85,13 +85,13 @@ def _pages(chunks: Iterator[bytes]) -> Iterator[Page]:
 
 
 def _page(element: Element, site: Site) -> Page:
-    title = element.findtext("{*}title", "").strip()
-    number = element.findtext("{*}ns")  # absent in exports before 2012
-    redirect = element.find("{*}redirect")
+    namespace, redirect = element.findtext("{*}ns"), element.find("{*}redirect")
+    if namespace is None:
+        raise InvalidInputError("its pages have no <ns>, like exports from before 2012, which are not read")
     return Page(
         site,
-        title,
-        site.target(title).namespace or 0 if number is None else _number(number),
+        element.findtext("{*}title", "").strip(),
+        _number(namespace),
         _number(element.findtext("{*}id")),
         _number(element.findtext("{*}revision/{*}id")),
         None if redirect is None else redirect.get("title"),

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
@@ -24,27 +23,17 @@ class OwnDocuments:
     Articles keep metadata and id. Where one entity has several documents, build with `duplicates="join"`.
 
     Args:
-        documents: The documents. An interrupted build resumes from a list, and starts over from other iterables.
+        documents: The documents.
         title_key: The metadata key of the title; a document's own `title` goes before `metadata["title"]`.
         aliases_key: The metadata key of other names: a list of strings, or one string.
     """
+
+    name = ""  # an interrupted build of them starts over
 
     def __init__(
         self, documents: Iterable[Document], *, title_key: str = "title", aliases_key: str = "aliases"
     ) -> None:
         self._documents, self.keys = documents, {"title_key": title_key, "aliases_key": aliases_key}
-
-    @property
-    def name(self) -> str:
-        """The name of the input; "" if the documents can be read only once."""
-        if not isinstance(self._documents, Sequence):
-            return ""
-        digest = hashlib.sha256()
-        for document in self._documents:
-            if not isinstance(document, Document):
-                continue  # `read` refuses it
-            digest.update(f"{document.id}\n{document.title}\n{document.text}\n".encode())
-        return f"OwnDocuments: {len(self._documents)} documents, digest {digest.hexdigest()[:16]}"
 
     def read(self, skip: int = 0) -> Iterator[Article]:
         """Yield the articles from number `skip` on; refuse documents without a title, or with aliases that are not strings."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from factoid.entities.articles.names import canonical_title, clean_name, name_key
+from factoid.entities.articles.names import canonical_title, name_key
 from factoid.entities.linkers.tokens import Tokens, tokenize
 from factoid.entities.mention import Mention
 from factoid.errors import InvalidInputError
@@ -23,9 +23,9 @@ class AnnotatedLinker:
     last. These mentions may overlap, unlike those of other linkers.
 
     Args:
-        annotations: Maps a question to its titles or mentions, or a function of the question. Questions match whatever their
-            white space and Unicode form; else in any case, and with or without a question mark, as `normalize_question`
-            writes them, and then with the titles of all such forms. An unknown question has no mention.
+        annotations: Maps a question to its titles or mentions, or a function of the question. Questions match in any case,
+            whatever their white space and Unicode form, and with or without a question mark; several such forms of one have
+            the titles of all. An unknown question has no mention.
     """
 
     def __init__(self, annotations: Mapping[str, Annotation] | Callable[[str], Annotation]) -> None:
@@ -52,12 +52,10 @@ class AnnotatedLinker:
 
 
 def _by_question(annotations: Mapping[str, Annotation]) -> Callable[[str], Annotation]:
-    as_written: dict[str, list[str | Mention]] = {}
     by_key: dict[str, list[str | Mention]] = {}
     for question, annotation in annotations.items():
-        titles = as_written[clean_name(question)] = _as_list(annotation, question)
-        by_key.setdefault(_question_key(question), []).extend(titles)
-    return lambda question: as_written.get(clean_name(question), by_key.get(_question_key(question)))
+        by_key.setdefault(_question_key(question), []).extend(_as_list(annotation, question))
+    return lambda question: by_key.get(_question_key(question))
 
 
 def _question_key(question: str) -> str:

@@ -12,7 +12,7 @@ from factoid.encode import Encoder
 from factoid.entities.articles.article import Name
 from factoid.entities.articles.names import NameKind, name_key, split_title
 from factoid.entities.articles.store import ArticleStore
-from factoid.entities.linkers.stop_words import AUXILIARIES, DETERMINERS_OF_QUESTIONS, VERBS_OF_QUESTIONS
+from factoid.entities.linkers.stop_words import DETERMINERS_OF_QUESTIONS
 from factoid.entities.linkers.tokens import Word
 from factoid.inner_products import products
 from factoid.sentences import sentence_spans
@@ -71,11 +71,11 @@ def rank_options(names: Iterable[Name], around: Mapping[str, int]) -> list[Optio
 def words_around(words: Sequence[Word], first: int, last: int) -> dict[str, int]:
     """Return the keys of the words near a mention that may say what it is, with their distances from it in tokens.
 
-    Left out are words that say what the answer is ("Which band wrote it?"), and the verb of a question ("What does Opus play?").
+    Left out are words that say what the answer is: "Which band wrote it?"
     """
     begin, end = max(0, first - _NEAR), min(len(words), last + 1 + _NEAR)
     around: dict[str, int] = {}
-    asked = auxiliary = False
+    asked = False
     for at in range(begin, end):
         word = words[at]
         key = word.token.key
@@ -86,25 +86,12 @@ def words_around(words: Sequence[Word], first: int, last: int) -> dict[str, int]
                 asked = True
             elif word.stop:
                 asked = asked and key in ("kind", "sort", "type", "of")  # "what kind of music" still asks
-                auxiliary = auxiliary or key in AUXILIARIES
-            elif not asked and not (auxiliary and at == last + 1 and not _has_verb(words, at + 1)):
+            elif not asked:
                 key = _singular(key)
                 around[key] = min(around.get(key, _NEAR), first - at if at < first else at - last)
         else:
             asked = False
-            auxiliary = auxiliary and key not in ".!?"
     return around
-
-
-def _has_verb(words: Sequence[Word], first: int) -> bool:
-    """Tell whether a verb of the clause follows: one of those of every question, or any word right at `first`."""
-    for at in range(first, min(len(words), first + _NEAR)):
-        word = words[at]
-        if not word.is_word:
-            return False
-        if word.token.key in VERBS_OF_QUESTIONS or (at == first and not word.stop):
-            return True
-    return False
 
 
 def _spoken_for(suffix: str, title: str, around: Mapping[str, int]) -> tuple[int, int]:

@@ -31,7 +31,6 @@ class LowerCase(Enum):
 
     NEVER = "never"
     AUTO = "auto"  # in texts without a capital inside a sentence, where nothing else is found
-    ALONE = "alone"  # in any text, but only where nothing else is found
     ALWAYS = "always"
 
 
@@ -71,10 +70,10 @@ def find_spans(tokens: Tokens, words: list[Word], casing: Casing, lower_case: Lo
             word = words[last]
             if last > first and word.token.paragraph:
                 break
-            seen.add(word, last > first)
+            seen.add(word)
             if seen.length > _MOST_WORDS or (seen.lower_title and (seen.capital or seen.inner_capital)):
                 break  # not "in Paris"
-            if (seen.lower_title and word.stop) or not (seen.any_word or _stands_alone(words, first, last)):
+            if (seen.lower_title and word.stop) or not (seen.words or _stands_alone(words, first, last)):
                 continue
             if _can_end(words, first, last, tokens.text):
                 is_whole = first in begins and last in ends
@@ -130,25 +129,22 @@ class _Seen:
         self.free = lower_case is LowerCase.ALWAYS  # names need no capital
         self.asked = asked and not self.free  # "which country" says what the answer is
         self.inside = first.token.key in FUNCTION_WORDS  # a name of one word would begin after it: "in germany"
-        auto = casing is not Casing.TELLING  # the meaning of `LowerCase.AUTO`
-        self.accepts_lower_case = auto if lower_case is LowerCase.AUTO else lower_case is not LowerCase.NEVER
+        self.accepts_lower_case = self.free or (lower_case is LowerCase.AUTO and casing is not Casing.TELLING)
         # "first aid" inside a sentence whose capitals tell, where most words in lower case are not names.
         in_lower_case = self.inside and not (first.capital or first.initial)
         self.lower_title = in_lower_case and casing is not Casing.SILENT and not self.free
         self.length = 0.0
         self.words = self.named = self.common = self.digits = 0
-        self.any_word = self.capital = self.inner_capital = self.letters = self.spelled = self.acronym = False
-        self.ampersand = False
+        self.capital = self.inner_capital = self.letters = self.spelled = self.acronym = self.ampersand = False
 
-    def add(self, word: Word, inside: bool) -> None:
+    def add(self, word: Word) -> None:
         if not word.is_word:
-            self.ampersand |= inside and word.token.key == "&"
+            self.ampersand |= self.words > 0 and word.token.key == "&"
             return
         if word.token.kind == TokenKind.CHARACTER:
             self.length += _CHARACTER
-        elif word.token.spaced or not self.any_word or not inside:
+        elif word.token.spaced or not self.words:
             self.length += 1
-        self.any_word = True
         self.words += 1
         self.inner_capital |= word.capital and not word.initial and word.token.key not in _NO_EVIDENCE
         self.acronym |= word.acronym

@@ -7,15 +7,6 @@ ARTICLES = frozenset("the a an".split())
 # Before a noun they ask for it: in "Which band wrote it?", "band" says what the answer is, not what "it" is.
 DETERMINERS_OF_QUESTIONS = frozenset("what which whose".split())
 
-# Before a name, they make the word after it a verb: "What does Opus play?"
-AUXILIARIES = frozenset("do does did can could will would shall should may might must".split())
-
-# Verbs that a question with an auxiliary may have ("What does the Opus player do?").
-VERBS_OF_QUESTIONS = frozenset(
-    "do have get be mean work live come go take make use happen become begin start end play write find create produce "
-    "perform own represent win speak say show know give tell need look help run cost weigh last".split()
-)
-
 QUESTION_WORDS = frozenset("who whom whose what which when where why how whatever whoever whichever".split())
 
 # Question words, pronouns, forms of verbs, prepositions, conjunctions, adverbs.

@@ -110,9 +110,9 @@ class TitleLinker:
         stop_words: Words that are not names on their own, in any case; None for English function and question words.
         lower_case: Whether names without a capital are mentions. "always": longer names and single words, but not function
             words, and words of every question ("state") only where nothing else is a mention; a hyphen and a space are then
-            the same. With the others, longer names count if an article is written so; single words count "never", or "alone":
-            only where nothing else is a mention. "auto" is "always" in a store of at most 10,000 articles, such as a
-            glossary; in larger ones it is "never" for texts with a capital inside a sentence, and "alone" for the rest.
+            the same. With the others, longer names count if an article is written so; single words count "never", or with
+            "auto" only in texts without a capital inside a sentence, where nothing else is a mention. In a store of at most
+            10,000 articles, such as a glossary, "auto" is "always".
         min_score: Leave out mentions below this score. More than 0.5 leaves out parts of names that the store does not know,
             at the price of some names. None is 0 in `link`, which is for questions, and 0.6 in `link_document`.
         misspellings: Take unknown words for the nearest name: see `Misspellings`. Needs factoid[fuzzy].

@@ -101,7 +101,7 @@ class SpELLinker:
         return [
             _mentions(model.vocabulary, text, split_words(text), encoding.offsets, next(predicted))
             if len(encoding.ids) <= model.limit
-            else self._link_windows(model, text)
+            else self.link_document(text)
             for text, encoding in zip(texts, encodings, strict=True)
         ]
 
@@ -112,13 +112,11 @@ class SpELLinker:
         over the text in steps of 234.
         """
         check_text(text)
-        return self._link_windows(self._load(), text)
-
-    def _link_windows(self, model: LoadedModel, text: str) -> list[Mention]:
         plain = text.rstrip().translate(PLAIN_CHARACTERS)
         words = join_abbreviations(plain, split_words(plain))
         if not words:
             return []
+        model = self._load()
         encoding = model.tokenizer.encode(plain)
         parts = self._predict(model, [encoding.ids[part.start : part.stop] for part in windows(len(encoding.ids))])
         return _mentions(model.vocabulary, plain, words, encoding.offsets, merge_windows(parts))

@@ -76,6 +76,22 @@ def parts(text, **fields):
         ),
         ("The tower leans.\n\nThe end", "", [("", "The tower leans."), ("", "The end")]),
         ("apples\n\nThe tower leans.", "", [("", "apples"), ("", "The tower leans.")]),
+        # lines in bold
+        ("# Pisa\n\n**Use**\n\nA.\n\nB.\n\n__End:__\n\nC.", "Pisa", [("Use", "A."), ("Use", "B."), ("End", "C.")]),
+        ("# Pisa\n\n**Use**\n\n**Who?**\n\nUs.", "Pisa", [("Use, Who?", "Us.")]),
+        ("**Pisa**\n\n**Use**\n\nIt leans.", "Pisa", [("Use", "It leans.")]),
+        (
+            "# Pisa\n\n**Do not enter!**\n\n**a** and **b**\n\nC.",
+            "Pisa",
+            [("", "**Do not enter!**"), ("", "**a** and **b**"), ("", "C.")],
+        ),
+        # introductions
+        ("# Pisa\n\nBring *this:*\n\n- a hat\n\nB.", "Pisa", [("", "Bring *this:*\n\n- a hat"), ("", "B.")]),
+        (
+            "Run:\n\n```\na\n```\n\nThen:\n\n# Pisa\nB.",
+            "",
+            [("", "Run:\n\n```\na\n```"), ("", "Then:"), ("Pisa", "B.")],
+        ),
         # questions
         ("Is it old?\n\nYes.\n\nIt leans.", "", [("Is it old?", "Yes."), ("Is it old?", "It leans.")]),
         ("# Pisa\n\n**Is it *old*?**\n\n- Yes.\n\nWho?\n\nUs", "Pisa", [("Is it old?", "- Yes."), ("Who?", "Us")]),

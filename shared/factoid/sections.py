@@ -7,7 +7,7 @@ document is lost. YAML front matter is metadata: its `title` is used, and the re
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from itertools import groupby, pairwise, starmap, zip_longest
 from typing import NamedTuple
 
@@ -19,7 +19,7 @@ FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?:(?:[\w-]+:|[ \t]|- ).*\n){1,100}---
 _FRONT_TITLE = re.compile(r"^title:(.*)$", re.MULTILINE)
 _BLANK_LINE = re.compile(r"\n[^\S\n]*+\n")
 _LINE = re.compile(r"[^\n]+")  # a form feed is not a line end in prose
-_SENTENCE_END = re.compile(r"[.!?。！？][\"'”’)\]]*(?:\s|\Z)|:\Z")
+_SENTENCE_END = re.compile(r"[.!?。！？][\"'”’)\]]*(?:\s|\Z)")
 
 # Text is not wrapped at this width: in such a block every line is a paragraph.
 _UNWRAPPED = 200
@@ -59,7 +59,7 @@ def outline(document: Document) -> tuple[str, list[Paragraph]]:
         start = matter.end()
         line = _FRONT_TITLE.search(matter[0])
         title = title or (line[1].strip().strip("\"'") if line else "")
-    blocks = list(_blocks(text, start))
+    blocks = _joined(text, _blocks(text, start))
     if not any(block.level for block in blocks):
         blocks = _with_plain_headings(text, blocks)
     blocks = _with_leads(text, blocks)
@@ -128,14 +128,25 @@ def _with_plain_headings(text: str, blocks: list[_Block]) -> list[_Block]:
     return result
 
 
-def _with_leads(text: str, blocks: list[_Block]) -> list[_Block]:
-    """Treat lines in bold and questions as the lowest headings, and join a paragraph that ends in a colon to the next."""
+def _joined(text: str, blocks: Iterable[_Block]) -> list[_Block]:
+    """Join a paragraph that ends in a colon to what it introduces."""
     result: list[_Block] = []
     for block in blocks:
-        above = result[-1] if result else block
-        if not block.level and not above.level and text[above.start : above.end].rstrip("*_").endswith(":"):
-            result[-1] = _Block(above.start, block.end)
-            continue
+        before = result[-1] if result and not block.level else None
+        if before and not before.level and _introduces(text[before.start : before.end]):
+            block = _Block(result.pop().start, block.end)
+        result.append(block)
+    return result
+
+
+def _introduces(paragraph: str) -> bool:
+    return paragraph.endswith((":", ":*", ":_", ":**", ":__", "：")) and not _BOLD.fullmatch(paragraph)
+
+
+def _with_leads(text: str, blocks: list[_Block]) -> list[_Block]:
+    """Treat paragraphs that are a line in bold or a question as the lowest headings."""
+    result = []
+    for block in blocks:
         paragraph = text[block.start : block.end]
         level = 0 if block.level or len(paragraph) > _LEAD_CHARS else _lead_level(paragraph)
         result.append(block._replace(level=level, heading=_plain(paragraph).removesuffix(":")) if level else block)
@@ -151,6 +162,7 @@ def _lead_level(paragraph: str) -> int:
 
 
 def _is_short(block: str) -> bool:
-    block = block.strip("*_") or block  # in bold
+    if _BOLD.fullmatch(block):
+        block = block.strip("*_:")
     short = len(block) <= _PLAIN_CHARS and "\n" not in block and len(block.split()) <= _PLAIN_WORDS
     return short and (block[0].isupper() or block[0].isdigit()) and block[-1] not in ".!?:;,…。！？"

@@ -63,7 +63,7 @@ class LexicalIndex:
     def __init__(
         self, language: str = "en", *, files: Mapping[str, Bytes] | None = None, on_disk: bool = False
     ) -> None:
-        tantivy = _tantivy()
+        tantivy = require("tantivy", extra="lexical")
         stemmer = LANGUAGES[check_language(language)]
         self.language = language
         self._folder: Path | None = None
@@ -198,21 +198,17 @@ def check_language(language: str) -> str:
 
 
 def _analyzer(stemmer: str, stop_words: Sequence[str] = ()) -> Any:
-    filters = _tantivy().Filter
-    builder = _tantivy().TextAnalyzerBuilder(_tantivy().Tokenizer.simple())
-    builder = builder.filter(filters.remove_long(_LONGEST)).filter(filters.lowercase())
+    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
+
+    builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(_LONGEST)).filter(Filter.lowercase())
     if stop_words:
-        builder = builder.filter(filters.custom_stopword(list(stop_words)))
+        builder = builder.filter(Filter.custom_stopword(list(stop_words)))
     if stemmer:
-        builder = builder.filter(filters.stemmer(stemmer))
-    return builder.filter(filters.ascii_fold()).build()
+        builder = builder.filter(Filter.stemmer(stemmer))
+    return builder.filter(Filter.ascii_fold()).build()
 
 
 def _remove(folder: Path, process: int) -> None:
     """Remove a temporary folder, unless this is a fork of the process that made it."""
     if os.getpid() == process:
         rmtree(folder, ignore_errors=True)
-
-
-def _tantivy() -> Any:
-    return require("tantivy", extra="lexical")

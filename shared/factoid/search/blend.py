@@ -264,11 +264,11 @@ class _Ranking:
         parents = (keys if self.level == "passage" else documents)[best].tolist()
         names = [str(channel.view.granularity) for channel in self.channels]
         names.append(LEXICAL)
-        columns = np.vstack([parts, np.where(words, words, np.nan)])[:, best].T.tolist()
+        parts_of_best = np.vstack([parts, np.where(words, words, np.nan)])[:, best].T.tolist()
         groups = []
-        for parent, total, column in zip(parents, totals[best].tolist(), columns, strict=True):
-            scored = {name: score for name, score in zip(names, column, strict=True) if not isnan(score)}
-            groups.append(Group(parent, total, (), scored))
+        for parent, total, scores in zip(parents, totals[best].tolist(), parts_of_best, strict=True):
+            known_parts = {name: score for name, score in zip(names, scores, strict=True) if not isnan(score)}
+            groups.append(Group(parent, total, (), known_parts))
         return groups
 
     def _best_units(

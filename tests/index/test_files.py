@@ -21,7 +21,9 @@ ARRAYS = {"rows": np.arange(30).reshape(10, 3), "parent_ids": np.empty(0, np.int
 
 
 def same(one, two):
-    return all(a.tolist() == b.tolist() for a, b in zip(one, two, strict=True))
+    (scores, ids), (other_scores, other_ids) = one, two
+    # The last digit of a score depends on the vectors that FAISS compares at the same time.
+    return ids.tolist() == other_ids.tolist() and np.allclose(scores, other_scores, rtol=1e-6, atol=1e-6)
 
 
 @pytest.mark.parametrize(("mmap", "shards"), [(False, 3), (True, 1)])

@@ -48,9 +48,9 @@ def test_lookups(units, wanted):
     chosen = np.array(wanted, np.int64)
     for find, place in (
         (columns.positions_of_vectors, 0),
-        (columns.members("unit").positions, 1),
-        (columns.members("passage").positions, 2),
-        (columns.members("document").positions, 3),
+        (columns.members["unit"].positions, 1),
+        (columns.members["passage"].positions, 2),
+        (columns.members["document"].positions, 3),
     ):
         positions, which = find(chosen)
         found = sorted(zip(which.tolist(), taken(columns, positions), strict=True))

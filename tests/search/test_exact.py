@@ -151,11 +151,12 @@ def test_parameters_reach_the_index():
     assert view.index.asked == [(1, 1, {"nprobe": 4})]
 
 
-def test_a_passage_is_its_own_passage_whatever_its_parent():
-    case = Case([(1, 1, 9, 4, 1), (2, 2, 9, 4, 1)], {1: (1, 0, 0), 2: (2, 0, 0)})
-    query = np.array([[1, 0, 0]], np.float32)
+def test_a_passage_is_its_own_passage():
+    vectors, query = {1: (1, 0, 0), 2: (2, 0, 0)}, np.array([[1, 0, 0]], np.float32)
+    case = Case([(1, 1, 1, 4, 1), (2, 2, 2, 4, 1)], vectors)
     (groups,) = best_groups(case.view(Granularity.PASSAGE), query, 5, level="passage")
     assert [(group.key, group.matches) for group in groups] == [(2, ((2, 2.0),)), (1, ((1, 1.0),))]
+    case = Case([(1, 1, 9, 4, 1), (2, 2, 9, 4, 1)], vectors)
     (groups,) = best_groups(case.view(), query, 5, level="passage", matches=0)
     assert [group[:3] for group in groups] == [(9, 2.0, ())]
 

@@ -63,7 +63,7 @@ class LexicalIndex:
     def __init__(
         self, language: str = "en", *, files: Mapping[str, Bytes] | None = None, on_disk: bool = False
     ) -> None:
-        tantivy = _tantivy()
+        tantivy = require("tantivy", extra="lexical")
         stemmer = LANGUAGES[check_language(language)]
         self.language = language
         self._folder: Path | None = None
@@ -85,7 +85,8 @@ class LexicalIndex:
 
     def update(self, removed: RowIds, rows: RowIds, texts: Iterable[str]) -> None:
         """Remove rows, then add rows with their texts, in one step. Unknown rows are ignored."""
-        tantivy = _tantivy()
+        import tantivy
+
         writer = self._index.writer(_WRITER_BYTES, 1)
         for row in removed.tolist():
             writer.delete_documents_by_term(_ROW, row)
@@ -142,21 +143,27 @@ class LexicalIndex:
         return self._any_of(_TEXT, dict.fromkeys(words), "freq")
 
     def _any_of(self, field: str, values: Iterable[str | int], *options: str) -> Any:
-        tantivy = _tantivy()
-        terms = (tantivy.Query.term_query(self._schema, field, value, *options) for value in values)
-        return tantivy.Query.boolean_query([(tantivy.Occur.Should, term) for term in terms])
+        from tantivy import Occur, Query
+
+        return Query.boolean_query(
+            [(Occur.Should, Query.term_query(self._schema, field, value, *options)) for value in values]
+        )
 
     def _among(self, rows: RowIds, words: Any) -> Any:
-        tantivy = _tantivy()
+        from tantivy import Occur, Query
+
         # A `term_set_query` would walk past all rows of the index.
-        among = tantivy.Query.const_score_query(self._any_of(_ROW, rows.tolist()), 0.0)
-        return tantivy.Query.boolean_query([(tantivy.Occur.Must, among), (tantivy.Occur.Must, words)])
+        among = Query.const_score_query(self._any_of(_ROW, rows.tolist()), 0.0)
+        return Query.boolean_query([(Occur.Must, among), (Occur.Must, words)])
 
     def _best(self, query: Any, k: int) -> tuple[RowIds, Vectors]:
-        count = min(k, len(self))
+        count = min(k, self._searcher.num_docs)
         hits = self._searcher.search(query, count, count=False).hits if count else []
-        rows = np.array(self._searcher.fast_field_values(_ROW, [address for _, address in hits]), np.int64)
-        scores = np.array([score for score, _ in hits], np.float32)
+        if not hits:
+            return np.empty(0, np.int64), np.empty(0, np.float32)
+        values, addresses = zip(*hits, strict=True)
+        rows = np.array(self._searcher.fast_field_values(_ROW, addresses), np.int64)
+        scores = np.array(values, np.float32)
         order = np.lexsort((rows, -scores))
         return rows[order], scores[order]
 
@@ -191,21 +198,17 @@ def check_language(language: str) -> str:
 
 
 def _analyzer(stemmer: str, stop_words: Sequence[str] = ()) -> Any:
-    filters = _tantivy().Filter
-    builder = _tantivy().TextAnalyzerBuilder(_tantivy().Tokenizer.simple())
-    builder = builder.filter(filters.remove_long(_LONGEST)).filter(filters.lowercase())
+    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
+
+    builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(_LONGEST)).filter(Filter.lowercase())
     if stop_words:
-        builder = builder.filter(filters.custom_stopword(list(stop_words)))
+        builder = builder.filter(Filter.custom_stopword(list(stop_words)))
     if stemmer:
-        builder = builder.filter(filters.stemmer(stemmer))
-    return builder.filter(filters.ascii_fold()).build()
+        builder = builder.filter(Filter.stemmer(stemmer))
+    return builder.filter(Filter.ascii_fold()).build()
 
 
 def _remove(folder: Path, process: int) -> None:
     """Remove a temporary folder, unless this is a fork of the process that made it."""
     if os.getpid() == process:
         rmtree(folder, ignore_errors=True)
-
-
-def _tantivy() -> Any:
-    return require("tantivy", extra="lexical")

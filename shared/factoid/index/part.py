@@ -54,7 +54,7 @@ class IdTable:
     @property
     def live(self) -> RowIds:
         """All ids, ascending."""
-        return self._lookup()[0]
+        return (self._ranked or self._rank())[0]
 
     def append(self, ids: RowIds) -> None:
         """Give the next positions these ids."""
@@ -75,7 +75,7 @@ class IdTable:
 
     def positions(self, ids: RowIds) -> RowIds:
         """Return the position of each id, in the order of the ids, or -1 for an unknown id."""
-        live, order = self._lookup()
+        live, order = self._ranked or self._rank()
         if not len(live):
             return np.full(len(ids), -1, dtype=np.int64)
         ranks = np.minimum(np.searchsorted(live, ids), len(live) - 1)
@@ -88,11 +88,10 @@ class IdTable:
             return np.sort(positions[positions >= 0])
         return np.flatnonzero(membership(self.by_position, ids))
 
-    def _lookup(self) -> tuple[RowIds, RowIds]:
-        """Return the ids ascending, and the position of each. Two threads may both compute it."""
-        if self._ranked is None:
-            order = np.argsort(self.by_position, kind="stable")[self.hidden :]
-            self._ranked = self.by_position[order], order
+    def _rank(self) -> tuple[RowIds, RowIds]:
+        """Keep and return the ids, ascending, and the position of each. Two threads may both do it."""
+        order = np.argsort(self.by_position, kind="stable")[self.hidden :]
+        self._ranked = self.by_position[order], order
         return self._ranked
 
 

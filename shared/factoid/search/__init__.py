@@ -8,7 +8,7 @@ from __future__ import annotations
 from factoid.search.blend import LEXICAL, Weights, best_blended, best_by_words
 from factoid.search.columns import Columns
 from factoid.search.fusion import Fusion, best_fused, diverse_groups
-from factoid.search.rollup import Group, Level, Scored, View, best_children, best_groups
+from factoid.search.rollup import Group, Level, Scored, View, best_groups
 
 __all__ = [
     "LEXICAL",
@@ -21,7 +21,6 @@ __all__ = [
     "Weights",
     "best_blended",
     "best_by_words",
-    "best_children",
     "best_fused",
     "best_groups",
     "diverse_groups",

@@ -11,8 +11,9 @@ channel, and the search goes deeper until no other passage can reach the k-th (F
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import isnan
 from numbers import Real
 from typing import Any, NamedTuple
 
@@ -24,8 +25,7 @@ from factoid.errors import InvalidInputError
 from factoid.index import Similarity
 from factoid.index.lexical import LexicalIndex
 from factoid.search.columns import Columns, Ids, Mask
-from factoid.search.fusion import attach_matches
-from factoid.search.rollup import Group, Level, Parents, Scored, View, best_parents, pair_scores
+from factoid.search.rollup import Group, Level, Parents, Scored, View, attach_matches, best_parents, scored_units
 from factoid.units import Granularity
 
 LEXICAL = "lexical"
@@ -87,28 +87,36 @@ def best_blended(
     that lacks units of a granularity, or a vector of its own, scores by the mean of what it has. Passages of allowed units count,
     whether or not the filter allows them.
 
-    `views` has one view for each searched granularity, and `passages` is that of passages; if it is None, because the store has
-    no vectors of them, α counts for the units. `lexical` is BM25 of passages for `texts`, the queries in words; None for vectors
-    alone. The other arguments are those of `best_groups`.
+    `views` has one view for each searched granularity, all filtered or none, and `passages` is that of passages; if it is None,
+    because the store has no vectors of them, α counts for the units. `lexical` is BM25 of passages for `texts`, the queries in
+    words; None for vectors alone. The other arguments are those of `best_groups`.
     """
     if lexical is None:
         weights = replace(weights, lexical=0.0)
     scales = np.zeros(len(queries)) if lexical is None else weights.lexical * _scales(views[0], queries)
     channels, eligible, complete = _channels(views, passages, weights)
-    everything = complete and all(view.allowed is None for view in views)
-    restricted = None if everything else eligible
-    ranking = _Ranking(channels, lexical, restricted, complete, level, k, min_score)
+    restricted = None if complete and views[0].allowed is None else eligible
+    shares = np.array([channel.weight for channel in channels])
+    ranking = _Ranking(channels, shares, lexical, restricted, complete, level, k, min_score)
     results: list[list[Group]] = [[] for _ in queries]
     pending, depth = np.arange(len(queries)), max(_DEPTH * k, _LEAST_DEPTH)
     while len(pending):
-        lists = [best_parents(channel.view, queries[pending], depth, level="passage") for channel in channels]
-        ends = [np.searchsorted(parents.queries, np.arange(len(pending) + 1)) for parents in lists]
+        parents: list[Parents] = []
+        worst = np.full((len(channels), len(pending)), -np.inf)  # -inf where a channel returned all it has
+        for channel, scores in zip(channels, worst, strict=True):
+            parents.append(best_parents(channel.view, queries[pending], depth, level="passage"))
+            counts = np.bincount(parents[-1].queries, minlength=len(pending))
+            more = counts == depth
+            scores[more] = parents[-1].scores[np.cumsum(counts)[more] - 1]
+        ceilings = ranking.ceilings(worst)
+        which, keys, _ = map(np.concatenate, zip(*parents, strict=True))
+        counts = np.bincount(which, minlength=len(pending))
+        keys_of_queries = np.split(keys[np.argsort(which, kind="stable")], np.cumsum(counts)[:-1])
         unproven = []
-        for place, number in enumerate(pending.tolist()):
-            best = [parents.of(slice(*end[place : place + 2])) for parents, end in zip(lists, ends, strict=True)]
+        for number, candidates, ceiling in zip(pending.tolist(), keys_of_queries, ceilings.tolist(), strict=True):
             text = texts[number] if lexical is not None else ""
-            query = queries[number : number + 1]
-            results[number], proven = ranking.of(query, text, best, depth, float(scales[number]))
+            query, scale = queries[number : number + 1], float(scales[number])
+            results[number], proven = ranking.of(query, text, candidates, ceiling, depth, scale)
             if not proven and depth < len(eligible):
                 unproven.append(number)
         pending, depth = np.array(unproven, np.int64), depth * _DEPTH
@@ -152,10 +160,7 @@ def best_by_words(
 
 def _channels(views: Sequence[View], passages: View | None, weights: Weights) -> tuple[list[_Channel], Ids, bool]:
     """Return the channels of vectors, the passages that may be found, and whether each has units in every channel."""
-    parents = [
-        view.columns.members("passage").keys if view.allowed is None else np.unique(view.columns.parents[view.allowed])
-        for view in views
-    ]
+    parents = [view.parents("passage") for view in views]
     eligible = parents[0] if len(parents) == 1 else np.unique(np.concatenate(parents))
     finer = [view for view in views if view.granularity is not Granularity.PASSAGE]
     context = passages if weights.passage or len(finer) < len(views) else None
@@ -163,12 +168,12 @@ def _channels(views: Sequence[View], passages: View | None, weights: Weights) ->
     dense = 1 - weights.lexical
     channels = [_Channel(view, dense * (1 - share) / len(finer)) for view in finer]
     if context is not None:
-        same = np.array_equal(context.columns.members("passage").keys, eligible)
-        mask = None if same else np.isin(context.columns.parents, eligible)
+        keys = context.columns.members["passage"].keys
+        mask = None if np.array_equal(keys, eligible) else np.isin(context.columns.parents, eligible)
         searched = len(finer) < len(views)
         channels.append(_Channel(replace(context, allowed=mask), dense * share, searched, context.allowed))
-        parents.append(context.columns.parents if mask is None else context.columns.parents[mask])
-    return channels, eligible, all(len(rows) == len(eligible) for rows in parents)
+        parents.append(channels[-1].view.parents("passage"))
+    return channels, eligible, set(map(len, parents)) == {len(eligible)}
 
 
 @dataclass(frozen=True)
@@ -176,6 +181,7 @@ class _Ranking:
     """Rank the passages that several channels return: the part that all queries of a search share."""
 
     channels: Sequence[_Channel]
+    shares: NDArray[np.float64]  # the weights of the channels
     lexical: LexicalIndex | None
     restricted: Ids | None  # the passages that may be found, ascending; None for all
     complete: bool  # each passage has units in every channel
@@ -184,17 +190,18 @@ class _Ranking:
     min_score: float | None
 
     def of(
-        self, query: Vectors, text: str, best: Sequence[Parents], depth: int, words_weight: float
+        self, query: Vectors, text: str, keys: Ids, ceiling: float, depth: int, words_weight: float
     ) -> tuple[list[Group], bool]:
-        """Return the best parents among the passages that each channel returned, and whether no other can be better."""
-        ends = np.array([parents.scores[-1] if len(parents.keys) == depth else -np.inf for parents in best])
-        ceiling = self._ceiling(ends)
+        """Return the best parents of a query, and whether no other can be better.
+
+        `keys` are the passages that the channels returned, and `ceiling` bounds the score of all others, without words.
+        """
         rows, share, count = _NO_ROWS, _NO_SCORES, _WORDS * depth
         if self.lexical is not None:
             rows, scores = self.lexical.search(text, count, allowed=self.restricted)
             share = scores / scores[:1]  # of the best
             highest = scores[:1]
-        keys = np.unique(np.concatenate([*(parents.keys for parents in best), rows[:depth]]))
+        keys = np.union1d(keys, rows[:depth])
         for _ in range(2):
             words = _at(keys, rows, share)
             if self.lexical is not None and len(rows) == count:  # there may be more that share a word
@@ -211,8 +218,24 @@ class _Ranking:
             keys = np.union1d(keys, lifted)
         if len(rows) == count:
             ceiling += words_weight * float(share[-1])
-        least = -np.inf if self.min_score is None else self.min_score
-        return [group for group in groups if group.score >= least], reached >= ceiling
+        if self.min_score is not None:
+            groups = [group for group in groups if group.score >= self.min_score]
+        return groups, reached >= ceiling
+
+    def ceilings(self, worst: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the best possible score, without words, of a passage that no channel returned, or of a unit in it.
+
+        `worst` holds the worst score that each channel returned, -inf if it returned all it has. Shapes: (channels, queries) to
+        (queries,).
+        """
+        ceilings: NDArray[np.float64] = self.shares.sum() * worst.max(axis=0)
+        if self.complete:
+            ended = np.isinf(worst).any(axis=0)
+            if self.level == "unit":
+                finer = np.array([channel.view.granularity is not Granularity.PASSAGE for channel in self.channels])
+                worst = np.where(finer[:, None], worst[finer].max(axis=0, initial=-np.inf), worst)
+            ceilings = np.where(ended, -np.inf, self.shares @ np.where(ended, 0, worst))
+        return ceilings
 
     def _ranked(self, query: Vectors, keys: Ids, words: Vectors, words_weight: float) -> list[Group]:
         """Return the k best parents among passages whose words are already scored."""
@@ -220,14 +243,13 @@ class _Ranking:
         documents = np.zeros(len(keys), np.int64)
         units = []
         for (view, *_), part in zip(self.channels, parts, strict=True):
-            positions, passages = view.allowed_units("passage", keys)
-            scores = pair_scores(view, query, np.zeros(len(positions), np.int64), view.columns.vectors[positions])
+            positions, passages, scores = scored_units(view, query, np.zeros_like(keys), keys, level="passage")
             np.fmax.at(part, passages, scores)
             documents[passages] = view.columns.documents[positions]
             units.append((positions, passages, scores))
         if self.level == "unit":
             return self._best_units(units, parts, words, words_weight)
-        shares = np.array([channel.weight for channel in self.channels])[:, None]
+        shares = self.shares[:, None]
         known = ~np.isnan(parts)
         present = np.where(known, shares, 0.0)
         present[:, present.sum(axis=0) == 0] = 1.0  # a part of weight 0 counts if there is no other
@@ -238,12 +260,15 @@ class _Ranking:
         order = order[known.any(axis=0)[order]]
         if self.level == "document":
             order = order[np.sort(np.unique(documents[order], return_index=True)[1])]
-        names = [channel.view.granularity for channel in self.channels]
-        parents = keys if self.level == "passage" else documents
+        best = order[: self.k]
+        parents = (keys if self.level == "passage" else documents)[best].tolist()
+        names = [str(channel.view.granularity) for channel in self.channels]
+        names.append(LEXICAL)
+        parts_of_best = np.vstack([parts, np.where(words, words, np.nan)])[:, best].T.tolist()
         groups = []
-        for at in order[: self.k].tolist():
-            scores_of_channels = dict(zip(names, parts[:, at], strict=True))
-            groups.append(Group(int(parents[at]), float(totals[at]), (), _parts(scores_of_channels, words[at])))
+        for parent, total, scores in zip(parents, totals[best].tolist(), parts_of_best, strict=True):
+            known_parts = {name: score for name, score in zip(names, scores, strict=True) if not isnan(score)}
+            groups.append(Group(parent, total, (), known_parts))
         return groups
 
     def _best_units(
@@ -265,25 +290,13 @@ class _Ranking:
             rows = view.columns.rows[positions]
             for at in np.lexsort((rows, -totals))[: min(self.k, np.isfinite(totals).sum())].tolist():
                 best = Scored(int(rows[at]), float(scores[at]))
-                known = _parts({} if context is None else {Granularity.PASSAGE: around[at]}, words[passages[at]])
-                known |= {str(view.granularity): best.score}
+                known = {str(view.granularity): best.score}
+                if context is not None and not isnan(around[at]):
+                    known[Granularity.PASSAGE.value] = float(around[at])
+                if words[passages[at]]:
+                    known[LEXICAL] = float(words[passages[at]])
                 groups.append(Group(best.row, float(totals[at]), (best,), known))
         return sorted(groups, key=lambda group: (-group.score, group.key))[: self.k]
-
-    def _ceiling(self, ends: Vectors) -> float:
-        """Return the best possible score, without words, of a passage that no channel returned, or of a unit in it.
-
-        `ends` holds the worst score that each channel returned, -inf if it returned all it has.
-        """
-        weights = np.array([channel.weight for channel in self.channels])
-        if not self.complete:
-            return float(weights.sum() * ends.max())
-        if np.isinf(ends).any():
-            return -np.inf
-        if self.level == "unit":
-            finer = np.array([channel.view.granularity is not Granularity.PASSAGE for channel in self.channels])
-            ends = np.where(finer, ends[finer].max(initial=-np.inf), ends)
-        return float(weights @ ends)
 
 
 def _at(keys: Ids, rows: Ids, values: Vectors) -> Vectors:
@@ -305,9 +318,3 @@ def _scales(view: View, queries: Vectors) -> NDArray[np.floating[Any]]:
     sample = view.exact(ids[:: max(1, len(ids) // _SAMPLE)][:_SAMPLE])
     lengths: NDArray[np.floating[Any]] = np.linalg.norm(queries, axis=1)
     return lengths * float(np.median(np.linalg.norm(sample, axis=1)))
-
-
-def _parts(channels: Mapping[str, float], lexical: float) -> dict[str, float]:
-    """Return a parent's score in each channel in which it has one."""
-    parts = {str(name): float(score) for name, score in channels.items() if not np.isnan(score)}
-    return parts | ({LEXICAL: float(lexical)} if lexical else {})

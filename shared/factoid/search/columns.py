@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, fields
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,15 +15,28 @@ Mask = NDArray[np.bool_]
 
 
 class Members:
-    """The positions of a column, grouped by value: `keys` are the distinct values, ascending."""
+    """A column, and its positions grouped by value when first asked for."""
 
     def __init__(self, values: Ids) -> None:
+        self.values = values
+
+    @cached_property
+    def keys(self) -> Ids:
+        """The distinct values, ascending."""
+        return self.values[self._order[self._starts]]
+
+    @cached_property
+    def _order(self) -> Ids:
         # Units mostly come in the order of their parents: a stable sort is fast on nearly sorted input.
-        self._order = np.argsort(values, kind="stable")
-        ordered = values[self._order]
-        self._starts = starts_of_runs(ordered)
-        self.keys: Ids = ordered[self._starts]
-        self._counts = np.diff(self._starts, append=len(ordered))
+        return np.argsort(self.values, kind="stable")
+
+    @cached_property
+    def _starts(self) -> Ids:
+        return starts_of_runs(self.values[self._order])
+
+    @cached_property
+    def _counts(self) -> Ids:
+        return np.diff(self._starts, append=len(self.values))
 
     def positions(self, keys: Ids) -> tuple[Ids, Ids]:
         """Return the positions of all entries with these values, and which of `keys` each has. Unknown keys have none."""
@@ -42,7 +56,7 @@ class Columns:
 
     vectors: Ids  # ids of vectors, as in the index
     rows: Ids  # of the units
-    parents: Ids  # rows of their passages; a unit's own row if it has none
+    parents: Ids  # rows of their passages; the own row of a passage, and of a unit without one
     documents: Ids  # rows of their documents
     metadata: Ids  # rows of their metadata
 
@@ -75,17 +89,10 @@ class Columns:
         starts = np.searchsorted(self.vectors, ids, "left")
         return ranges(starts, np.searchsorted(self.vectors, ids, "right") - starts)
 
-    def keys(self, level: str) -> Ids:
-        """Return the key by which each unit is grouped: its own row, its passage's or its document's."""
-        return {"unit": self.rows, "passage": self.parents, "document": self.documents}[level]
-
-    def members(self, level: str) -> Members:
-        """Return the units grouped by row, passage or document; computed once, on the first call."""
-        name = f"_by_{level}"
-        if name not in self.__dict__:
-            self.__dict__[name] = Members(self.keys(level))
-        members: Members = self.__dict__[name]
-        return members
+    @cached_property
+    def members(self) -> dict[str, Members]:
+        """The units grouped by level: by their own rows, their passages or their documents."""
+        return {"unit": Members(self.rows), "passage": Members(self.parents), "document": Members(self.documents)}
 
     def replaced(self, removed_rows: Ids, added: Columns) -> Columns:
         """Return columns without the removed units and with the added; one in both is replaced. Unknown rows are ignored."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from factoid.encode import Vectors
 from factoid.inner_products import products
-from factoid.search.rollup import Group, Level, Scored, View, best_children, best_groups
+from factoid.search.rollup import Group, Level, View, attach_matches, best_groups
 
 Fusion = Literal["rrf", "max"]
 
@@ -58,30 +58,6 @@ def best_fused(
     return fused
 
 
-def attach_matches(
-    results: Sequence[list[Group]],
-    views: Sequence[View],
-    queries: Vectors,
-    *,
-    level: Level,
-    matches: int,
-) -> None:
-    """Give the parents of each query their best units of several granularities, by exact scores."""
-    # Only units of the parents that are left are scored, not those of all that took part.
-    keys = np.array([group.key for groups in results for group in groups], np.int64)
-    which = np.repeat(np.arange(len(results)), [len(groups) for groups in results])
-    units: list[list[Scored]] = [[] for _ in keys]
-    for view in views:
-        scored = best_children(view, queries, which, keys, level=level, matches=matches)
-        for parent, row, score in zip(*(array.tolist() for array in scored), strict=True):
-            units[parent].append(Scored(row, score))
-    parents = iter(units)
-    for groups in results:
-        for place, group in enumerate(groups):
-            best = sorted(next(parents), key=lambda unit: (-unit.score, unit.row))[:matches]
-            groups[place] = group._replace(matches=tuple(best))
-
-
 def diverse_groups(
     views: Sequence[View], query: Vectors, groups: Sequence[Group], k: int, *, lambda_mult: float = 0.5
 ) -> list[Group]:
@@ -96,7 +72,7 @@ def diverse_groups(
     rows = np.array([group.matches[0].row for group in groups], np.int64)
     vectors = np.zeros((len(rows), len(query)), np.float32)
     for view in views:
-        positions, which = view.columns.members("unit").positions(rows)
+        positions, which = view.columns.members["unit"].positions(rows)
         if len(positions):
             distinct, place = np.unique(view.columns.vectors[positions], return_inverse=True)
             vectors[which] = view.exact(distinct)[place]

@@ -7,9 +7,10 @@ score. The matches of a parent are then scored exactly, whichever of them the in
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 from types import MappingProxyType
 from typing import Any, Literal, NamedTuple
 
@@ -72,17 +73,10 @@ class View:
     parameters: Mapping[str, Any] | None = None  # how wide an approximate index searches (`nprobe`, `efSearch`)
     refine: int | None = None  # candidates of a lossy index that are scored exactly, for each of the k; 10 by default
 
-    def level(self, level: Level) -> Level:
-        """Return how units are grouped: a passage is its own passage."""
-        return "unit" if level == "passage" and self.granularity is Granularity.PASSAGE else level
-
-    def allowed_units(self, level: Level, keys: Ids) -> tuple[Ids, Ids]:
-        """Return the positions of the allowed units of some parents, and which of `keys` each belongs to."""
-        positions, which = self.columns.members(self.level(level)).positions(keys)
-        if self.allowed is None:
-            return positions, which
-        passing = self.allowed[positions]
-        return positions[passing], which[passing]
+    def parents(self, level: Level) -> Ids:
+        """Return the parents that have allowed units, ascending."""
+        members = self.columns.members[level]
+        return members.keys if self.allowed is None else np.unique(members.values[self.allowed])
 
 
 class Parents(NamedTuple):
@@ -92,7 +86,7 @@ class Parents(NamedTuple):
     keys: Ids
     scores: Vectors
 
-    def of(self, mask: Mask | Ids | slice) -> Parents:
+    def of(self, mask: Mask | Ids) -> Parents:
         """Return a subset."""
         return Parents(self.queries[mask], self.keys[mask], self.scores[mask])
 
@@ -115,24 +109,19 @@ def best_groups(
     Queries are finite, and of unit length where the similarity is the cosine. Shape: (n, dim), float32.
     """
     which, keys, scores = best_parents(view, queries, k, level=level, min_score=min_score)
-    starts, units = [0] * (len(keys) + 1), []
-    if matches and view.level(level) == "unit":
-        starts, units = list(range(len(keys) + 1)), list(map(Scored, keys.tolist(), scores.tolist()))
+    numbers, rows, values = which.tolist(), keys.tolist(), scores.tolist()
+    units: list[tuple[Scored, ...]] = [()] * len(rows)
+    if matches and (level == "unit" or (level == "passage" and view.granularity is Granularity.PASSAGE)):
+        units = [(Scored(row, score),) for row, score in zip(rows, values, strict=True)]
     elif matches:
-        parents, rows, exact = best_children(view, queries, which, keys, level=level, matches=matches)
-        units = list(map(Scored, rows.tolist(), exact.tolist()))
+        units = best_units([view], queries, which, keys, level=level, matches=matches)
         # Exact scores may differ from the index's: in the last digit, or more if the search was not exact.
-        first = np.searchsorted(parents, np.arange(len(keys) + 1))
-        with_units = first[1:] > first[:-1]
-        scores = scores.copy()
-        scores[with_units] = exact[first[:-1][with_units]]
-        starts = first.tolist()
+        values = [best[0].score if best else score for best, score in zip(units, values, strict=True)]
     groups: list[list[Group]] = [[] for _ in queries]
-    numbers, rows_of, values = which.tolist(), keys.tolist(), scores.tolist()
-    for place in np.lexsort((keys, -scores, which)).tolist():
-        if min_score is None or values[place] >= min_score:
-            best = tuple(units[starts[place] : starts[place + 1]])
-            groups[numbers[place]].append(Group(rows_of[place], values[place], best))
+    for place in np.lexsort((keys, np.negative(values), which)).tolist():
+        score = values[place]
+        if min_score is None or score >= min_score:
+            groups[numbers[place]].append(Group(rows[place], score, units[place], {str(view.granularity): score}))
     return groups
 
 
@@ -145,7 +134,7 @@ def best_parents(view: View, queries: Vectors, k: int, *, level: Level, min_scor
     total = len(columns.rows) if vectors is None else len(vectors)
     if not total or not len(queries):
         return Parents(np.empty(0, np.int64), np.empty(0, np.int64), np.empty(0, np.float32))
-    search = _Search(view, queries, k, view.level(level), min_score)
+    search = _Search(view, queries, k, level, min_score)
     parts: list[Parents] = []
     if vectors is None or not few(view, len(queries), total):
         parts, unmet = search.widened(unmet, vectors)
@@ -161,21 +150,52 @@ def best_parents(view: View, queries: Vectors, k: int, *, level: Level, min_scor
     return merged.of(np.argsort(merged.queries, kind="stable"))
 
 
-def best_children(
-    view: View, queries: Vectors, which: Ids, keys: Ids, *, level: Level, matches: int = 3
-) -> tuple[Ids, Ids, Vectors]:
-    """Return the best units, by exact scores, of the parents in the rows `keys`, each for its query `which`.
+def best_units(
+    views: Sequence[View], queries: Vectors, which: Ids, keys: Ids, *, level: Level, matches: int = 3
+) -> list[tuple[Scored, ...]]:
+    """Return the best units of each of the parents `keys` for its query `which`, by exact scores; equal ones by row."""
+    scored = []
+    for view in views:
+        positions, parents, scores = scored_units(view, queries, which, keys, level=level)
+        scored.append((parents, view.columns.rows[positions], scores))
+    parents, rows, scores = scored[0] if len(scored) == 1 else map(np.concatenate, zip(*scored, strict=True))
+    order = np.lexsort((rows, -scores, parents))
+    starts = np.searchsorted(parents, np.arange(len(keys) + 1), sorter=order)
+    order = order[np.arange(len(order)) - starts[parents[order]] < matches]
+    units = list(map(Scored, rows[order].tolist(), scores[order].tolist()))
+    ends = np.cumsum(np.minimum(np.diff(starts), matches)).tolist()
+    return [tuple(units[start:end]) for start, end in pairwise([0, *ends])]
+
+
+def attach_matches(
+    results: Sequence[list[Group]],
+    views: Sequence[View],
+    queries: Vectors,
+    *,
+    level: Level,
+    matches: int,
+) -> None:
+    """Give the parents of each query their best units of several granularities, by exact scores."""
+    # Only units of the parents that are left are scored, not those of all that took part.
+    keys = np.array([group.key for groups in results for group in groups], np.int64)
+    which = np.repeat(np.arange(len(results)), list(map(len, results)))
+    units = iter(best_units(views, queries, which, keys, level=level, matches=matches))
+    for groups in results:
+        for place, group in enumerate(groups):
+            groups[place] = group._replace(matches=next(units))
+
+
+def scored_units(view: View, queries: Vectors, which: Ids, keys: Ids, *, level: Level) -> tuple[Ids, Ids, Vectors]:
+    """Score the allowed units of the parents `keys`, each for its query `which`, exactly.
 
     Returns:
-        Positions in `keys`, ascending, the rows of the units and their scores, best first for each parent. Shape: (units,).
+        The positions of the units in the columns, the position of each one's parent in `keys`, and the scores. Shape: (units,).
     """
-    positions, parents = view.allowed_units(level, keys)
-    scores = pair_scores(view, queries, which[parents], view.columns.vectors[positions])
-    rows = view.columns.rows[positions]
-    order = np.lexsort((rows, -scores, parents))
-    ordered = parents[order]
-    order = order[np.arange(len(order)) - np.searchsorted(ordered, ordered) < matches]
-    return parents[order], rows[order], scores[order]
+    positions, parents = view.columns.members[level].positions(keys)
+    if view.allowed is not None:
+        allowed = view.allowed[positions]
+        positions, parents = positions[allowed], parents[allowed]
+    return positions, parents, pair_scores(view, queries, which[parents], view.columns.vectors[positions])
 
 
 @dataclass(frozen=True)
@@ -210,10 +230,16 @@ class _Search:
 
         Only `vectors` count; None for all. If their scores for each query are given, the index is not searched.
         """
-        index = self.view.index
+        index, columns = self.view.index, self.view.columns
         exact = scores is not None or (index.exact and not index.lossy)
         total = len(index) if vectors is None else len(vectors)
-        count = max(1, min(self._first_count(), total))
+        count = self.k * (self.view.refine or _REFINE) if index.lossy else self.k
+        if self.level != "unit":
+            units_of_parent = len(columns.rows) / max(1, len(columns.members[self.level].keys))
+            if units_of_parent > 1:
+                # Twice the units of k average parents: units of a good parent come together.
+                count = max(count, int(self.k * min(max(2 * units_of_parent, 4), 32)))
+        count = min(count, total)
         parts: list[Parents] = []
         unmet, pending = [which[:0]], which
         while len(pending):
@@ -234,7 +260,7 @@ class _Search:
                         values[at, place] = pair_scores(self.view, queries, at, ids[at, place])
                 parents = self._rolled_up(some, values, ids)
                 met = np.bincount(parents.queries, minlength=int(some[-1]) + 1)[some]
-                if (met < self.k).any():
+                if (met < self.k).any() and not (exact and count == total):
                     short = met < self._reachable
                     if self.min_score is not None:
                         short &= np.where(ids >= 0, values, np.inf).min(axis=1, initial=np.inf) >= self.min_score
@@ -249,21 +275,10 @@ class _Search:
             count = min(count * _FACTOR, total)
         return parts, np.concatenate(unmet)
 
-    def _first_count(self) -> int:
-        """Return how many vectors to ask for first."""
-        least = self.k * (self.view.refine or _REFINE) if self.view.index.lossy else self.k
-        if self.level == "unit":
-            return least
-        # Twice the units of k average parents: units of a good parent come together.
-        average = len(self.view.columns.rows) / max(1, len(self.view.columns.members(self.level).keys))
-        return max(least, int(self.k * min(max(2 * average, 4), 32)))
-
     @cached_property
     def _reachable(self) -> int:
         """Number of parents that can be met: k, or all if there are fewer."""
-        columns, allowed = self.view.columns, self.view.allowed
-        keys = columns.members(self.level).keys if allowed is None else np.unique(columns.keys(self.level)[allowed])
-        return min(self.k, len(keys))
+        return min(self.k, len(self.view.parents(self.level)))
 
     def _rolled_up(self, which: Ids, scores: Vectors, ids: Ids) -> Parents:
         """Group all allowed units that have these vectors, and keep the k best parents of each query."""
@@ -274,7 +289,7 @@ class _Search:
         if mask is not None:
             allowed = mask[positions]
             queries, positions, values = queries[allowed], positions[allowed], values[allowed]
-        keys = columns.keys(self.level)[positions]
+        keys = columns.members[self.level].values[positions]
         order = np.lexsort((-values, keys, queries))
         queries, keys, values = queries[order], keys[order], values[order]
         first = np.ones(len(order), np.bool_)  # the best unit of each parent

@@ -172,9 +172,9 @@ class SearchOptions:
         """Return the granularities to compare with the query; raise InvalidInputError for any that cannot be compared."""
         if self.rerank is not None:
             kind = self.ranked(searched)
-            return [kind if kind in searched else _finest(searched)]
+            return [kind if kind in searched else min(searched, key=FINEST_FIRST.index)]
         if self.granularity is None:
-            return [_finest(searched)]
+            return [min(searched, key=FINEST_FIRST.index)]
         if self.granularity == MIXED:
             return list(searched)
         names = [self.granularity] if isinstance(self.granularity, str) else self.granularity
@@ -187,13 +187,9 @@ class SearchOptions:
     def ranked(self, searched: Sequence[Granularity]) -> Granularity:
         """Return the granularity that `rerank` ranks."""
         if self.granularity is None:
-            return _finest(searched)
+            return min(searched, key=FINEST_FIRST.index)
         if not isinstance(self.granularity, str) or self.granularity in (MIXED, Granularity.DOCUMENT):
             raise InvalidInputError(
                 f"rerank ranks units of one granularity, passage, sentence or proposition: got {self.granularity!r}"
             )
         return Granularity(self.granularity)
-
-
-def _finest(searched: Sequence[Granularity]) -> Granularity:
-    return next(kind for kind in FINEST_FIRST if kind in searched)

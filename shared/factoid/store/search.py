@@ -13,7 +13,7 @@ import numpy as np
 
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
-from factoid.index import RowIds, Similarity, VectorIndex, prepare
+from factoid.index import RowIds, Similarity, prepare
 from factoid.index.kinds import NAMES
 from factoid.index.lexical import LexicalIndex
 from factoid.search import (
@@ -86,7 +86,9 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list
         if filtered and (state.granularity in query.searched or query.vectors is None):
             mask = state.selection(snapshot, options)
         if state.granularity != LEXICAL:
-            kind, exact = Granularity(state.granularity), partial(_exact, state.index, snapshot)
+            kind, exact = Granularity(state.granularity), state.index.vectors
+            if not state.index.ability.holds_vectors:
+                exact = partial(_stored, snapshot, state.index.similarity)
             views[kind] = View(kind, state.index, state.columns, exact, mask, refine=options.refine)
         elif query.vectors is None:
             ranked = best_by_words(state.index, query.texts or (), query.k, state.columns, allowed=mask, **common)
@@ -105,8 +107,7 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list
     kind, passages = searched[0].granularity, views.get(Granularity.PASSAGE)
     context = weights is not None and weights.passage and passages is not None and kind is not Granularity.PASSAGE
     if len(searched) == 1 and lexical is None and not context:
-        best = best_groups(searched[0], queries, limit, **common)
-        groups = [[group._replace(parts={str(kind): group.score}) for group in of_query] for of_query in best]
+        groups = best_groups(searched[0], queries, limit, **common)
     elif weights is None:
         groups = best_fused(searched, queries, limit, method=options.fusion or "rrf", **common)
     else:
@@ -121,10 +122,9 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list
     return _hits(snapshot, groups, options, 1.0 if cosine else math.inf)  # float32 rounds some cosines beyond 1
 
 
-def _exact(index: VectorIndex, snapshot: Snapshot, ids: RowIds) -> Vectors:
-    """Return exact vectors in the form that is compared, from the index or else the database. Shape: (n, dim)."""
-    vectors = index.vectors(ids)
-    return prepare(snapshot.vectors(ids), index.similarity) if vectors is None else vectors
+def _stored(snapshot: Snapshot, similarity: Similarity, ids: RowIds) -> Vectors:
+    """Return vectors of the database in the form that is compared. Shape: (n, dim)."""
+    return prepare(snapshot.vectors(ids), similarity)
 
 
 def _with_parameters(views: Mapping[str, View], parameters: Mapping[str, Any]) -> dict[str, View]:

@@ -43,6 +43,18 @@ def test_averages_totals_and_rows_with_two_names():
     assert texts(table_of(flipped, header_rows=2))[2] == "Owl with Large size has Recall of 3 on average."
 
 
+def test_rows_with_units_of_their_own_are_what_is_measured():
+    sheet = [["", "HX-200", "HX-300"], ["Output", "8 kW", "12 kW"], ["Weight", "59 kg", "64 kg"], ["Doors", "1", "2"]]
+    assert texts(table_of(sheet))[::2] == [
+        "HX-200 has Output of 8 kW.",
+        "HX-200 has Weight of 59 kg.",
+        "HX-200 has Doors of 1.",
+    ]
+    turned = [list(column) for column in zip(*sheet, strict=True)]
+    assert texts(table_of(turned))[:2] == ["HX-200 has Output of 8 kW.", "HX-200 has Weight of 59 kg."]
+    assert texts(table_of([["Property", "Value"], ["Weight", "59 kg"]])) == ["Weight: 59 kg."]
+
+
 def test_rows_that_could_be_mixed_up_name_what_describes_them():
     rows = "| In spring ||\n| Bergen | 5 |\n| 2022 (estimate) ||\n| Bergen | 6 |\n"
     (table,) = markdown_tables(f"| Port | Ships |\n| - | - |\n{rows}\nTable 1: Calls")

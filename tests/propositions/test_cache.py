@@ -68,6 +68,8 @@ def test_forgetting(cache):
 
 
 def test_what_is_refused(cache):
+    with pytest.raises(InvalidInputError, match="local file, got 's3://bucket/cache'"):
+        PropositionCache("s3://bucket/cache")
     for outputs in ([], [["a"], ["b"]], ["a"], [None], [[1]]):
         with pytest.raises(PropositionizerError, match="expected"):
             cache.put("m", passages(1), outputs)

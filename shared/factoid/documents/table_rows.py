@@ -13,6 +13,8 @@ _SCOPES = dict.fromkeys(("avg", "average", "mean"), " on average") | dict.fromke
 _ABBREVIATED = re.compile(r"\bAvg\.", re.IGNORECASE)
 _COMMON_NOUN = re.compile(r"[A-Z][a-z]+(?: [a-z]+)*")
 _LONG = 8  # number of words from which a text is quoted after a colon
+_QUANTITY = re.compile(r"[^\w(]*\d[\d.,\s–-]*(.*)")  # a number and its unit
+_GENERAL = {"value", "values", "description", "details"}  # headers that say nothing about a value
 _ENDS = (".", "!", "?", "…", '."', ".”", '?"', "?”")
 
 
@@ -31,7 +33,8 @@ def row_propositions(table: Table, *, text: str = "") -> list[RowProposition]:
 
     A row is named by its first columns (see `Table.row_header_columns`). The outermost of several headers says what a value holds
     for, the others what it is. The row above that describes a row ("Supervised models") is named if rows could be mixed up
-    without it, or if they or the table have no name. A row with only a name is one sentence, "Name: Ann." Values are as printed.
+    without it, or if they or the table have no name. A row with only a name is one sentence, "Name: Ann." Where each row has a
+    unit of its own, as in a data sheet, its name is the measure. Values are as printed.
 
     Args:
         table: The table. Its label or caption begins each sentence.
@@ -45,6 +48,7 @@ def row_propositions(table: Table, *, text: str = "") -> list[RowProposition]:
     parts = [_heads_and_values(row, count) for row in rows]
     names = [_name(heads, levels, lower) for heads, _ in parts]
     repeated = {name for name, times in Counter(names).items() if times > 1}
+    are_measures = _are_measures([list(values) for _, values in parts])
     propositions = []
     for row, name, (heads, values) in zip(rows, names, parts, strict=True):
         place = [_place(table)]
@@ -56,7 +60,8 @@ def row_propositions(table: Table, *, text: str = "") -> list[RowProposition]:
         start = ", ".join(filter(None, place))
         for cell, column in values.items():
             headers = () if cell in heads and cell.column_span > 1 else levels[column]
-            sentence = _sentence(name, headers, plain_text(cell))
+            subject, measures = (headers[0], (name,)) if are_measures and len(headers) == 1 else (name, headers)
+            sentence = _sentence(subject, measures, plain_text(cell))
             whole = f"{start[0].upper()}{start[1:]}, {sentence}" if start else sentence
             propositions.append(RowProposition(whole, row.number, column, tuple({cell: column} | heads)))
     return propositions
@@ -72,6 +77,13 @@ def _heads_and_values(row: Row, count: int) -> tuple[dict[Cell, int], dict[Cell,
     words = [(cell, column) for cell, column in texts.items() if not is_number(plain_text(cell))]
     heads = heads or dict(words[:1] if count else [])
     return heads, {cell: column for cell, column in texts.items() if cell not in heads}
+
+
+def _are_measures(rows: Sequence[Sequence[Cell]]) -> bool:
+    """Return whether the rows are what is measured ("Weight | 59 kg | 64 kg"): each has one unit, and not all the same."""
+    units = [{match[1] for cell in row if (match := _QUANTITY.fullmatch(plain_text(cell)))} for row in rows]
+    in_rows = [of_row for row, of_row in zip(rows, units, strict=True) if len(row) > 1 and of_row]
+    return all(len(of_row) == 1 for of_row in in_rows) and len(set().union(*in_rows)) > 1
 
 
 def _place(table: Table) -> str:
@@ -97,6 +109,7 @@ def _lowered(name: str, lower: set[str]) -> str:
 
 def _sentence(name: str, levels: tuple[str, ...], value: str) -> str:
     """Return the sentence for a row's value, with a full stop."""
+    levels = tuple(level for level in levels if level.lower() not in _GENERAL)
     outer, measure = (levels[0], " ".join(levels[1:])) if len(levels) > 1 else ("", " ".join(levels))
     measure = _ABBREVIATED.sub("average", measure)  # a full stop would end the sentence for splitters
     scope = _SCOPES.get(outer.lower().strip(". "), f" for {outer}" if outer else "")

@@ -62,11 +62,14 @@ class PropositionCache:
         path: A file, created if absent, or the folder of a store, which has a cache in its database.
 
     Raises:
+        InvalidInputError: The path is a URL.
         StoreFormatError: On use, if the path holds something else, a damaged cache or one of another version.
         StoreError: On use, if the file cannot be opened, read or written, for example on a full disk.
     """
 
     def __init__(self, path: str | Path) -> None:
+        if "://" in str(path):
+            raise InvalidInputError(f"a cache of propositions is a local file, got {path!r}")
         self.path = Path(path).absolute()  # the working folder may change
 
     def get(self, name: str, passages: Sequence[Unit], *, session: Session | None = None) -> list[list[str] | None]:

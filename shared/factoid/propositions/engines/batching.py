@@ -1,4 +1,4 @@
-"""Run passages through a model, in batches of similar length within a budget of tokens, and detect a stuck model."""
+"""Run passages through a model, in batches of similar length within a budget of tokens."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from traceback import clear_frames
 from typing import Any, NamedTuple, Protocol
 
 from factoid.errors import PropositionizerError
-from factoid.propositions.parse import read_propositions
 from factoid.propositions.prompting.concurrency import in_threads
 from factoid.propositions.prompting.prompt import passage_input
 from factoid.sentences import sentence_spans
@@ -18,9 +17,6 @@ from factoid.units import Unit
 
 _GROWTH = 2  # expected length of an output, as a multiple of its input's: the paper's Propositionizer writes 1.9 times
 _SMALL = 8  # too few inputs to share between workers: a step of one row takes about as long as one of eight
-_REPETITIONS = 4  # of the same propositions at the end of an output
-_CHECK_EVERY = 32  # tokens, so that all engines cut at the same places
-_SHORTEST = 4  # tokens of a proposition with its quotes and comma
 _OUT_OF_MEMORY = ("out of memory", "not enough memory", "can't allocate memory", "bad_alloc", "alloc_failed")
 
 
@@ -121,22 +117,3 @@ def _outputs(engine: Engine, max_new_tokens: int, inputs: Sequence[Sequence[int]
             f"out of memory with {len(inputs)} inputs of {len(inputs[0])} tokens at most, by batch_tokens={engine.budget}: "
             'give a smaller batch_tokens or max_new_tokens, or device="cpu"'
         ) from error
-
-
-def is_loop(tokens: Sequence[int], tokenizer: Any) -> bool:
-    """Return whether an output ends in the same few propositions four times over; checked every 32 tokens.
-
-    Repetitions are left out of the result anyway, so such an output can be cut off.
-    """
-    if len(tokens) % _CHECK_EVERY or not _repeats(tokens, _SHORTEST):
-        return False
-    text = tokenizer.decode(tokens, skip_special_tokens=True)
-    return _repeats(read_propositions(text)[:-1], 1)  # the last one may be incomplete
-
-
-def _repeats(items: Sequence[object], shortest: int) -> bool:
-    """Return whether a sequence ends in repetitions of its last few items."""
-    return any(
-        all(items[-at] == items[-at - period] for at in range(1, (_REPETITIONS - 1) * period + 1))
-        for period in range(shortest, len(items) // _REPETITIONS + 1)
-    )

@@ -13,8 +13,9 @@ from typing import Any
 from factoid._optional import require
 from factoid.errors import PropositionizerError
 from factoid.files.atomic import move_into_place, part_beside, sync_file
-from factoid.propositions.engines.batching import Written, is_loop
+from factoid.propositions.engines.batching import Written
 from factoid.propositions.engines.checkpoint import Checkpoint, fingerprint
+from factoid.propositions.engines.loops import is_loop
 
 logger = logging.getLogger(__name__)
 

@@ -9,9 +9,10 @@ from threading import Lock
 
 import torch
 
-from factoid.propositions.engines.batching import Written, is_loop
+from factoid.propositions.engines.batching import Written
 from factoid.propositions.engines.checkpoint import Checkpoint
 from factoid.propositions.engines.greedy import Acceptance, decode
+from factoid.propositions.engines.loops import is_loop
 from factoid.propositions.engines.t5_decoder import SUPPORTED, T5Decoder, fused
 
 logger = logging.getLogger(__name__)

@@ -92,7 +92,25 @@ def parts(text, **fields):
             "",
             [("", "Run:\n\n```\na\n```"), ("", "Then:"), ("Pisa", "B.")],
         ),
+        (
+            "# Pisa\n\nTwo ways:\n\n**Up**\n\nA.\n\nMore:\n\nHow far?\n\nB.",
+            "Pisa",
+            [("", "Two ways:"), ("Up", "A."), ("Up", "More:"), ("Up, How far?", "B.")],
+        ),
+        (
+            "# Pisa\n\nIf:\n\n(a) A;\n\n(b) B; or\n\n(c) C.\n\nD.\n\n    x = 1;\n\nE.",
+            "Pisa",
+            [("", "If:\n\n(a) A;\n\n(b) B; or\n\n(c) C."), ("", "D."), ("", "x = 1;"), ("", "E.")],
+        ),
+        ("# Pisa\n\n**Figure 1: A tower**\n\nA.", "Pisa", [("", "**Figure 1: A tower**"), ("", "A.")]),
+        (
+            "# Pisa\n\n**1. Use**\n\n**1.1 Up**\n\nA.\n\n**1.2 Down**\n\nB.\n\nWhy?\n\nC.\n\n**2. End**\n\nD.",
+            "Pisa",
+            [("1. Use, 1.1 Up", "A."), ("1. Use, 1.2 Down", "B."), ("1. Use, 1.2 Down, Why?", "C."), ("2. End", "D.")],
+        ),
         # questions
+        ("# Pisa\n\n" + "A.\n\n" * 8 + "Why?\n\nB.", "Pisa", [*[("", "A.")] * 8, ("", "Why?"), ("", "B.")]),
+        ("# Pisa\n\n— Who?\n\n— Us.", "Pisa", [("", "— Who?"), ("", "— Us.")]),
         ("Is it old?\n\nYes.\n\nIt leans.", "", [("Is it old?", "Yes."), ("Is it old?", "It leans.")]),
         ("# Pisa\n\n**Is it *old*?**\n\n- Yes.\n\nWho?\n\nUs", "Pisa", [("Is it old?", "- Yes."), ("Who?", "Us")]),
         ("Tower\n\nIs it\nold?\n\nYes.\n\n## End\n\nA.", "", [("", "Tower"), ("Is it old?", "Yes."), ("End", "A.")]),

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from itertools import groupby, pairwise, starmap, zip_longest
 from typing import NamedTuple
 
-from factoid.markdown import read_blocks, visible
+from factoid.markdown import is_code, read_blocks, visible
 from factoid.sentences import sentence_spans, trim
 from factoid.units import Document
 
@@ -26,9 +26,13 @@ _UNWRAPPED = 200
 _PLAIN_CHARS, _PLAIN_WORDS = 80, 10
 _PLAIN_DEPTH = 3  # title, section, subsection: more short lines in a row are a list
 _LEAD_CHARS = 200
-_BOLD_LEVEL, _QUESTION_LEVEL = 7, 8  # below those of Markdown
+_BOLD_LEVEL, _QUESTION_LEVEL = 7, 10  # below those of Markdown; numbered lines in bold have three levels
 _BOLD = re.compile(r"(\*\*|__)(?:(?!\1)[^\n])*[^\n.!?;,…。！？]\1:?")
-_BULLET = re.compile(r"[-+*•‣–]\s|[|>]")
+_NUMBER = re.compile(r"[*_]+\d{1,3}((?:\.\d{1,3})*)\.?\s")
+_FIGURE = re.compile(r"[*_]+(?:Fig|Abb|Image|Photo)\w*\.?\s?\d")  # stands below what it names
+_BULLET = re.compile(r"[-+*•‣–—]\s|[|>]")
+_GOES_ON = re.compile(r"(?:[:：]|[;；](?:\s(?:and|or))?)[*_]{0,2}\Z")
+_ANSWER_BLOCKS = 8  # paragraphs for each question in a list of them
 _TERMINATORS = tuple('.!?:;…"”’)]。！？')
 
 
@@ -129,34 +133,43 @@ def _with_plain_headings(text: str, blocks: list[_Block]) -> list[_Block]:
 
 
 def _joined(text: str, blocks: Iterable[_Block]) -> list[_Block]:
-    """Join a paragraph that ends in a colon to what it introduces."""
+    """Join a paragraph that ends in a colon or a semicolon to the next, as introductions and the clauses of a contract do."""
     result: list[_Block] = []
+    goes_on = False
     for block in blocks:
-        before = result[-1] if result and not block.level else None
-        if before and not before.level and _introduces(text[before.start : before.end]):
+        paragraph = text[block.start : block.end]
+        if goes_on and not (block.level or _lead_level(paragraph)):
             block = _Block(result.pop().start, block.end)
         result.append(block)
+        goes_on = not block.level and _GOES_ON.search(paragraph[-10:]) is not None
+        goes_on = goes_on and not is_code(paragraph) and not _BOLD.fullmatch(paragraph)
     return result
-
-
-def _introduces(paragraph: str) -> bool:
-    return paragraph.endswith((":", ":*", ":_", ":**", ":__", "：")) and not _BOLD.fullmatch(paragraph)
 
 
 def _with_leads(text: str, blocks: list[_Block]) -> list[_Block]:
-    """Treat paragraphs that are a line in bold or a question as the lowest headings."""
-    result = []
-    for block in blocks:
-        paragraph = text[block.start : block.end]
-        level = 0 if block.level or len(paragraph) > _LEAD_CHARS else _lead_level(paragraph)
-        result.append(block._replace(level=level, heading=_plain(paragraph).removesuffix(":")) if level else block)
-    return result
+    """Treat lines in bold, and questions where they are many, as the lowest headings."""
+    paragraphs = [text[block.start : block.end] for block in blocks]
+    levels = [block.level or _lead_level(paragraph) for block, paragraph in zip(blocks, paragraphs, strict=True)]
+    begin = 0
+    for end in [*(index for index, level in enumerate(levels) if 0 < level < _QUESTION_LEVEL), len(levels)]:
+        questions = [index for index in range(begin, end) if levels[index]]
+        if end - begin > len(questions) * _ANSWER_BLOCKS:  # rhetorical ones
+            for index in questions:
+                levels[index] = 0
+        begin = end + 1
+    return [
+        block._replace(level=level, heading=block.heading or _plain(paragraph).removesuffix(":")) if level else block
+        for block, paragraph, level in zip(blocks, paragraphs, levels, strict=True)
+    ]
 
 
 def _lead_level(paragraph: str) -> int:
     """Return the level of a short paragraph as a heading, 0 if it is none."""
+    if len(paragraph) > _LEAD_CHARS:
+        return 0
     if _BOLD.fullmatch(paragraph):
-        return _BOLD_LEVEL
+        number = _NUMBER.match(paragraph)
+        return 0 if _FIGURE.match(paragraph) else _BOLD_LEVEL + (min(number[1].count("."), 2) if number else 0)
     is_question = paragraph.rstrip("*_")[-1:] in ("?", "？") and not _BULLET.match(paragraph)
     return _QUESTION_LEVEL if is_question and len(sentence_spans(paragraph)) == 1 else 0
 

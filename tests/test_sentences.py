@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from factoid.errors import InvalidInputError
-from factoid.markdown import is_code
+from factoid.markdown import is_code, visible
 from factoid.sentences import MAX_CHARS, MAX_WORDS, sentence_spans
 from factoid.words import count_words
 
@@ -21,6 +21,7 @@ J. R. R. Tolkien wrote The Hobbit.|George W. Bush did not.
 M. Dupont est ici.|Il part.
 Der Motor hat z. B. Lager aus Stahl, d. h. Eisen.|Er läuft.
 Am 3. Mai, im 19. Jahrhundert, lief er.|Er kostet 5 Euro inkl. Montage bzw. Ersatz.|Er ist alt.
+Il dure 2 h.|Puis il part.|Tel. 030 1234 hilft.
 It draws max. 8 kW and min. 2 kW.|It takes 5 min.|Then it stops.
 Choose plan b.|Then p divides q.|Wilson said so.
 He lives in the U.S. and works in Washington, D.C. for the U.S. Army.|He is happy.
@@ -131,7 +132,12 @@ def test_prose(line):
         ("Up to 1 &amp; 2. A \\*star\\*.", ["Up to 1 &amp; 2.", "A \\*star\\*."]),
         ("Dr.\nSmith left.", ["Dr.\nSmith left."]),
         ("e. Copies are made\nf. They are sold\ng) Gone", ["e. Copies are made", "f. They are sold", "g) Gone"]),
+        (
+            "1.1. It is so.\n1.2. It costs 3.50.\n1.2.1. So be it.",
+            ["1.1. It is so.", "1.2. It costs 3.50.", "1.2.1. So be it."],
+        ),
         # turns of conversations, and values with names
+        ("Dr. Lee: hi\nMax. load: 5 kg\nTel.: 030", ["Dr. Lee: hi", "Max. load: 5 kg", "Tel.: 030"]),
         (
             "Ann: shall we meet\nBen: yes. At ten\nand not later",
             ["Ann: shall we meet", "Ben: yes.", "At ten\nand not later"],
@@ -201,3 +207,8 @@ def test_any_spacy_pipeline_with_sentence_ends():
     nlp.add_pipe("sentencizer")
     assert sentences("Dr. Smith left. He ran.\n\nThe end", nlp) == ["Dr. Smith left.", "He ran.", "The end"]
     assert sentences("", nlp) == sentences(" \n", nlp) == []
+
+
+def test_a_reader_sees_no_marks_of_quotes():
+    assert visible("Kind regards\n> Ann").text == "Kind regards Ann"
+    assert visible("5 > 4").text == "5 > 4"

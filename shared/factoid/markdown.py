@@ -17,7 +17,7 @@ _INDENTED = re.compile(r"(?: {4}| {0,3}\t)[ \t]*\S")
 _CODE_SIGN = re.compile(r"[=(){}\[\];<>/\\_$|#@]|--")
 # A text without any of these is just a sequence of plain paragraphs.
 _BLOCK_MARK = re.compile(r"^(?: {4}|\t|[ \t]*+(?:[-+*>|#`~<=_\[]|\d{1,9}[.)]))|\|", re.MULTILINE)
-_INLINE_MARK = re.compile(r"[\\`*_\[<&]")
+_INLINE_MARK = re.compile(r"[\\`*_\[<&]|\n[ \t]*+>")
 _TAG = re.compile(
     r"</?(?:a|abbr|b|br|cite|code|del|details|dfn|div|em|figcaption|figure|h[1-6]|hr|i|img|ins|kbd|li|mark|ol|p|picture|pre|q|s|"
     r"samp|small|source|span|strong|sub|summary|sup|table|tbody|td|th|thead|tr|tt|u|ul|var|video)\b",

@@ -30,7 +30,7 @@ MAX_CHARS = 4000
 _OPEN_ABBREVIATIONS = frozenset(
     "dr mr mrs ms mx prof st sts gen col lt cmdr capt sgt maj adm rev hon gov sen rep pres fr msgr mt ft "
     "messrs mme mlle vs v viz cf ca c fl b d e.g i.e eg ie approx est art ch eq eqs fig figs no nos nr op pp p vol vols "
-    "sec ed eds trans dept univ assn bros incl excl resp "
+    "sec ed eds trans dept univ assn bros incl excl resp tel "
     "nr abs bzw bspw evtl exkl ggf hr inkl sog vgl zzgl ex sra pág págs núm".split()  # German, French, Spanish
 )
 # May end a sentence: only a capitalised function word after them starts a new one.
@@ -66,10 +66,12 @@ _CANDIDATE = re.compile(  # possessive throughout, so that no run of marks, clos
 )
 # A turn of a conversation, perhaps with its time, or a value with its name.
 _LABELLED_LINE = re.compile(
-    r"^[^\S\n]*+(?:\[?\d[\d:./ ,APMapm-]{3,24}\]?[ \t-]*+)?[*_]{0,2}(?![a-zß-ÿ])[^\W_][^:\n.!?;,]{0,39}:[*_]{0,2}(?!\S)",
-    re.MULTILINE,
+    r"""^[^\S\n]*+(?:\[?\d[\d:./\ ,APMapm-]{3,24}\]?[\ \t-]*+)?
+      [*_]{0,2}(?![a-zß-ÿ])[^\W_](?:[^:\n.!?;,]|\.(?=:|[^\S\n]?[^\W_])){0,39}:[*_]{0,2}(?!\S)""",
+    re.MULTILINE | re.VERBOSE,
 )
 _ACRONYM = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
+_NUMBERING = re.compile(r"\d{1,3}(?:\.\d{1,3})*|[^\W\d_]")
 _LETTER_AND_POINT = re.compile(r"[^\W\d_]\.")
 _PARENTHESIS = re.compile(r"\([^()\n]{1,300}\)")
 _WORD_CHARACTER = re.compile(r"\w")
@@ -224,13 +226,14 @@ def _ends_sentence(text: str, match: re.Match[str], following: int) -> bool:
         return starts and lower in {"no", "v", "c", "b", "d", "art", "est", "ed"} and not digit
     if lower in _CLOSED_ABBREVIATIONS or _ACRONYM.fullmatch(token):
         return starts
-    is_letter = len(token) == 1 and token.isalpha()
-    if is_letter and (token.isupper() or _LETTER_AND_POINT.match(text, following) or lower == "h"):
-        return starts  # an initial, "z. B." or "d. h.", else "World War I." or "vitamin C."
+    if len(token) == 1 and (token.isupper() or (token.isalpha() and _LETTER_AND_POINT.match(text, following))):
+        return starts  # an initial or "z. B.", else "World War I." or "vitamin C."
+    if lower == "h" and text.endswith("d. h", 0, match.start()):
+        return starts
     if (digit and lower in {"max", "min"}) or (token.isdigit() and word is not None and word[0] in _ORDINAL_NOUNS):
         return False
-    if is_letter or (token.isdigit() and len(token) <= 3):
-        # "1." and "a." at the start of a line number a list item.
+    if _NUMBERING.fullmatch(token):
+        # "1.", "1.1." and "a." at the start of a line number a clause or a list item.
         at = match.start() - len(token)
         return bool(text[max(0, at - 40) : at].rpartition("\n")[2].strip())
     return True

@@ -9,7 +9,7 @@ from factoid.documents.pdf import draw_regions, read_pdf
 from factoid.documents.read import read_layout, read_markdown
 from factoid.documents.summarize import SummaryReport, TableSummarizer, TableSummary
 from factoid.documents.table_parsers import markdown_tables
-from factoid.documents.table_rows import RowProposition, row_propositions
+from factoid.documents.table_sentences import RowProposition, row_propositions
 from factoid.documents.tables import Cell, Region, Table
 
 __all__ = [

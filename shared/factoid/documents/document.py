@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from factoid.documents.boxes import LAYOUT, Box, lines, pack
 from factoid.documents.layout import Layout
-from factoid.documents.table_rows import row_propositions
+from factoid.documents.table_sentences import row_propositions
 from factoid.documents.tables import Region, Table
 from factoid.documents.trace import TracedText
 from factoid.errors import InvalidInputError

@@ -17,11 +17,12 @@ from factoid.errors import InvalidInputError, MissingDependencyError, Propositio
 from factoid.propositions.prompting.prompt import passage_input
 from factoid.propositions.score import EncoderSimilarity, TokenF1
 from factoid.propositions.training import train
-from factoid.propositions.training.seeds import SeedPair, split_held_out, write_pairs
+from factoid.propositions.training.seeds import SeedPair, write_pairs
 from factoid.propositions.training.train import (
     TrainingSettings,
     evaluate_propositionizer,
     read_record,
+    split_held_out,
     train_propositionizer,
 )
 from factoid.testing import HashEncoder

@@ -9,8 +9,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from factoid.entities.mention import Candidate, Mention
+from factoid.entities.spel.aggregation import PLAIN_CHARACTERS, find_phrases, join_abbreviations, split_words
 from factoid.entities.spel.model import LoadedModel, load_model
-from factoid.entities.spel.phrases import PLAIN_CHARACTERS, find_phrases, join_abbreviations, split_words
 from factoid.entities.spel.predict import merge_windows, windows
 from factoid.entities.spel.vocabulary import VocabularyFiles, entity_title
 from factoid.errors import InvalidInputError
@@ -19,7 +19,7 @@ from factoid.units import check_text, whole_number
 if TYPE_CHECKING:
     import torch
 
-    from factoid.entities.spel.phrases import Span
+    from factoid.entities.spel.aggregation import Span
     from factoid.entities.spel.predict import Prediction
 
 _BATCH = 1024  # texts with predictions in memory at a time

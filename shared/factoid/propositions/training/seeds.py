@@ -87,26 +87,6 @@ def make_seeds(
     return Seeds(pairs, dict(sorted(dropped.items())))
 
 
-def split_held_out(pairs: Sequence[SeedPair], count: int) -> tuple[list[SeedPair], list[SeedPair]]:
-    """Return pairs for training and about `count` from other documents for evaluation, at most a tenth of all.
-
-    Raises:
-        InvalidInputError: There are no pairs for training, or all come from one document and some should be held out.
-    """
-    sizes = Counter(pair.passage.document_id for pair in pairs)
-    if not sizes or (count > 0 and len(sizes) == 1):
-        problem = f"expected pairs of two documents at least, one of them to be held out, got those of {len(sizes)}"
-        raise InvalidInputError(f"{problem}: give more documents, or hold out 0")
-    count = min(count, max(len(pairs) // 10, 1))
-    held_out: set[str] = set()
-    for document_id in sorted(sizes, key=lambda document_id: hashlib.sha256(document_id.encode()).digest())[:-1]:
-        if count > 0:
-            held_out.add(document_id)
-            count -= sizes[document_id]
-    training = [pair for pair in pairs if pair.passage.document_id not in held_out]
-    return training, [pair for pair in pairs if pair.passage.document_id in held_out]
-
-
 def write_pairs(path: str | os.PathLike[str], pairs: Sequence[SeedPair]) -> None:
     """Write pairs as JSON lines, all or none."""
     lines = []

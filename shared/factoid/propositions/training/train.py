@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
@@ -16,7 +18,7 @@ from factoid.files.atomic import write_file
 from factoid.propositions.flan_t5 import FlanT5Propositionizer
 from factoid.propositions.protocol import Propositionizer
 from factoid.propositions.score import PropositionF1, Similarity, TokenF1, corpus_f1
-from factoid.propositions.training.seeds import SeedPair, split_held_out
+from factoid.propositions.training.seeds import SeedPair
 from factoid.units import content_id
 
 RECORD = "training.json"
@@ -128,6 +130,26 @@ def train_propositionizer(
             record = replace(record, score=evaluate_propositionizer(model, evaluation, similarity), similarity=name)
         _write_record(folder, record)
     return record
+
+
+def split_held_out(pairs: Sequence[SeedPair], count: int) -> tuple[list[SeedPair], list[SeedPair]]:
+    """Return pairs for training and about `count` from other documents for evaluation, at most a tenth of all.
+
+    Raises:
+        InvalidInputError: There are no pairs for training, or all come from one document and some should be held out.
+    """
+    sizes = Counter(pair.passage.document_id for pair in pairs)
+    if not sizes or (count > 0 and len(sizes) == 1):
+        problem = f"expected pairs of two documents at least, one of them to be held out, got those of {len(sizes)}"
+        raise InvalidInputError(f"{problem}: give more documents, or hold out 0")
+    count = min(count, max(len(pairs) // 10, 1))
+    held_out: set[str] = set()
+    for document_id in sorted(sizes, key=lambda document_id: hashlib.sha256(document_id.encode()).digest())[:-1]:
+        if count > 0:
+            held_out.add(document_id)
+            count -= sizes[document_id]
+    training = [pair for pair in pairs if pair.passage.document_id not in held_out]
+    return training, [pair for pair in pairs if pair.passage.document_id in held_out]
 
 
 def _content(pair: SeedPair) -> tuple[object, ...]:

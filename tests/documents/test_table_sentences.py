@@ -7,7 +7,7 @@ import re
 import pytest
 
 from factoid.documents.table_parsers import markdown_tables
-from factoid.documents.table_rows import row_propositions
+from factoid.documents.table_sentences import row_propositions
 from factoid.documents.tables import Cell, Table
 from tests.documents.results import table_of
 from tests.documents.seeds import printed_paper

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factoid.entities.spel.phrases import (
+from factoid.entities.spel.aggregation import (
     PLAIN_CHARACTERS,
     find_phrases,
     group_subwords,

@@ -119,7 +119,7 @@ def visible(text: str) -> Visible:
             at = begin + len(content)
             continue
         elif token.type == "text_special" or not content:
-            begin += len(token.markup) - 1 if token.info == "escape" else 0
+            begin += len(token.markup) - len(content) if token.info == "escape" else 0
         else:
             place = text.find(content, begin)
             begin = begin if place < 0 else place

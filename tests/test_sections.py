@@ -85,6 +85,7 @@ def parts(text, **fields):
             "Pisa",
             [("", "**Do not enter!**"), ("", "**a** and **b**"), ("", "C.")],
         ),
+        ("**:**\n\n**Pisa**\n\nIt leans.", "Pisa", [("", "It leans.")]),
         # introductions
         ("# Pisa\n\nBring *this:*\n\n- a hat\n\nB.", "Pisa", [("", "Bring *this:*\n\n- a hat"), ("", "B.")]),
         (

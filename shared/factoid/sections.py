@@ -27,7 +27,7 @@ _PLAIN_CHARS, _PLAIN_WORDS = 80, 10
 _PLAIN_DEPTH = 3  # title, section, subsection: more short lines in a row are a list
 _LEAD_CHARS = 200
 _BOLD_LEVEL, _QUESTION_LEVEL = 7, 10  # below those of Markdown; numbered lines in bold have three levels
-_BOLD = re.compile(r"(\*\*|__)(?:(?!\1)[^\n])*[^\n.!?;,…。！？]\1:?")
+_BOLD = re.compile(r"(\*\*|__)(?=[^\n]*[^\W_])(?:(?!\1)[^\n])*[^\n.!?;,…。！？]\1:?")
 _NUMBER = re.compile(r"[*_]+\d{1,3}((?:\.\d{1,3})*)\.?\s")
 _FIGURE = re.compile(r"[*_]+(?:Fig|Abb|Image|Photo)\w*\.?\s?\d")  # stands below what it names
 _BULLET = re.compile(r"[-+*•‣–—]\s|[|>]")

@@ -137,6 +137,10 @@ def test_prose(line):
             ["1.1. It is so.", "1.2. It costs 3.50.", "1.2.1. So be it."],
         ),
         (r"Open C:\Users\ann\x. Then go. \*So\*.", [r"Open C:\Users\ann\x.", "Then go.", r"\*So\*."]),
+        (
+            "One caf&eacute;\n\nHe said &quot;yes.&quot; Then not.",
+            ["One caf&eacute;", "He said &quot;yes.&quot;", "Then not."],
+        ),
         # turns of conversations, and values with names
         ("Dr. Lee: hi\nMax. load: 5 kg\nTel.: 030", ["Dr. Lee: hi", "Max. load: 5 kg", "Tel.: 030"]),
         (

@@ -73,6 +73,7 @@ _LABELLED_LINE = re.compile(
 _ACRONYM = re.compile(r"(?:[^\W\d_]\.)+[^\W\d_]")
 _NUMBERING = re.compile(r"\d{1,3}(?:\.\d{1,3})*|[^\W\d_]")
 _LETTER_AND_POINT = re.compile(r"[^\W\d_]\.")
+_ENTITY = re.compile(r"&#?\w{1,32};")
 _PARENTHESIS = re.compile(r"\([^()\n]{1,300}\)")
 _WORD_CHARACTER = re.compile(r"\w")
 _LAST_TOKEN = re.compile(r"\S{1,40}\Z")
@@ -141,6 +142,8 @@ def _prose_spans(source: str, nlp: Language | None) -> Iterator[Span]:
         start, end = offsets[first], offsets[last - 1] + 1
         start -= _opening_marks(source[begin:start])
         following = offsets[sentences[index + 1][0]] if index + 1 < len(sentences) else len(source)
+        if entity := _ENTITY.match(source, end - 1, following):
+            end = entity.end()
         begin = end = end + _closing_marks(source[end:following])
         if source[start] == "|":  # the outer edges of a table's row
             cells = source[start:end].rstrip("| \t")

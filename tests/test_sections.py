@@ -75,6 +75,8 @@ def parts(text, **fields):
             [("", "The tower leans."), ("History", "It is old."), ("Use, Today", "It is visited.")],
         ),
         ("The tower leans.\n\nThe end", "", [("", "The tower leans."), ("", "The end")]),
+        ("Ann: hi\n\nBen: The tower leans.", "", [("", "Ann: hi"), ("", "Ben: The tower leans.")]),
+        ("Part 1: Pisa\n\nThe tower leans.", "Part 1: Pisa", [("", "The tower leans.")]),
         ("apples\n\nThe tower leans.", "", [("", "apples"), ("", "The tower leans.")]),
         # lines in bold
         ("# Pisa\n\n**Use**\n\nA.\n\nB.\n\n__End:__\n\nC.", "Pisa", [("Use", "A."), ("Use", "B."), ("End", "C.")]),

@@ -12,7 +12,7 @@ from itertools import groupby, pairwise, starmap, zip_longest
 from typing import NamedTuple
 
 from factoid.markdown import is_code, read_blocks, visible
-from factoid.sentences import sentence_spans, trim
+from factoid.sentences import LABELLED_LINE, sentence_spans, trim
 from factoid.units import Document
 
 FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?:(?:[\w-]+:|[ \t]|- ).*\n){1,100}---[ \t]*\r?(?:\n|\Z)")
@@ -123,6 +123,8 @@ def _with_plain_headings(text: str, blocks: list[_Block]) -> list[_Block]:
     result: list[_Block] = []
     for (short, row), (_, below) in zip_longest(rows, rows[1:], fillvalue=(False, [])):
         headed = short and below and _SENTENCE_END.search(text, below[0].start, below[0].end)
+        if headed and LABELLED_LINE.match(text, row[-1].start) and LABELLED_LINE.match(text, below[0].start):
+            headed = None  # turns of a conversation
         for start, end, *_ in row:
             if headed and (not result or len(row) <= _PLAIN_DEPTH):
                 level = 1 if not result else (result[-1].level or 1) + 1

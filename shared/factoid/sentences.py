@@ -65,7 +65,7 @@ _CANDIDATE = re.compile(  # possessive throughout, so that no run of marks, clos
     re.VERBOSE,
 )
 # A turn of a conversation, perhaps with its time, or a value with its name.
-_LABELLED_LINE = re.compile(
+LABELLED_LINE = re.compile(
     r"""^[^\S\n]*+(?:\[?\d[\d:./\ ,APMapm-]{3,24}\]?[\ \t-]*+)?
       [*_]{0,2}(?![a-zß-ÿ])[^\W_](?:[^:\n.!?;,]|\.(?=:|[^\S\n]?[^\W_])){0,39}:[*_]{0,2}(?!\S)""",
     re.MULTILINE | re.VERBOSE,
@@ -120,7 +120,7 @@ def _spans(text: str, nlp: Language | None) -> list[Span]:
 
 def _turns(source: str) -> list[str]:
     """Cut a paragraph before each line with a label ("Ann: …", "Weight: 59 kg") if these are half of its lines or more."""
-    starts = [match.start() for match in _LABELLED_LINE.finditer(source)]
+    starts = [match.start() for match in LABELLED_LINE.finditer(source)]
     if len(starts) < 2 or len(starts) * 2 < source.count("\n") + 1:
         return [source]
     return [source[start:end] for start, end in pairwise([0, *starts[starts[0] == 0 :], len(source)])]

@@ -22,12 +22,8 @@ from factoid.cli.options import argument, option
 from factoid.errors import FactoidError
 from factoid.terminal import wants_color
 
-_RESUMED = (
-    "index",
-    "build-articles",
-    "train-propositionizer",
-    "train-agrame",
-)  # commands that go on after an interrupt
+# Commands that go on from their last commit when run again after an interrupt.
+_RESUMED = ("index", "build-articles", "train-propositionizer", "train-agrame")
 _SIGPIPE = 141  # the exit code that a shell reports for a program whose reader has left
 
 
@@ -51,8 +47,9 @@ class _Program(TyperGroup):
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             raise typer.Exit(_SIGPIPE) from error
         except KeyboardInterrupt as interrupt:
-            kept = ": what was committed is kept, and the same command goes on from there"
-            _fail(f"interrupted{kept if ctx.invoked_subcommand in _RESUMED else ''}", 130, interrupt)
+            resumed = ctx.invoked_subcommand in _RESUMED
+            advice = ": what was committed is kept, and the same command goes on from there" if resumed else ""
+            _fail(f"interrupted{advice}", 130, interrupt)
         except (FactoidError, OSError) as error:
             _fail(f"error: {' '.join(str(error).split())}", 1, error)
         finally:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
@@ -182,6 +183,7 @@ def _spaced(text: str, *, query: bool = False) -> str:
     return text if text.isascii() else _UNSPACED_RUN.sub(pairs, text)
 
 
+@cache
 def has_tantivy() -> bool:
     """Return whether tantivy is installed, so that words can be searched."""
     return find_spec("tantivy") is not None

@@ -25,7 +25,17 @@ from factoid.errors import InvalidInputError
 from factoid.index import Similarity
 from factoid.index.lexical import LexicalIndex
 from factoid.search.columns import Columns, Ids, Mask
-from factoid.search.rollup import Group, Level, Parents, Scored, View, attach_matches, best_parents, scored_units
+from factoid.search.rollup import (
+    Group,
+    Level,
+    Parents,
+    Scored,
+    View,
+    attach_matches,
+    best_of_each,
+    best_parents,
+    scored_units,
+)
 from factoid.units import Granularity
 
 LEXICAL = "lexical"
@@ -97,8 +107,8 @@ def best_blended(
     channels, eligible, complete = _channels(views, passages, weights)
     restricted = None if complete and views[0].allowed is None else eligible
     shares = np.array([channel.weight for channel in channels])
-    ranking = _Ranking(channels, shares, lexical, restricted, complete, level, k, min_score)
-    results: list[list[Group]] = [[] for _ in queries]
+    ranking = _Ranking(channels, shares, lexical, restricted, complete, level, k, matches, min_score)
+    results: list[list[Group]] = [[]] * len(queries)
     pending, depth = np.arange(len(queries)), max(_DEPTH * k, _LEAST_DEPTH)
     while len(pending):
         parents: list[Parents] = []
@@ -120,7 +130,7 @@ def best_blended(
             if not proven and depth < len(eligible):
                 unproven.append(number)
         pending, depth = np.array(unproven, np.int64), depth * _DEPTH
-    if matches and level != "unit":
+    if matches and level == "document":  # its best units may be in other passages than those ranked
         attach_matches(results, views, queries, level=level, matches=matches)
     return results
 
@@ -160,9 +170,12 @@ def best_by_words(
 
 def _channels(views: Sequence[View], passages: View | None, weights: Weights) -> tuple[list[_Channel], Ids, bool]:
     """Return the channels of vectors, the passages that may be found, and whether each has units in every channel."""
-    parents = [view.parents("passage") for view in views]
+    finer, parents = [], []
+    for view in views:
+        parents.append(view.parents("passage"))
+        if view.granularity is not Granularity.PASSAGE:
+            finer.append(view)
     eligible = parents[0] if len(parents) == 1 else np.unique(np.concatenate(parents))
-    finer = [view for view in views if view.granularity is not Granularity.PASSAGE]
     context = passages if weights.passage or len(finer) < len(views) else None
     share = 0.0 if context is None else weights.passage if finer else 1.0
     dense = 1 - weights.lexical
@@ -172,7 +185,7 @@ def _channels(views: Sequence[View], passages: View | None, weights: Weights) ->
         mask = None if np.array_equal(keys, eligible) else np.isin(context.columns.parents, eligible)
         searched = len(finer) < len(views)
         channels.append(_Channel(replace(context, allowed=mask), dense * share, searched, context.allowed))
-        parents.append(channels[-1].view.parents("passage"))
+        parents.append(keys if mask is None else channels[-1].view.parents("passage"))
     return channels, eligible, set(map(len, parents)) == {len(eligible)}
 
 
@@ -187,6 +200,7 @@ class _Ranking:
     complete: bool  # each passage has units in every channel
     level: Level
     k: int
+    matches: int  # best units to return with each passage
     min_score: float | None
 
     def of(
@@ -241,12 +255,13 @@ class _Ranking:
         """Return the k best parents among passages whose words are already scored."""
         parts = np.full((len(self.channels), len(keys)), np.nan)
         documents = np.zeros(len(keys), np.int64)
-        units = []
+        units, names = [], []
         for (view, *_), part in zip(self.channels, parts, strict=True):
             positions, passages, scores = scored_units(view, query, np.zeros_like(keys), keys, level="passage")
             np.fmax.at(part, passages, scores)
             documents[passages] = view.columns.documents[positions]
             units.append((positions, passages, scores))
+            names.append(str(view.granularity))
         if self.level == "unit":
             return self._best_units(units, parts, words, words_weight)
         shares = self.shares[:, None]
@@ -262,14 +277,28 @@ class _Ranking:
             order = order[np.sort(np.unique(documents[order], return_index=True)[1])]
         best = order[: self.k]
         parents = (keys if self.level == "passage" else documents)[best].tolist()
-        names = [str(channel.view.granularity) for channel in self.channels]
+        matches = [()] * len(best) if self.level == "document" else self._matches(units, best, len(keys))
         names.append(LEXICAL)
         parts_of_best = np.vstack([parts, np.where(words, words, np.nan)])[:, best].T.tolist()
         groups = []
-        for parent, total, scores in zip(parents, totals[best].tolist(), parts_of_best, strict=True):
+        for parent, total, scores, scored in zip(parents, totals[best].tolist(), parts_of_best, matches, strict=True):
             known_parts = {name: score for name, score in zip(names, scores, strict=True) if not isnan(score)}
-            groups.append(Group(parent, total, (), known_parts))
+            groups.append(Group(parent, total, scored, known_parts))
         return groups
+
+    def _matches(self, units: Sequence[tuple[Ids, Ids, Vectors]], best: Ids, count: int) -> list[tuple[Scored, ...]]:
+        """Return the best units that may be found in each of the best passages, out of the scored units of all `count`."""
+        places = np.full(count, -1)
+        places[best] = np.arange(len(best))
+        found = []
+        for channel, (positions, passages, scores) in zip(self.channels, units, strict=True):
+            if not channel.searched:
+                continue
+            chosen = places[passages] >= 0
+            if channel.filtered is not None:
+                chosen &= channel.filtered[positions]
+            found.append((places[passages[chosen]], channel.view.columns.rows[positions[chosen]], scores[chosen]))
+        return best_of_each(found, len(best), self.matches)
 
     def _best_units(
         self, units: Sequence[tuple[Ids, Ids, Vectors]], parts: Vectors, words: Vectors, words_weight: float

@@ -158,9 +158,17 @@ def best_units(
     for view in views:
         positions, parents, scores = scored_units(view, queries, which, keys, level=level)
         scored.append((parents, view.columns.rows[positions], scores))
+    return best_of_each(scored, len(keys), matches)
+
+
+def best_of_each(scored: Sequence[tuple[Ids, Ids, Vectors]], count: int, matches: int) -> list[tuple[Scored, ...]]:
+    """Return the best units of each of `count` parents; equal ones by row.
+
+    The units come in several lists of the parents' numbers, the units' rows and their scores. Shape of each: (units,).
+    """
     parents, rows, scores = scored[0] if len(scored) == 1 else map(np.concatenate, zip(*scored, strict=True))
     order = np.lexsort((rows, -scores, parents))
-    starts = np.searchsorted(parents, np.arange(len(keys) + 1), sorter=order)
+    starts = np.searchsorted(parents, np.arange(count + 1), sorter=order)
     order = order[np.arange(len(order)) - starts[parents[order]] < matches]
     units = list(map(Scored, rows[order].tolist(), scores[order].tolist()))
     ends = np.cumsum(np.minimum(np.diff(starts), matches)).tolist()

@@ -146,22 +146,24 @@ class SearchOptions:
         """Return the weight of each channel, or None if units are fused; reject a weight of words that cannot be searched."""
         if self.fusion is not None:
             return None
-        weights = self.weights or default
+        weights, requested = self.weights or default, self.weights is not None
         if self.lexical is not None:
-            weights = replace(weights, lexical=self.lexical)
-        elif self.weights is None and weights.lexical and not (has_texts and has_tantivy()):
-            if has_texts:
-                message = (
-                    'this search weighs vectors alone. To weigh the words of the query as well: pip install "factoid[lexical]"; '
-                    "to do without them: lexical=0"
-                )
-                warnings.warn(message, stacklevel=2)  # Python shows it once
-            weights = replace(weights, lexical=0)
+            weights, requested = replace(weights, lexical=self.lexical), True
         if not weights.lexical:
             return weights
-        if not has_texts:
+        if not has_texts and requested:
             raise InvalidInputError(f"lexical={weights.lexical} needs the text of the query: give text, or lexical=0")
-        require("tantivy", extra="lexical")
+        if not has_texts:
+            return replace(weights, lexical=0)
+        if not has_tantivy():
+            if requested:
+                require("tantivy", extra="lexical")
+            message = (
+                'this search weighs vectors alone. To weigh the words of the query as well: pip install "factoid[lexical]"; '
+                "to do without them: lexical=0"
+            )
+            warnings.warn(message, stacklevel=2)  # Python shows it once
+            return replace(weights, lexical=0)
         if weights.lexical == 1 and self.mmr is not None:
             raise InvalidInputError(
                 "mmr compares vectors, and lexical=1 searches by words alone: lower lexical, or leave mmr out"

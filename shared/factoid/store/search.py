@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
@@ -145,8 +146,11 @@ def _hits(
     snapshot: Snapshot, groups: Sequence[Sequence[Group]], options: SearchOptions, highest: float
 ) -> list[list[Hit]]:
     level = options.parents
-    keys = {group.key for group in chain.from_iterable(groups)}
-    rows = {row for group in chain.from_iterable(groups) for row, _ in group.matches}
+    keys: set[int] = set()
+    rows: set[int] = set()
+    for group in chain.from_iterable(groups):
+        keys.add(group.key)
+        rows.update(map(itemgetter(0), group.matches))
     if level != "document":
         rows |= keys
     units = snapshot.units(sorted(rows))

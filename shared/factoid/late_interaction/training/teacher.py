@@ -50,9 +50,10 @@ def train_teacher(
     from factoid.propositions.training.fine_tune import run_trainer, training_arguments
 
     folder = Path(output)
-    record = {"settings": settings.comparable(), "examples": content_id([asdict(example) for example in examples])}
+    identity = content_id([asdict(example) for example in examples])
+    record = json.dumps({"settings": settings.comparable(), "examples": identity})
     if (folder / _RECORD).exists():
-        if json.loads((folder / _RECORD).read_text(encoding="utf-8")) != record:
+        if (folder / _RECORD).read_bytes() != record.encode():
             raise InvalidInputError(
                 f"{folder} holds a teacher that was trained with other examples or settings: choose another folder"
             )
@@ -75,7 +76,7 @@ def train_teacher(
     run_trainer(trainer, checkpoints, show_progress=show_progress)
     model.save_pretrained(str(folder), create_model_card=False)
     shutil.rmtree(checkpoints.parent)
-    write_file(folder / _RECORD, lambda file: file.write(json.dumps(record).encode()))
+    write_file(folder / _RECORD, lambda file: file.write(record.encode()))
 
 
 def score_sentences(

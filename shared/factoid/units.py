@@ -147,7 +147,7 @@ class Hit:
 
     `matches` holds, best first, the units of a parent whose scores made it a hit. `neighbours`, if requested, holds the sentences
     around the unit in its document, in order, or the passages around a passage. `parts` holds the components of a blended score:
-    the best score of each granularity, and under "lexical" BM25 divided by the query's best.
+    the best score of each granularity, and under "lexical" BM25 as a share (see `Weights`).
     """
 
     unit: Unit

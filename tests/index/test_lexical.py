@@ -54,6 +54,14 @@ def test_scores_are_those_of_bm25(texts, query, rows):
     assert set(chosen) == set(best) & set(rows.tolist())
 
 
+@settings(deadline=None, max_examples=40)
+@given(st.lists(WORDS, min_size=1, max_size=8), WORDS)
+def test_the_expected_score_is_that_of_all_words_once_in_a_text_of_average_length(texts, query):
+    frequencies = [sum(term in text.lower().split() for text in texts) for term in set(query.split())]
+    weights = [math.log(1 + (len(texts) - frequency + 0.5) / (frequency + 0.5)) for frequency in frequencies]
+    assert filled(texts).expected_score(query) == pytest.approx(sum(weights))
+
+
 def test_a_wide_filter_is_searched_until_k_are_found(monkeypatch):
     monkeypatch.setattr("factoid.index.lexical._FEW", 3)
     texts = ["heron" * (row % 2) + " tern" * (row + 1) for row in range(50)]

@@ -15,6 +15,9 @@ from tests.search.oracle import Case
 PASSAGE, SENTENCE, PROPOSITION = Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION
 
 
+FULL = (0.0, 3.0, 10.0)  # half the scores that texts with all words of the queries would have
+
+
 class ScriptedLexical:
     """BM25 scores of passages by row, one dict for each query, which are numbers."""
 
@@ -25,6 +28,9 @@ class ScriptedLexical:
         rows = self.values[query].keys() & set(self.values[query] if allowed is None else allowed.tolist())
         best = sorted((-self.values[query][row], row) for row in rows if self.values[query][row] > 0)[:count]
         return np.array([row for _, row in best], np.int64), np.array([-score for score, _ in best], np.float32)
+
+    def expected_score(self, query):
+        return 2 * FULL[query]
 
     def scores(self, query, rows):
         return np.array([self.values[query].get(row, 0) for row in rows.tolist()], np.float32)
@@ -56,14 +62,14 @@ def scale(view, query):
     return np.linalg.norm(query) * float(np.median(lengths))
 
 
-def oracle(cases, kinds, query, words, weights, scale, metadata=None, level="passage", has_passages=True):
+def oracle(cases, kinds, query, words, weights, scale, full, metadata=None, level="passage", has_passages=True):
     """Score and key of every parent that may be found, best first."""
     scored = {kind: case.scored(query, metadata) for kind, case in cases.items() if kind in kinds}
     eligible = {unit[2] for found in scored.values() for _, unit in found}
     own = {unit[0]: score for score, unit in cases[PASSAGE].scored(query, None)} if has_passages else {}
     finer = [kind for kind in kinds if kind is not PASSAGE]
     lexical = 0 if words is None else weights.lexical
-    best = max((score for row, score in (words or {}).items() if row in eligible), default=0) or 1
+    best = max([full, *(score for row, score in (words or {}).items() if row in eligible)]) or 1
     documents = {unit[2]: unit[3] for case in cases.values() for unit in case.units}
     alpha = 1.0 if not finer else weights.passage if has_passages else 0.0
     totals = []
@@ -128,7 +134,10 @@ def test_against_the_definition(
         )
     for number, groups in enumerate(results):
         of_words, of_query = words[number] if has_words else None, scale(views[kinds[0]], queries[number])
-        expected = oracle(cases, kinds, queries[number], of_words, weights, of_query, metadata, level, has_passages)
+        full = FULL[number]
+        expected = oracle(
+            cases, kinds, queries[number], of_words, weights, of_query, full, metadata, level, has_passages
+        )
         scores = {key: score for score, key in expected}
         expected = [score for score, _ in expected if least is None or score >= least - 1e-6][:k]
         np.testing.assert_allclose([group.score for group in groups], expected[: len(groups)], atol=1e-4)

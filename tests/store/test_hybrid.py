@@ -47,6 +47,19 @@ def test_words_alone_need_no_encoder(tmp_path):
         assert titles(store.search("warranty", 9, lexical=1, parents="document", filter={"odd": 1})) == NAMES[1::2]
 
 
+def test_words_count_less_where_no_passage_has_many_of_them(store):
+    """A chance word in common would otherwise count as much as all of them."""
+    shares = [
+        store.search(question, 1)[0].parts["lexical"]
+        for question in (
+            "warranty of the Swift",
+            "warranty of the Swift for blue elephants",
+            "blue elephants, a warranty",
+        )
+    ]
+    assert shares[0] == 1 > shares[1] > 2 * shares[2] > 0
+
+
 @pytest.mark.parametrize("parents", ["passage", "document", "unit"])
 @pytest.mark.parametrize("granularity", ["proposition", "passage", "mixed"])
 def test_scores_are_sums_of_their_parts(store, parents, granularity):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -131,6 +132,14 @@ class LexicalIndex:
             scores[block[np.searchsorted(some, matching)]] = values
         return scores
 
+    def expected_score(self, query: str) -> float:
+        """Return the score of a text of average length that has each word of a query once, whether any text has it or not."""
+        score, texts = 0.0, self._searcher.num_docs
+        for word in self._content(query):
+            frequency = self._searcher.doc_freq(_TEXT, word)
+            score += math.log1p((texts - frequency + 0.5) / (frequency + 0.5))
+        return score
+
     def files(self) -> dict[str, Bytes]:
         """Return the files of an index on disk by name, to pass to another one."""
         if self._folder is None:
@@ -138,10 +147,13 @@ class LexicalIndex:
         files = (file for file in self._folder.iterdir() if not file.name.endswith(".lock"))
         return {file.name: np.fromfile(file, np.uint8) for file in sorted(files)}
 
+    def _content(self, query: str) -> list[str]:
+        """Return the words of a query that count, each once."""
+        spaced = _spaced(query, query=True)
+        return list(dict.fromkeys(self._content_words.analyze(spaced) or self._words.analyze(spaced)))
+
     def _query(self, text: str) -> Any:
-        spaced = _spaced(text, query=True)
-        words = self._content_words.analyze(spaced) or self._words.analyze(spaced)
-        return self._any_of(_TEXT, dict.fromkeys(words), "freq")
+        return self._any_of(_TEXT, self._content(text), "freq")
 
     def _any_of(self, field: str, values: Iterable[str | int], *options: str) -> Any:
         from tantivy import Occur, Query

@@ -3,7 +3,8 @@
     S(passage) = (1 - λ) · [(1 - α) · mean over granularities of its best unit + α · the passage itself] + λ · BM25
 
 as AGRaME scores a unit with its passage (§3.2), but with single vectors. BM25 is divided by the query's best, so it is in [0, 1]
-like cosines of related texts. A convex combination of scores ranks better than one of ranks (Bruch et al., 2023).
+like cosines of related texts; or by half the score of a text with all words of the query if that is more, so that words count
+less where no text has many of them. A convex combination of scores ranks better than one of ranks (Bruch et al., 2023).
 
 The k best are exact: each channel returns its best passages and a bound on all others, candidates are scored exactly in every
 channel, and the search goes deeper until no other passage can reach the k-th (Fagin's threshold algorithm).
@@ -43,6 +44,7 @@ LEXICAL = "lexical"
 _DEPTH = 4  # passages that each channel returns at first, for each of the k; also the factor of deeper searches
 _LEAST_DEPTH = 256  # a second look at exact indexes costs more than a deeper first one
 _WORDS = 16  # times as many passages by words, which are cheap
+_ENOUGH = 0.5  # of the score of a text with all words of the query: the best text counts less if it has less
 _SAMPLE = 16  # vectors from which their typical length is estimated
 _TINY = 1e-9
 _NO_ROWS, _NO_SCORES = np.empty(0, np.int64), np.empty(0, np.float32)
@@ -55,7 +57,8 @@ class Weights:
     Attributes:
         passage: α, the passage's share of the vectors' part, from 0 to 1; the rest is the share of its best units.
         lexical: λ, the share of words in the whole, from 0 (vectors alone) to 1 (BM25 alone). BM25 is divided by its best for
-            the query, and multiplied by the inner product that two vectors of equal direction would have: 1 for unit length.
+            the query, or by half the score of a text with all its words if that is more, and multiplied by the inner product
+            that two vectors of equal direction would have: 1 for unit length.
 
     Raises:
         InvalidInputError: A weight is out of range.
@@ -152,7 +155,7 @@ def best_by_words(
     some = None if allowed is None else columns.rows[allowed]
     results = []
     for text in texts:
-        depth = k
+        depth, enough = k, _ENOUGH * lexical.expected_score(text)
         while True:
             rows, scores = lexical.search(text, depth, allowed=some)
             parents = rows if level != "document" else columns.documents[np.searchsorted(columns.rows, rows)]
@@ -160,9 +163,9 @@ def best_by_words(
             if len(first) >= k or len(rows) < depth:
                 break
             depth *= _DEPTH
-        groups = []
+        groups, shares = [], scores / scores.max(initial=enough)
         for at in first[:k].tolist():
-            score = float(scores[at] / scores[0])
+            score = float(shares[at])
             groups.append(Group(int(parents[at]), score, (Scored(int(rows[at]), score),), {LEXICAL: score}))
         results.append([group for group in groups if min_score is None or group.score >= min_score])
     return results
@@ -213,8 +216,8 @@ class _Ranking:
         rows, share, count = _NO_ROWS, _NO_SCORES, _WORDS * depth
         if self.lexical is not None:
             rows, scores = self.lexical.search(text, count, allowed=self.restricted)
-            share = scores / scores[:1]  # of the best
-            highest = scores[:1]
+            highest = scores.max(initial=_ENOUGH * self.lexical.expected_score(text))
+            share = scores / highest
         keys = np.union1d(keys, rows[:depth])
         for _ in range(2):
             words = _at(keys, rows, share)

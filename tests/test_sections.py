@@ -74,6 +74,13 @@ def parts(text, **fields):
             "Pisa",
             [("", "The tower leans."), ("History", "It is old."), ("Use, Today", "It is visited.")],
         ),
+        (
+            "Lease\n\nof 1 May, 9:00\n\nUse\n\nAll may.\n\nEnd\n\nIt ends.",
+            "Lease",
+            [("", "of 1 May, 9:00"), ("Use", "All may."), ("End", "It ends.")],
+        ),
+        ("Lease\n\nof 1 May, 9:00", "", [("", "Lease"), ("", "of 1 May, 9:00")]),
+        ("Ann: Hi\n\nBen: Yes.\n\nUse\n\nAll may.", "", [("", "Ann: Hi"), ("", "Ben: Yes."), ("Use", "All may.")]),
         ("The tower leans.\n\nThe end", "", [("", "The tower leans."), ("", "The end")]),
         ("Ann: hi\n\nBen: The tower leans.", "", [("", "Ann: hi"), ("", "Ben: The tower leans.")]),
         ("Part 1: Pisa\n\nThe tower leans.", "Part 1: Pisa", [("", "The tower leans.")]),

@@ -116,7 +116,10 @@ def _plain(heading: str) -> str:
 
 
 def _with_plain_headings(text: str, blocks: list[_Block]) -> list[_Block]:
-    """Treat short lines that stand alone above running text as headings; the first one is the title."""
+    """Treat short lines that stand alone above running text as headings; the first one is the title.
+
+    In a text with such headings, a short first line is the title whatever follows it: a date, or the parties of a contract.
+    """
     rows = [
         (short, list(row)) for short, row in groupby(blocks, lambda block: _is_short(text[block.start : block.end]))
     ]
@@ -131,6 +134,10 @@ def _with_plain_headings(text: str, blocks: list[_Block]) -> list[_Block]:
                 result.append(_Block(start, end, level, _plain(text[start:end])))
             else:
                 result.append(_Block(start, end))
+    if any(block.level for block in result) and not result[0].level:
+        start, end, *_ = result[0]
+        if _is_short(text[start:end]) and not LABELLED_LINE.match(text, start):
+            result[0] = _Block(start, end, 1, _plain(text[start:end]))
     return result
 
 

@@ -74,6 +74,13 @@ def parts(text, **fields):
             "Pisa",
             [("", "The tower leans."), ("History", "It is old."), ("Use, Today", "It is visited.")],
         ),
+        (
+            "Lease\n\nof 1 May, 9:00\n\nUse\n\nAll may.\n\nEnd\n\nIt ends.",
+            "Lease",
+            [("", "of 1 May, 9:00"), ("Use", "All may."), ("End", "It ends.")],
+        ),
+        ("Lease\n\nof 1 May, 9:00", "", [("", "Lease"), ("", "of 1 May, 9:00")]),
+        ("Ann: Hi\n\nBen: Yes.\n\nUse\n\nAll may.", "", [("", "Ann: Hi"), ("", "Ben: Yes."), ("Use", "All may.")]),
         ("The tower leans.\n\nThe end", "", [("", "The tower leans."), ("", "The end")]),
         ("Ann: hi\n\nBen: The tower leans.", "", [("", "Ann: hi"), ("", "Ben: The tower leans.")]),
         ("Part 1: Pisa\n\nThe tower leans.", "Part 1: Pisa", [("", "The tower leans.")]),
@@ -114,7 +121,10 @@ def parts(text, **fields):
         # questions
         ("# Pisa\n\n" + "A.\n\n" * 8 + "Why?\n\nB.", "Pisa", [*[("", "A.")] * 8, ("", "Why?"), ("", "B.")]),
         ("# Pisa\n\n— Who?\n\n— Us.", "Pisa", [("", "— Who?"), ("", "— Us.")]),
-        ("Is it old?\n\nYes.\n\nIt leans.", "", [("Is it old?", "Yes."), ("Is it old?", "It leans.")]),
+        ("Is it old?\n\nYes.\n\nIt leans.\n\nWhy?\n\nB.", "", [("Is it old?", "Yes.\n\nIt leans."), ("Why?", "B.")]),
+        ("Why?\n\nA.\n\nWhy?\n\nB.", "", [("Why?", "A."), ("Why?", "B.")]),
+        ("# Old?\n\nA.\n\nB.\n\n## Age\n\nC.\n\nD.", "Old?", [("", "A.\n\nB."), ("Age", "C."), ("Age", "D.")]),
+        ("# How?\n\nRun\n\n```\na\n```\n\nB.\n\nC.", "How?", [("", "Run"), ("", "```\na\n```"), ("", "B.\n\nC.")]),
         ("# Pisa\n\n**Is it *old*?**\n\n- Yes.\n\nWho?\n\nUs", "Pisa", [("Is it old?", "- Yes."), ("Who?", "Us")]),
         ("Tower\n\nIs it\nold?\n\nYes.\n\n## End\n\nA.", "", [("", "Tower"), ("Is it old?", "Yes."), ("End", "A.")]),
         ("Who?\n\nWhere?", "", [("", "Who?"), ("", "Where?")]),
@@ -148,6 +158,12 @@ def test_every_line_is_a_paragraph_where_nobody_wraps_lines():
     text = f"{long.strip()}\nShort.\nCO\n2 is a gas"
     assert [found for _, found in parts(text)[1]] == [long.strip(), "Short.", "CO\n2 is a gas"]
     assert [found for _, found in parts("Short.\nCO\n2 is a gas")[1]] == ["Short.\nCO\n2 is a gas"]
+
+
+def test_a_long_answer_keeps_its_paragraphs_apart():
+    long, short = "It leans. " * 50 + "So.", "It is old."
+    _, paragraphs = parts(f"Why?\n\n{long}\n\n{short}\n\n{short}\n\n{long}")
+    assert [found for _, found in paragraphs] == [f"{long}\n\n{short}\n\n{short}", long]
 
 
 def test_only_newlines_end_lines():

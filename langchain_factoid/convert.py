@@ -17,10 +17,11 @@ from typing_extensions import override
 
 from factoid.encode import EMBED_TEMPLATE, check_template, with_heading
 from factoid.errors import InvalidInputError
-from factoid.metadata import MetadataPolicy, plain_metadata, with_fields
+from factoid.metadata import MetadataPolicy, hit_fields, plain_metadata, with_fields
 from factoid.units import Document as CoreDocument
 from factoid.units import Granularity, Hit, Unit
 
+SPAN = ("start_index", "end_index")  # keys of a unit's place in its source
 _HEADINGS = ("title", "section")
 _MISSING: Any = object()
 
@@ -141,32 +142,11 @@ def hit_documents(hits: Iterable[Hit], *, scores: bool = False, matches: bool = 
     """Return hits as the documents that were added, or as units with their place; scores and matches go into the metadata."""
     documents = []
     for hit in hits:
-        fields: dict[str, Any] = {"score": hit.score} if scores else {}
-        if matches and hit.matches:
-            fields["matches"] = match_entries(hit.matches)
-        neighbours = {unit.id: unit for part in (hit, *hit.matches) for unit in part.neighbours}
-        if neighbours:
-            ordered = sorted(neighbours.values(), key=lambda unit: (unit.start, unit.end))
-            fields["neighbours"] = [_entry(unit) for unit in ordered]
+        fields = ({"score": hit.score} if scores else {}) | hit_fields(hit, *SPAN, matches=matches)
         convert = stored_document if hit.unit.granularity is Granularity.DOCUMENT else unit_document
         document = convert(hit.unit)
         documents.append(retrieved(document, fields) if fields else document)
     return documents
-
-
-def match_entries(matches: Iterable[Hit]) -> list[dict[str, Any]]:
-    """Return matched units and their scores in the form that metadata holds."""
-    return [{**_entry(match.unit), "score": match.score} for match in matches]
-
-
-def _entry(unit: Unit) -> dict[str, Any]:
-    return {
-        "text": unit.text,
-        "id": unit.id,
-        "start_index": unit.start,
-        "end_index": unit.end,
-        "granularity": unit.granularity.value,
-    }
 
 
 def with_headings(documents: Iterable[Document], template: str = EMBED_TEMPLATE) -> list[Document]:

@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from factoid._optional import require
-from factoid.errors import FactoidError, InvalidInputError, MissingDependencyError
+from factoid.errors import EncoderMismatchError, FactoidError, InvalidInputError, MissingDependencyError
 from factoid.units import Document, Unit
 
 if TYPE_CHECKING:
@@ -175,6 +175,20 @@ class SentenceTransformerEncoder:
             return source
         with loading("encoder", source, show_progress=self.show_progress):
             return library.SentenceTransformer(source, device=self.device)  # type: ignore[no-any-return]
+
+
+def to_matrix(vectors: Sequence[Sequence[float]] | Vectors, count: int) -> Vectors:
+    """Return the vectors of `count` texts as one float32 array; refuse another count or mixed dimensions. Shape: (count, dim)."""
+    expected = f"expected one vector for each of {count} texts, of one dimension, got"
+    try:
+        matrix = np.asarray(vectors, np.float32)
+    except ValueError as error:
+        raise EncoderMismatchError(f"{expected} {len(vectors)} of several dimensions") from error
+    if not count and not matrix.size:
+        return matrix.reshape(0, 0)
+    if matrix.ndim != 2 or len(matrix) != count:
+        raise EncoderMismatchError(f"{expected} shape {matrix.shape}: the encoder failed")
+    return matrix
 
 
 def bare_name(name: str) -> str:

@@ -45,15 +45,15 @@ def test_verify_and_repair(run, report, store):
 
 
 def test_export_import_copy_and_fetch(run, report, fails, store, tmp_path):
-    units, form = held(store), ("--format", "jsonl")
+    units, bare = held(store), tmp_path / "bare.jsonl"
     exported = report("store", "export", store, tmp_path / "facts.jsonl.gz")
     assert exported["units"] == len(units)
     assert all(Path(file).exists() for file in exported["files"])
     imported = report("store", "import", tmp_path / "imported", tmp_path / "facts.jsonl.gz")
     assert imported == {"units": len(units), "documents": 2, "encoded": 0}
-    report("store", "export", store, tmp_path / "facts", *form, "--no-vectors")
-    assert "no encoder" in fails("store", "import", tmp_path / "encoded", tmp_path / "facts", *form)
-    imported = report("store", "import", tmp_path / "encoded", tmp_path / "facts", *form, "--encoder", "hashed")
+    report("store", "export", store, bare, "--no-vectors")
+    assert "no encoder" in fails("store", "import", tmp_path / "encoded", bare)
+    imported = report("store", "import", tmp_path / "encoded", bare, "--encoder", "hashed")
     assert imported["encoded"] == len(units)
     copied = f"{tmp_path / 'copied'} is a copy of {store}\n"
     assert run("store", "copy", store, tmp_path / "copied") == (0, copied, "")

@@ -36,21 +36,20 @@ def export(
     store: UnitStore,
     path: str | Path,
     *,
-    format: str | None = None,  # noqa: A002 - as users know it
     vectors: bool = True,
     show_progress: bool = False,
 ) -> ExportReport:
     """Write all units and documents to files: `facts.jsonl`, and beside it `facts.documents.jsonl`.
 
-    One generation of the store is written; each file appears whole or not at all. Vectors are written as float32. The format is
-    "jsonl" or "parquet" (needs the extra `parquet`); None goes by the file name, and .jsonl.gz files are compressed.
+    One generation of the store is written; each file appears whole or not at all. Vectors are written as float32. The name
+    says the format: .jsonl, .jsonl.gz or .parquet (needs the extra `parquet`).
 
     Raises:
-        InvalidInputError: The format is unknown, or does not follow from the name.
+        InvalidInputError: The name has another ending.
         MissingDependencyError: The format is Parquet, and pyarrow is not installed.
         StoreError: A file cannot be written, or the store is closed.
     """
-    files = Files.of(path, format)
+    files = Files.of(path)
     targets = (files.units, files.documents, files.about)
     counts = {"units": 0, "documents": 0}
 
@@ -99,7 +98,6 @@ def import_from(
     store: UnitStore,
     path: str | Path,
     *,
-    format: str | None = None,  # noqa: A002 - as users know it
     show_progress: bool = False,
 ) -> ImportReport:
     """Add exported files, or files with the same fields from elsewhere; units and documents replace those with the same ids.
@@ -111,10 +109,10 @@ def import_from(
         EncoderMismatchError: The vectors come from another encoder or other texts, or have another dimension.
         UnreadableFileError: A file is missing, damaged or cut short, or holds something else; the message says where. Earlier
             commits stay.
-        InvalidInputError: The format is unknown, or vectors are needed and there is no encoder.
+        InvalidInputError: The name has another ending, or vectors are needed and there is no encoder.
     """
     encoder: str | None = getattr(store.encoder, "name", None)
-    files = Files.of(path, format)
+    files = Files.of(path)
     about = read_about(files.about) or {}
     name, template = (about["encoder"], about["embed_template"]) if about.get("vectors") else (None, None)
     with store.connections.reading() as snapshot:

@@ -32,7 +32,7 @@ BLOCK = 1000  # units that are read, written or committed together
 Record = dict[str, Any]
 T = TypeVar("T")
 
-_ENDINGS = {".parquet": "parquet", ".jsonl.gz": "jsonl", ".jsonl": "jsonl"}
+_ENDINGS = (".parquet", ".jsonl.gz", ".jsonl")
 _UNIT_FIELDS = tuple(field.name for field in fields(Unit))
 _UNIT_REQUIRED = _UNIT_FIELDS[: _UNIT_FIELDS.index("title")]
 _DOCUMENT_FIELDS = ("id", "text", "title", "section", "metadata", "digest")
@@ -47,21 +47,16 @@ class Files:
     units: Path
     documents: Path
     about: Path
-    format: str
 
     @classmethod
-    def of(cls, path: str | Path, format: str | None = None) -> Self:  # noqa: A002 - as users know it
-        """Return the files that go with a file of units; raise InvalidInputError if the format is unknown."""
+    def of(cls, path: str | Path) -> Self:
+        """Return the files that go with a file of units; raise InvalidInputError if its name does not say the format."""
         units = Path(path)
-        ending = next((ending for ending in _ENDINGS if units.name.endswith(ending)), units.suffix)
-        chosen = format or _ENDINGS.get(ending)
-        if chosen not in ("jsonl", "parquet"):
-            raise InvalidInputError(
-                f"cannot tell the format of {units}: name it .jsonl, .jsonl.gz or .parquet, or give the format, jsonl or parquet"
-                f"{f' (got {format!r})' if format else ''}"
-            )
+        ending = next((ending for ending in _ENDINGS if units.name.endswith(ending)), None)
+        if ending is None:
+            raise InvalidInputError(f"cannot tell the format of {units}: name it .jsonl, .jsonl.gz or .parquet")
         documents = units.with_name(f"{units.name.removesuffix(ending)}.documents{ending}")
-        return cls(units, documents, units.with_name(f"{units.name}.about.json"), chosen)
+        return cls(units, documents, units.with_name(f"{units.name}.about.json"))
 
     def read_units(self) -> Iterator[tuple[StoredUnit, bool]]:
         """Yield units, and whether the file states their vectors (null states that there is none)."""
@@ -95,10 +90,10 @@ class Files:
 
     def _read(self, path: Path) -> Iterator[tuple[Record, str]]:
         """Yield the records of a file, each with its place for errors."""
-        return _read_parquet(path) if self.format == "parquet" else _read_jsonl(path)
+        return _read_parquet(path) if path.suffix == ".parquet" else _read_jsonl(path)
 
     def _write(self, part: Path, names: Sequence[str], blocks: Iterable[list[Record]]) -> None:
-        if self.format == "parquet":
+        if self.units.suffix == ".parquet":
             _write_parquet(part, names, blocks)
         else:
             _write_jsonl(part, names, blocks, compressed=self.units.suffix == ".gz")

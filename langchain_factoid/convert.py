@@ -6,8 +6,7 @@ Fields that factoid adds to metadata never overwrite the caller's: a different v
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sized
-from itertools import zip_longest
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from langchain_core.documents import Document
@@ -23,7 +22,6 @@ from factoid.units import Granularity, Hit, Unit
 
 SPAN = ("start_index", "end_index")  # keys of a unit's place in its source
 _HEADINGS = ("title", "section")
-_MISSING: Any = object()
 
 
 class RetrievedDocument(Document):
@@ -92,7 +90,7 @@ def text_documents(texts: Iterable[str], metadatas: Iterable[Mapping[str, Any]] 
 def in_step(items: Iterable[Any], name: str, values: Iterable[Any] | None) -> Iterator[tuple[Any, Any]]:
     """Yield each document or text with its value, or with None where there are no values.
 
-    A different number of values than of items is an InvalidInputError: for lists at once, else when one of them ends.
+    Items are read lazily unless they have values. Raises InvalidInputError for a different number of values than of items.
     """
     for argument in (items, values):
         if isinstance(argument, str | Document):
@@ -100,13 +98,12 @@ def in_step(items: Iterable[Any], name: str, values: Iterable[Any] | None) -> It
     if values is None:
         yield from ((item, None) for item in items)
         return
-    message = f"the number of {name} must match the number of texts"
-    if isinstance(items, Sized) and isinstance(values, Sized) and len(items) != len(values):
-        raise InvalidInputError(f"{message}: got {len(values)} for {len(items)}")
-    for item, value in zip_longest(items, values, fillvalue=_MISSING):
-        if item is _MISSING or value is _MISSING:
-            raise InvalidInputError(message)
-        yield item, value
+    items, values = list(items), list(values)
+    if len(items) != len(values):
+        raise InvalidInputError(
+            f"the number of {name} must match the number of texts: got {len(values)} for {len(items)}"
+        )
+    yield from zip(items, values, strict=True)
 
 
 def stored_document(document: CoreDocument | Unit) -> Document:

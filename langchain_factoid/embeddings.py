@@ -41,10 +41,6 @@ class EmbeddingsEncoder:
         """Return float32 vectors of units. Shape: (len(texts), dim)."""
         return to_matrix(self.embeddings.embed_documents(list(texts)) if texts else [], len(texts))
 
-    async def aencode_queries(self, texts: Sequence[str]) -> Vectors:
-        """Do the same as `encode_queries`, without blocking the event loop."""
-        return to_matrix([await self.embeddings.aembed_query(text) for text in texts], len(texts))
-
     async def aencode_units(self, texts: Sequence[str]) -> Vectors:
         """Do the same as `encode_units`, without blocking the event loop."""
         return to_matrix(await self.embeddings.aembed_documents(list(texts)) if texts else [], len(texts))

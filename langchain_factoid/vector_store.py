@@ -158,7 +158,7 @@ class MultiGranularFAISS(VectorStore):
         """Add documents as `UnitStore.add_documents` does; a document whose id is in the store replaces the stored one.
 
         Args:
-            documents: Any iterable of documents, read once and lazily.
+            documents: Any iterable of documents, read once and, without `ids`, lazily.
             ids: Their ids, which are also returned; None for each document's own id or, without one, an id made from content
                 and metadata. Of equal ids the last counts.
             batch_size: Ignored; LangChain's `index` passes it.

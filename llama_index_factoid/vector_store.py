@@ -172,7 +172,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
 
     def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
         """Return the nodes that pass the filters: those of some ids, in that order, or all, oldest first."""
-        nodes = map(stored_node, self._store.get(self._ids(node_ids, filters)))
+        nodes = map(stored_node, self._units(node_ids, filters))
         return list({node.node_id: node for node in nodes}.values())  # some are their own children
 
     aget_nodes = _threaded(get_nodes)
@@ -192,7 +192,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
             InvalidInputError: Neither is given, or only an empty list of filters.
         """
         if node_ids is not None:
-            self._store.delete(unit_ids=self._ids(node_ids, filters))
+            self._store.delete(unit_ids=[unit.id for unit in self._units(node_ids, filters)])
             return
         tree = to_tree(filters)
         if tree is None:
@@ -319,14 +319,14 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
             raise StoreFormatError(f"there is no store at {folder}: a store is a folder that holds {FILE}")
         return cls(folder, **options)
 
-    def _ids(self, node_ids: Sequence[str] | None, filters: MetadataFilters | None) -> list[str]:
-        """Return the ids of the stored units that pass the filters: some in the given order, or all, oldest first."""
+    def _units(self, node_ids: Sequence[str] | None, filters: MetadataFilters | None) -> list[Unit]:
+        """Return the stored units that pass the filters: some in the given order, or all, oldest first."""
         if isinstance(node_ids, str):
             raise InvalidInputError(f"node_ids must be a list of ids, got the string {node_ids[:60]!r}")
         tree = to_tree(filters)
         if node_ids is None:
-            return self._store.ids(tree)
-        return [unit.id for unit in self._store.get(node_ids) if tree is None or matches(tree, unit.metadata)]
+            return self._store.get(self._store.ids(tree))
+        return [unit for unit in self._store.get(node_ids) if tree is None or matches(tree, unit.metadata)]
 
     def _coerced(self, nodes: Sequence[BaseNode]) -> list[BaseNode]:
         """Return nodes with metadata that JSON can hold, and log what was changed."""

@@ -53,9 +53,6 @@ class Encoder(Protocol):
 class AsyncEncoder(Encoder, Protocol):
     """An encoder that can await its model."""
 
-    async def aencode_queries(self, texts: Sequence[str]) -> Vectors:
-        """Encode queries as `encode_queries` does, without blocking the event loop."""
-
     async def aencode_units(self, texts: Sequence[str]) -> Vectors:
         """Encode units as `encode_units` does, without blocking the event loop."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +11,9 @@ from typing import TYPE_CHECKING
 from factoid.encode import EMBED_TEMPLATE, bare_name
 from factoid.errors import EncoderMismatchError, StoreError, UnreadableFileError
 from factoid.files.atomic import part_beside, sync_file, sync_folder
-from factoid.progress import progress_bar
+from factoid.progress import progress, progress_bar
 from factoid.store.database.snapshot import StoredUnit
-from factoid.store.transfer.formats import FORMAT, Files, T, blocks, read_about
+from factoid.store.transfer.formats import FORMAT, Files, blocks, read_about
 
 if TYPE_CHECKING:
     from factoid.store.unit_store import UnitStore
@@ -51,22 +50,15 @@ def export(
     """
     files = Files.of(path)
     targets = (files.units, files.documents, files.about)
-    counts = {"units": 0, "documents": 0}
-
-    def counted(items: Iterable[T], name: str) -> Iterator[list[T]]:
-        for block in blocks(items):
-            yield block
-            counts[name] += len(block)
-            bar.update(len(block) if name == "units" else 0)
-
     try:
         with ExitStack() as stack:
             snapshot = stack.enter_context(store.connections.reading())
             parts = [stack.enter_context(part_beside(file)) for file in targets]
-            total = sum(snapshot.counts().values())
-            with progress_bar(show=show_progress, unit=" units", total=total) as bar:
-                files.write_units(parts[0], counted(snapshot.stored_units(), "units"), vectors=vectors)
-                files.write_documents(parts[1], counted(snapshot.all_documents(), "documents"))
+            totals = snapshot.totals()
+            counts = {name: totals[name] for name in ("units", "documents")}
+            units = progress(snapshot.stored_units(), show=show_progress, unit=" units", total=counts["units"])
+            files.write_units(parts[0], units, vectors=vectors)
+            files.write_documents(parts[1], snapshot.all_documents())
             identity = {name: snapshot.meta.get(name) for name in ("encoder", "embed_template", "dim")}
             about = {"format": FORMAT, **counts, **identity, "similarity": str(store.similarity), "vectors": vectors}
             parts[2].write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")

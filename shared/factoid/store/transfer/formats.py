@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, fields
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -78,25 +78,25 @@ class Files:
                 document = Document(**content)
             yield document, digest
 
-    def write_units(self, part: Path, blocks: Iterable[Sequence[StoredUnit]], *, vectors: bool) -> None:
+    def write_units(self, part: Path, units: Iterable[StoredUnit], *, vectors: bool) -> None:
         """Write units, with or without their vectors."""
         names = (*_UNIT_FIELDS, "vector") if vectors else _UNIT_FIELDS
-        self._write(part, names, ([_unit_record(*stored) for stored in block] for block in blocks))
+        self._write(part, names, (_unit_record(*stored) for stored in units))
 
-    def write_documents(self, part: Path, blocks: Iterable[Sequence[tuple[Document, str]]]) -> None:
+    def write_documents(self, part: Path, documents: Iterable[tuple[Document, str]]) -> None:
         """Write documents with the digests of how they were added, so that they are not decomposed again."""
-        records = ([asdict(document) | {"digest": digest} for document, digest in block] for block in blocks)
+        records = (asdict(document) | {"digest": digest} for document, digest in documents)
         self._write(part, _DOCUMENT_FIELDS, records)
 
     def _read(self, path: Path) -> Iterator[tuple[Record, str]]:
         """Yield the records of a file, each with its place for errors."""
         return _read_parquet(path) if path.suffix == ".parquet" else _read_jsonl(path)
 
-    def _write(self, part: Path, names: Sequence[str], blocks: Iterable[list[Record]]) -> None:
+    def _write(self, part: Path, names: Sequence[str], records: Iterable[Record]) -> None:
         if self.units.suffix == ".parquet":
-            _write_parquet(part, names, blocks)
+            _write_parquet(part, names, records)
         else:
-            _write_jsonl(part, names, blocks, compressed=self.units.suffix == ".gz")
+            _write_jsonl(part, names, records, compressed=self.units.suffix == ".gz")
 
 
 def read_about(file: Path) -> Record | None:
@@ -120,13 +120,13 @@ def blocks(items: Iterable[T]) -> Iterator[list[T]]:
         yield block
 
 
-def _write_jsonl(part: Path, names: Sequence[str], blocks: Iterable[list[Record]], *, compressed: bool) -> None:
+def _write_jsonl(part: Path, names: Sequence[str], records: Iterable[Record], *, compressed: bool) -> None:
     """Write one JSON object a line, vectors as lists of numbers that read back equal."""
     with part.open("wb") as raw:
         # No name or time in the header: the same store gives the same bytes.
         zipped = gzip.GzipFile("", "wb", _GZIP_LEVEL, raw, mtime=0) if compressed else nullcontext(raw)
         with zipped as file:
-            for record in chain.from_iterable(blocks):
+            for record in records:
                 line = json.dumps({name: record[name] for name in names if name != "vector"}, allow_nan=False)
                 if "vector" in names:
                     line = f'{line[:-1]}, "vector": {_numbers(record["vector"])}}}'
@@ -150,13 +150,13 @@ def _read_jsonl(path: Path) -> Iterator[tuple[Record, str]]:
         yield record, place
 
 
-def _write_parquet(part: Path, names: Sequence[str], blocks: Iterable[list[Record]]) -> None:
+def _write_parquet(part: Path, names: Sequence[str], records: Iterable[Record]) -> None:
     """Write one row group for each block, vectors as lists of float32 and metadata as JSON."""
     pa = require("pyarrow", extra="parquet")
     types = {"start": pa.int64(), "end": pa.int64(), "vector": pa.list_(pa.float32())}
     schema = pa.schema([pa.field(name, types.get(name, pa.string()), nullable=name == "vector") for name in names])
     with require("pyarrow.parquet", extra="parquet").ParquetWriter(part, schema) as writer:
-        for block in blocks:
+        for block in blocks(records):
             columns = {name: [record[name] for record in block] for name in names}
             columns["metadata"] = [json.dumps(metadata) for metadata in columns["metadata"]]
             writer.write_table(pa.table(columns, schema=schema))

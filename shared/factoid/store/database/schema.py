@@ -114,8 +114,8 @@ def local_folder(path: str | Path) -> Path:
     """Return the path of a store; refuse a URL, for which `Path` would stand for a local folder such as "s3:"."""
     if "://" in str(path):
         raise InvalidInputError(
-            f"a store is a local folder, got {path!r}: send it elsewhere with UnitStore.save_to(url), and fetch it with "
-            "UnitStore.load_from(url, folder, encoder=…)"
+            f"a store is a local folder, got {path!r}: send it elsewhere with UnitStore.save_to(url) or factoid store copy, "
+            "and fetch it with UnitStore.load_from(url, folder, encoder=…) or factoid store fetch"
         )
     return Path(path)
 

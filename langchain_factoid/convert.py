@@ -6,8 +6,7 @@ Fields that factoid adds to metadata never overwrite the caller's: a different v
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sized
-from itertools import zip_longest
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from langchain_core.documents import Document
@@ -17,12 +16,12 @@ from typing_extensions import override
 
 from factoid.encode import EMBED_TEMPLATE, check_template, with_heading
 from factoid.errors import InvalidInputError
-from factoid.metadata import MetadataPolicy, plain_metadata, with_fields
+from factoid.metadata import MetadataPolicy, hit_fields, plain_metadata, with_fields
 from factoid.units import Document as CoreDocument
 from factoid.units import Granularity, Hit, Unit
 
+SPAN = ("start_index", "end_index")  # keys of a unit's place in its source
 _HEADINGS = ("title", "section")
-_MISSING: Any = object()
 
 
 class RetrievedDocument(Document):
@@ -91,7 +90,7 @@ def text_documents(texts: Iterable[str], metadatas: Iterable[Mapping[str, Any]] 
 def in_step(items: Iterable[Any], name: str, values: Iterable[Any] | None) -> Iterator[tuple[Any, Any]]:
     """Yield each document or text with its value, or with None where there are no values.
 
-    A different number of values than of items is an InvalidInputError: for lists at once, else when one of them ends.
+    Items are read lazily unless they have values. Raises InvalidInputError for a different number of values than of items.
     """
     for argument in (items, values):
         if isinstance(argument, str | Document):
@@ -99,13 +98,12 @@ def in_step(items: Iterable[Any], name: str, values: Iterable[Any] | None) -> It
     if values is None:
         yield from ((item, None) for item in items)
         return
-    message = f"the number of {name} must match the number of texts"
-    if isinstance(items, Sized) and isinstance(values, Sized) and len(items) != len(values):
-        raise InvalidInputError(f"{message}: got {len(values)} for {len(items)}")
-    for item, value in zip_longest(items, values, fillvalue=_MISSING):
-        if item is _MISSING or value is _MISSING:
-            raise InvalidInputError(message)
-        yield item, value
+    items, values = list(items), list(values)
+    if len(items) != len(values):
+        raise InvalidInputError(
+            f"the number of {name} must match the number of texts: got {len(values)} for {len(items)}"
+        )
+    yield from zip(items, values, strict=True)
 
 
 def stored_document(document: CoreDocument | Unit) -> Document:
@@ -141,32 +139,11 @@ def hit_documents(hits: Iterable[Hit], *, scores: bool = False, matches: bool = 
     """Return hits as the documents that were added, or as units with their place; scores and matches go into the metadata."""
     documents = []
     for hit in hits:
-        fields: dict[str, Any] = {"score": hit.score} if scores else {}
-        if matches and hit.matches:
-            fields["matches"] = match_entries(hit.matches)
-        neighbours = {unit.id: unit for part in (hit, *hit.matches) for unit in part.neighbours}
-        if neighbours:
-            ordered = sorted(neighbours.values(), key=lambda unit: (unit.start, unit.end))
-            fields["neighbours"] = [_entry(unit) for unit in ordered]
+        fields = ({"score": hit.score} if scores else {}) | hit_fields(hit, *SPAN, matches=matches)
         convert = stored_document if hit.unit.granularity is Granularity.DOCUMENT else unit_document
         document = convert(hit.unit)
         documents.append(retrieved(document, fields) if fields else document)
     return documents
-
-
-def match_entries(matches: Iterable[Hit]) -> list[dict[str, Any]]:
-    """Return matched units and their scores in the form that metadata holds."""
-    return [{**_entry(match.unit), "score": match.score} for match in matches]
-
-
-def _entry(unit: Unit) -> dict[str, Any]:
-    return {
-        "text": unit.text,
-        "id": unit.id,
-        "start_index": unit.start,
-        "end_index": unit.end,
-        "granularity": unit.granularity.value,
-    }
 
 
 def with_headings(documents: Iterable[Document], template: str = EMBED_TEMPLATE) -> list[Document]:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 from langchain_core.embeddings import Embeddings
 
-from factoid.encode import Encoder, Vectors
-from factoid.errors import EncoderMismatchError, InvalidInputError
+from factoid.encode import Encoder, Vectors, to_matrix
+from factoid.errors import InvalidInputError
 
 # Where LangChain's integrations keep the name of their model.
 _MODEL_NAMES = ("model_name", "model", "model_id", "deployment_name", "repo_id")
 
 
 class EmbeddingsEncoder:
-    """Wraps any LangChain `Embeddings` as a factoid `Encoder`; units go through `embed_documents`, each distinct text once.
+    """Wraps any LangChain `Embeddings` as a factoid `Encoder`; units go through `embed_documents`.
 
     A store recognizes its encoder by `name`: pass the name that another front end gave to the same weights, such as
     "BAAI/bge-small-en". None is class and model name, without a cache around the embeddings.
@@ -40,19 +39,11 @@ class EmbeddingsEncoder:
 
     def encode_units(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors of units. Shape: (len(texts), dim)."""
-        places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-        vectors = self.embeddings.embed_documents(list(places)) if places else []
-        return to_matrix(vectors, len(places))[[places[text] for text in texts]]
-
-    async def aencode_queries(self, texts: Sequence[str]) -> Vectors:
-        """Do the same as `encode_queries`, without blocking the event loop."""
-        return to_matrix([await self.embeddings.aembed_query(text) for text in texts], len(texts))
+        return to_matrix(self.embeddings.embed_documents(list(texts)) if texts else [], len(texts))
 
     async def aencode_units(self, texts: Sequence[str]) -> Vectors:
         """Do the same as `encode_units`, without blocking the event loop."""
-        places = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-        vectors = await self.embeddings.aembed_documents(list(places)) if places else []
-        return to_matrix(vectors, len(places))[[places[text] for text in texts]]
+        return to_matrix(await self.embeddings.aembed_documents(list(texts)) if texts else [], len(texts))
 
 
 class EncoderEmbeddings(Embeddings):
@@ -78,14 +69,3 @@ def model_name(model: object) -> str:
     """Return the name of the model behind an embeddings or a chat model of LangChain's, or ""."""
     names = (getattr(model, field, None) for field in _MODEL_NAMES)
     return next((name for name in names if isinstance(name, str) and name), "")
-
-
-def to_matrix(vectors: Sequence[Sequence[float]], count: int) -> Vectors:
-    """Return the vectors of `count` texts as one float32 array; refuse another count or mixed dimensions. Shape: (count, dim)."""
-    sizes = {len(vector) for vector in vectors}
-    if len(vectors) != count or len(sizes) > 1:
-        raise EncoderMismatchError(
-            f"expected one vector for each of {count} texts, of one dimension: the embeddings returned {len(vectors)} of the "
-            f"dimensions {sorted(sizes)}"
-        )
-    return np.array(vectors, dtype=np.float32).reshape(count, *sizes or (0,))

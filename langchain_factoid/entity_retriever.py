@@ -20,7 +20,7 @@ from factoid.entities.importers.own_documents import add_own_articles, build_own
 from factoid.entities.retriever import Ambiguous, EntityHit, with_fallback
 from factoid.entities.retriever import EntityRetriever as CoreRetriever
 from factoid.metadata import with_fields
-from langchain_factoid.convert import retrieved, to_core
+from langchain_factoid.convert import SPAN, retrieved, to_core
 from langchain_factoid.embeddings import EmbeddingsEncoder
 
 _BUILDING = ("path", "title_key", "aliases_key", "duplicates")
@@ -130,6 +130,6 @@ _FIELDS = EntityRetriever.model_fields.keys() - BaseRetriever.model_fields.keys(
 
 
 def _document(hit: EntityHit) -> Document:
-    fields = hit.fields("start_index", "end_index")
+    fields = hit.fields(*SPAN)
     metadata = with_fields(hit.unit.metadata, {"title": fields.pop("title")})
     return retrieved(Document(page_content=hit.text, metadata=metadata, id=hit.unit.id), fields)

@@ -13,9 +13,10 @@ from typing_extensions import override
 
 from factoid.late_interaction import AnyGranularityRanker, SpanHit
 from factoid.late_interaction.rank import ranked_granularity
+from factoid.metadata import hit_fields
 from factoid.store.options import RankedParents
 from factoid.units import Granularity
-from langchain_factoid.convert import RetrievedDocument, match_entries, retrieved, to_passage, unit_document
+from langchain_factoid.convert import SPAN, RetrievedDocument, retrieved, to_passage, unit_document
 
 
 class AnyGranularityReranker(BaseDocumentCompressor):
@@ -60,7 +61,4 @@ def _document(hit: SpanHit, document: Document) -> Document:
         unit = replace(hit.unit, metadata={**source.metadata, **hit.unit.metadata})
         return retrieved(unit_document(unit), {"score": hit.score})
     fields = {key: document.metadata[key] for key in earlier if key in document.metadata and key != "matches"}
-    fields["score"] = hit.score
-    if hit.matches:
-        fields["matches"] = match_entries(hit.matches)
-    return retrieved(source, fields)
+    return retrieved(source, fields | {"score": hit.score} | hit_fields(hit, *SPAN))

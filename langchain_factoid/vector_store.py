@@ -14,6 +14,7 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.vectorstores import VectorStore
 from typing_extensions import override
 
+from factoid.encode import to_matrix
 from factoid.errors import InvalidInputError, StoreFormatError
 from factoid.files.sqlite import FILE
 from factoid.filters import Filter
@@ -27,7 +28,7 @@ from factoid.store.transfer.merge import MergeReport
 from factoid.units import Document as CoreDocument
 from factoid.units import Hit, check_text
 from langchain_factoid.convert import hit_documents, in_step, stored_document, text_documents, to_core, unit_document
-from langchain_factoid.embeddings import EmbeddingsEncoder, EncoderEmbeddings, to_matrix
+from langchain_factoid.embeddings import EmbeddingsEncoder, EncoderEmbeddings
 
 logger = logging.getLogger(__name__)
 
@@ -157,7 +158,7 @@ class MultiGranularFAISS(VectorStore):
         """Add documents as `UnitStore.add_documents` does; a document whose id is in the store replaces the stored one.
 
         Args:
-            documents: Any iterable of documents, read once and lazily.
+            documents: Any iterable of documents, read once and, without `ids`, lazily.
             ids: Their ids, which are also returned; None for each document's own id or, without one, an id made from content
                 and metadata. Of equal ids the last counts.
             batch_size: Ignored; LangChain's `index` passes it.

@@ -14,8 +14,8 @@ parsers make them.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence, Set
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import replace
 from typing import Any, Literal
 
 from llama_index.core.bridge.pydantic import Field
@@ -40,19 +40,19 @@ from llama_index.core.vector_stores.types import (
     FilterOperator,
     MetadataFilter,
     MetadataFilters,
-    VectorStoreQueryResult,
 )
 
 from factoid.encode import split_heading
 from factoid.errors import InvalidInputError
 from factoid.filters import All, AnyOf, Comparison, Not, Operator, Tree
-from factoid.metadata import with_fields
+from factoid.metadata import hit_fields, with_fields
 from factoid.store import GRANULARITIES
 from factoid.units import Document, Granularity, Hit, Unit, check_text, content_id
 
 Kind = Literal["passage", "sentence", "proposition"]
 
 HEADING = ("title", "section")
+SPAN = ("start_char_idx", "end_char_idx")
 WINDOW = ("window", "original_text")  # the framework's `SentenceWindowNodeParser` has the same keys
 _FIELDS = ("granularity", "passage_id", "fallback", *HEADING)
 
@@ -111,7 +111,7 @@ def to_nodes(
     inherited = _inherited(source_node) if include_metadata else {}
     info = source_node.as_related_node_info()
     source = source_node.source_node or info
-    offset = _offset(source_node)
+    offset = offset_of(source_node)
     nodes: list[TextNode] = []
     infos: dict[str, RelatedNodeInfo] = {}  # by unit id
     last: dict[Granularity, TextNode] = {}
@@ -197,19 +197,19 @@ def child_ids(node_id: str, granularities: Sequence[Granularity]) -> dict[Granul
     return {kind: content_id("own child", kind, node_id) for kind in granularities if kind is not Granularity.PASSAGE}
 
 
-def stored_nodes(units: Sequence[Unit]) -> list[BaseNode]:
-    """Return the nodes of stored units, without their embeddings."""
-    return [_stored_node(unit) if unit.payload.startswith(_PAYLOAD) else _core_node(unit) for unit in units]
-
-
-def _stored_node(unit: Unit) -> BaseNode:
+def stored_node(unit: Unit) -> BaseNode:
+    """Return the node of a stored unit, without its embedding."""
+    if not unit.payload.startswith(_PAYLOAD):
+        return _core_node(unit)
     record = json.loads(unit.payload)
     content = json.loads(record[_CONTENT])
     kind = _CLASSES.get(record[_TYPE], TextNode)
-    saved = content["metadata"]
-    content["metadata"] = {
-        key: saved.get(key, value) for key, value in unit.metadata.items() if key in saved or key not in _ADDED
-    }
+    saved, content["metadata"] = content["metadata"], dict(unit.metadata)
+    for key in _ADDED:
+        if key in saved:
+            content["metadata"][key] = saved[key]
+        else:
+            content["metadata"].pop(key, None)
     if issubclass(kind, TextNode):
         content.setdefault("text", unit.text)
     return kind.from_dict(content)
@@ -284,7 +284,7 @@ def _is_unit(node: BaseNode) -> bool:
     return granularity_of(node) is not None and "granularity" in node.excluded_embed_metadata_keys
 
 
-def _offset(source_node: BaseNode) -> int | None:
+def offset_of(source_node: BaseNode) -> int | None:
     """Return where the node's text starts in its source, or None if that is not known."""
     if source_node.source_node is None:
         return 0
@@ -292,56 +292,24 @@ def _offset(source_node: BaseNode) -> int | None:
     return span[0] if span and span[1] - span[0] == len(text_of(source_node)) else None
 
 
-@dataclass
-class MultiGranularQueryResult(VectorStoreQueryResult):
-    """A query's result with, for each node, the units that matched, and those that `expand` adds, in order of the text."""
-
-    matches: list[list[dict[str, Any]]] = field(default_factory=list)
-    neighbours: list[list[dict[str, Any]]] = field(default_factory=list)
+def as_nodes(hit: Hit) -> Hit:
+    """Return a hit with nodes in place of their own children."""
+    matches, neighbours = tuple(map(as_nodes, hit.matches)), tuple(map(_itself, hit.neighbours))
+    return replace(hit, unit=_itself(hit.unit), matches=matches, neighbours=neighbours)
 
 
-def to_result(hits: Sequence[Hit], k: int, *, parents: bool) -> MultiGranularQueryResult:
-    """Return the k best distinct nodes of hits; a node that is its own child may be a hit at several granularities."""
-    distinct: dict[str, tuple[BaseNode, Hit]] = {}
-    for node, hit in zip(stored_nodes([hit.unit for hit in hits]), hits, strict=True):
-        distinct.setdefault(node.node_id, (node, hit))
-    best = list(distinct.items())[:k]
-    result = MultiGranularQueryResult(
-        nodes=[node for _, (node, _) in best],
-        similarities=[hit.score for _, (_, hit) in best],
-        ids=[node_id for node_id, _ in best],
-    )
-    for node_id, (_, hit) in best:
-        matches = hit.matches if parents else ()
-        result.matches.append([{**_entry(match.unit), "score": match.score} for match in matches])
-        units = [unit for part in (hit, *matches) for unit in part.neighbours]
-        units.sort(key=lambda unit: (unit.start, unit.end))
-        neighbours = {entry["id"]: entry for entry in map(_entry, units)}
-        alone = parents and neighbours.keys() <= {node_id}
-        result.neighbours.append([] if alone else list(neighbours.values()))
-    return result
+def _itself(unit: Unit) -> Unit:
+    if not unit.payload or unit.granularity in (Granularity.PASSAGE, unit.metadata.get("granularity")):
+        return unit
+    return replace(unit, id=unit.parent_id, granularity=Granularity.PASSAGE, parent_id=unit.document_id)
 
 
-def _entry(unit: Unit) -> dict[str, Any]:
-    """Describe a unit; if it is its node's own child, describe the node."""
-    own_child = unit.payload and unit.granularity not in (Granularity.PASSAGE, unit.metadata.get("granularity"))
-    return {
-        "text": unit.text,
-        "start_char_idx": unit.start if unit.end else None,
-        "end_char_idx": unit.end or None,
-        "granularity": str(Granularity.PASSAGE if own_child else unit.granularity),
-        "id": unit.parent_id if own_child else unit.id,
-    }
-
-
-def scored_nodes(result: MultiGranularQueryResult) -> list[NodeWithScore]:
-    """Return nodes with their scores and, in their metadata, their matches and neighbours."""
+def scored_nodes(hits: Iterable[Hit]) -> list[NodeWithScore]:
+    """Return hits as nodes with their scores and, in their metadata, their matches and neighbours."""
     scored = []
-    parts = zip(result.nodes or (), result.similarities or (), result.matches, result.neighbours, strict=True)
-    for node, score, matches, neighbours in parts:
-        lists = (("matches", matches), ("neighbours", neighbours))
-        fields = {key: entries for key, entries in lists if entries}
-        scored.append(NodeWithScore(node=retrieved(node, fields) if fields else node, score=score))
+    for hit in hits:
+        node, fields = stored_node(hit.unit), hit_fields(hit, *SPAN)
+        scored.append(NodeWithScore(node=retrieved(node, fields) if fields else node, score=hit.score))
     return scored
 
 

@@ -6,11 +6,10 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import PrivateAttr
 
-from factoid.encode import Encoder, Vectors
+from factoid.encode import Encoder, Vectors, to_matrix
 
 
 class EmbeddingEncoder:
@@ -29,11 +28,11 @@ class EmbeddingEncoder:
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors of queries. Shape: (len(texts), dim)."""
-        return _matrix([self.embed_model.get_query_embedding(text) for text in texts])
+        return to_matrix([self.embed_model.get_query_embedding(text) for text in texts], len(texts))
 
     def encode_units(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors of units. Shape: (len(texts), dim)."""
-        return _matrix(self.embed_model.get_text_embedding_batch(list(texts)))
+        return to_matrix(self.embed_model.get_text_embedding_batch(list(texts)), len(texts))
 
 
 class EncoderEmbedding(BaseEmbedding):
@@ -76,7 +75,3 @@ class EncoderEmbedding(BaseEmbedding):
 
     async def _aget_text_embeddings(self, texts: list[str]) -> list[list[float]]:
         return await asyncio.to_thread(self._get_text_embeddings, texts)
-
-
-def _matrix(vectors: Sequence[Sequence[float]]) -> Vectors:
-    return np.array(vectors, dtype=np.float32).reshape(len(vectors), -1 if vectors else 0)

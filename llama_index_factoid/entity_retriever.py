@@ -22,7 +22,7 @@ from factoid.entities.retriever import EntityRetriever as CoreRetriever
 from factoid.errors import InvalidInputError
 from factoid.metadata import with_fields
 from factoid.units import Document
-from llama_index_factoid.convert import retrieved, text_of, to_tree
+from llama_index_factoid.convert import SPAN, retrieved, text_of, to_tree
 from llama_index_factoid.embeddings import EmbeddingEncoder
 
 _BUILDING = ("path", "title_key", "aliases_key", "duplicates")
@@ -110,7 +110,7 @@ class EntityRetriever(BaseRetriever):
 
 
 def _node(hit: EntityHit) -> NodeWithScore:
-    fields = hit.fields("start_char_idx", "end_char_idx")
+    fields = hit.fields(*SPAN)
     metadata = dict(hit.unit.metadata)
     excluded = metadata.pop(_EXCLUDED, {})
     node = TextNode(

@@ -12,9 +12,10 @@ from pydantic import AfterValidator
 from factoid.errors import InvalidInputError
 from factoid.late_interaction import AnyGranularityRanker, SpanHit
 from factoid.late_interaction.rank import ranked_granularity
+from factoid.metadata import hit_fields
 from factoid.store.options import RankedParents
 from factoid.units import Granularity
-from llama_index_factoid.convert import retrieved, to_core, to_nodes
+from llama_index_factoid.convert import SPAN, offset_of, retrieved, to_core, to_nodes
 
 
 class AnyGranularityRerank(BaseNodePostprocessor):
@@ -59,11 +60,7 @@ def _scored(hit: SpanHit, node: BaseNode) -> NodeWithScore:
     if hit.unit is not hit.passage:
         [unit_node] = to_nodes(node, [hit.unit])
         return NodeWithScore(node=unit_node, score=hit.score)
-    matches = []
-    for unit, score in ((match.unit, match.score) for match in hit.matches):
-        [placed] = to_nodes(node, [unit])
-        place = {"start_char_idx": placed.start_char_idx, "end_char_idx": placed.end_char_idx}
-        matches.append(
-            {"text": unit.text, **place, "granularity": str(unit.granularity), "id": unit.id, "score": score}
-        )
-    return NodeWithScore(node=retrieved(node, {"matches": matches}) if matches else node, score=hit.score)
+    offset, fields = offset_of(node), hit_fields(hit, *SPAN)
+    for match in fields.get("matches", ()):
+        match |= {key: None if None in (offset, match[key]) else offset + match[key] for key in SPAN}
+    return NodeWithScore(node=retrieved(node, fields) if fields else node, score=hit.score)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,8 @@ from llama_index.core.vector_stores.types import MetadataFilters, VectorStoreQue
 from factoid.encode import with_heading
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.store.options import SearchOptions
-from factoid.units import whole_number
-from llama_index_factoid.convert import MultiGranularQueryResult, scored_nodes, to_core
+from factoid.units import Hit, whole_number
+from llama_index_factoid.convert import scored_nodes, to_core
 from llama_index_factoid.embeddings import EmbeddingEncoder
 from llama_index_factoid.vector_store import TEXT_MODES, MultiGranularFaissVectorStore
 
@@ -116,19 +116,19 @@ class MultiGranularRetriever(BaseRetriever):
         """Return the nodes for a query, by its own embedding or that of the model."""
         options = {"query_str": bundle.query_str, "filters": self._filters, "mode": self._mode}
         vector = bundle.embedding if embedding is None else embedding
-        result = self._store.query(VectorStoreQuery(vector, self._k, **options), **self._search)
+        hits = self._store.search(VectorStoreQuery(vector, self._k, **options), **self._search)
         if embedding is not None and not self._model_checked:
-            self._check_model(result)
-        return scored_nodes(result)
+            self._check_model(hits)
+        return scored_nodes(hits)
 
-    def _check_model(self, result: MultiGranularQueryResult) -> None:
+    def _check_model(self, hits: Sequence[Hit]) -> None:
         """Refuse a model whose vectors for a stored node's texts all differ from the node's own."""
-        if not result.ids:
+        if not hits:
             return
         client = self._store.client
         name, recorded = EmbeddingEncoder(self._embed_model).name, client.encoder_name
         if name != recorded:
-            node_id = result.matches[0][0]["id"] if result.matches[0] else result.ids[0]
+            node_id = (hits[0].matches or hits)[0].unit.id
             nodes, stored = self._store.get_nodes([node_id]), client.vectors([node_id]).get(node_id)
             if not nodes or stored is None or not stored.any():  # no content words, as some encoders see it
                 return

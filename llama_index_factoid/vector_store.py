@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from dataclasses import replace
 from functools import wraps
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
@@ -23,6 +24,7 @@ from llama_index.core.vector_stores.types import (
     MetadataFilters,
     VectorStoreQuery,
     VectorStoreQueryMode,
+    VectorStoreQueryResult,
 )
 
 from factoid.encode import Vectors
@@ -30,16 +32,15 @@ from factoid.errors import InvalidInputError, StoreFormatError
 from factoid.files.sqlite import FILE
 from factoid.filters import matches
 from factoid.metadata import MetadataPolicy, plain_metadata
-from factoid.store import UnitStore
+from factoid.store import GRANULARITIES, UnitStore
 from factoid.store.options import MIXED, Parents, SearchOptions
-from factoid.units import Granularity, Unit
+from factoid.units import Granularity, Hit, Unit
 from llama_index_factoid.convert import (
     Kind,
-    MultiGranularQueryResult,
+    as_nodes,
     child_ids,
     granularity_of,
-    stored_nodes,
-    to_result,
+    stored_node,
     to_tree,
     to_units,
 )
@@ -171,7 +172,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
 
     def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
         """Return the nodes that pass the filters: those of some ids, in that order, or all, oldest first."""
-        nodes = stored_nodes(self._store.get(self._ids(node_ids, filters)))
+        nodes = map(stored_node, self._units(node_ids, filters))
         return list({node.node_id: node for node in nodes}.values())  # some are their own children
 
     aget_nodes = _threaded(get_nodes)
@@ -191,7 +192,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
             InvalidInputError: Neither is given, or only an empty list of filters.
         """
         if node_ids is not None:
-            self._store.delete(unit_ids=self._ids(node_ids, filters))
+            self._store.delete(unit_ids=[unit.id for unit in self._units(node_ids, filters)])
             return
         tree = to_tree(filters)
         if tree is None:
@@ -206,7 +207,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
 
     aclear = _threaded(clear)
 
-    def query(self, query: VectorStoreQuery, **options: Any) -> MultiGranularQueryResult:
+    def query(self, query: VectorStoreQuery, **options: Any) -> VectorStoreQueryResult:
         """Return the k best nodes, k being `similarity_top_k`, or all if there are fewer.
 
         Mode `default` ranks by the similarity of the best unit and its passage. Mode `hybrid` weighs the query's words as well,
@@ -225,6 +226,17 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
                 granularity or has no nodes of it. An unknown option is a TypeError.
             EncoderMismatchError: The embedding has another dimension than the store's.
         """
+        hits = self.search(query, **options)
+        return VectorStoreQueryResult(
+            nodes=[stored_node(hit.unit) for hit in hits],
+            similarities=[hit.score for hit in hits],
+            ids=[hit.unit.id for hit in hits],
+        )
+
+    aquery = _threaded(query)
+
+    def search(self, query: VectorStoreQuery, **options: Any) -> list[Hit]:
+        """Return the nodes that `query` finds as the core's hits, each node once, with the units that matched."""
         search = self.search_options(query, options)
         if search.get("lexical") == 1:
             hits = self._store.search(query.query_str, **search)  # type: ignore[arg-type]  # refuses None
@@ -237,14 +249,19 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
             hits = self._store.search_by_vector(vector, text=query.query_str, **search)
             if not hits:
                 self._check_granularity(search["granularity"])
-        return to_result(hits, query.similarity_top_k, parents=search["parents"] != "unit")
-
-    aquery = _threaded(query)
+        distinct: dict[str, Hit] = {}
+        for hit in hits:
+            if hit.unit.payload and hit.unit.metadata.get("granularity") not in GRANULARITIES:
+                hit = as_nodes(hit)  # it may be a hit at several granularities
+            distinct.setdefault(hit.unit.id, replace(hit, matches=()) if search["parents"] == "unit" else hit)
+        return list(distinct.values())[: query.similarity_top_k]
 
     def search_options(self, query: VectorStoreQuery, options: Mapping[str, Any]) -> dict[str, Any]:
         """Return the arguments of the core's search, apart from the vector; for arguments and errors see `query`."""
         search: dict[str, Any] = {"granularity": self.granularity, "parents": self.parents, "k": query.similarity_top_k}
-        search |= {_NAMES.get(name, name): value for name, value in options.items() if value is not None}
+        for name, value in options.items():
+            if value is not None:
+                search[_NAMES.get(name, name)] = value
         if query.filters is not None:
             search["filter"] = to_tree(query.filters)
         search.setdefault("document_ids", query.doc_ids)
@@ -302,14 +319,14 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
             raise StoreFormatError(f"there is no store at {folder}: a store is a folder that holds {FILE}")
         return cls(folder, **options)
 
-    def _ids(self, node_ids: Sequence[str] | None, filters: MetadataFilters | None) -> list[str]:
-        """Return the ids of the stored units that pass the filters: some in the given order, or all, oldest first."""
+    def _units(self, node_ids: Sequence[str] | None, filters: MetadataFilters | None) -> list[Unit]:
+        """Return the stored units that pass the filters: some in the given order, or all, oldest first."""
         if isinstance(node_ids, str):
             raise InvalidInputError(f"node_ids must be a list of ids, got the string {node_ids[:60]!r}")
         tree = to_tree(filters)
         if node_ids is None:
-            return self._store.ids(tree)
-        return [unit.id for unit in self._store.get(node_ids) if tree is None or matches(tree, unit.metadata)]
+            return self._store.get(self._store.ids(tree))
+        return [unit for unit in self._store.get(node_ids) if tree is None or matches(tree, unit.metadata)]
 
     def _coerced(self, nodes: Sequence[BaseNode]) -> list[BaseNode]:
         """Return nodes with metadata that JSON can hold, and log what was changed."""

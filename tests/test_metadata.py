@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from factoid.errors import InvalidInputError
-from factoid.metadata import plain_metadata
+from factoid.metadata import hit_fields, plain_metadata
+from factoid.units import Granularity, Hit, Unit
 
 CHANGED = [  # values, and what they become
     (datetime.date(2020, 1, 2), "2020-01-02"),
@@ -48,3 +49,19 @@ def test_values_that_json_holds_stay():
 def test_values_without_a_counterpart_are_refused(value):
     with pytest.raises(InvalidInputError, match="'key'"):
         plain_metadata({"key": value})
+
+
+def test_fields_of_a_hit():
+    def unit(own, start, end):
+        return Unit(own, f"text of {own}", Granularity.SENTENCE, "d", "p", start, end)
+
+    first, second, nowhere = unit("a", 0, 5), unit("b", 6, 9), unit("c", 0, 0)
+    match = Hit(second, 0.5, neighbours=(second, first))
+    entry = {"text": "text of b", "id": "b", "granularity": "sentence", "from": 6, "to": 9}
+    fields = hit_fields(Hit(first, 1.0, (match, Hit(nowhere, 0.25)), (first,)), "from", "to")
+    assert fields["matches"][0] == entry | {"score": 0.5}
+    assert (fields["matches"][1]["from"], fields["matches"][1]["to"]) == (None, None)
+    assert [found["id"] for found in fields["neighbours"]] == ["a", "b"]
+    assert fields["neighbours"][1] == entry
+    assert hit_fields(Hit(first, 1.0, (match,)), "from", "to", matches=False).keys() == {"neighbours"}
+    assert hit_fields(Hit(first, 1.0), "from", "to") == {}

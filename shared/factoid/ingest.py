@@ -9,10 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
-import numpy as np
-
-from factoid.encode import EMBED_TEMPLATE, AsyncEncoder, Encoder, Vectors, with_heading
-from factoid.errors import EncoderMismatchError, InvalidInputError
+from factoid.encode import EMBED_TEMPLATE, AsyncEncoder, Encoder, Vectors, to_matrix, with_heading
+from factoid.errors import InvalidInputError
 from factoid.progress import progress
 from factoid.propositions import Decomposition, Propositionizer, Report, adecompose, decompose
 from factoid.propositions.decompose import Policy
@@ -174,19 +172,19 @@ def whole_passage(document: Document) -> Unit:
 
 def encode(target: Target, units: Sequence[Unit]) -> dict[int, Vectors]:
     """Return the vector of each searched unit by position; raise if the encoder does not return one each. Shape: (dim,)."""
-    texts = _texts(target, units)
-    if not texts:
+    places = _places(target, units)
+    if not places:
         return {}
     if target.encoder is None:
         raise InvalidInputError("this store has no encoder: give the vectors, or give UnitStore an encoder")
-    return _by_position(texts, target.encoder.encode_units(list(texts.values())))
+    return _by_position(places, target.encoder.encode_units(list(places)))
 
 
 async def _aencode(target: Target, units: Sequence[Unit]) -> dict[int, Vectors]:
     if not isinstance(target.encoder, AsyncEncoder):
         return await asyncio.to_thread(encode, target, units)
-    texts = await asyncio.to_thread(_texts, target, units)
-    return _by_position(texts, await target.encoder.aencode_units(list(texts.values()))) if texts else {}
+    places = await asyncio.to_thread(_places, target, units)
+    return _by_position(places, await target.encoder.aencode_units(list(places))) if places else {}
 
 
 def _batches(documents: Iterable[Document], recipe: Recipe, *, show_progress: bool) -> Iterator[list[Split]]:
@@ -227,15 +225,16 @@ def _put(
     return AddReport(len(batch), 0, {kind: counts[kind] for kind in GRANULARITIES}, decomposition.report)
 
 
-def _texts(target: Target, units: Sequence[Unit]) -> dict[int, str]:
+def _places(target: Target, units: Sequence[Unit]) -> dict[str, list[int]]:
+    """Return the distinct texts to encode, each with the positions of its units."""
     template = target.embed_template  # read from the store once
-    return {position: with_heading(unit, template) for position, unit in enumerate(units) if target.searches(unit)}
+    places: dict[str, list[int]] = {}
+    for position, unit in enumerate(units):
+        if target.searches(unit):
+            places.setdefault(with_heading(unit, template), []).append(position)
+    return places
 
 
-def _by_position(texts: Mapping[int, str], vectors: Vectors) -> dict[int, Vectors]:
-    vectors = np.asarray(vectors, np.float32)
-    if vectors.ndim != 2 or len(vectors) != len(texts):
-        raise EncoderMismatchError(
-            f"the encoder returned shape {vectors.shape} for {len(texts)} texts: expected ({len(texts)}, dim)"
-        )
-    return dict(zip(texts, vectors, strict=True))
+def _by_position(places: Mapping[str, Sequence[int]], vectors: Vectors) -> dict[int, Vectors]:
+    rows = zip(places.values(), to_matrix(vectors, len(places)), strict=True)
+    return {position: vector for positions, vector in rows for position in positions}

@@ -1,12 +1,13 @@
-"""Convert metadata of any Python values to metadata that JSON can hold."""
+"""Metadata of documents: values that JSON can hold, and the fields that a search adds."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, time
 from decimal import Decimal
 from enum import Enum
+from operator import attrgetter
 from pathlib import PurePath
 from typing import Any, Literal, get_args
 from uuid import UUID
@@ -14,6 +15,7 @@ from uuid import UUID
 import numpy as np
 
 from factoid.errors import InvalidInputError
+from factoid.units import Hit, Unit
 
 MetadataPolicy = Literal["coerce", "strict"]
 
@@ -101,3 +103,28 @@ def with_fields(metadata: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[
             merged[name] = merged[key]
         merged[key] = value
     return merged
+
+
+def hit_fields(hit: Hit, start: str, end: str, *, matches: bool = True) -> dict[str, Any]:
+    """Return the `matches` and `neighbours` of a hit, if there are any, for the metadata of a framework's document.
+
+    Both are lists of dicts of text, id, granularity and span, whose keys are `start` and `end` (None where the place is unknown).
+    Matches come best first, with their scores; neighbours in order of the text, those of the matches included.
+    """
+    fields: dict[str, Any] = {}
+    if matches and hit.matches:
+        fields["matches"] = _entries(map(attrgetter("unit"), hit.matches), start, end)
+        for entry, match in zip(fields["matches"], hit.matches, strict=True):
+            entry["score"] = match.score
+    neighbours = {unit.id: unit for part in (hit, *hit.matches) for unit in part.neighbours}
+    if neighbours:
+        fields["neighbours"] = _entries(sorted(neighbours.values(), key=attrgetter("start", "end")), start, end)
+    return fields
+
+
+def _entries(units: Iterable[Unit], start: str, end: str) -> list[dict[str, Any]]:
+    entries = []
+    for unit in units:
+        entry = {"text": unit.text, "id": unit.id, "granularity": unit.granularity.value}
+        entries.append(entry | {start: unit.start if unit.end else None, end: unit.end or None})
+    return entries

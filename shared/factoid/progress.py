@@ -23,11 +23,11 @@ def progress_bar(*, show: bool, unit: str, total: int | None = None, **options: 
     return tqdm(total=total, unit=unit, **options)
 
 
-def progress(items: Iterable[Item], *, show: bool, unit: str) -> Iterator[Item]:
+def progress(items: Iterable[Item], *, show: bool, unit: str, total: int | None = None) -> Iterator[Item]:
     """Yield items, with a progress bar over them if `show` is set."""
     if not show:
         yield from items
         return
     from tqdm.auto import tqdm
 
-    yield from tqdm(items, unit=unit)
+    yield from tqdm(items, unit=unit, total=total)

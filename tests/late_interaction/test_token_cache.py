@@ -18,6 +18,7 @@ from hypothesis.extra.numpy import arrays
 
 from factoid import AnyGranularityRanker, Document, Granularity, UnitStore
 from factoid.errors import InvalidInputError, StoreError, StoreFormatError
+from factoid.files import sqlite
 from factoid.files.sqlite import FILE
 from factoid.late_interaction import LateInteractionEncoder, TokenVectorCache, TokenVectors, maxsim
 from factoid.store.token_vectors import TOKENS
@@ -195,7 +196,7 @@ def test_other_files_are_refused_and_left_alone(tmp_path: Path) -> None:
     before = [file.read_bytes() for file in (text, foreign)]
     with pytest.raises(StoreFormatError, match="Delete it, and passages are encoded again"):
         cached(text).rank(QUERY, PASSAGES)
-    with pytest.raises(StoreFormatError, match="does not hold token vectors of format 1"):
+    with pytest.raises(StoreFormatError, match="is not a cache of token vectors of format 1"):
         cached(foreign).rank(QUERY, PASSAGES)
     with pytest.raises(StoreFormatError, match=f"is a folder without {FILE}"):
         cached(tmp_path).rank(QUERY, PASSAGES)
@@ -224,7 +225,7 @@ def test_encoders_without_a_fingerprint_have_no_cache(tmp_path: Path) -> None:
 def test_a_file_that_cannot_be_written_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "tokens"
     expected = cached(file).rank(QUERY, PASSAGES[:2])
-    monkeypatch.setattr(TokenVectorCache, "_writable", lambda _: False)  # modes do not bind every user
+    monkeypatch.setattr(sqlite, "is_writable", lambda _: False)  # modes do not bind every user
     ranker = cached(file)
     assert ranker.rank(QUERY, PASSAGES[:2]) == expected
     assert sources(ranker) == (0, 2)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from llama_index_factoid import MultiGranularFaissVectorStore
+from llama_index_factoid.convert import scored_nodes
 from tests.llama_index.nodes import DIM, KINDS, ask, corpus, node, where
 
 
@@ -22,8 +23,11 @@ def test_plain_nodes_are_found_once_and_as_themselves(granularity, parents, mode
         for k in (1, 5, 12, 50):
             result = store.query(ask(vector, k, mode=mode), granularity=granularity, parents=parents)
             assert len(set(result.ids)) == len(result.ids) == min(k, count)
-            for node_id, matches in zip(result.ids, result.matches, strict=True):
-                assert not node_id.startswith("n") or [match["id"] for match in matches] in ([node_id], [])
+            hits = store.search(ask(vector, k, mode=mode), granularity=granularity, parents=parents)
+            assert [hit.unit.id for hit in hits] == result.ids
+            for hit in hits:
+                matches = [match.unit.id for match in hit.matches]
+                assert not hit.unit.id.startswith("n") or matches in ([hit.unit.id], [])
     assert {entry.node_id for entry in plain} <= set(result.ids)
 
 
@@ -42,10 +46,11 @@ def test_neighbours_of_plain_chunks_are_chunks():
         chunk.start_char_idx, chunk.end_char_idx = 10 * i, 10 * i + 10
     store.add(chunks)
     for kind in KINDS:
-        result = store.query(ask(np.eye(DIM)[0], 1), granularity=kind, expand=1)
-        assert [entry["id"] for entry in result.neighbours[0]] == ["c3", "c4"]
-        assert all(entry["granularity"] == "passage" for entry in result.neighbours[0])
-        assert store.query(ask(np.eye(DIM)[1], 5), granularity=kind).neighbours == [[]] * 5
+        [result] = scored_nodes(store.search(ask(np.eye(DIM)[0], 1), granularity=kind, expand=1))
+        assert [entry["id"] for entry in result.node.metadata["neighbours"]] == ["c3", "c4"]
+        assert all(entry["granularity"] == "passage" for entry in result.node.metadata["neighbours"])
+        without = scored_nodes(store.search(ask(np.eye(DIM)[1], 5), granularity=kind))
+        assert ["neighbours" in result.node.metadata for result in without] == [False] * 5
 
 
 def test_mmr_chooses_from_more_than_k(store):
@@ -60,8 +65,9 @@ def test_node_ids_admit_nodes_and_what_is_under_them(store, nodes):
     vector = np.ones(DIM)
     result = store.query(ask(vector, 20, node_ids=["d0p1", "d2p2p0", "none"]))
     assert set(result.ids) == {"d0p1", "d2p2"}
-    matched = dict(zip(result.ids, result.matches, strict=True))
-    assert [match["id"] for match in matched["d2p2"]] == ["d2p2p0"]
+    hits = store.search(ask(vector, 20, node_ids=["d0p1", "d2p2p0", "none"]))
+    matched = {hit.unit.id: hit.matches for hit in hits}
+    assert [match.unit.id for match in matched["d2p2"]] == ["d2p2p0"]
     assert len(matched["d0p1"]) == 3
     assert store.query(ask(vector, 20, node_ids=["d0p1s1"]), granularity="sentence", parents="unit").ids == ["d0p1s1"]
 

@@ -8,7 +8,7 @@ from llama_index.core.schema import ImageNode, MetadataMode, NodeRelationship, R
 
 from factoid.store import GRANULARITIES
 from llama_index_factoid import MultiGranularFaissVectorStore
-from llama_index_factoid.convert import stored_nodes, to_units
+from llama_index_factoid.convert import stored_node, to_units
 from tests.llama_index.nodes import KINDS, ask, bare, node, where
 
 OWN = {"_node_type": "TextNode", "document_id": "d", "doc_id": "d", "ref_doc_id": "d"}
@@ -41,7 +41,7 @@ def test_nodes_come_back_equal_with_metadata_in_order(own, inherited, text, star
         end_char_idx=start,
         relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id="s", metadata=inherited)},
     )
-    for again in stored_nodes(to_units(given, GRANULARITIES)):
+    for again in map(stored_node, to_units(given, GRANULARITIES)):
         assert again == given
         assert list(again.metadata) == list(own)
         assert again.hash == given.hash

@@ -20,6 +20,7 @@ from llama_index.core.vector_stores.types import MetadataFilters
 from factoid import UnitStore
 from factoid.errors import InvalidInputError
 from llama_index_factoid import MultiGranularFaissVectorStore
+from llama_index_factoid.convert import scored_nodes
 from tests.llama_index.nodes import DIM, KINDS, ask, bare, corpus, node, where
 
 
@@ -60,7 +61,7 @@ def test_a_node_of_another_parser_is_found_at_every_granularity_as_itself(kind, 
     store.add([plain])
     result = store.query(ask([1, 0]), granularity=kind)
     assert result.nodes == [bare(plain)]
-    [match] = result.matches[0]
+    [match] = scored_nodes(store.search(ask([1, 0]), granularity=kind))[0].node.metadata["matches"]
     expected = {"text": "text of plain", "id": "plain", "granularity": "passage", "score": 1.0}
     assert match == expected | {"start_char_idx": None, "end_char_idx": None}
     assert store.get_nodes(filters=where("doc_id", "d")) == [bare(plain)]
@@ -74,7 +75,7 @@ def test_chunks_with_propositions_below_them_in_any_order():
             store.add([entry])
         result = store.query(ask([1, 0], 5))
         assert (result.ids, result.similarities) == (["c"], [pytest.approx(0.6)])  # the chunk itself is unlike it
-        assert result.matches[0][0]["id"] == "f"
+        assert store.search(ask([1, 0], 5))[0].matches[0].unit.id == "f"
         store.add([chunk])  # once more: replaces the chunk, and keeps what is under it
         assert {entry.node_id for entry in store.get_nodes()} == {"c", "f"}
 
@@ -84,7 +85,7 @@ def test_a_proposition_without_its_passage_is_its_own_parent():
     store.add([node("f", [1, 0], granularity="proposition", parent="nowhere")])
     result = store.query(ask([1, 0], 3))
     assert result.ids == ["f"]
-    assert result.matches[0][0]["id"] == "f"
+    assert store.search(ask([1, 0], 3))[0].matches[0].unit.id == "f"
 
 
 def test_delete_nodes_by_filters_and_by_both(store):

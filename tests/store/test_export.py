@@ -75,15 +75,10 @@ def test_the_same_store_makes_the_same_bytes(store, tmp_path):
     assert [file.read_bytes() for file in first] == [file.read_bytes() for file in second]
 
 
-def test_the_format_comes_from_the_name_or_is_named(store, tmp_path):
+def test_the_format_comes_from_the_name(store, tmp_path):
     for name in ("facts.csv", "jsonl"):
         with pytest.raises(InvalidInputError, match=rf"cannot tell the format of .*{name}: name it \.jsonl"):
             store.export(tmp_path / name)
-        units, documents, _ = store.export(tmp_path / name, format="jsonl").files
-        assert len(lines(units)) == len(store)
-        assert documents != units
-    with pytest.raises(InvalidInputError, match="got 'xml'"):
-        store.export(tmp_path / "facts.jsonl", format="xml")
 
 
 def test_without_pyarrow_the_extra_is_named(store, tmp_path, monkeypatch):

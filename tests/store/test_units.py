@@ -98,9 +98,10 @@ def test_vectors_that_do_not_fit_leave_the_store_as_it_was(path, vectors, messag
 @pytest.mark.parametrize(
     ("vectors", "message"),
     [
-        (np.zeros((4, 4)), r"returned shape \(4, 4\) for 3 texts: expected \(3, dim\)"),
-        (np.zeros(3), r"expected \(3, dim\)"),
-        (np.full((3, 4), np.nan), "not finite: the encoder failed on this text"),
+        (np.zeros((4, 4)), r"one vector for each of 1 texts, of one dimension, got shape \(4, 4\)"),
+        (np.zeros(3), r"got shape \(3,\)"),
+        ([[1.0], [1.0, 2.0]], "got 2 of several dimensions"),
+        (np.full((1, 4), np.nan), "not finite: the encoder failed on this text"),
     ],
 )
 def test_an_encoder_that_breaks_its_promise(store, monkeypatch, vectors, message):
@@ -108,6 +109,14 @@ def test_an_encoder_that_breaks_its_promise(store, monkeypatch, vectors, message
     with pytest.raises(EncoderMismatchError, match=message):
         add(store, OSLO)
     assert (len(store), store.document("oslo")) == (0, None)
+
+
+def test_a_text_at_several_granularities_is_encoded_once(store, monkeypatch):
+    true, texts = store.encoder.encode_units, []
+    monkeypatch.setattr(store.encoder, "encode_units", lambda given: texts.extend(given) or true(given))
+    add(store, OSLO)
+    assert (len(store), len(texts)) == (3, 1)
+    assert [len(store.search("fjord", granularity=kind)) for kind in store.granularities] == [1, 1, 1]
 
 
 @pytest.mark.parametrize("value", [(1, 2), {1: "x"}, float("nan"), {"b": b"x"}, {1, 2}])

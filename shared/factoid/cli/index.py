@@ -32,9 +32,7 @@ _CHUNK = 10_000  # units read at a time
 
 def index(
     paths: opts.Paths,
-    store: Annotated[
-        str, option("DIR", "The store; created if absent, added to otherwise.", callback=opts.local_store)
-    ],
+    store: Annotated[str, option("DIR", "The store; created if absent, added to otherwise.")],
     granularities: Annotated[
         str,
         option(

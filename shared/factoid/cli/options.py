@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -38,16 +37,6 @@ def option(metavar: str | None, meaning: str, *names: str, default: str | bool =
     return typer.Option(*names, metavar=metavar, help=meaning, show_default=default, **further)
 
 
-def local_store(path: str) -> str:
-    """Return the path of a store; if it is an address, raise an error that names the commands for addresses."""
-    if "://" in path:
-        raise InvalidInputError(
-            f"a store is a local folder, got {path!r}: send a copy there with factoid store copy DIR {path}, and fetch it "
-            f"with factoid store fetch DIR {path}"
-        )
-    return path
-
-
 def _temperature(text: str) -> float | None:
     return None if text == "none" else float(text)
 
@@ -58,7 +47,7 @@ PATHS_HELP = (
     "PPTX, HTML, EPUB and notebooks with the extra documents."
 )
 Paths = Annotated[list[str], argument("PATH", PATHS_HELP)]
-StorePath = Annotated[str, argument("STORE", "A store that factoid index made.", callback=local_store)]
+StorePath = Annotated[str, argument("STORE", "A store that factoid index made.")]
 Words = Annotated[int, option("N", "Maximum words per passage.")]
 Temperature = Annotated[
     float | None,
@@ -201,8 +190,9 @@ def open_store(path: str, *, encoder: Encoder | None = None, read_only: bool = F
     """Open an existing store (UnitStore would create one). If the encoder does not match, the error names the option."""
     from factoid.files.sqlite import FILE
     from factoid.store import UnitStore
+    from factoid.store.database.schema import local_folder
 
-    folder = Path(path)
+    folder = local_folder(path)
     if not (folder / FILE).exists():
         new = folder / "store" if folder.exists() and any(folder.iterdir()) else folder
         raise StoreError(f"there is no store at {folder}. Make one with: factoid index FILE… --store {new}")

@@ -17,12 +17,9 @@ app = typer.Typer(
     no_args_is_help=True, help="Inspect, check, shrink, copy and merge stores, and move units in and out."
 )
 
-Folder = Annotated[str, argument("DIR", "The store.", callback=opts.local_store)]
+Folder = Annotated[str, argument("DIR", "The store.")]
 UnitFile = Annotated[
     str, argument("FILE", "File of units, .jsonl, .jsonl.gz or .parquet; its documents lie beside it.")
-]
-Format = Annotated[
-    Literal["jsonl", "parquet"] | None, typer.Option("--format", help="Format of the file.", show_default="by its name")
 ]
 
 
@@ -57,31 +54,28 @@ def compact(store: Folder, *, output: opts.Output) -> None:
 def export(
     store: Folder,
     file: UnitFile,
-    file_format: Format = None,
     no_vectors: Annotated[bool, option(None, "Leave out the vectors.", "--no-vectors")] = False,
     *,
     output: opts.Output,
 ) -> None:
     """Write units and documents as JSON lines or Parquet."""
     with opts.open_store(store, read_only=True) as opened:
-        report = opened.export(file, format=file_format, vectors=not no_vectors, show_progress=output.show_progress)
+        report = opened.export(file, vectors=not no_vectors, show_progress=output.show_progress)
     output.print({**asdict(report), "files": [str(path) for path in report.files]}, report)
 
 
-def import_units(
-    store: Folder, file: UnitFile, file_format: Format = None, encoder: opts.EncoderName = None, *, output: opts.Output
-) -> None:
+def import_units(store: Folder, file: UnitFile, encoder: opts.EncoderName = None, *, output: opts.Output) -> None:
     """Add exported units and documents to a store, created if absent."""
     from factoid.store import UnitStore
 
     with UnitStore(store, encoder=None if encoder is None else opts.make_encoder(encoder)) as opened:
-        report = opened.import_from(file, format=file_format, show_progress=output.show_progress)
+        report = opened.import_from(file, show_progress=output.show_progress)
     output.print(report, f"added to {store}: {report}")
 
 
 def merge(
     store: Folder,
-    other: Annotated[str, argument("OTHER", "The store to add.", callback=opts.local_store)],
+    other: Annotated[str, argument("OTHER", "The store to add.")],
     on_conflict: Annotated[
         Literal["replace", "keep", "error"],
         option(None, "For a document or unit that differs: take the other store's, keep this one's, or stop."),

@@ -20,6 +20,7 @@ from factoid.entities.linkers.titles import TitleLinker
 from factoid.entities.mention import EntityLinker, Mention
 from factoid.errors import InvalidInputError
 from factoid.filters import Filter
+from factoid.metadata import hit_fields
 from factoid.propositions import Propositionizer
 from factoid.store import UnitStore
 from factoid.units import Document, Granularity, Hit, Unit, check_text, content_id, whole_number
@@ -52,13 +53,7 @@ class EntityHit(Hit):
         fields |= {name: [] for name in ("candidates", "matches") if name in self.unit.metadata}
         if self.mention.ambiguous:
             fields["candidates"] = [candidate.title for candidate in self.mention.candidates]
-        if self.matches:
-            fields["matches"] = [
-                {"text": match.unit.text, "id": match.unit.id, "score": match.score}
-                | {start: match.unit.start, end: match.unit.end, "granularity": match.unit.granularity.value}
-                for match in self.matches
-            ]
-        return fields
+        return fields | hit_fields(self, start, end)
 
 
 class EntityRetriever:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+
+from factoid.errors import StoreError, StoreFormatError
 
 # Of a store. It is here because the cache of propositions, which is in the same file, needs it, too.
 APPLICATION_ID = 0x0FAC701D
@@ -45,13 +49,22 @@ def connect_read_only(file: Path, check: Callable[[sqlite3.Connection], object])
     return connection
 
 
-def identify(connection: sqlite3.Connection) -> tuple[int, int, int]:
-    """Return the application id, the format and the number of tables; all zero for an empty database. Only reads."""
-    identity: tuple[int, int, int] = connection.execute(
-        """SELECT a.application_id, v.user_version, (SELECT count(*) FROM sqlite_master)
-        FROM pragma_application_id AS a, pragma_user_version AS v"""
+def is_empty(connection: sqlite3.Connection, content: str, *known: tuple[int, int]) -> bool:
+    """Return whether a database has no tables yet; only reads.
+
+    Raises:
+        StoreFormatError: It has another application id and format than those known.
+    """
+    application_id, version, tables, file = connection.execute(
+        """SELECT a.application_id, v.user_version, (SELECT count(*) FROM sqlite_master), d.file
+        FROM pragma_application_id AS a, pragma_user_version AS v, pragma_database_list AS d WHERE d.seq = 0"""
     ).fetchone()
-    return identity
+    if (application_id, version) not in known and (application_id, version, tables) != (0, 0, 0):
+        raise StoreFormatError(
+            f"{file} is not a {content} of format {known[0][1]} (application {application_id:#x}, format {version}): name "
+            "another one"
+        )
+    return not tables
 
 
 def has_table(connection: sqlite3.Connection, name: str) -> bool:
@@ -104,3 +117,49 @@ def explain(error: sqlite3.Error | OSError) -> str:
     if "readonly" in reason:
         return f"{reason}. Open it with read_only=True, or make its folder writable"
     return reason
+
+
+@dataclass(frozen=True, slots=True)
+class CacheTable:
+    """A table of what a model has returned, in a file of its own or in that of a host."""
+
+    content: str  # what it holds
+    name: str
+    sql: str  # that creates it
+    application_id: int
+    version: int
+    hosts: tuple[tuple[int, int], ...] = ()  # application id and format of other files that may have the table
+
+    def open(self, file: Path) -> sqlite3.Connection:
+        """Open a file for writing, with the table, or for reading if it is not writable; raise if it is a foreign one."""
+        if not is_writable(file):
+            return connect_read_only(file, self._is_empty)
+        connection = connect(file)
+        try:
+            self._is_empty(connection)  # before anything is written
+            use_wal(connection)
+            connection.execute("PRAGMA synchronous = NORMAL")  # survives a kill; a power cut may cost the last commits
+            if not has_table(connection, self.name):
+                with committing(connection):
+                    if self._is_empty(connection):  # otherwise a host, or another process was faster
+                        connection.execute(f"PRAGMA application_id = {self.application_id}")
+                        connection.execute(f"PRAGMA user_version = {self.version}")
+                    connection.execute(self.sql)
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def failure(self, path: Path, error: sqlite3.Error | OSError, remedy: str) -> StoreError:
+        """Return the error to raise instead of one of SQLite or the system; the remedy is for a damaged file."""
+        if isinstance(error, sqlite3.Error) and is_damage(error):
+            return StoreFormatError(f"{path} cannot be read as a cache of {self.content}: {error}. {remedy}")
+        return StoreError(f"the cache {path} cannot be used: {explain(error)}")
+
+    def _is_empty(self, connection: sqlite3.Connection) -> bool:
+        return is_empty(connection, f"cache of {self.content}", (self.application_id, self.version), *self.hosts)
+
+
+def is_writable(file: Path) -> bool:
+    """Tell whether a file can be written or, if it is absent, made."""
+    return os.access(file.parent, os.W_OK) and (not file.exists() or os.access(file, os.W_OK))

@@ -1,6 +1,6 @@
 """Metadata filters: a small tree, parsed from dicts, and evaluated on an index of the metadata in SQLite, or in Python."""
 
-from factoid.filters.fields import DELETE_FIELD, INSERT_FIELD, SCHEMA, field_rows
+from factoid.filters.fields import DELETE_FIELD, INSERT_FIELD, SCHEMA, field_rows, parse_metadata
 from factoid.filters.parse import parse_filter
 from factoid.filters.sql import passing_rows
 from factoid.filters.tree import All, AnyOf, Comparison, Filter, Not, Operator, Tree, matches
@@ -19,5 +19,6 @@ __all__ = [
     "field_rows",
     "matches",
     "parse_filter",
+    "parse_metadata",
     "passing_rows",
 ]

@@ -7,6 +7,7 @@ beyond 64 bits) are marked as opaque, so that only those rows are compared by th
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping
 from enum import IntEnum
 from typing import Any
@@ -44,6 +45,15 @@ class FieldKind(IntEnum):
 
 
 _IN_LIST = {FieldKind.NUMBER: FieldKind.NUMBER_IN_LIST, FieldKind.STRING: FieldKind.STRING_IN_LIST}
+
+
+def parse_metadata(text: object) -> dict[str, Any] | None:
+    """Parse metadata from JSON; return None for anything but a JSON object."""
+    try:
+        metadata = json.loads(text) if isinstance(text, str) else None
+    except ValueError:
+        return None
+    return metadata if isinstance(metadata, dict) else None
 
 
 def field_rows(metadata: Mapping[str, Any]) -> list[Field]:

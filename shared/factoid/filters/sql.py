@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from factoid.filters.fields import FieldKind, is_integer, is_short, is_text
+from factoid.filters.fields import FieldKind, is_integer, is_short, is_text, parse_metadata
 from factoid.filters.parse import parse_filter
 from factoid.filters.tree import ORDERS, All, AnyOf, Comparison, Filter, Not, Operator, Tree, holds, matches
 
@@ -177,12 +177,9 @@ def _passing_json(connection: sqlite3.Connection, rows: Sequence[int], tree: Tre
 
 def _metadata(text: Any) -> dict[str, Any]:
     """Parse metadata from JSON; raise sqlite3.DatabaseError if the database holds something else."""
-    try:
-        metadata = json.loads(text)
-        if not isinstance(metadata, dict):
-            raise TypeError
-    except (ValueError, TypeError) as error:
-        raise sqlite3.DatabaseError(f"metadata {text!r:.60} is not a JSON object") from error
+    metadata = parse_metadata(text)
+    if metadata is None:
+        raise sqlite3.DatabaseError(f"metadata {text!r:.60} is not a JSON object")
     return metadata
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -13,14 +12,14 @@ from typing import NamedTuple
 
 from factoid.errors import InvalidInputError, StoreError, StoreFormatError
 from factoid.files import sqlite
-from factoid.files.sqlite import FILE, has_table
+from factoid.files.sqlite import FILE
 from factoid.propositions.protocol import CachedPropositions, NoPropositions, check_outputs
 from factoid.units import Unit
 
 APPLICATION_ID = 0x0FAC70CA
 FORMAT = 1
 
-_TABLE = """CREATE TABLE IF NOT EXISTS propositions (
+_SQL = """CREATE TABLE IF NOT EXISTS propositions (
     row INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, name TEXT NOT NULL, output TEXT NOT NULL, reason TEXT
 )"""
 _KEY_VERSION = 1  # raise when `passage_key` changes, so that earlier entries are not found
@@ -28,7 +27,8 @@ _GET = "SELECT output, reason FROM propositions WHERE key = ?"
 # An existing entry stays, unless it is a failure.
 _PUT = """INSERT INTO propositions (key, name, output, reason) VALUES (?, ?, ?, ?) ON CONFLICT (key)
     DO UPDATE SET output = excluded.output, reason = excluded.reason WHERE propositions.output = '[]'"""
-_KNOWN = {(APPLICATION_ID, FORMAT), (sqlite.APPLICATION_ID, sqlite.FORMAT)}
+_STORE = (sqlite.APPLICATION_ID, sqlite.FORMAT)
+_TABLE = sqlite.CacheTable("propositions", "propositions", _SQL, APPLICATION_ID, FORMAT, hosts=(_STORE,))
 
 
 class Session(NamedTuple):
@@ -164,50 +164,17 @@ def _open(path: Path) -> Session:
         file.parent.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise _failure(path, error) from error
-    writable = os.access(file.parent, os.W_OK) and (not file.exists() or os.access(file, os.W_OK))
+    writable = sqlite.is_writable(file)
     if not writable and not file.exists():
         raise StoreError(f"the cache {file} is not there and cannot be made: {file.parent} is read-only")
-    connection = sqlite.connect(file) if writable else sqlite.connect_read_only(file, lambda new: _check(new, file))
-    try:
-        if writable:
-            _prepare(connection, file)
-    except BaseException:
-        connection.close()
-        raise
-    return Session(path, connection, writable)
-
-
-def _prepare(connection: sqlite3.Connection, file: Path) -> None:
-    _check(connection, file)  # before anything is written
-    sqlite.use_wal(connection)
-    connection.execute("PRAGMA synchronous = NORMAL")  # survives a kill; a power cut may cost the last commits
-    if not has_table(connection, "propositions"):
-        with sqlite.committing(connection):
-            if _check(connection, file):  # another process may have made it in the meantime
-                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-                connection.execute(f"PRAGMA user_version = {FORMAT}")
-            connection.execute(_TABLE)
-
-
-def _check(connection: sqlite3.Connection, file: Path) -> bool:
-    """Reject a file that is not a cache; return whether it is still empty. Nothing is written."""
-    application_id, version, tables = sqlite.identify(connection)
-    if (application_id, version) not in _KNOWN and (application_id, version, tables) != (0, 0, 0):
-        raise StoreFormatError(
-            f"{file} is not a cache of propositions of format {FORMAT} (application {application_id:#x}, format "
-            f"{version}): name another file"
-        )
-    return not tables
+    return Session(path, _TABLE.open(file), writable)
 
 
 def _failure(path: Path, error: sqlite3.Error | OSError) -> StoreError:
-    if isinstance(error, sqlite3.Error) and sqlite.is_damage(error):
-        remedy = "Name another file; if this one is a damaged cache, move it away, and its passages are asked again"
-        if path.is_dir() or path.name == FILE:
-            remedy = "Restore the store from a backup"
-        return StoreFormatError(f"{path} cannot be read as a cache of propositions: {error}. {remedy}")
-    reason = sqlite.explain(error) if isinstance(error, sqlite3.Error) else str(error.strerror)
-    return StoreError(f"the cache {path} cannot be used: {reason}")
+    remedy = "Name another file; if this one is a damaged cache, move it away, and its passages are asked again"
+    if path.is_dir() or path.name == FILE:
+        remedy = "Restore the store from a backup"
+    return _TABLE.failure(path, error, remedy)
 
 
 Cache = PropositionCache | str | Path | None

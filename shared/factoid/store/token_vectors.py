@@ -15,7 +15,6 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -37,10 +36,11 @@ TokenDtype = Literal["float32", "float16", "int8"]
 
 # `passage` is a digest of the passage's own text, by which `keep_only` knows what a store still needs. The vectors come last, so
 # that reads without them do not touch their pages.
-_TABLE = """CREATE TABLE IF NOT EXISTS token_vectors (
+_SQL = """CREATE TABLE IF NOT EXISTS token_vectors (
     key BLOB PRIMARY KEY, passage BLOB NOT NULL, tokens INTEGER NOT NULL, dim INTEGER NOT NULL, windows INTEGER NOT NULL,
     checksum INTEGER NOT NULL, content BLOB NOT NULL
 )"""
+_TABLE = sqlite.CacheTable("token vectors", "token_vectors", _SQL, APPLICATION_ID, FORMAT)
 _SELECT = "SELECT tokens, dim, windows, checksum, content FROM token_vectors WHERE key = ?"
 _KEY_VERSION = 1  # raise when the meaning of a stored value changes
 _SPANS = np.dtype("<i4")
@@ -147,7 +147,7 @@ class TokenVectorCache:
             stored[text] = replace(self._unpacked(shape, content), stored_bytes=0)
         try:
             with self._session(create=True) as connection:
-                if connection and self._writable():
+                if connection and sqlite.is_writable(self.file):
                     with sqlite.committing(connection):
                         connection.executemany(
                             "INSERT OR REPLACE INTO token_vectors VALUES (?, ?, ?, ?, ?, ?, ?)", rows
@@ -230,49 +230,14 @@ class TokenVectorCache:
             raise StoreFormatError(
                 f"{self.path} is a folder without {FILE}: token vectors go into a file, or the folder of a store"
             )
-        writable = self._writable()
         try:
-            if not file.exists() and not (create and writable):
+            if not file.exists() and not (create and sqlite.is_writable(file)):
                 yield None
                 return
-            opened = sqlite.connect(file) if writable else sqlite.connect_read_only(file, partial(_check, file=file))
-            with closing(opened) as connection:
-                if writable:
-                    _prepare(connection, file)
+            with closing(_TABLE.open(file)) as connection:
                 yield connection
         except sqlite3.Error as error:
-            if sqlite.is_damage(error):
-                raise StoreFormatError(
-                    f"{file} cannot be read as token vectors: {error}. Delete it, and passages are encoded again"
-                ) from error
-            raise StoreError(f"the token vectors in {file} cannot be used: {sqlite.explain(error)}") from error
-
-    def _writable(self) -> bool:
-        file = self.file
-        return os.access(file.parent, os.W_OK) and (not file.exists() or os.access(file, os.W_OK))
-
-
-def _prepare(connection: sqlite3.Connection, file: Path) -> None:
-    """Create the table in an empty file."""
-    if _check(connection, file):
-        sqlite.use_wal(connection)
-        with sqlite.committing(connection):
-            if _check(connection, file):  # another process may have been faster
-                connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
-                connection.execute(f"PRAGMA user_version = {FORMAT}")
-                connection.execute(_TABLE)
-    connection.execute("PRAGMA synchronous = NORMAL")  # survives a kill; a power cut may cost the last entries
-
-
-def _check(connection: sqlite3.Connection, file: Path) -> bool:
-    """Raise StoreFormatError for a foreign file; return whether the file is still empty. Nothing is written."""
-    application_id, version, tables = sqlite.identify(connection)
-    if (application_id, version) != (APPLICATION_ID, FORMAT) and (application_id, version, tables) != (0, 0, 0):
-        raise StoreFormatError(
-            f"{file} does not hold token vectors of format {FORMAT} (application {application_id:#x}, format {version}): "
-            "name another file"
-        )
-    return not tables
+            raise _TABLE.failure(file, error, "Delete it, and passages are encoded again") from error
 
 
 def _digest(text: str) -> bytes:

@@ -54,15 +54,6 @@ def to_document(row: Sequence[Any]) -> Document | None:
         raise DamagedRowError(document_id, what="document") from error
 
 
-def parse_metadata(text: object) -> dict[str, Any] | None:
-    """Parse metadata from JSON; return None for anything but a JSON object."""
-    try:
-        metadata = json.loads(text) if isinstance(text, str) else None
-    except ValueError:
-        return None
-    return metadata if isinstance(metadata, dict) else None
-
-
 def to_array(values: Iterable[Any]) -> str:
     """Return rows or ids as an array for `json_each`, which reads strings up to a NUL; stored ids never contain one."""
     if isinstance(values, str):

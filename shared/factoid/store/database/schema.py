@@ -64,13 +64,13 @@ def prepare(path: Path | None) -> sqlite3.Connection:
         with ExitStack() as stack:
             connection = stack.enter_context(closing(sqlite.connect(target)))
             connection.execute("BEGIN")  # wait while another process may be creating the store
-            version = _format(connection)
+            is_new = _is_empty(connection)
             connection.execute("COMMIT")
             connection.execute(f"PRAGMA page_size = {_PAGE}")  # of a database that is yet to be created
             if path is not None:
                 sqlite.use_wal(connection)
                 connection.execute("PRAGMA synchronous = FULL")  # a committed add survives a power cut
-            if version != FORMAT:
+            if is_new:
                 _make(connection)
             stack.pop_all()
     except sqlite3.Error as error:
@@ -89,9 +89,9 @@ def open_reader(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
     _check_length(file)
     try:
         with ExitStack() as stack:
-            opened = sqlite.connect_read_only(file, _format) if read_only else sqlite.connect(file)
+            opened = sqlite.connect_read_only(file, _is_empty) if read_only else sqlite.connect(file)
             connection = stack.enter_context(closing(opened))
-            if _format(connection) != FORMAT:
+            if _is_empty(connection):
                 raise StoreFormatError(
                     f"the store at {path} is empty: open it for writing once, which makes its tables"
                 )
@@ -114,8 +114,8 @@ def local_folder(path: str | Path) -> Path:
     """Return the path of a store; refuse a URL, for which `Path` would stand for a local folder such as "s3:"."""
     if "://" in str(path):
         raise InvalidInputError(
-            f"a store is a local folder, got {path!r}: send it elsewhere with UnitStore.save_to(url), and fetch it with "
-            "UnitStore.load_from(url, folder, encoder=…)"
+            f"a store is a local folder, got {path!r}: send it elsewhere with UnitStore.save_to(url) or factoid store copy, "
+            "and fetch it with UnitStore.load_from(url, folder, encoder=…) or factoid store fetch"
         )
     return Path(path)
 
@@ -144,22 +144,14 @@ def _check_length(file: Path) -> None:
         raise StoreFormatError(message)
 
 
-def _format(connection: sqlite3.Connection) -> int:
-    """Return the format of a store, 0 for an empty database. Nothing is written."""
-    application_id, version, tables = sqlite.identify(connection)
-    if not tables:
-        return 0
-    if application_id != APPLICATION_ID or version != FORMAT:
-        raise StoreFormatError(
-            f"{FILE} is not a factoid store of format {FORMAT} (application {application_id:#x}, format {version})"
-        )
-    return version
+def _is_empty(connection: sqlite3.Connection) -> bool:
+    return sqlite.is_empty(connection, "factoid store", (APPLICATION_ID, FORMAT))
 
 
 def _make(connection: sqlite3.Connection) -> None:
     """Create the tables, in one commit."""
     with sqlite.committing(connection):
-        if _format(connection) != FORMAT:  # another process may have been faster
+        if _is_empty(connection):  # another process may have been faster
             for statement in SCHEMA:
                 connection.execute(statement)
             connection.execute("INSERT INTO commits VALUES (0, 0)")

@@ -13,16 +13,9 @@ import numpy as np
 
 from factoid.encode import Vectors
 from factoid.errors import EncoderMismatchError, InvalidInputError
-from factoid.filters import DELETE_FIELD, INSERT_FIELD, Filter, field_rows
+from factoid.filters import DELETE_FIELD, INSERT_FIELD, Filter, field_rows, parse_metadata
 from factoid.propositions.decompose import UNCOVERED, UNSUPPORTED
-from factoid.store.database.records import (
-    checksum,
-    digest,
-    parse_metadata,
-    to_array,
-    to_json,
-    unit_checksum,
-)
+from factoid.store.database.records import checksum, digest, to_array, to_json, unit_checksum
 from factoid.store.database.snapshot import AMONG, FROM_UNITS, UNIT, Snapshot, StoredUnit, to_units, write_meta
 from factoid.units import Document, Granularity, Metadata, Unit, check_text
 

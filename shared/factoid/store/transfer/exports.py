@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,9 +11,9 @@ from typing import TYPE_CHECKING
 from factoid.encode import EMBED_TEMPLATE, bare_name
 from factoid.errors import EncoderMismatchError, StoreError, UnreadableFileError
 from factoid.files.atomic import part_beside, sync_file, sync_folder
-from factoid.progress import progress_bar
+from factoid.progress import progress, progress_bar
 from factoid.store.database.snapshot import StoredUnit
-from factoid.store.transfer.formats import FORMAT, Files, T, blocks, read_about
+from factoid.store.transfer.formats import FORMAT, Files, blocks, read_about
 
 if TYPE_CHECKING:
     from factoid.store.unit_store import UnitStore
@@ -36,38 +35,30 @@ def export(
     store: UnitStore,
     path: str | Path,
     *,
-    format: str | None = None,  # noqa: A002 - as users know it
     vectors: bool = True,
     show_progress: bool = False,
 ) -> ExportReport:
     """Write all units and documents to files: `facts.jsonl`, and beside it `facts.documents.jsonl`.
 
-    One generation of the store is written; each file appears whole or not at all. Vectors are written as float32. The format is
-    "jsonl" or "parquet" (needs the extra `parquet`); None goes by the file name, and .jsonl.gz files are compressed.
+    One generation of the store is written; each file appears whole or not at all. Vectors are written as float32. The name
+    says the format: .jsonl, .jsonl.gz or .parquet (needs the extra `parquet`).
 
     Raises:
-        InvalidInputError: The format is unknown, or does not follow from the name.
+        InvalidInputError: The name has another ending.
         MissingDependencyError: The format is Parquet, and pyarrow is not installed.
         StoreError: A file cannot be written, or the store is closed.
     """
-    files = Files.of(path, format)
+    files = Files.of(path)
     targets = (files.units, files.documents, files.about)
-    counts = {"units": 0, "documents": 0}
-
-    def counted(items: Iterable[T], name: str) -> Iterator[list[T]]:
-        for block in blocks(items):
-            yield block
-            counts[name] += len(block)
-            bar.update(len(block) if name == "units" else 0)
-
     try:
         with ExitStack() as stack:
             snapshot = stack.enter_context(store.connections.reading())
             parts = [stack.enter_context(part_beside(file)) for file in targets]
-            total = sum(snapshot.counts().values())
-            with progress_bar(show=show_progress, unit=" units", total=total) as bar:
-                files.write_units(parts[0], counted(snapshot.stored_units(), "units"), vectors=vectors)
-                files.write_documents(parts[1], counted(snapshot.all_documents(), "documents"))
+            totals = snapshot.totals()
+            counts = {name: totals[name] for name in ("units", "documents")}
+            units = progress(snapshot.stored_units(), show=show_progress, unit=" units", total=counts["units"])
+            files.write_units(parts[0], units, vectors=vectors)
+            files.write_documents(parts[1], snapshot.all_documents())
             identity = {name: snapshot.meta.get(name) for name in ("encoder", "embed_template", "dim")}
             about = {"format": FORMAT, **counts, **identity, "similarity": str(store.similarity), "vectors": vectors}
             parts[2].write_text(json.dumps(about, indent=2) + "\n", encoding="utf-8")
@@ -99,7 +90,6 @@ def import_from(
     store: UnitStore,
     path: str | Path,
     *,
-    format: str | None = None,  # noqa: A002 - as users know it
     show_progress: bool = False,
 ) -> ImportReport:
     """Add exported files, or files with the same fields from elsewhere; units and documents replace those with the same ids.
@@ -111,10 +101,10 @@ def import_from(
         EncoderMismatchError: The vectors come from another encoder or other texts, or have another dimension.
         UnreadableFileError: A file is missing, damaged or cut short, or holds something else; the message says where. Earlier
             commits stay.
-        InvalidInputError: The format is unknown, or vectors are needed and there is no encoder.
+        InvalidInputError: The name has another ending, or vectors are needed and there is no encoder.
     """
     encoder: str | None = getattr(store.encoder, "name", None)
-    files = Files.of(path, format)
+    files = Files.of(path)
     about = read_about(files.about) or {}
     name, template = (about["encoder"], about["embed_template"]) if about.get("vectors") else (None, None)
     with store.connections.reading() as snapshot:

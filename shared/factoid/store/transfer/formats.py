@@ -12,7 +12,7 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import nullcontext, suppress
 from dataclasses import asdict, dataclass, fields
-from itertools import chain, islice
+from itertools import islice
 from pathlib import Path
 from typing import Any, Self, TypeVar
 
@@ -32,7 +32,7 @@ BLOCK = 1000  # units that are read, written or committed together
 Record = dict[str, Any]
 T = TypeVar("T")
 
-_ENDINGS = {".parquet": "parquet", ".jsonl.gz": "jsonl", ".jsonl": "jsonl"}
+_ENDINGS = (".parquet", ".jsonl.gz", ".jsonl")
 _UNIT_FIELDS = tuple(field.name for field in fields(Unit))
 _UNIT_REQUIRED = _UNIT_FIELDS[: _UNIT_FIELDS.index("title")]
 _DOCUMENT_FIELDS = ("id", "text", "title", "section", "metadata", "digest")
@@ -47,21 +47,16 @@ class Files:
     units: Path
     documents: Path
     about: Path
-    format: str
 
     @classmethod
-    def of(cls, path: str | Path, format: str | None = None) -> Self:  # noqa: A002 - as users know it
-        """Return the files that go with a file of units; raise InvalidInputError if the format is unknown."""
+    def of(cls, path: str | Path) -> Self:
+        """Return the files that go with a file of units; raise InvalidInputError if its name does not say the format."""
         units = Path(path)
-        ending = next((ending for ending in _ENDINGS if units.name.endswith(ending)), units.suffix)
-        chosen = format or _ENDINGS.get(ending)
-        if chosen not in ("jsonl", "parquet"):
-            raise InvalidInputError(
-                f"cannot tell the format of {units}: name it .jsonl, .jsonl.gz or .parquet, or give the format, jsonl or parquet"
-                f"{f' (got {format!r})' if format else ''}"
-            )
+        ending = next((ending for ending in _ENDINGS if units.name.endswith(ending)), None)
+        if ending is None:
+            raise InvalidInputError(f"cannot tell the format of {units}: name it .jsonl, .jsonl.gz or .parquet")
         documents = units.with_name(f"{units.name.removesuffix(ending)}.documents{ending}")
-        return cls(units, documents, units.with_name(f"{units.name}.about.json"), chosen)
+        return cls(units, documents, units.with_name(f"{units.name}.about.json"))
 
     def read_units(self) -> Iterator[tuple[StoredUnit, bool]]:
         """Yield units, and whether the file states their vectors (null states that there is none)."""
@@ -83,25 +78,25 @@ class Files:
                 document = Document(**content)
             yield document, digest
 
-    def write_units(self, part: Path, blocks: Iterable[Sequence[StoredUnit]], *, vectors: bool) -> None:
+    def write_units(self, part: Path, units: Iterable[StoredUnit], *, vectors: bool) -> None:
         """Write units, with or without their vectors."""
         names = (*_UNIT_FIELDS, "vector") if vectors else _UNIT_FIELDS
-        self._write(part, names, ([_unit_record(*stored) for stored in block] for block in blocks))
+        self._write(part, names, (_unit_record(*stored) for stored in units))
 
-    def write_documents(self, part: Path, blocks: Iterable[Sequence[tuple[Document, str]]]) -> None:
+    def write_documents(self, part: Path, documents: Iterable[tuple[Document, str]]) -> None:
         """Write documents with the digests of how they were added, so that they are not decomposed again."""
-        records = ([asdict(document) | {"digest": digest} for document, digest in block] for block in blocks)
+        records = (asdict(document) | {"digest": digest} for document, digest in documents)
         self._write(part, _DOCUMENT_FIELDS, records)
 
     def _read(self, path: Path) -> Iterator[tuple[Record, str]]:
         """Yield the records of a file, each with its place for errors."""
-        return _read_parquet(path) if self.format == "parquet" else _read_jsonl(path)
+        return _read_parquet(path) if path.suffix == ".parquet" else _read_jsonl(path)
 
-    def _write(self, part: Path, names: Sequence[str], blocks: Iterable[list[Record]]) -> None:
-        if self.format == "parquet":
-            _write_parquet(part, names, blocks)
+    def _write(self, part: Path, names: Sequence[str], records: Iterable[Record]) -> None:
+        if self.units.suffix == ".parquet":
+            _write_parquet(part, names, records)
         else:
-            _write_jsonl(part, names, blocks, compressed=self.units.suffix == ".gz")
+            _write_jsonl(part, names, records, compressed=self.units.suffix == ".gz")
 
 
 def read_about(file: Path) -> Record | None:
@@ -125,13 +120,13 @@ def blocks(items: Iterable[T]) -> Iterator[list[T]]:
         yield block
 
 
-def _write_jsonl(part: Path, names: Sequence[str], blocks: Iterable[list[Record]], *, compressed: bool) -> None:
+def _write_jsonl(part: Path, names: Sequence[str], records: Iterable[Record], *, compressed: bool) -> None:
     """Write one JSON object a line, vectors as lists of numbers that read back equal."""
     with part.open("wb") as raw:
         # No name or time in the header: the same store gives the same bytes.
         zipped = gzip.GzipFile("", "wb", _GZIP_LEVEL, raw, mtime=0) if compressed else nullcontext(raw)
         with zipped as file:
-            for record in chain.from_iterable(blocks):
+            for record in records:
                 line = json.dumps({name: record[name] for name in names if name != "vector"}, allow_nan=False)
                 if "vector" in names:
                     line = f'{line[:-1]}, "vector": {_numbers(record["vector"])}}}'
@@ -155,13 +150,13 @@ def _read_jsonl(path: Path) -> Iterator[tuple[Record, str]]:
         yield record, place
 
 
-def _write_parquet(part: Path, names: Sequence[str], blocks: Iterable[list[Record]]) -> None:
+def _write_parquet(part: Path, names: Sequence[str], records: Iterable[Record]) -> None:
     """Write one row group for each block, vectors as lists of float32 and metadata as JSON."""
     pa = require("pyarrow", extra="parquet")
     types = {"start": pa.int64(), "end": pa.int64(), "vector": pa.list_(pa.float32())}
     schema = pa.schema([pa.field(name, types.get(name, pa.string()), nullable=name == "vector") for name in names])
     with require("pyarrow.parquet", extra="parquet").ParquetWriter(part, schema) as writer:
-        for block in blocks:
+        for block in blocks(records):
             columns = {name: [record[name] for record in block] for name in names}
             columns["metadata"] = [json.dumps(metadata) for metadata in columns["metadata"]]
             writer.write_table(pa.table(columns, schema=schema))

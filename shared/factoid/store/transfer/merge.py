@@ -20,6 +20,7 @@ from factoid.progress import progress_bar
 from factoid.propositions import PropositionCache
 from factoid.store.database.connections import Connections
 from factoid.store.database.records import to_array
+from factoid.store.database.schema import local_folder
 from factoid.store.database.snapshot import AMONG, Snapshot, StoredUnit
 from factoid.store.database.transaction import Transaction
 from factoid.store.settings import Settings
@@ -98,7 +99,7 @@ def merge(
     target.check_writable()
     with ExitStack() as stack:
         if isinstance(other, str | Path):
-            source = stack.enter_context(closing(Connections(Path(other), read_only=True)))
+            source = stack.enter_context(closing(Connections(local_folder(other), read_only=True)))
         else:
             source = other.connections
         same = target.path and source.path and source.path.exists() and target.path.samefile(source.path)

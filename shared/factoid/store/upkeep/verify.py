@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from factoid.errors import MissingDependencyError
-from factoid.filters import INSERT_FIELD, field_rows
+from factoid.filters import INSERT_FIELD, field_rows, parse_metadata
 from factoid.index import VectorIndex, prepare
 from factoid.progress import progress_bar
-from factoid.store.database.records import DamagedRowError, digest, parse_metadata, to_document
+from factoid.store.database.records import DamagedRowError, digest, to_document
 from factoid.store.database.schema import SCHEMA
 from factoid.store.database.snapshot import DOCUMENT, SUMMED, UNIT, Snapshot, to_units
 from factoid.store.database.transaction import USES, unused

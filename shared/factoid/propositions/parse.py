@@ -75,7 +75,7 @@ def read_propositions(output: str, *, cut_off: bool = False) -> list[str]:
     answer = mended(output).rpartition("</think>")[2]
     lists = _lists(answer)
     texts = _texts(lists)
-    if not lists and '\\"' in answer:
+    if not lists:
         texts = _texts(_lists(answer.replace('\\"', '"')))  # a list inside a JSON string
     if not texts and answer.lstrip()[:1] in {'"', "“"}:
         bare = _read(answer, 0, bare=True)  # missing brackets

@@ -42,8 +42,8 @@ class PromptPropositionizer(ChatPropositionizer):
     with the reason; the others continue.
 
     Args:
-        client: `openai.OpenAI`, which async methods use in threads; `openai.AsyncOpenAI`, which only they can use; or an object with
-            the same `chat.completions.create`, which may return a dict.
+        client: `openai.OpenAI`, which async methods use in threads; `openai.AsyncOpenAI`, which only they can use; or an object
+            with the same `chat.completions.create`, which may return a dict.
         model: Name of the model on the server.
         structured: Whether to request JSON by a schema (`response_format`); None to try, and to stop after the first rejection.
             Answers are parsed in the same way in any case.

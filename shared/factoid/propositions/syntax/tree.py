@@ -50,20 +50,18 @@ class Tree:
         self.heads = [token.head.i for token in doc]  # a root is its own head
         self.places = reading.places  # tokens that are places within places, with names from the smallest on
         self.times = reading.times  # tokens that are dates
-        roots: list[int] = []
         self.children: list[list[int]] = [[] for _ in self.words]  # in order
         self.subjects: list[int | None] = [None] * len(self.words)  # of the clause that a token heads
         self.auxiliaries: list[list[int]] = [[] for _ in self.words]  # of that clause, with its copula
         for index, (head, dep) in enumerate(zip(self.heads, self.deps, strict=True)):
             if head == index:
-                roots.append(index)
                 continue
             self.children[head].append(index)
             if dep in _AUXILIARY:
                 self.auxiliaries[head].append(index)
             elif dep in SUBJECT and self.subjects[head] is None:
                 self.subjects[head] = index
-        self.root = roots[0]
+        self.root = next(index for index, head in enumerate(self.heads) if index == head)
         self._subtrees: dict[int, list[int]] = {}
         if "VBN" in self.tags:
             self._mend_tags()

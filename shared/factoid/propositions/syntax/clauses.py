@@ -34,7 +34,6 @@ from factoid.propositions.syntax.phrases import (
     repeatable,
     stands_alone,
     strip,
-    without,
     without_loose_commas,
 )
 from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Item, Tree, text_of, tokens

@@ -12,12 +12,12 @@ CONTENT = ("NN", "VB", "JJ", "RB", "CD", "FW")  # beginnings of tags
 RELATIVE_TAGS = frozenset({"WP", "WDT", "WP$", "WRB"})
 NEGATIONS = frozenset("not n't n’t never no hardly rarely neither nor few none nobody nothing".split())
 _LONGEST = 15  # words; a longer phrase would drown the fact for which it is repeated
-_OPENERS = frozenset({",", "(", "[", "–", "—", "--", "-LRB-"})
+_OPENERS = frozenset({",", "(", "[", "–", "—", "--"})
 _TRAILING = frozenset(",;:–—-(")
 # Relations allowed in a repeated noun phrase.
 _NOMINAL = frozenset(
     "det det:predet amod compound flat fixed nummod nmod nmod:poss nmod:unmarked nmod:desc obl conj cc punct acl "
-    "acl:relcl advmod goeswith dep quantmod".split()
+    "acl:relcl advmod dep".split()
 )
 # Relations that belong to the clause if the noun is a predicate ("… is a singer and has …").
 _CLAUSAL = frozenset({"conj", "cc", "acl", "acl:relcl", "obl", "advmod", "punct"})

@@ -171,7 +171,7 @@ class Discourse:
         """Write out a person's name where only its last part is used."""
         word = tree.words[index]
         name = self.headings.surnames[word]
-        if word in self.namesakes or tree.deps[index] not in (*_SUBJECT, "nmod:poss", "root"):
+        if word in self.namesakes or tree.deps[index] not in (*_SUBJECT, "nmod:poss", "ROOT"):
             return None
         before = tree.words[index - 1] if index else ""
         return None if before[:1].isupper() or before in ("the", "a", "an") else Mention(name, name)

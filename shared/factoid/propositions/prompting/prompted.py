@@ -101,7 +101,7 @@ class PromptPropositionizer(ChatPropositionizer):
         self._can_asend = _is_async(client)
         self._can_send = not self._can_asend
         # Its own retries would multiply ours.
-        self._client = client.with_options(max_retries=0) if hasattr(client, "with_options") else client
+        self._client: Any = client.with_options(max_retries=0) if hasattr(client, "with_options") else client
         self._address = str(getattr(client, "base_url", "the server"))
         schema = None if self.structured is False else _RESPONSE_FORMAT
         arguments = {"temperature": temperature, "max_tokens": max_tokens, "response_format": schema}

@@ -31,7 +31,7 @@ class Tree:
         self.lower = [word.lower() for word in self.words]
         self.spaces = [token.whitespace_ for token in doc]  # after each token
         self.tags = [token.tag_ for token in doc]  # of the Penn Treebank
-        self.deps = [token.dep_ for token in doc]  # Universal Dependencies relations
+        self.deps: list[str] = [token.dep_ for token in doc]  # Universal Dependencies relations
         self.heads = [token.head.i for token in doc]  # a root is its own head
         self.places = reading.places  # tokens that are places within places, with names from the smallest on
         self.times = reading.times  # tokens that are dates

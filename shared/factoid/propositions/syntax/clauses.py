@@ -201,7 +201,7 @@ class _Splitter:
                 if mark is None or tree.lower[mark] not in _CONTRAST or not tree.is_clause(child):
                     continue
                 if self._is_worth(head, child, cut):
-                    self._split_off(child, cut, dropped={mark})
+                    self._split_off(child, cut, swap={mark: []})
                 continue
             # "Born in Oslo, she …", not "when asked".
             opens = tree.subtree(child)[0] == 0 and tree.tags[0] != "IN" and tree.lower[0] not in _SUBORDINATORS

@@ -75,10 +75,10 @@ def read_propositions(output: str, *, cut_off: bool = False) -> list[str]:
     answer = mended(output).rpartition("</think>")[2]
     lists = _lists(answer)
     texts = _texts(lists)
-    if not lists and '\\"' in answer:
+    if not lists:
         texts = _texts(_lists(answer.replace('\\"', '"')))  # a list inside a JSON string
     if not texts and answer.lstrip()[:1] in {'"', "“"}:
-        bare = _read(answer, 0, bare=True)  # missing brackets
+        bare = _read("[" + answer, 0)  # missing brackets
         texts = [item.text for item in bare.items] if bare.whole or len(bare.items) > 1 else []
     texts = texts or _bullets(answer)
     if texts:
@@ -108,12 +108,12 @@ def _texts(lists: list[_List]) -> list[str]:
     return [item.text for item in named or items if named or item.listed or item.key[-1:].isdigit()]
 
 
-def _read(text: str, at: int, *, bare: bool = False) -> _List:
+def _read(text: str, at: int) -> _List:
     """Read the list or object at `at` to its last bracket, or as far as it goes."""
     items: list[_Item] = []
-    inside = [("[", "")] if bare else []  # open brackets, with their keys
-    lists = len(inside)
-    texts_only = bare
+    inside: list[tuple[str, str]] = []  # open brackets, with their keys
+    lists = 0
+    texts_only = False
     key: str | None = None
     while match := _TOKEN.match(text, at):
         kind, at = match.lastgroup, match.end()

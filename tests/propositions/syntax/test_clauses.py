@@ -4,7 +4,7 @@ import pytest
 
 from factoid.propositions.syntax.clauses import split_clauses
 from factoid.propositions.syntax.render import render
-from tests.propositions.syntax.trees import CLEARNLP, CURIE, PISA, VASA, tree
+from tests.propositions.syntax.trees import CURIE, PISA, VASA, tree
 
 # A parse, and the statements of its sentence.
 SENTENCES = {
@@ -20,10 +20,6 @@ SENTENCES = {
     "indefinite predicate": (
         VASA,
         ["The Vasa was a large Swedish warship.", "The Vasa was built 1628.", "The Vasa sank in Stockholm."],
-    ),
-    "ClearNLP labels": (
-        CLEARNLP,
-        ["Oslo now is the capital of Norway.", "Oslo was founded in 1048.", "Oslo has a port."],
     ),
     "nominal predicates take over copula and article": (
         "He PRP 4 nsubj | was VBD 4 cop | a DT 4 det | singer NN 0 root | and CC 6 cc | actor_ NN 4 conj | . . 4 punct",

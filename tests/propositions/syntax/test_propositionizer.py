@@ -5,15 +5,13 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-import spacy
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from factoid import Document, SyntaxPropositionizer, split_passages
-from factoid.errors import InvalidInputError
 from factoid.propositions import decompose
 from factoid.words import stands_in
-from tests.propositions.syntax.trees import CLEARNLP, doc, propositions
+from tests.propositions.syntax.trees import propositions
 
 
 def test_the_papers_first_figure() -> None:
@@ -89,21 +87,6 @@ def test_calls_in_prose_keep_their_brackets() -> None:
     text = "It returned foo() and bar() to the caller."
     assert propositions(text, title="Parser") == [text.replace("It", "Parser")]
     assert propositions("```\ndef f(): return 1 and 2\n```") == ["``` def f(): return 1 and 2 ```"]
-
-
-def test_other_pipelines() -> None:
-    pipeline = spacy.blank("en")
-    assert SyntaxPropositionizer().name != SyntaxPropositionizer(pipeline).name
-    with pytest.raises(InvalidInputError, match="no dependency parser"):
-        propositions("Anna slept. Bob woke.", nlp=pipeline)
-
-    @spacy.Language.component("factoid_test_parser")
-    def parse(given):
-        return doc(CLEARNLP)
-
-    pipeline.add_pipe("factoid_test_parser")
-    expected = ["Oslo now is the capital of Norway.", "Oslo was founded in 1048.", "Oslo has a port."]
-    assert propositions("Oslo is parsed by a fake.", nlp=pipeline, min_words=0) == expected
 
 
 def test_threads_get_the_same_results() -> None:

@@ -6,6 +6,7 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from factoid import Document, SyntaxPropositionizer, split_passages
+from factoid.propositions.syntax.reading import Reading
 from factoid.propositions.syntax.tree import Tree
 
 VOCAB = Vocab()
@@ -29,12 +30,13 @@ def doc(rows: str) -> Doc:
         spaces=[not (len(word) > 1 and word.endswith("_")) for word, *_ in fields],
         tags=[tag for _, tag, *_ in fields],
         heads=[int(head) - 1 if head != "0" else index for index, (_, _, head, _) in enumerate(fields)],
-        deps=[relation for *_, relation in fields],
+        deps=[relation.replace("root", "ROOT") for *_, relation in fields],
     )
 
 
 def tree(rows: str) -> Tree:
-    return Tree(doc(rows))
+    parsed = doc(rows)
+    return Tree(parsed, Reading(parsed.text.strip(), [token.text for token in parsed]))
 
 
 PISA = """
@@ -55,12 +57,4 @@ VASA = """
     The DT 2 det | Vasa NNP 11 nsubj | (_ -LRB- 4 punct | built VBN 2 acl | 1628_ CD 4 obl | ) -RRB- 4 punct |
     was VBD 11 cop | a DT 11 det | large JJ 11 amod | Swedish JJ 11 amod | warship NN 0 root | that WDT 13 nsubj |
     sank VBD 11 acl:relcl | in IN 15 case | Stockholm_ NNP 13 obl | . . 11 punct
-"""
-
-# The same two facts with ClearNLP's labels and structure: prepositions above nouns, the copula above its predicate.
-CLEARNLP = """
-    Oslo_ NNP 10 nsubj | , , 1 punct | which WDT 5 nsubjpass | was VBD 5 auxpass | founded VBN 1 relcl |
-    in IN 5 prep | 1048_ CD 6 pobj | , , 1 punct | now RB 10 advmod | is VBZ 0 ROOT | the DT 12 det |
-    capital NN 10 attr | of IN 12 prep | Norway NNP 13 pobj | and CC 10 cc | has VBZ 10 conj | a DT 18 det |
-    port_ NN 16 dobj | . . 10 punct
 """

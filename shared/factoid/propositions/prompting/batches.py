@@ -105,7 +105,7 @@ class PropositionBatch:
 
     Raises:
         InvalidInputError: `max_requests` is out of range.
-        PropositionizerError: The propositionizer has only an asynchronous client. In methods: the server rejects the request, or
+        PropositionizerError: The propositionizer has an asynchronous client. In methods: the server rejects the request, or
             cannot be reached.
         StoreError: In methods: another process uses these batches, or their folder cannot be written.
     """
@@ -120,7 +120,7 @@ class PropositionBatch:
     ) -> None:
         if not 1 <= max_requests <= 50_000:
             raise InvalidInputError(f"max_requests must be from 1 to 50,000, OpenAI's limit, got {max_requests}")
-        if propositionizer.client is None:
+        if not propositionizer._can_send:
             raise PropositionizerError("batches need a synchronous client, such as openai.OpenAI()")
         self.propositionizer = propositionizer
         self.cache = cache if isinstance(cache, PropositionCache) else PropositionCache(cache)

@@ -118,7 +118,7 @@ class ChatPropositionizer(ABC):
         After an interrupt no further requests are sent; those under way end in the background.
 
         Raises:
-            PropositionizerError: The client is async only, no request reached the server, or the server rejects something that
+            PropositionizerError: The client is async, no request reached the server, or the server rejects something that
                 concerns every passage: the key, the model, the arguments, an exhausted quota.
             InvalidInputError: A passage holds lone surrogates.
         """
@@ -133,8 +133,8 @@ class ChatPropositionizer(ABC):
         """Yield the position of each passage and its propositions as they arrive; raises as `propositionize` does."""
         if not self._can_send:
             raise PropositionizerError(
-                "propositionize() needs a synchronous client, got only an async one: await apropositionize(), or pass "
-                "client=openai.OpenAI(...) with async_client=..."
+                "propositionize() needs a synchronous client, got an async one: await apropositionize(), or pass "
+                "openai.OpenAI(...)"
             )
         yield from self._results(_Call(self, passages))
 

@@ -42,10 +42,9 @@ class PromptPropositionizer(ChatPropositionizer):
     with the reason; the others continue.
 
     Args:
-        client: `openai.OpenAI`, `openai.AsyncOpenAI` or an object with the same `chat.completions.create`, which may return a
-            dict; None with only an `async_client`.
+        client: `openai.OpenAI`, which async methods use in threads; `openai.AsyncOpenAI`, which only they can use; or an object
+            with the same `chat.completions.create`, which may return a dict.
         model: Name of the model on the server.
-        async_client: Used by `apropositionize` and `astream`. Without one, they run `client` in threads.
         structured: Whether to request JSON by a schema (`response_format`); None to try, and to stop after the first rejection.
             Answers are parsed in the same way in any case.
         max_concurrency: Maximum number of concurrent requests of a call.
@@ -64,15 +63,14 @@ class PromptPropositionizer(ChatPropositionizer):
         task: What to ask for; other parts of factoid do not ask for propositions.
 
     Raises:
-        InvalidInputError: There is no client, it has no `chat.completions.create`, or a number is out of range.
+        InvalidInputError: The client has no `chat.completions.create`, or a number is out of range.
     """
 
     def __init__(
         self,
-        client: OpenAI | AsyncOpenAI | Any | None,
+        client: OpenAI | AsyncOpenAI | Any,
         model: str,
         *,
-        async_client: AsyncOpenAI | Any | None = None,
         structured: bool | None = None,
         max_concurrency: int = 8,
         temperature: float | None = 0.0,
@@ -96,21 +94,15 @@ class PromptPropositionizer(ChatPropositionizer):
             show_progress=show_progress,
             task=task,
         )
-        if client is not None and _is_async(client):
-            client, async_client = None, async_client or client
-        if async_client is not None and not _is_async(async_client):
-            kind = type(async_client).__name__
-            raise InvalidInputError(f"async_client must be an openai.AsyncOpenAI or compatible, got {kind}")
-        if client is None and async_client is None:
-            raise InvalidInputError("expected an openai.OpenAI or openai.AsyncOpenAI client, got None")
         options = dict(options or {})
         self.client: Any = client
-        self.async_client: Any = async_client
         self.model = model
         self.structured = False if "response_format" in options else structured
-        self._client, self._async_client = _trying_once(client), _trying_once(async_client)
-        self._can_send, self._can_asend = client is not None, async_client is not None
-        self._address = str(getattr(client or async_client, "base_url", "the server"))
+        self._can_asend = _is_async(client)
+        self._can_send = not self._can_asend
+        # Its own retries would multiply ours.
+        self._client: Any = client.with_options(max_retries=0) if hasattr(client, "with_options") else client
+        self._address = str(getattr(client, "base_url", "the server"))
         schema = None if self.structured is False else _RESPONSE_FORMAT
         arguments = {"temperature": temperature, "max_tokens": max_tokens, "response_format": schema}
         self._arguments = {key: value for key, value in arguments.items() if value is not None} | options
@@ -126,7 +118,7 @@ class PromptPropositionizer(ChatPropositionizer):
         return read_completion(self._client.chat.completions.create(**request), self.task)
 
     async def _asend(self, request: Mapping[str, Any]) -> Reply:
-        return read_completion(await self._async_client.chat.completions.create(**request), self.task)
+        return read_completion(await self._client.chat.completions.create(**request), self.task)
 
     def _adapts(self, request: Mapping[str, Any], error: Exception) -> bool:
         """Return whether the server rejected an argument that can be left out, and leave it out from now on."""
@@ -138,11 +130,6 @@ class PromptPropositionizer(ChatPropositionizer):
                 logger.warning("the server accepts no %s for %r: sending none from now on", refused, self.model)
             self._arguments = {key: value for key, value in self._arguments.items() if key != refused}
         return refused is not None
-
-
-def _trying_once(client: Any) -> Any:
-    """Return a client that tries once; its own retries would multiply ours."""
-    return client.with_options(max_retries=0) if hasattr(client, "with_options") else client
 
 
 def _is_async(client: Any) -> bool:

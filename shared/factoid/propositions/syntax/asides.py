@@ -106,7 +106,7 @@ def _apposition(tree: Tree, head: int, noun: int, child: int, cut: Collection[in
         return None  # plural appositions are mostly lists that were parsed as one
     if reverse and noun < head and tree.child(noun, "case", "mark") is not None:
         return None  # "After his death, Stalin …": the name is the subject of the next words
-    if tree.child(role, "nummod") is not None or (reverse and is_set_off(tree, child, ("(", "[", "-LRB-"))):
+    if tree.child(role, "nummod") is not None or (reverse and is_set_off(tree, child, ("(", "["))):
         return None  # "(WHO)" is another name
     subject = repeatable(tree, name, () if reverse else {*cut, child})
     if not subject:

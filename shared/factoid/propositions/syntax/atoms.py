@@ -10,7 +10,7 @@ from factoid.propositions.syntax.phrases import NEGATIONS, below, determiner, me
 from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Item, Tree, tokens
 
 _MOST = 32  # facts from one statement; a longer enumeration of enumerations is left whole
-_PHRASES = ("obl", "obl:unmarked", "obl:tmod", "advcl", "nmod", "nmod:unmarked")
+_PHRASES = ("obl", "obl:unmarked", "advcl", "nmod", "nmod:unmarked")
 _INSEPARABLE = frozenset("of than between among without except if unless to".split())
 _TIME_CASES = frozenset("in on since during until from by".split())
 _RANKS = frozenset("first second third last only youngest oldest".split())
@@ -108,7 +108,7 @@ def _is_separable(tree: Tree, phrase: int) -> bool:
         return False
     case = tree.child(phrase, "case", "mark")
     if case is None:
-        return tree.deps[phrase] in ("obl:unmarked", "obl:tmod")
+        return tree.deps[phrase] == "obl:unmarked"
     return tree.lower[case] not in _INSEPARABLE
 
 

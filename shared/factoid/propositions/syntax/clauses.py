@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Any
 
 from factoid.propositions.syntax.asides import ASIDES, CLAUSES, adverbial, describe, nearest_relative
 from factoid.propositions.syntax.atoms import atoms
@@ -33,7 +34,6 @@ from factoid.propositions.syntax.phrases import (
     repeatable,
     stands_alone,
     strip,
-    without,
     without_loose_commas,
 )
 from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Item, Tree, text_of, tokens
@@ -108,8 +108,7 @@ class _Splitter:
                     continue
                 about = statement.subject or [item for items in statement.swap.values() for item in items]
                 if self._is_worth(head, child, cut, subject, about):
-                    self._cut(noun, child, cut)
-                    self.clause(child, statement.subject, statement.swap)
+                    self._split_off(child, cut, statement.subject, swap=statement.swap)
 
     def _relatives(self, head: int, cut: set[int]) -> None:
         """State the relative clauses of names and definite phrases in a clause."""
@@ -119,8 +118,7 @@ class _Splitter:
                 continue
             swap = nearest_relative(tree, verb)
             if swap is not None and is_whole(tree, verb):
-                self._cut(tree.heads[verb], verb, cut)
-                self.clause(verb, (), swap)
+                self._split_off(verb, cut, swap=swap)
 
     def _coordinate(self, head: int, cut: set[int], subject: Sequence[Item]) -> None:
         tree = self.tree
@@ -129,18 +127,16 @@ class _Splitter:
                 continue
             if tree.subjects[joined] is not None or tree.child(joined, "expl") is not None:
                 if tree.is_clause(joined) and self._is_worth(head, joined, cut):
-                    self._cut(head, joined, cut)
-                    self.clause(joined)
+                    self._split_off(joined, cut)
             elif subject and tree.deps[joined] == "conj":
                 opening = self._shared_opening(head, joined)
                 subject_head = tree.subjects[head]
                 if opening is None or (subject_head is not None and not agrees(tree, subject_head, joined)):
                     continue  # unclear, or attached to the wrong verb by the parser
                 if self._is_worth(head, joined, cut, subject, subject):
-                    self._cut(head, joined, cut)
                     fronted = [token for token in self._fronted(head, joined) if token not in cut]
                     lead = [word for token in fronted for word in tree.subtree(token, cut)]
-                    self.clause(joined, [*lead, *subject, *opening])
+                    self._split_off(joined, cut, [*lead, *subject, *opening])
 
     def _is_separable(self, head: int, joined: int) -> bool:
         """Return whether a conjunct states something on its own."""
@@ -198,25 +194,20 @@ class _Splitter:
             if child in cut or not is_whole(tree, child):
                 continue
             if self.atomic and (stated := adverbial(tree, head, child, subject)):
-                self._cut(head, child, cut)
-                self.clause(child, stated[0], dropped=stated[1])
+                self._split_off(child, cut, stated[0], dropped=stated[1])
                 continue
             mark = tree.child(child, "mark")
             if tree.subjects[child] is not None:
                 if mark is None or tree.lower[mark] not in _CONTRAST or not tree.is_clause(child):
                     continue
                 if self._is_worth(head, child, cut):
-                    self._cut(head, child, cut)
-                    place = len(self.statements)
-                    self.clause(child)
-                    self.statements[place] = child, without(self.statements[place][1], {mark})
+                    self._split_off(child, cut, swap={mark: []})
                 continue
             # "Born in Oslo, she …", not "when asked".
             opens = tree.subtree(child)[0] == 0 and tree.tags[0] != "IN" and tree.lower[0] not in _SUBORDINATORS
             free = opens and tree.tags[child] == "VBN" and not tree.auxiliaries[child]
             if subject and free and self._is_worth(head, child, cut, (), subject):
-                self._cut(head, child, cut)
-                self.clause(child, [*subject, copula(tree, head, tree.subjects[head])])
+                self._split_off(child, cut, [*subject, copula(tree, head, tree.subjects[head])])
 
     def _is_worth(
         self, head: int, child: int, cut: set[int], before: Sequence[Item] = (), subject: Sequence[Item] = ()
@@ -228,11 +219,12 @@ class _Splitter:
         part = content_words(self.tree, [*subject, *self.tree.subtree(child, cut)], self.names)
         return min(rest, part) >= self.min_words
 
-    def _cut(self, head: int, child: int, cut: set[int]) -> None:
-        """Remove a subtree from its clause, with the conjunction that joins it if that is attached to the head."""
+    def _split_off(self, child: int, cut: set[int], subject: Sequence[Item] = (), **options: Any) -> None:
+        """Remove a subtree from its clause, with a conjunction before it, and state it; `options` are those of `clause`."""
         cut.add(child)
-        first = self.tree.subtree(child)[0]
+        head, first = self.tree.heads[child], self.tree.subtree(child)[0]
         cut.update(mark for mark in self.tree.all(head, "cc") if head < mark < first and first - mark <= 2)
+        self.clause(child, subject, **options)
 
 
 def split_clauses(

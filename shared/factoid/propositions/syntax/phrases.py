@@ -9,16 +9,15 @@ from factoid.propositions.syntax.lexicon import article
 from factoid.propositions.syntax.tree import NOUN, VERB, Item, Tree, text_of
 
 CONTENT = ("NN", "VB", "JJ", "RB", "CD", "FW")  # beginnings of tags
-_FINITE = frozenset({"VBD", "VBZ", "VBP", "MD", "NNS"})  # tags that a finite verb may have
 RELATIVE_TAGS = frozenset({"WP", "WDT", "WP$", "WRB"})
 NEGATIONS = frozenset("not n't n’t never no hardly rarely neither nor few none nobody nothing".split())
 _LONGEST = 15  # words; a longer phrase would drown the fact for which it is repeated
-_OPENERS = frozenset({",", "(", "[", "–", "—", "--", "-LRB-"})
+_OPENERS = frozenset({",", "(", "[", "–", "—", "--"})
 _TRAILING = frozenset(",;:–—-(")
 # Relations allowed in a repeated noun phrase.
 _NOMINAL = frozenset(
     "det det:predet amod compound flat fixed nummod nmod nmod:poss nmod:unmarked nmod:desc obl conj cc punct acl "
-    "acl:relcl advmod goeswith dep quantmod".split()
+    "acl:relcl advmod dep".split()
 )
 # Relations that belong to the clause if the noun is a predicate ("… is a singer and has …").
 _CLAUSAL = frozenset({"conj", "cc", "acl", "acl:relcl", "obl", "advmod", "punct"})
@@ -135,11 +134,8 @@ def stands_alone(tree: Tree, items: Sequence[Item], *, words: int = 3) -> bool:
     """Return whether items form a statement: a finite verb (or an inserted form of "be"), and at least `words` words."""
     finite, length = False, 0
     for item in items:
-        if isinstance(item, str):
-            finite = finite or item in ("is", "are", "was", "were")
-        elif not finite and tree.tags[item] in _FINITE:
-            finite = tree.is_finite(item)
-        length += len((item if isinstance(item, str) else tree.words[item]).split())
+        finite = finite or (item in ("is", "are", "was", "were") if isinstance(item, str) else tree.is_finite(item))
+        length += len(text_of(tree, item).split())
     return finite and length >= words
 
 

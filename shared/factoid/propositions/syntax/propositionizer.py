@@ -11,7 +11,6 @@ from importlib.resources import as_file, files
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from factoid.errors import InvalidInputError
 from factoid.markdown import is_code, visible
 from factoid.propositions.syntax.clauses import split_clauses
 from factoid.propositions.syntax.headings import headings
@@ -32,7 +31,6 @@ _ENUMERATION = re.compile(r"(?<!\w)\((?:[a-z]|[ivx]+|\d)\)")  # "(a) â€¦; (b) â€
 _BREAK = re.compile(r"[;:]\s+")
 VERSION = 6  # raise when the same text may give other propositions
 
-_UNUSED = ("ner", "lemmatizer", "attribute_ruler", "entity_linker", "textcat", "senter", "sentencizer", "morphologizer")
 # Limits on the time that a passage takes.
 _LONGEST = 8_000  # characters of a passage; the sentences after them stay whole
 _LONGEST_WORD = 300  # characters; the time of spaCy's tokeniser grows with their square
@@ -48,31 +46,23 @@ class SyntaxPropositionizer:
     that begin after the first 8,000 characters of a passage.
 
     Args:
-        nlp: A spaCy pipeline with a tagger and a dependency parser, with Universal Dependencies or ClearNLP labels; None
-            for the small English one that ships with factoid.
         min_words: No split leaves a proposition with fewer content words (nouns, verbs, adjectives, adverbs, numbers);
             0 splits whatever can be split. Very short facts are close to too many questions for dense retrieval.
         atomic: Split down to the smallest facts, each with one name, place, time or role, as FActScore's annotators do:
             enumerations and adverbials are taken apart, participles become verbs, "the film X" says that X is a film. Best for
             checking and citing; `min_words` is then ignored.
-
-    Raises:
-        InvalidInputError: On use, if the pipeline has no parser.
     """
 
-    def __init__(self, nlp: Language | None = None, *, min_words: int = 4, atomic: bool = False) -> None:
-        self._nlp = nlp
+    def __init__(self, *, min_words: int = 4, atomic: bool = False) -> None:
         self.min_words = 0 if atomic else min_words
         self.atomic = atomic
-        # spaCy pipelines add to their vocabulary while they work.
-        self._lock = threading.Lock()
+        self._lock = threading.Lock()  # spaCy pipelines add to their vocabulary while they work
 
     @property
     def name(self) -> str:
         """The name that a store records for the way its propositions were made."""
-        pipeline = "" if self._nlp is None else f" {self._nlp.meta.get('lang')}_{self._nlp.meta.get('name')}"
         detail = "atomic" if self.atomic else f"min_words={self.min_words}"
-        return f"syntax {VERSION} {detail}{pipeline}"
+        return f"syntax {VERSION} {detail}"
 
     def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
         """Return the propositions of each passage, sentence by sentence."""
@@ -82,13 +72,9 @@ class SyntaxPropositionizer:
             return [self._propositions(*pair, trees) for pair in zip(passages, sentences, strict=True)]
 
     def _parse(self, texts: Iterable[str]) -> Iterator[Tree]:
-        nlp = _shipped() if self._nlp is None else self._nlp
+        nlp = _parser()
         readings = (read(nlp, text, masked=self.atomic) for text in texts)
-        for doc, reading in nlp.pipe(readings, as_tuples=True, batch_size=256, disable=_UNUSED):
-            if not doc.has_annotation("DEP"):
-                raise InvalidInputError(
-                    f"the spaCy pipeline {nlp.pipe_names} has no dependency parser: a tagger and a parser are needed"
-                )
+        for doc, reading in nlp.pipe(readings, as_tuples=True, batch_size=256):
             yield Tree(doc, reading)
 
     def _propositions(
@@ -150,7 +136,7 @@ def _sentences(passage: str) -> list[tuple[str, list[str]]]:
 
 
 @cache
-def _shipped() -> Language:
+def _parser() -> Language:
     import spacy
 
     with as_file(files("factoid.propositions.syntax") / "model") as path:

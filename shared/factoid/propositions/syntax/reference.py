@@ -26,8 +26,10 @@ _PEOPLES = ("ish", "ese", "ean", "ian", "can", "man", "ench", "utch", "eek", "is
 _VAGUE = frozenset("day man name number people person place set thing time value way woman word year".split())
 _ASPECTS = LEXICON["aspects"] | LEXICON["aspects alone"]
 _WEATHER = frozenset("rain rains rained raining snow snows snowed snowing freezes thunders".split())
-_CONTENT_CLAUSE = frozenset("that whether if how what why when which who until".split())
-_BE = frozenset("is was be been are were 's ’s became becomes".split())
+_CONTENT_CLAUSE = frozenset("that whether if how what why which who".split())
+# Predicates whose "it" may stand for nothing if a clause or an infinitive follows.
+_IMPERSONAL = LEXICON["seem"] | LEXICON["easy"]
+_IMPERSONAL |= frozenset("become becomes became take takes took taken mean means meant make makes made".split())
 _SUBJECT = ("nsubj", "nsubj:pass")
 _OBJECT = frozenset({"obj", "iobj", "obl:agent"})
 _ASIDES = frozenset({"acl:relcl", "appos", "acl", "parataxis", "punct"})
@@ -169,7 +171,7 @@ class Discourse:
         """Write out a person's name where only its last part is used."""
         word = tree.words[index]
         name = self.headings.surnames[word]
-        if word in self.namesakes or tree.deps[index] not in (*_SUBJECT, "nmod:poss", "root"):
+        if word in self.namesakes or tree.deps[index] not in (*_SUBJECT, "nmod:poss", "ROOT"):
             return None
         before = tree.words[index - 1] if index else ""
         return None if before[:1].isupper() or before in ("the", "a", "an") else Mention(name, name)
@@ -356,32 +358,17 @@ def _is_expletive(tree: Tree, index: int) -> bool:
     head = tree.heads[index]
     predicate = tree.lower[head]
     words = tree.lower[index + 1 :]
-    follows = tree.lower[max(index, head) + 1 :]
-    next_words, later = set(follows[:4]), set(follows)
-    if predicate in _WEATHER or not follows:
-        return predicate in _WEATHER
-    if predicate in ("become", "becomes", "became") and "that" in next_words:
+    precedes_clause = not _CONTENT_CLAUSE.isdisjoint(words)
+    if predicate in _WEATHER:
         return True
-    if predicate in LEXICON["seem"]:
-        return not next_words.isdisjoint(("that", "as", "out", "from"))
-    if predicate in ("take", "takes", "took", "taken"):
-        return "to" in later
     if predicate in LEXICON["said"]:
         subjects = [token for token in range(index + 1, len(tree.words)) if tree.deps[token] in _SUBJECT]
-        if any(tree.heads[token] != head for token in subjects) or not _CONTENT_CLAUSE.isdisjoint(follows[:8]):
+        if precedes_clause or any(tree.heads[token] != head for token in subjects):
             return True
-        return predicate in LEXICON["wished"] and "to" in later
-    if predicate in ("mean", "means", "meant", "make", "makes", "made"):
-        return follows[0] == "that" or not next_words.isdisjoint(("possible", "easy", "easier", "difficult", "clear"))
-    if all(tree.lower[token] not in _BE for token in (*tree.auxiliaries[head], head)):
-        return False
-    turns = {"until", "when", "after", "that", "because"}.intersection(words)
-    if turns and not {"not", "only"}.isdisjoint(words[:3]):
-        return True  # "It was not until 1965 that …"
-    if predicate in LEXICON["easy"]:
-        return not later.isdisjoint(("to", "that", "if", "for", "whether", "how"))
-    if tree.tags[head].startswith("JJ") and not later.isdisjoint(("that", "whether", "how", "why", "what")):
-        return True
-    if tree.tags[head] in PROPER or tree.deps[head] == "advmod":
-        return not next_words.isdisjoint(("who", "that", "which"))  # "It was Kublai who …"
-    return words[:1] == ["is"] and "up" in words[1:3]
+        return predicate in LEXICON["wished"] and "to" in words
+    if predicate in _IMPERSONAL:
+        return precedes_clause or "to" in words
+    if tree.tags[head].startswith("JJ") or tree.tags[head] in PROPER or tree.deps[head] == "advmod":
+        return precedes_clause  # "It was Kublai who …"
+    until = precedes_clause and not {"not", "only"}.isdisjoint(words[1:3])  # "It was not until 1965 that …"
+    return words[:1] in (["is"], ["was"]) and (until or "up" in words[1:3])

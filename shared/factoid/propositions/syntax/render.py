@@ -13,7 +13,6 @@ _NO_SPACE_AFTER = frozenset("([{“‘$£€")
 _EMPTY_PARENTHESES = re.compile(r"(?<!\w)(?:\(\s*+[,;–-]*+\s*+\)|\[\s*+\])")
 _REPEATED = re.compile(r"(?<![\s,;:–—])(?:\s*+[,;:–—])+(?=\s*+[,;.])|(?<=[,;])(?:\s*+,)++")
 _SPACE_BEFORE_MARK = re.compile(r" ([,.;:!?])")
-_MARKS_BEFORE_END = re.compile(r"(?<![,;:–—\s])[,;:–—\s]++([.!?][\"”’)]*)$")
 _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"))
 
 
@@ -61,7 +60,6 @@ def _tidy(text: str) -> str:
         text = text.replace('"', "")
     text = " ".join(_REPEATED.sub("", text).split())
     text = _SPACE_BEFORE_MARK.sub(r"\1", text).strip(" \t\n,;:–—")
-    text = _MARKS_BEFORE_END.sub(r"\1", text)
     if text and (text[-1] not in '.!?"”’)' or (text[-1] in '"”’)' and text[-2:-1] not in ".!?")):
         text += "."
     return text[:1].upper() + text[1:]

@@ -1,9 +1,4 @@
-"""A dependency tree as plain lists, which the splitting rules read, whichever parser made it.
-
-Labels follow Universal Dependencies. ClearNLP's labels (spaCy's English pipelines) are renamed where only the name
-differs. Where the structure differs (a preposition above its noun, a copula above its predicate) the rules work on whole
-subtrees, which are the same in both.
-"""
+"""A dependency tree as plain lists, which the splitting rules read. Labels follow Universal Dependencies, except spaCy's ROOT."""
 
 from __future__ import annotations
 
@@ -18,14 +13,6 @@ if TYPE_CHECKING:
 # A token by its index, or a word inserted by a rule.
 Item = int | str
 
-_FROM_CLEARNLP = dict(
-    pair.split("=")
-    for pair in (
-        "ROOT=root nsubjpass=nsubj:pass csubjpass=csubj auxpass=aux:pass dobj=obj dative=iobj pobj=obl prep=obl agent=obl "
-        "npadvmod=obl:unmarked relcl=acl:relcl poss=nmod:poss prt=compound:prt neg=advmod nn=compound num=nummod "
-        "infmod=acl partmod=acl"
-    ).split()
-)
 # Penn Treebank tags.
 VERB = frozenset({"VB", "VBD", "VBG", "VBN", "VBP", "VBZ"})
 PROPER = frozenset({"NNP", "NNPS"})
@@ -38,32 +25,28 @@ _FINITE = frozenset({"VBD", "VBZ", "VBP", "MD"})
 class Tree:
     """One sentence, from a parsed document and the texts that its tokens replace. All lists are indexed by token."""
 
-    def __init__(self, doc: Doc, reading: Reading | None = None) -> None:
-        if reading is None or len(reading.words) != len(doc):  # a pipeline may tokenise in its own way
-            reading = Reading(doc.text.strip(), [token.text for token in doc])
+    def __init__(self, doc: Doc, reading: Reading) -> None:
         self.source = reading.source  # the original sentence
         self.words = reading.words
         self.lower = [word.lower() for word in self.words]
         self.spaces = [token.whitespace_ for token in doc]  # after each token
         self.tags = [token.tag_ for token in doc]  # of the Penn Treebank
-        self.deps = [_FROM_CLEARNLP.get(token.dep_, token.dep_) for token in doc]  # Universal Dependencies relations
+        self.deps: list[str] = [token.dep_ for token in doc]  # Universal Dependencies relations
         self.heads = [token.head.i for token in doc]  # a root is its own head
         self.places = reading.places  # tokens that are places within places, with names from the smallest on
         self.times = reading.times  # tokens that are dates
-        roots: list[int] = []
         self.children: list[list[int]] = [[] for _ in self.words]  # in order
         self.subjects: list[int | None] = [None] * len(self.words)  # of the clause that a token heads
         self.auxiliaries: list[list[int]] = [[] for _ in self.words]  # of that clause, with its copula
         for index, (head, dep) in enumerate(zip(self.heads, self.deps, strict=True)):
             if head == index:
-                roots.append(index)
                 continue
             self.children[head].append(index)
             if dep in _AUXILIARY:
                 self.auxiliaries[head].append(index)
             elif dep in SUBJECT and self.subjects[head] is None:
                 self.subjects[head] = index
-        self.root = roots[0]
+        self.root = next(index for index, head in enumerate(self.heads) if index == head)
         self._subtrees: dict[int, list[int]] = {}
         if "VBN" in self.tags:
             self._mend_tags()
@@ -79,7 +62,7 @@ class Tree:
             if tag != "VBN" or self.auxiliaries[index]:
                 continue
             dep, head = self.deps[index], self.heads[index]
-            if (dep in ("root", "conj", "parataxis", "ccomp") and self.child(index, "nsubj") is not None) or (
+            if (dep in ("ROOT", "conj", "parataxis", "ccomp") and self.child(index, "nsubj") is not None) or (
                 dep == "conj" and not self.auxiliaries[head] and self.is_finite(head)
             ):
                 self.tags[index] = "VBD"

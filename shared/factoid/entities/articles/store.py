@@ -134,7 +134,9 @@ class ArticleStore:
         title: str | None = None
         seen: set[str] = set()
         sql = "SELECT form, target FROM outside WHERE key = ? ORDER BY form"
-        while name not in seen and (rows := self._file.query(sql, [name_key(name)])):
+        while rows := self._file.query(sql, [name_key(name)]):
+            if name in seen:
+                return None  # redirects in a circle
             seen.add(name)
             title = name = min(rows, key=lambda row: _distance(name, row[0]))[1]
         return title

@@ -83,7 +83,7 @@ def test_errors(tmp_path, lines, fails):
         ("a", '{"wikipedia_title": "A", "text": []}', "kilt"),
         ("a", '\n{"id": 1, "url": "", "title": "A", "text": ""}', "wikiextractor"),
         ("a", '{"title": "A", "text": ""}', "jsonl"),
-        ("a.tsv", "A\tB", "redirects"),
+        ("a.tsv", "A\tB", "csv"),
         ("a", '<mediawiki xmlns="x">', "dump"),
         ("a.parquet", "", "parquet"),
     ],

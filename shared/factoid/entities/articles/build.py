@@ -28,7 +28,7 @@ from factoid.entities.articles.file import (
 from factoid.entities.articles.names import NameForm, NameKind, name_key, part_names, spelled_names
 from factoid.entities.articles.staging import EXAMPLES, Staging, compress
 from factoid.errors import InvalidInputError, StoreError, StoreFormatError
-from factoid.files.atomic import move_into_place, part_beside, sync_file
+from factoid.files.atomic import move_into_place, part_beside
 from factoid.files.sqlite import committing
 from factoid.progress import progress_bar
 from factoid.units import whole_number
@@ -227,7 +227,6 @@ def _write_store(
             settings = {"words": state.words, "duplicates": duplicates, **options}
             write_meta(connection, {**counts, **settings, "sources": sources})
         connection.execute("DETACH store")
-        sync_file(part)
         move_into_place(part, staging.path)
     return {**report, "articles": articles, "names": sum(names.values())}
 

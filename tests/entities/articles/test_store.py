@@ -146,9 +146,15 @@ def test_redirects_as_followed_one_by_one(tmp_path_factory, redirects, titles):
 
 
 def test_redirects_out_of_the_store(build):
-    store = build([Redirect("USB stick", "usb drive"), Redirect("usb drive", "Flash memory"), Article("End", "x")])
+    redirects = [
+        Redirect("USB stick", "usb drive"),
+        Redirect("usb drive", "Flash memory"),
+        Redirect("Ice Age", "Ice age"),
+    ]
+    store = build([*redirects, Article("End", "x")])
     assert [store.title_of(name) for name in ("USB_stick", "usb stick", "Usb drive")] == ["Flash memory"] * 3
-    assert (store.get("USB stick"), "USB stick" in store, store.stats().outside) == (None, False, 2)
+    assert (store.get("USB stick"), "USB stick" in store, store.stats().outside) == (None, False, 3)
+    assert (store.title_of("Ice Age"), store.title_of("ice age")) == ("Ice age", "Ice age")
     assert (store.title_of("End"), store.title_of("end"), store.title_of("Flash memory")) == ("End", "End", None)
 
 

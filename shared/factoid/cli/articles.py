@@ -18,8 +18,7 @@ _MOST = 20  # most names that a list shows
 _SOURCES_HELP = (
     "Files and folders: a MediaWiki XML dump (.bz2), the output of wikiextractor --json, KILT's knowledge source, the Parquet "
     'files of wikimedia/wikipedia, JSON lines of {"title", "text", "aliases", "redirects", "metadata"}, CSV with columns title, '
-    "text, aliases, redirects and id, or redirects as lines of a name, a tab and a target; with --format titles, JSON lines of "
-    "{title: text}."
+    "text, aliases, redirects and id; with --format titles, JSON lines of {title: text}."
 )
 
 
@@ -29,12 +28,14 @@ def build_articles(
     ],
     sources: Annotated[list[str], argument("SOURCE", _SOURCES_HELP)],
     source_format: Annotated[
-        Literal["auto", "dump", "wikiextractor", "kilt", "parquet", "titles", "jsonl", "csv", "redirects"],
+        Literal["auto", "dump", "wikiextractor", "kilt", "parquet", "titles", "jsonl", "csv"],
         option(None, "Format of the sources; auto goes by the name and first bytes of each.", "--format"),
     ] = "auto",
     title_key: Annotated[str, option("NAME", "Field of JSON lines or column of CSV that holds the title.")] = "title",
     text_key: Annotated[str, option("NAME", "Field of JSON lines or column of CSV that holds the text.")] = "text",
-    redirects: Annotated[list[str] | None, option("FILE", "Read a file of redirects, too; may be repeated.")] = None,
+    redirects: Annotated[
+        list[str] | None, option("FILE", "Lines of a name, a tab and the title it leads to; may be repeated.")
+    ] = None,
     words: Annotated[int, option("N", "Keep the first N words of each article.")] = 1000,
     duplicates: Annotated[
         Literal["first", "last", "join", "error"],
@@ -53,6 +54,7 @@ def build_articles(
 
     from factoid.entities.articles.build import build_articles as build
     from factoid.entities.articles.build import describe_faults
+    from factoid.entities.importers import RedirectLines
     from factoid.entities.importers.detect import make_sources
 
     readers = make_sources(
@@ -64,7 +66,8 @@ def build_articles(
         words=words,
         allow_truncated=allow_truncated,
     )
-    readers += make_sources([Path(source) for source in redirects or ()], "redirects")
+    if redirects:
+        readers.append(RedirectLines(redirects))
     report = build(
         path,
         readers,

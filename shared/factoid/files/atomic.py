@@ -53,13 +53,11 @@ def part_beside(target: Path, *, folder: bool = False) -> Iterator[Path]:
 
 
 def write_file(file: Path, write: Callable[[HashingWriter], object]) -> dict[str, Any]:
-    """Write a file, sync it to disk, and move it into place. Return its size and SHA-256."""
+    """Write a file and move it into place. Return its size and SHA-256."""
     with part_beside(file) as part:
         with part.open("wb") as raw:
             out = HashingWriter(raw)
             write(out)
-            raw.flush()
-            os.fsync(raw.fileno())
         move_into_place(part, file)
     return {"size": out.size, "sha256": out.hash.hexdigest()}
 
@@ -72,7 +70,9 @@ def sweep(path: Path) -> None:
 
 
 def move_into_place(part: Path, target: Path) -> None:
-    """Move a finished file over its target, durably even if the machine loses power."""
+    """Move a finished file over its target, durably even if the machine loses power. Files in a folder must be synced before."""
+    if part.is_file():
+        sync_file(part)
     part.replace(target)
     sync_folder(target.absolute().parent)
 

@@ -100,8 +100,7 @@ def read_file(path: str | Path) -> Iterator[Document]:
             if raw.removeprefix(_BOM).lstrip().startswith(b"{"):
                 yield from _read_records(path, _lines(enumerate(raw.splitlines(), start=1)))
             else:
-                text = decode(raw, "standard input")
-                title, metadata = _front_matter(text, "standard input")
+                text, title, metadata = _parse_text(raw, "standard input")
                 yield Document(text, title, metadata={"source": STDIN, **metadata})
         elif ending == JSONL_ENDING:
             yield from _read_records(path, _lines(read_lines(path)))
@@ -112,7 +111,8 @@ def read_file(path: str | Path) -> Iterator[Document]:
         else:
             document_id = content_id("file", path.resolve().as_posix())
             with located(path):
-                text, title, metadata = (_convert if ending in CONVERTED_ENDINGS else _read_text)(path)
+                is_converted = ending in CONVERTED_ENDINGS
+                text, title, metadata = _convert(path) if is_converted else _parse_text(path.read_bytes(), str(path))
                 document = Document(text, title, id=document_id, metadata={"source": path.as_posix(), **metadata})
             yield document
     except UnreadableFileError:
@@ -198,14 +198,14 @@ def _from_record(record: Any, path: Path) -> Document:
 # Files of one document: text, title and metadata
 
 
-def _read_text(path: Path) -> tuple[str, str, dict[str, Any]]:
-    text = decode(path.read_bytes(), str(path))
+def _parse_text(raw: bytes, place: str) -> tuple[str, str, dict[str, Any]]:
+    text = decode(raw, place)
     start = text[:64].lstrip().lower()
     if kind := next((kind for mark, kind in _MARKUP.items() if start.startswith(mark)), None):
         raise UnreadableFileError(
-            f"{path} is {kind}, not text: give it the ending of its kind, or convert it to Markdown"
+            f"{place} is {kind}, not text: give a file the ending of its kind, or convert it to Markdown"
         )
-    return text, *_front_matter(text, str(path))
+    return text, *_front_matter(text, place)
 
 
 def _convert(path: Path) -> tuple[str, str, dict[str, Any]]:

@@ -67,12 +67,6 @@ def _read_lists(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[
         ) from error
 
 
-def has_columns(file: Path, *columns: str) -> bool:
-    """Tell whether the first line of a file names these columns. The file need not be a table: quotes may stand anywhere."""
-    head = list(islice(_decoded_lines(file), _HEAD))
-    return any(_fit(head, separator, columns)[0] for separator in _SEPARATORS)
-
-
 def find_column(names: Sequence[str], name: str) -> str | None:
     """Return the column with a name: as written, or else in any case; None if none or several have it."""
     columns = [name] if name in names else [column for column in names if column.casefold() == name.casefold()]

@@ -108,13 +108,17 @@ def test_packed_dumps_in_a_folder_read_as_plain_ones(file: Path, pack: Callable[
 def test_processes_give_what_one_gives(tmp_path: Path) -> None:
     path = tmp_path / "many.xml"
     pages = (page(f"Page {number}", f"Text '''{number}''' of [[Page {number - 1}]].") for number in range(750))
-    path.write_bytes(dump(*pages) + b"after the end")
-
-    records, message = read_until_error(path)
-    assert read_until_error(path, workers=2) == (records, message)
+    path.write_bytes(dump(*pages))
+    records = list(MediaWikiDump(path, workers=2).read())
+    assert records == list(MediaWikiDump(path).read())
     assert titles(records) == [f"Page {number}" for number in range(750)]
     assert records[9].text == "Text 9 of Page 8."
-    assert "after the page 'Page 749'" in message
+
+    with path.open("ab") as file:
+        file.write(b"after the end")
+    one, several = (read_until_error(path, workers=workers) for workers in (1, 2))
+    assert "after the page 'Page 749'" in one[1] == several[1]
+    assert one[0] == records
     # A reader that stops early leaves no process.
     reader = MediaWikiDump(path, workers=2).read()
     assert next(reader) == records[0]

@@ -80,9 +80,9 @@ def test_separators_and_heads(write, content, name):
     assert (article.title, article.text, list(article.metadata.values())) == ("Sea", "Salt, much", ["12"])
 
 
-@pytest.mark.parametrize("line", ["Main\tSea\n", '"Heroes" (song)\tHeroes\n', '"Main\tSea\n'])
-def test_a_table_without_the_columns_is_of_redirects(write, line):
-    assert detect(write(line, "more.tsv")) == "redirects"
+def test_redirects_are_no_table(write):
+    with pytest.raises(UnreadableFileError, match="A file of redirects goes with --redirects"):
+        list(ArticleCsv(write("Main\tSea\n", "more.tsv")).read())
 
 
 def test_other_columns(write):

@@ -80,7 +80,7 @@ def test_parts_of_longer_names(text, names, expected):
         first = next(at for at, token in enumerate(tokens.tokens) if token.start == start)
         last = next(at for at, token in enumerate(tokens.tokens) if token.end == start + len(name))
         spans.append(Span(first, last, len(name.split()), False, False))
-    assert [is_part(words, casing, spans, at) for at in range(len(spans))] == expected
+    assert [is_part(words, casing, span, spans) for span in spans] == expected
 
 
 @given(st.sets(st.tuples(st.integers(0, 11), st.integers(0, 3)), max_size=12))

@@ -28,7 +28,7 @@ from factoid.entities.articles.file import (
 from factoid.entities.articles.names import NameForm, NameKind, name_key, part_names, spelled_names
 from factoid.entities.articles.staging import EXAMPLES, Staging, compress
 from factoid.errors import InvalidInputError, StoreError, StoreFormatError
-from factoid.files.atomic import move_into_place, part_beside, sync_file
+from factoid.files.atomic import move_into_place, part_beside
 from factoid.files.sqlite import committing
 from factoid.progress import progress_bar
 from factoid.units import whole_number
@@ -39,15 +39,11 @@ Duplicates = Literal["first", "last", "join", "keep", "error"]
 _log = logging.getLogger(__name__)
 _SETTLED = {"first": "; the first was kept", "last": "; the last was kept", "join": "; their texts were joined"}
 _WORKING_TABLES = ("duplicate", "title", "led", "name_form")  # beside the tables of what was read
-# Follow redirects by one step: 0 for those to nothing, while NULL stays with those in circles.
+# Follow redirects by one step; NULL stays with those to nothing and in circles.
 _STEP = """
-UPDATE led SET article = (
-    SELECT article FROM (
-        SELECT next.article, next.rowid AS place FROM led AS next WHERE next.name = led.target UNION ALL SELECT 0, 1e18
-    ) ORDER BY place LIMIT 1
-) WHERE article IS NULL
+UPDATE led SET article = (SELECT next.article FROM led AS next WHERE next.name = led.target ORDER BY next.rowid LIMIT 1)
+WHERE article IS NULL
 """
-_OPEN = "SELECT COUNT(*) FROM led WHERE article IS NULL"
 _ALIASES = """
 SELECT COALESCE(stays, article), form FROM alias LEFT JOIN duplicate ON duplicate.id = article WHERE stays IS NULL OR ?
 """
@@ -56,7 +52,7 @@ SELECT COALESCE(stays, article), form FROM alias LEFT JOIN duplicate ON duplicat
 _LINKED = """
 INSERT OR IGNORE INTO name_form SELECT name_key(COALESCE(form, target)), ?, COALESCE(
     (SELECT id FROM title WHERE title.title = link.target),
-    (SELECT led.article FROM led WHERE led.name = link.target AND led.article > 0 ORDER BY led.rowid LIMIT 1)
+    (SELECT led.article FROM led WHERE led.name = link.target AND led.article IS NOT NULL ORDER BY led.rowid LIMIT 1)
 ), COALESCE(form, target), SUM(count) FROM link GROUP BY target, form
 """
 _CACHE = 16 << 10  # KiB
@@ -73,15 +69,13 @@ class BuildReport:
 
     articles: int  # in the store
     redirects: int  # that lead to one of them, directly or through others
-    dangling: int  # redirects that lead to nothing; they name no article (see `ArticleStore.title_of`)
-    circular: int  # redirects that lead round in a circle; they are left out
+    dangling: int  # redirects that lead to nothing or in a circle; they name no article (see `ArticleStore.title_of`)
     aliases: int  # given by the articles
     links: int  # of all articles read, whether or not their targets are in the store
     names: int  # under which articles are found
     duplicates: int  # articles with the title of an earlier one
     empty: int  # articles without text; they are left out
     dangling_examples: tuple[str, ...]
-    circular_examples: tuple[str, ...]
     duplicate_examples: tuple[str, ...]
     empty_examples: tuple[str, ...]
     seconds: float  # of this run, without those of the runs that it resumed
@@ -96,7 +90,6 @@ def describe_faults(report: BuildReport, duplicates: str) -> list[str]:
         (report.duplicates, "article", settled, report.duplicate_examples),
         (report.empty, "article", "left out that had no text", report.empty_examples),
         (report.dangling, "redirect", "left out that led to no article", report.dangling_examples),
-        (report.circular, "redirect", "left out that led round in a circle", report.circular_examples),
     )
     return [
         f"{count:,} {noun}{'s' * (count > 1)} {what}: {'; '.join(examples)}{' …' * (count > len(examples))}"
@@ -234,7 +227,6 @@ def _write_store(
             settings = {"words": state.words, "duplicates": duplicates, **options}
             write_meta(connection, {**counts, **settings, "sources": sources})
         connection.execute("DETACH store")
-        sync_file(part)
         move_into_place(part, staging.path)
     return {**report, "articles": articles, "names": sum(names.values())}
 
@@ -295,20 +287,17 @@ def _follow_redirects(connection: sqlite3.Connection) -> dict[str, Any]:
         "FROM redirect WHERE name != ''"
     )
     connection.execute("CREATE INDEX main.led_name ON led (name)")
-    before, unresolved = None, connection.execute(_OPEN).fetchone()
-    while before != unresolved:
-        connection.execute(_STEP)
-        before, unresolved = unresolved, connection.execute(_OPEN).fetchone()
+    before = None
+    while (unresolved := connection.execute(_STEP).rowcount) != before:
+        before = unresolved
     connection.execute(
         "INSERT OR IGNORE INTO outside SELECT name_key(name), name, target FROM led "
-        "WHERE article = 0 AND name_key(name) != '' ORDER BY rowid"
+        "WHERE article IS NULL AND name_key(name) != '' ORDER BY rowid"
     )
-    report = {"redirects": connection.execute("SELECT COUNT(*) FROM led WHERE article > 0").fetchone()[0]}
-    for kind, condition in (("circular", "article IS NULL"), ("dangling", "article = 0")):
-        (report[kind],) = connection.execute(f"SELECT COUNT(*) FROM led WHERE {condition}").fetchone()  # noqa: S608
-        sql = f"SELECT name || ' → ' || target FROM led WHERE {condition} ORDER BY rowid LIMIT ?"  # noqa: S608
-        report[f"{kind}_examples"] = tuple(example for (example,) in connection.execute(sql, [EXAMPLES]))
-    return report
+    (redirects,) = connection.execute("SELECT COUNT(article) FROM led").fetchone()
+    sql = "SELECT name || ' → ' || target FROM led WHERE article IS NULL ORDER BY rowid LIMIT ?"
+    examples = tuple(example for (example,) in connection.execute(sql, [EXAMPLES]))
+    return {"redirects": redirects, "dangling": unresolved, "dangling_examples": examples}
 
 
 def _index_names(connection: sqlite3.Connection, *, with_duplicates: bool) -> None:
@@ -324,7 +313,7 @@ def _index_names(connection: sqlite3.Connection, *, with_duplicates: bool) -> No
 def _name_forms(connection: sqlite3.Connection, *, with_duplicates: bool) -> Iterator[NameForm]:
     for article, title in connection.execute("SELECT id, title FROM store.article"):
         yield from spelled_names(article, title, NameKind.TITLE)
-    for article, name in connection.execute("SELECT article, name FROM led WHERE article > 0"):
+    for article, name in connection.execute("SELECT article, name FROM led WHERE article IS NOT NULL"):
         yield from spelled_names(article, name, NameKind.REDIRECT)
     for article, form in connection.execute(_ALIASES, [with_duplicates]):
         yield from spelled_names(article, form, NameKind.ALIAS)

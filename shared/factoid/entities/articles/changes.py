@@ -15,7 +15,7 @@ from factoid.entities.articles.file import ADD_NAMES, NAME_FORMS, check_format, 
 from factoid.entities.articles.names import NameForm, NameKind, clean_name, part_names, spelled_names
 from factoid.entities.articles.staging import compress, metadata_json
 from factoid.errors import InvalidInputError, StoreError
-from factoid.files.atomic import move_into_place, part_beside, sync_file
+from factoid.files.atomic import move_into_place, part_beside
 from factoid.files.sqlite import committing, connect, explain
 from factoid.words import cut_words
 
@@ -31,7 +31,6 @@ def change_articles(path: Path, articles: Sequence[Article], deleted: Collection
                     connection.execute("PRAGMA journal_mode = MEMORY")  # a copy that fails is thrown away
                     with committing(connection):
                         _change(connection, articles, deleted)
-                sync_file(copy)
                 move_into_place(copy, path)
         except (sqlite3.Error, OSError) as error:
             reason = explain(error) if isinstance(error, sqlite3.Error) else error

@@ -131,13 +131,15 @@ class ArticleStore:
         if names := self._named(name):
             nearest = _nearest(name, names)
             return nearest.title if nearest else None
-        title: str | None = None
         seen: set[str] = set()
         sql = "SELECT form, target FROM outside WHERE key = ? ORDER BY form"
-        while name not in seen and (rows := self._file.query(sql, [name_key(name)])):
+        while rows := self._file.query(sql, [name_key(name)]):
+            form, target = min(rows, key=lambda row: _distance(name, row[0]))
+            if name in seen:  # in a circle of redirects, or a title that differs from a redirect's in case only
+                return None if form == name else name
             seen.add(name)
-            title = name = min(rows, key=lambda row: _distance(name, row[0]))[1]
-        return title
+            name = target
+        return name if seen else None
 
     def names(self, keys: Sequence[str]) -> dict[str, list[Name]]:
         """Return the names of some keys (see `name_key`), by key, in the order of `NameKind`, then by links."""

@@ -7,19 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from factoid.entities.articles.article import Source
-from factoid.entities.importers.json_lines import (
-    ArticleJsonl,
-    KiltJsonl,
-    RedirectLines,
-    TitleTextJsonl,
-    WikiExtractorJson,
-)
+from factoid.entities.importers.json_lines import ArticleJsonl, KiltJsonl, TitleTextJsonl, WikiExtractorJson
 from factoid.entities.importers.mediawiki import MediaWikiDump
 from factoid.entities.importers.source_files import KEYS_HINT, is_named
 from factoid.entities.importers.table import TABLES, ArticleCsv, WikipediaParquet
 from factoid.errors import InvalidInputError, UnreadableFileError
 from factoid.files.lines import filled_lines, parse_object, visible_files
-from factoid.files.tables import has_columns
 
 _XML = (b"<mediawiki", b"<?xml", b"<page")
 _NOTES = (".md", ".rst", ".txt", ".html", ".pdf")
@@ -31,7 +24,6 @@ IMPORTERS: dict[str, Callable[..., Source]] = {
     "titles": TitleTextJsonl,  # is not detected
     "jsonl": ArticleJsonl,
     "csv": ArticleCsv,
-    "redirects": RedirectLines,
 }
 
 
@@ -65,7 +57,7 @@ def detect(path: Path, title_key: str = "title", text_key: str = "text") -> str:
     if is_named(file, WikipediaParquet.patterns):
         return "parquet"
     if is_named(file, TABLES):
-        return "redirects" if ".tsv" in file.name.lower() and not has_columns(file, title_key, text_key) else "csv"
+        return "csv"
     first = next((line for _, line in filled_lines(file)), None)
     if first is None:
         raise UnreadableFileError(f"{file} is empty: expected articles, such as one JSON object per line")

@@ -14,7 +14,7 @@ from factoid.entities.articles.article import Article, Record, Redirect
 from factoid.entities.articles.names import canonical_title
 from factoid.entities.importers.own_documents import read_names
 from factoid.entities.importers.source_files import KEYS_HINT, FileSource, Paths
-from factoid.errors import InvalidInputError
+from factoid.errors import InvalidInputError, UnreadableFileError
 from factoid.files.lines import filled_lines, located, parse_object
 
 JSON_LINES = ("*.jsonl", "*.ndjson")
@@ -22,19 +22,19 @@ _LINK = re.compile(r'<a href="([^"]*)">((?:(?!<a href=").)*?)</a>', re.DOTALL)
 _HEADING, _BULLET = "Section::::", re.compile(r"\ABULLET::::[-*#:; ]*")
 
 
-class _LineSource(FileSource):
-    """Files in which each non-blank line yields records."""
+class _JsonLines(FileSource):
+    """Files in which each non-blank line is a JSON object that yields records."""
 
     def _records(self, file: Path) -> Iterator[Record]:
         for number, line in filled_lines(file):
             with located(f"{file}:{number}"):
-                yield from self._of_line(line)
+                yield from self._of_object(parse_object(line))
 
     @abstractmethod
-    def _of_line(self, line: bytes) -> Sequence[Record]: ...
+    def _of_object(self, fields: dict[str, Any]) -> Sequence[Record]: ...
 
 
-class ArticleJsonl(_LineSource):
+class ArticleJsonl(_JsonLines):
     """Lines such as `{"id": …, "title": …, "text": …, "aliases": […], "redirects": […], "metadata": {…}}`.
 
     Only the title and the text are required, in the fields `title_key` and `text_key`. The id becomes that of a retriever's
@@ -47,8 +47,7 @@ class ArticleJsonl(_LineSource):
     def __init__(self, paths: Paths, *, title_key: str = "title", text_key: str = "text") -> None:
         super().__init__(paths, title_key=title_key, text_key=text_key)
 
-    def _of_line(self, line: bytes) -> Sequence[Record]:
-        fields = parse_object(line)
+    def _of_object(self, fields: dict[str, Any]) -> Sequence[Record]:
         title, text = (_text_field(fields, self._options[key], KEYS_HINT) for key in ("title_key", "text_key"))
         metadata = fields.get("metadata") or {}
         if not isinstance(metadata, dict):
@@ -60,17 +59,16 @@ class ArticleJsonl(_LineSource):
         return [article, *(Redirect(name, title) for name in _names(fields, "redirects"))]
 
 
-class TitleTextJsonl(_LineSource):
+class TitleTextJsonl(_JsonLines):
     """Lines such as `{"title of an article": "its text"}`, one or more titles a line, as SpEL's articles are published."""
 
     patterns = JSON_LINES
 
-    def _of_line(self, line: bytes) -> Sequence[Record]:
-        fields = parse_object(line)
+    def _of_object(self, fields: dict[str, Any]) -> Sequence[Record]:
         return [Article(title, _text_field(fields, title)) for title in fields]
 
 
-class WikiExtractorJson(_LineSource):
+class WikiExtractorJson(_JsonLines):
     """Lines such as `{"id": …, "revid": …, "url": …, "title": …, "text": …}`, as wikiextractor writes with --json.
 
     wikiextractor drops redirects: add them with `RedirectLines`. It keeps links if run with --links.
@@ -78,8 +76,7 @@ class WikiExtractorJson(_LineSource):
 
     patterns = ("wiki_*", *JSON_LINES)
 
-    def _of_line(self, line: bytes) -> Sequence[Record]:
-        fields = parse_object(line)
+    def _of_object(self, fields: dict[str, Any]) -> Sequence[Record]:
         title, text = _text_field(fields, "title"), html.unescape(_text_field(fields, "text"))
         text = text.removeprefix(f"{title}\n\n")  # versions before 3 repeat the title
         links = [(html.unescape(anchor), _link_target(address)) for address, anchor in _LINK.findall(text)]
@@ -88,7 +85,7 @@ class WikiExtractorJson(_LineSource):
         return [Article(title, _LINK.sub(r"\2", text), links=tuple(links), metadata=metadata)]
 
 
-class KiltJsonl(_LineSource):
+class KiltJsonl(_JsonLines):
     """Lines such as `{"wikipedia_title": …, "text": ["Title", "First paragraph", …], "anchors": […], …}`.
 
     Headings are left out, since they are not sentences. Aliases are those of Wikidata. KILT has no redirects: add them with
@@ -97,8 +94,7 @@ class KiltJsonl(_LineSource):
 
     patterns = ("*.json", *JSON_LINES)
 
-    def _of_line(self, line: bytes) -> Sequence[Record]:
-        fields = parse_object(line)
+    def _of_object(self, fields: dict[str, Any]) -> Sequence[Record]:
         title, lines = _text_field(fields, "wikipedia_title"), fields.get("text")
         if not isinstance(lines, list) or not all(isinstance(line, str) for line in lines):
             raise InvalidInputError(f"expected a list of paragraphs in 'text', got {lines!r:.60}")
@@ -117,19 +113,20 @@ class KiltJsonl(_LineSource):
         return [Article(title, text, aliases, tuple(links), {name: value for name, value in ids.items() if value})]
 
 
-class RedirectLines(_LineSource):
+class RedirectLines(FileSource):
     """Lines with a name, a tab, and the article or redirect that it leads to."""
 
     patterns = ("*.tsv",)
 
-    def _of_line(self, line: bytes) -> Sequence[Redirect]:
-        try:
-            names = line.decode("utf-8-sig").strip("\r\n").split("\t")
-        except UnicodeDecodeError as error:
-            raise InvalidInputError(f"not a redirect: {error}") from error
-        if len(names) != 2 or not all(map(str.strip, names)):
-            raise InvalidInputError(f"expected a name, a tab and a target, got {line!r:.80}")
-        return [Redirect(*names)]
+    def _records(self, file: Path) -> Iterator[Redirect]:
+        for number, line in filled_lines(file):
+            try:
+                names = line.decode("utf-8-sig").strip("\r\n").split("\t")
+            except UnicodeDecodeError as error:
+                raise UnreadableFileError(f"{file}:{number}: not a redirect: {error}") from error
+            if len(names) != 2 or not all(map(str.strip, names)):
+                raise UnreadableFileError(f"{file}:{number}: expected a name, a tab and a target, got {line!r:.80}")
+            yield Redirect(*names)
 
 
 def _text_field(fields: dict[str, Any], name: str, hint: str = "") -> str:

@@ -77,21 +77,18 @@ class MediaWikiDump(FileSource):
         """Yield the records from number `skip` on. Skipped records are unpacked, but not cleaned.
 
         Raises:
-            UnreadableFileError: A file is damaged or not a dump; the records of all whole pages before are yielded first.
+            UnreadableFileError: A file is damaged or not a dump.
         """
         require("mwparserfromhell", extra="wikipedia")
         self.left_out.clear()
-        faults: list[UnreadableFileError] = []
-        pages = islice(self._pages(faults), skip, None)
+        pages = islice(self._pages(), skip, None)
         if self._workers == 1:
             yield from (_to_record(page, self._words) for page in pages)
         else:
             yield from _clean_batches(pages, self._words, self._workers)
-        if faults:
-            raise faults[0]
 
-    def _pages(self, faults: list[UnreadableFileError]) -> Iterator[Page | Redirect]:
-        """Yield each page or redirect that makes a record, and count the others. Append an error to `faults`, and end."""
+    def _pages(self) -> Iterator[Page | Redirect]:
+        """Yield each page or redirect that makes a record, and count the others."""
         for path in self._files():
             page = None
             try:
@@ -103,8 +100,7 @@ class MediaWikiDump(FileSource):
                         yield record
             except UnreadableFileError as error:
                 if page is None or not self._allow_truncated:
-                    faults.append(error)
-                    return
+                    raise
                 self.left_out["rests of files that are cut off or damaged"] += 1
                 _log.warning("%s was read only as far as it is whole: %s", path, error.__cause__)
 

@@ -38,7 +38,7 @@ class ArticleCsv(FileSource):
         if columns["title"] is None or columns["text"] is None:
             raise UnreadableFileError(
                 f"{file}: expected one column {self._columns['title']!r} and one {self._columns['text']!r}, got "
-                f"{', '.join(map(repr, names[:8])) or 'an empty file'}{KEYS_HINT}"
+                f"{', '.join(map(repr, names[:8])) or 'an empty file'}{KEYS_HINT}. A file of redirects goes with --redirects"
             )
         for line, cells in rows:
             values = {role: cells.get(column or "", "") for role, column in columns.items()}

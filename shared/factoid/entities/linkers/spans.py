@@ -245,27 +245,27 @@ def _is_lone_character(words: list[Word], first: int, last: int) -> bool:
     return is_letter and last <= end and (end > first or not word.capital)
 
 
-def is_part(words: Sequence[Word], casing: Casing, spans: Sequence[Span], at: int) -> bool:
-    """Tell whether one of a text's mentions looks like a part of a longer name: "Mary" of "Mary Jack", "Line" of "Line 6"."""
+def is_part(words: Sequence[Word], casing: Casing, span: Span, mentions: Sequence[Span]) -> bool:
+    """Tell whether a span between mentions looks like a part of a longer name: "Mary" of "Mary Jack", "Line" of "Line 6"."""
     if casing is not Casing.TELLING:
         return False
-    span = spans[at]
+    at = bisect_left(mentions, span.first, key=lambda mention: mention.first)
+    end = bisect_right(mentions, span.first, key=lambda mention: mention.first)
+    before, after = mentions[max(0, at - 1) : at], mentions[end : end + 1]
     left, right = span.first - 1, span.last + 1
     if left > 0 and _joins(words, left):
         left -= 1
     if right + 1 < len(words) and _joins(words, right):
         right += 1
-    if left >= 0 and not words[span.first].token.paragraph and _looks_named(words[left]):
-        before = spans[at - 1] if at else None
-        if before is None or before.last < left or before.words == span.words == 1:
-            return True
+    follows_name = left >= 0 and not words[span.first].token.paragraph and _looks_named(words[left])
+    if follows_name and all(mention.last < left or mention.words == span.words == 1 for mention in before):
+        return True
     if right >= len(words) or words[right].token.paragraph:
         return False
     word = words[right]
     if word.is_word and (word.number or (word.capital and _ROMAN.fullmatch(word.token.key))):
         return True  # the "6" of "Line 6", the "XVI" of "Louis XVI"
-    after = spans[at + 1] if at + 1 < len(spans) else None
-    if _looks_named(word) and (after is None or after.first > right or after.words == span.words == 1):
+    if _looks_named(word) and all(mention.first > right or mention.words == span.words == 1 for mention in after):
         return True
     end = right
     while end < len(words) and words[end].token.key in _LEADING_ON and not words[end].capital:

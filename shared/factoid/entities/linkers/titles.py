@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -205,7 +204,7 @@ class TitleLinker:
         chosen = _longest([match for match in matches if match.match is Match.NAME], text, set())
         spans = [match.span for match in chosen]
         parts = _longest([match for match in matches if match.match is Match.PART], text, _tokens_of(chosen))
-        chosen += [match for match in parts if not is_part(text.words, text.casing, *_placed(spans, match.span))]
+        chosen += [match for match in parts if not is_part(text.words, text.casing, match.span, spans)]
         if self._misspellings is not None:
             taken, near = _tokens_of(chosen), []
             for span in text.keys:
@@ -237,7 +236,7 @@ class TitleLinker:
         mentions = []
         for text, some in zip(texts, chosen, strict=True):
             spans = [match.span for match in some]
-            of_text = [_mention(text, match, spans, at, *next(decided)) for at, match in enumerate(some)]
+            of_text = [_mention(text, match, spans, *next(decided)) for match in some]
             mentions.append([mention for mention in of_text if mention.score >= least])
         return mentions
 
@@ -289,7 +288,7 @@ def _lower_case(choice: str, store: ArticleStore) -> LowerCase:
 
 
 def _mention(
-    text: _Text, match: _NamedSpan, spans: Sequence[Span], at: int, options: Sequence[Option], ambiguous: bool
+    text: _Text, match: _NamedSpan, spans: Sequence[Span], options: Sequence[Option], ambiguous: bool
 ) -> Mention:
     """Return the mention at one of a text's spans."""
     form = text.form(match.span)
@@ -297,7 +296,7 @@ def _mention(
     known_as_acronym = not shown.isupper() and all(name.form.isupper() for name in match.names)  # "Eva" as "EVA" only
     factor = _UNSURE if known_as_acronym and text.casing is Casing.TELLING else _WRITTEN_OTHERWISE
     factor = _OF_MATCH.get(match.match, 1.0 if match.exact else factor) * options[0].trust
-    if match.span.weak or is_part(text.words, text.casing, spans, at) or _is_plain_word(text, match):
+    if match.span.weak or is_part(text.words, text.casing, match.span, spans) or _is_plain_word(text, match):
         factor *= _UNSURE
     candidates = tuple(Candidate(option.title, option.share) for option in options)
     score = min(1.0, factor * options[0].share)
@@ -321,12 +320,6 @@ def _longest(matches: Sequence[_NamedSpan], text: _Text, taken: set[int]) -> lis
 
 def _tokens_of(matches: Sequence[_NamedSpan]) -> set[int]:
     return {token for match in matches for token in range(match.span.first, match.span.last + 1)}
-
-
-def _placed(spans: list[Span], span: Span) -> tuple[list[Span], int]:
-    """Return a span with its neighbours among `spans`, and its index there."""
-    at = bisect_left(spans, span.first, key=lambda chosen: chosen.first)
-    return [*spans[max(0, at - 1) : at], span, *spans[at : at + 1]], min(at, 1)
 
 
 def _whole(names: Sequence[Name]) -> list[Name]:

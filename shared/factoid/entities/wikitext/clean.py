@@ -75,7 +75,7 @@ _CHAPTER = re.compile(r"==[^=\n].*==[ \t]*$", re.MULTILINE)
 _NEEDS_PARSER = re.compile(r"\{\{|\[\[|\[?(?:https?:|ftp:|//|mailto:|irc:|news:)", re.IGNORECASE)
 
 # After something that is never closed, the parser reads the rest again and again: minutes for some thousands.
-_MOST_UNCLOSED = 30
+_MOST_UNCLOSED, _PAIRS = 30, (("{{", "}}"), ("[", "]"), ("{|", "|}"))
 _INNERMOST = re.compile(r"\{\{[^{}]*\}\}|\[\[(?:[^][|]*\|)?([^][|]*)\]\]")
 _URL = re.compile(r"\[?(?:https?:|ftp:)?//[^\s\]]*", re.IGNORECASE)
 
@@ -240,22 +240,13 @@ def render(text: str, site: Site) -> str:
     """Return a line as text. HTML entities, quotes for bold, and damaged markup are left to `tidy`."""
     if not _NEEDS_PARSER.search(text):
         return text
-    if any(_has_many_unclosed(text, *pair) for pair in (("{{", "}}"), ("[", "]"), ("{|", "|}"))):
+    if any(text.count(opening) > text.count(closing) + _MOST_UNCLOSED for opening, closing in _PAIRS):
         return _without_markup(text)
     parser = require("mwparserfromhell", extra="wikipedia")
     try:
         return _code(parser.parse(text, skip_style_tags=True), site)
     except (parser.parser.ParserError, RecursionError):
         return _without_markup(text)
-
-
-def _has_many_unclosed(text: str, opening: str, closing: str) -> bool:
-    if text.count(opening) <= _MOST_UNCLOSED:
-        return False
-    depth = 0
-    for sign in re.findall(f"{re.escape(opening)}|{re.escape(closing)}", text):
-        depth = max(0, depth - 1) if sign == closing else depth + 1
-    return depth > _MOST_UNCLOSED
 
 
 def _without_markup(text: str) -> str:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import threading
+import weakref
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
@@ -19,11 +20,9 @@ from factoid.entities.linkers.titles import TitleLinker
 from factoid.entities.mention import EntityLinker, Mention
 from factoid.errors import InvalidInputError
 from factoid.filters import Filter
-from factoid.ingest import assemble, whole_passage
-from factoid.inner_products import products
 from factoid.metadata import hit_fields
-from factoid.propositions import Propositionizer, SyntaxPropositionizer, propositionize
-from factoid.split import split_passages
+from factoid.propositions import Propositionizer
+from factoid.store import UnitStore
 from factoid.units import Document, Granularity, Hit, Unit, check_text, content_id, whole_number
 from factoid.words import count_words, cut_words, stands_in
 
@@ -71,7 +70,8 @@ class EntityRetriever:
         words: The number of words of each article, 100 as in the paper, which also tries 50, 300 and 1000.
         k: The largest number of documents, 4 as in the paper.
         granularity: "document" for the first words of an article; "passage", "sentence" or "proposition" for those of
-            its units that are nearest to the question, up to `words` words; then the hit's `matches` are these units.
+            its units that are nearest to the question, up to `words` words; then the hit's `matches` are these units. This
+            needs FAISS: factoid[cpu].
         encoder: For the other granularities, and for the default linker.
         propositionizer: For propositions; None for the syntactic one.
         fallback: Called with the question and a number k when no entity has an article; returns hits.
@@ -227,17 +227,18 @@ class BestUnits:
     ) -> None:
         if encoder is None or not hasattr(encoder, "encode_units"):
             raise InvalidInputError(f"granularity {granularity!s} needs an encoder, got {encoder!r}: give encoder=...")
-        self.granularity, self.encoder = granularity, encoder
-        self.propositionizer = SyntaxPropositionizer() if propositionizer is None else propositionizer
-        self._encoded = lru_cache(_REMEMBERED)(self._encode)
-        self._lock = threading.Lock()  # encodes an article once
+        self.granularity, self.encoder, self.propositionizer = granularity, encoder, propositionizer
+        self._store = UnitStore(encoder=encoder, granularities=[granularity])
+        weakref.finalize(self, self._store.close)
+        self._recent: OrderedDict[str, None] = OrderedDict()
+        self._lock = threading.Lock()
 
     def best(self, query: Vectors, article: Article, words: int) -> tuple[str, list[Hit]]:
         """Return the best units, as one text of at most `words` words in the article's order, and as hits, best first."""
         matches: list[Hit] = []
         shown: list[Unit] = []  # without the article's title, which is not part of its text
         remaining = words
-        for hit in self._rank(query, article):
+        for hit in self._search(query, article, words) if article.text.strip() else ():
             unit = replace(hit.unit, title="")
             headed = unit.section in [before.section for before in shown]
             remaining -= count_words(unit.text if headed else with_heading(unit))
@@ -253,21 +254,18 @@ class BestUnits:
         vector: Vectors = np.asarray(self.encoder.encode_queries([question]), np.float32)[0]
         return vector
 
-    def _rank(self, query: Vectors, article: Article) -> list[Hit]:
+    def _search(self, query: Vectors, article: Article, limit: int) -> list[Hit]:
+        document = Document(article.text, article.title)  # its id changes with its text
         with self._lock:
-            units, vectors = self._encoded(article.title, article.text)
-        hits = [Hit(unit, score) for unit, score in zip(units, products(vectors, query).tolist(), strict=True)]
-        return sorted(hits, key=lambda hit: -hit.score)
-
-    def _encode(self, title: str, text: str) -> tuple[list[Unit], Vectors]:
-        """Return the units of an article, and their vectors. Shape: (len(units), dim)."""
-        document = Document(text, title)
-        passages = split_passages(document) or [whole_passage(document)]  # headings alone have no passage
-        is_proposition = self.granularity is Granularity.PROPOSITION
-        propositions = propositionize(passages, self.propositionizer) if is_proposition else []
-        made = assemble(passages, propositions, [self.granularity])
-        units = [unit for unit in made if unit.granularity is self.granularity]
-        return units, np.asarray(self.encoder.encode_units(list(map(with_heading, units))), np.float32)
+            if document.id not in self._recent:
+                self._store.add_documents([document], propositionizer=self.propositionizer)
+                self._recent[document.id] = None
+            self._recent.move_to_end(document.id)
+            while len(self._recent) > _REMEMBERED:
+                self._store.delete([self._recent.popitem(last=False)[0]])
+            return self._store.search_by_vector(
+                query, limit, granularity=self.granularity, parents="unit", document_ids=[document.id]
+            )
 
 
 def with_fallback(entities: Sequence[T], more: Iterable[T], text_of: Callable[[T], str]) -> list[T]:

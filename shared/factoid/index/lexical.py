@@ -137,7 +137,8 @@ class LexicalIndex:
         score, texts = 0.0, self._searcher.num_docs
         for word in self._content(query):
             frequency = self._searcher.doc_freq(_TEXT, word)
-            score += math.log1p((texts - frequency + 0.5) / (frequency + 0.5))
+            others = max(0, texts - frequency)  # removed texts count in the frequency until segments merge
+            score += math.log1p((others + 0.5) / (frequency + 0.5))
         return score
 
     def files(self) -> dict[str, Bytes]:

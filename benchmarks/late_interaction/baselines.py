@@ -44,7 +44,7 @@ def cite_by_words(
         return [[] for _ in sentences]
     index = LexicalIndex(language)
     index.update(np.empty(0, np.int64), np.arange(len(passages)), passages)
-    return [index.search(sentence, k)[0].tolist() for sentence in sentences]
+    return [index.search(index.words(sentence), k)[0].tolist() for sentence in sentences]
 
 
 def cite_at_random(sentences: Sequence[str], passages: Sequence[str], *, k: int = 1, seed: int = 0) -> list[list[int]]:

@@ -77,7 +77,7 @@ class Case:
             assert (ids[places] == wanted).all()
             return matrix[places]
 
-        return View(granularity, StubIndex(ids, matrix, **options), self.columns(), exact)
+        return View(granularity, StubIndex(ids, matrix, **options), self.columns(), exact, length=4.5)
 
     def filtered(self, view, metadata):
         """The view with the units alone that have some metadata; None for all."""

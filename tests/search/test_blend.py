@@ -24,6 +24,9 @@ class ScriptedLexical:
     def __init__(self, scores):
         self.values = scores
 
+    def words(self, query):
+        return query
+
     def search(self, query, count, allowed):
         rows = self.values[query].keys() & set(self.values[query] if allowed is None else allowed.tolist())
         best = sorted((-self.values[query][row], row) for row in rows if self.values[query][row] > 0)[:count]
@@ -53,13 +56,6 @@ def corpus(seed, *, complete, passages=30):
         cases[kind] = Case(rows, {row: tuple(rng.integers(-6, 7, 4).tolist()) for row, *_ in rows})
     words = [{5000 + at: int(score) for at, score in enumerate(rng.integers(0, 5, passages))} for _ in range(3)]
     return cases, rng.integers(-6, 7, (3, 4)), words
-
-
-def scale(view, query):
-    """A typical inner product of equal directions, by some sixteen vectors."""
-    ids = view.columns.vectors
-    lengths = [np.linalg.norm(vector) for vector in view.exact(ids[:: max(1, len(ids) // 16)][:16])]
-    return np.linalg.norm(query) * float(np.median(lengths))
 
 
 def oracle(cases, kinds, query, words, weights, scale, full, metadata=None, level="passage", has_passages=True):
@@ -133,7 +129,7 @@ def test_against_the_definition(
             min_score=least,
         )
     for number, groups in enumerate(results):
-        of_words, of_query = words[number] if has_words else None, scale(views[kinds[0]], queries[number])
+        of_words, of_query = words[number] if has_words else None, 4.5 * np.linalg.norm(queries[number])
         full = FULL[number]
         expected = oracle(
             cases, kinds, queries[number], of_words, weights, of_query, full, metadata, level, has_passages
@@ -161,7 +157,7 @@ def test_parts_and_matches_say_why():
         matches=2,
     )
     parts = group.parts
-    words = 0.2 * scale(views[PROPOSITION], queries[0]) * parts.get("lexical", 0)
+    words = 0.2 * 4.5 * np.linalg.norm(queries[0]) * parts.get("lexical", 0)
     assert 0.8 * (0.6 * parts["proposition"] + 0.4 * parts["passage"]) + words == pytest.approx(group.score)
     assert group.matches[0].score == parts["proposition"]
 

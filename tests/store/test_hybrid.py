@@ -47,6 +47,24 @@ def test_words_alone_need_no_encoder(tmp_path):
         assert titles(store.search("warranty", 9, lexical=1, parents="document", filter={"odd": 1})) == NAMES[1::2]
 
 
+class LongVectors(HashEncoder):
+    def encode_units(self, texts):
+        return 3 * super().encode_units(texts)
+
+    def encode_queries(self, texts):
+        return HashEncoder().encode_queries(texts)
+
+
+@pytest.mark.parametrize(("similarity", "length"), [("inner_product", 3), ("cosine", 1)])
+def test_words_are_weighed_on_the_scale_of_the_vectors(similarity, length):
+    with UnitStore(encoder=LongVectors(), similarity=similarity) as store:
+        store.add_documents(DOCUMENTS)
+        hit = store.search("warranty of the Swift", 1, weights=Weights(passage=0, lexical=0.5))[0]
+    parts = dict(hit.parts)
+    words = parts.pop("lexical") * length  # of a query of length 1
+    assert hit.score == pytest.approx(0.5 * parts.pop("proposition") + 0.5 * words)
+
+
 def test_words_count_less_where_no_passage_has_many_of_them(store):
     """A chance word in common would otherwise count as much as all of them."""
     shares = [

@@ -102,17 +102,22 @@ class LexicalIndex:
         self._index.reload()
         self._searcher = self._index.searcher()
 
-    def search(self, query: str, k: int, *, allowed: RowIds | None = None) -> tuple[RowIds, Vectors]:
-        """Return the rows of the k best texts that share a word with a query, and their scores above 0, best first.
+    def words(self, query: str) -> list[str]:
+        """Return the words of a query that count, each once. A query is any text, without syntax."""
+        spaced = _spaced(query, query=True)
+        return list(dict.fromkeys(self._content_words.analyze(spaced) or self._words.analyze(spaced)))
 
-        A query is any text, without syntax. Only rows in `allowed`, ascending, take part; None for all.
+    def search(self, words: Sequence[str], k: int, *, allowed: RowIds | None = None) -> tuple[RowIds, Vectors]:
+        """Return the rows of the k best texts that have some of the words, and their scores above 0, best first.
+
+        Only rows in `allowed`, ascending, take part; None for all.
         """
-        words = self._query(query)
+        query = self._any_of(_TEXT, words, "freq")
         if allowed is not None and len(allowed) <= _FEW:
-            return self._best(self._among(allowed, words), k)
+            return self._best(self._among(allowed, query), k)
         width = k
         while True:
-            rows, scores = self._best(words, width)
+            rows, scores = self._best(query, width)
             if allowed is None or not len(rows):
                 return rows, scores
             at = np.minimum(np.searchsorted(allowed, rows), len(allowed) - 1)
@@ -121,21 +126,22 @@ class LexicalIndex:
                 return rows[chosen][:k], scores[chosen][:k]
             width *= 4
 
-    def scores(self, query: str, rows: RowIds) -> Vectors:
-        """Return the score of each row for a query, 0 if they share no word. Shape: (n,), float32."""
+    def scores(self, words: Sequence[str], rows: RowIds) -> Vectors:
+        """Return the score of each row, 0 for one that has none of the words. Shape: (n,), float32."""
+        query = self._any_of(_TEXT, words, "freq")
         scores = np.zeros(len(rows), np.float32)
         order = np.argsort(rows)
         for start in range(0, len(rows), _FEW):
             block = order[start : start + _FEW]
             some = rows[block]
-            matching, values = self._best(self._among(some, self._query(query)), len(some))
+            matching, values = self._best(self._among(some, query), len(some))
             scores[block[np.searchsorted(some, matching)]] = values
         return scores
 
-    def expected_score(self, query: str) -> float:
-        """Return the score of a text of average length that has each word of a query once, whether any text has it or not."""
+    def expected_score(self, words: Sequence[str]) -> float:
+        """Return the score of a text of average length that would have each of the words once."""
         score, texts = 0.0, self._searcher.num_docs
-        for word in self._content(query):
+        for word in words:
             frequency = self._searcher.doc_freq(_TEXT, word)
             others = max(0, texts - frequency)  # removed texts count in the frequency until segments merge
             score += math.log1p((others + 0.5) / (frequency + 0.5))
@@ -148,14 +154,6 @@ class LexicalIndex:
         files = (file for file in self._folder.iterdir() if not file.name.endswith(".lock"))
         return {file.name: np.fromfile(file, np.uint8) for file in sorted(files)}
 
-    def _content(self, query: str) -> list[str]:
-        """Return the words of a query that count, each once."""
-        spaced = _spaced(query, query=True)
-        return list(dict.fromkeys(self._content_words.analyze(spaced) or self._words.analyze(spaced)))
-
-    def _query(self, text: str) -> Any:
-        return self._any_of(_TEXT, self._content(text), "freq")
-
     def _any_of(self, field: str, values: Iterable[str | int], *options: str) -> Any:
         from tantivy import Occur, Query
 
@@ -163,12 +161,12 @@ class LexicalIndex:
             [(Occur.Should, Query.term_query(self._schema, field, value, *options)) for value in values]
         )
 
-    def _among(self, rows: RowIds, words: Any) -> Any:
+    def _among(self, rows: RowIds, query: Any) -> Any:
         from tantivy import Occur, Query
 
         # A `term_set_query` would walk past all rows of the index.
         among = Query.const_score_query(self._any_of(_ROW, rows.tolist()), 0.0)
-        return Query.boolean_query([(Occur.Must, among), (Occur.Must, words)])
+        return Query.boolean_query([(Occur.Must, among), (Occur.Must, query)])
 
     def _best(self, query: Any, k: int) -> tuple[RowIds, Vectors]:
         count = min(k, self._searcher.num_docs)

@@ -16,14 +16,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import isnan
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
-from factoid.index import Similarity
 from factoid.index.lexical import LexicalIndex
 from factoid.search.columns import Columns, Ids, Mask
 from factoid.search.rollup import (
@@ -45,7 +44,6 @@ _DEPTH = 4  # passages that each channel returns at first, for each of the k; al
 _LEAST_DEPTH = 256  # a second look at exact indexes costs more than a deeper first one
 _WORDS = 16  # times as many passages by words, which are cheap
 _ENOUGH = 0.5  # of the score of a text with all words of the query: the best text counts less if it has less
-_SAMPLE = 16  # vectors from which their typical length is estimated
 _TINY = 1e-9
 _NO_ROWS, _NO_SCORES = np.empty(0, np.int64), np.empty(0, np.float32)
 
@@ -106,7 +104,7 @@ def best_blended(
     """
     if lexical is None:
         weights = replace(weights, lexical=0.0)
-    scales = np.zeros(len(queries)) if lexical is None else weights.lexical * _scales(views[0], queries)
+    scales = weights.lexical * views[0].length * np.linalg.norm(queries, axis=1)
     channels, eligible, complete = _channels(views, passages, weights)
     restricted = None if complete and views[0].allowed is None else eligible
     shares = np.array([channel.weight for channel in channels])
@@ -155,15 +153,15 @@ def best_by_words(
     some = None if allowed is None else columns.rows[allowed]
     results = []
     for text in texts:
-        depth, enough = k, _ENOUGH * lexical.expected_score(text)
+        words, depth = lexical.words(text), k
         while True:
-            rows, scores = lexical.search(text, depth, allowed=some)
+            rows, scores = lexical.search(words, depth, allowed=some)
             parents = rows if level != "document" else columns.documents[np.searchsorted(columns.rows, rows)]
             first = np.sort(np.unique(parents, return_index=True)[1])
             if len(first) >= k or len(rows) < depth:
                 break
             depth *= _DEPTH
-        groups, shares = [], scores / scores.max(initial=enough)
+        groups, shares = [], scores / scores.max(initial=_ENOUGH * lexical.expected_score(words))
         for at in first[:k].tolist():
             score = float(shares[at])
             groups.append(Group(int(parents[at]), score, (Scored(int(rows[at]), score),), {LEXICAL: score}))
@@ -213,28 +211,29 @@ class _Ranking:
 
         `keys` are the passages that the channels returned, and `ceiling` bounds the score of all others, without words.
         """
-        rows, share, count = _NO_ROWS, _NO_SCORES, _WORDS * depth
+        rows, shares, count = _NO_ROWS, _NO_SCORES, _WORDS * depth
         if self.lexical is not None:
-            rows, scores = self.lexical.search(text, count, allowed=self.restricted)
-            highest = scores.max(initial=_ENOUGH * self.lexical.expected_score(text))
-            share = scores / highest
+            words = self.lexical.words(text)
+            rows, scores = self.lexical.search(words, count, allowed=self.restricted)
+            highest = scores.max(initial=_ENOUGH * self.lexical.expected_score(words))
+            shares = scores / highest
         keys = np.union1d(keys, rows[:depth])
         for _ in range(2):
-            words = _at(keys, rows, share)
+            of_keys = _at(keys, rows, shares)
             if self.lexical is not None and len(rows) == count:  # there may be more that share a word
                 unknown = ~np.isin(keys, rows)
-                words[unknown] = self.lexical.scores(text, keys[unknown]) / highest
-            groups = self._ranked(query, keys, words, words_weight)
+                of_keys[unknown] = self.lexical.scores(words, keys[unknown]) / highest
+            groups = self._ranked(query, keys, of_keys, words_weight)
             reached = groups[-1].score if len(groups) == self.k else -np.inf
             if self.min_score is not None:
                 reached = max(reached, self.min_score)
             # Passages whose words alone lift them above the bound on the vectors of all passages not met.
-            lifted = np.setdiff1d(rows[ceiling + words_weight * share > reached], keys)
+            lifted = np.setdiff1d(rows[ceiling + words_weight * shares > reached], keys)
             if not len(lifted):
                 break
             keys = np.union1d(keys, lifted)
         if len(rows) == count:
-            ceiling += words_weight * float(share[-1])
+            ceiling += words_weight * float(shares[-1])
         if self.min_score is not None:
             groups = [group for group in groups if group.score >= self.min_score]
         return groups, reached >= ceiling
@@ -340,13 +339,3 @@ def _at(keys: Ids, rows: Ids, values: Vectors) -> Vectors:
     known[known] = rows[order[places[known]]] == keys[known]
     aligned[known] = values[order[places[known]]]
     return aligned
-
-
-def _scales(view: View, queries: Vectors) -> NDArray[np.floating[Any]]:
-    """Return each query's inner product with a vector of its direction and the typical length. Shape: (n,)."""
-    if view.index.similarity is Similarity.COSINE or not len(view.columns.vectors):
-        return np.ones(len(queries))
-    ids = view.columns.vectors
-    sample = view.exact(ids[:: max(1, len(ids) // _SAMPLE)][:_SAMPLE])
-    lengths: NDArray[np.floating[Any]] = np.linalg.norm(queries, axis=1)
-    return lengths * float(np.median(np.linalg.norm(sample, axis=1)))

@@ -71,6 +71,7 @@ class View:
     exact: Callable[[Ids], Vectors]  # returns the exact vectors of ids. Shapes: (n,) to (n, dim)
     allowed: Mask | None = None  # units that the filter allows; None for all. A few are scored without the index
     parameters: Mapping[str, Any] | None = None  # how wide an approximate index searches (`nprobe`, `efSearch`)
+    length: float = 1.0  # typical one of the vectors
     refine: int | None = None  # candidates of a lossy index that are scored exactly, for each of the k; 10 by default
 
     def parents(self, level: Level) -> Ids:

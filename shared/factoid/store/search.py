@@ -90,7 +90,9 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list
             kind, exact = Granularity(state.granularity), state.index.vectors
             if not state.index.ability.holds_vectors:
                 exact = partial(_stored, snapshot, state.index.similarity)
-            views[kind] = View(kind, state.index, state.columns, exact, mask, refine=options.refine)
+            views[kind] = View(
+                kind, state.index, state.columns, exact, mask, length=state.length, refine=options.refine
+            )
         elif query.vectors is None:
             ranked = best_by_words(state.index, query.texts or (), query.k, state.columns, allowed=mask, **common)
             return _hits(snapshot, ranked, options, 1.0)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from factoid.encode import EMBED_TEMPLATE, with_heading
-from factoid.index import AUTO, RowIds, VectorIndex, check_kind, load, save, usable_kind, usable_memory
+from factoid.index import AUTO, RowIds, Similarity, VectorIndex, check_kind, load, save, usable_kind, usable_memory
 from factoid.index.files import load_files, read_arrays, save_files
 from factoid.index.lexical import LexicalIndex
 from factoid.index.part import membership
@@ -36,6 +36,7 @@ _MARGIN = 1.25
 
 _REMOVED = 0.25  # share of removed passages at which words are indexed again: their statistics still count them
 _BLOCK = 10_000  # passages read at a time
+_SAMPLE = 16  # vectors from which their typical length is estimated
 
 
 class _Change(NamedTuple):
@@ -69,6 +70,10 @@ class VectorBuilder:
         """Update an index from a generation to that of a snapshot in the cheapest way; None rebuilds it."""
         if since is None or not self._caught_up(state, snapshot, since):
             self._build(state, snapshot, show_progress=show_progress)
+        vectors = state.columns.vectors
+        if len(vectors) and self.settings.similarity is not Similarity.COSINE:
+            some = vectors[:: max(1, len(vectors) // _SAMPLE)][:_SAMPLE]
+            state.length = float(np.median(np.linalg.norm(snapshot.vectors(some), axis=1)))
 
     def holds_removed(self, state: IndexState) -> bool:
         """Return whether an index hides removed vectors."""

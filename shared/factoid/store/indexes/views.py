@@ -40,6 +40,7 @@ class IndexState:
     generation: int | None = None  # that all else belongs to; None before anything was read or built
     index: Any = None  # a `VectorIndex` or `LexicalIndex`; None while there is nothing to index
     columns: Columns = field(default_factory=Columns.empty)
+    length: float = 1.0  # typical one of the vectors, as they are compared
     built_for: int = 0  # vectors or texts when the index was built
     saved: bool = True  # whether the files on disk are equal
     selections: OrderedDict[str | None, Mask] = field(default_factory=OrderedDict)  # units that pass the latest filters

@@ -83,6 +83,15 @@ def test_questions_of_yes_and_no_are_left_out_of_factoidqa():
     assert not any(set(map(str.lower, question.answers)) <= {"yes", "no"} for question in corpus.questions)
 
 
+def test_office_documents_hold_their_answers():
+    corpus = read(Path(__file__).parent.parent / "benchmarks" / "office")
+    documents = {document.id: document for document in corpus.documents}
+    assert (len(documents), len(corpus.questions)) == (16, 119)
+    for question in corpus.questions:
+        right = [document for document in corpus.documents if corpus.is_right(question, document)]
+        assert right == [documents[question.document_id]]
+
+
 def test_short_answers_are_runs_of_words():
     corpus = Corpus([], [])
     asked = Question("", ("3.99 degrees",), "d")

@@ -3,12 +3,14 @@
     python -m benchmarks.ranking ../shared/data/squad-v1.1-dev/dev-v1.1.even.json --cache build/vectors
     python -m benchmarks.ranking ../shared/data/factoidqa-cmu-qa-v1.2 --cache build/vectors
     python -m benchmarks.ranking ../shared/data/clapnq --cache build/vectors
+    python -m benchmarks.ranking benchmarks/office
 
 Encoder: all-MiniLM-L6-v2. SQuAD: every paragraph is a document, its article the title. FactoidQA: articles are documents,
 questions to be answered by yes or no are left out. A question counts where an answer occurs, as a run of words, in one of the
 k best distinct passages (Dense X Retrieval, §4.3). CLAP NQ: every passage is a document; a question counts where its own is
 among the k best, and in the curve where the context has nine tenths of the distinct words of a sentence that annotators took
-the answer from. Contexts hold the units' texts, without headings.
+the answer from. benchmarks/office holds manuals, policies, minutes and the like: a result counts where it is of the right
+document, too. Contexts hold the units' texts, without headings.
 
 "pronoun" is the share of units that start with one. Intervals are of differences from the default, by a paired bootstrap
 over questions. Seconds, printed where nothing is cached, are wall time of one process; milliseconds are of searches in batches.
@@ -59,7 +61,7 @@ _PRONOUN = re.compile(r"(he|she|it|they|his|her|its|their|this|these|those)\b", 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("corpus", type=Path, help="SQuAD JSON, or the folder of FactoidQA or CLAP NQ")
+    parser.add_argument("corpus", type=Path, help="SQuAD JSON, or the folder of FactoidQA, CLAP NQ or texts")
     parser.add_argument("--cache", type=Path, metavar="FOLDER", help="keep vectors here for the next run")
     parser.add_argument("--questions", type=int, metavar="N", help="only so many, evenly spread")
     parser.add_argument("--curve", type=int, metavar="N", help="questions of the words curve, evenly spread")

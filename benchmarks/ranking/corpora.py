@@ -1,4 +1,4 @@
-"""Documents and questions: SQuAD files, FactoidQA (Smith et al., 2008) and CLAP NQ (Rosenthal et al., 2025)."""
+"""Documents and questions: SQuAD files, FactoidQA (Smith et al., 2008), CLAP NQ (Rosenthal et al., 2025) and our own."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from factoid.propositions.protocol import Report
 
 GRANULARITIES = (Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION)
 NEARLY_WHOLE = 0.9
+QUESTIONS = "questions.txt"
 
 _WORDS = re.compile(r"\w+")
 
@@ -45,17 +46,20 @@ class Corpus:
         long_answers: Whether answers are whole sentences. Then a result counts that is of the question's document, and a
             context that has nine tenths of a sentence's distinct words; else either counts if it holds an answer as a run
             of words (Dense X Retrieval, §4.3).
+        in_document: Whether a result also has to be of the question's document.
     """
 
     documents: Sequence[Document]
     questions: Sequence[Question]
     long_answers: bool = False
+    in_document: bool = False
 
     def is_right(self, question: Question, unit: Unit | Document) -> bool:
         """Tell whether a result answers a question."""
+        is_own = question.document_id == (unit.id if isinstance(unit, Document) else unit.document_id)
         if self.long_answers:
-            return question.document_id == (unit.id if isinstance(unit, Document) else unit.document_id)
-        return _holds_answer(unit.text, question.answers)
+            return is_own
+        return (is_own or not self.in_document) and _holds_answer(unit.text, question.answers)
 
     def is_in(self, question: Question, context: str) -> bool:
         """Tell whether the first words of the results answer a question."""
@@ -69,18 +73,20 @@ class Corpus:
 
 
 def read(path: Path) -> Corpus:
-    """Read a SQuAD file, the folder of FactoidQA or of CLAP NQ.
+    """Read a SQuAD file, the folder of FactoidQA or of CLAP NQ, or a folder of texts with questions.
 
     Raises:
         ValueError: The path is none of these.
     """
     if path.is_file():
         return read_squad(path)
+    if (path / QUESTIONS).exists():
+        return read_texts(path)
     if any(path.glob("S*/question_answer_pairs.txt")):
         return read_factoidqa(path)
     if answerable := sorted(path.glob("**/*_answerable.jsonl")):
         return read_clapnq(answerable)
-    raise ValueError(f"{path} is no SQuAD file, and no folder of FactoidQA or CLAP NQ")
+    raise ValueError(f"{path} is no SQuAD file, and no folder of FactoidQA, CLAP NQ or texts with {QUESTIONS}")
 
 
 def read_squad(path: Path) -> Corpus:
@@ -95,6 +101,14 @@ def read_squad(path: Path) -> Corpus:
                 if answers:
                     questions.append(Question(entry["question"], answers, document.id))
     return Corpus(documents, questions)
+
+
+def read_texts(folder: Path) -> Corpus:
+    """Make every text a document. Lines of `questions.txt` hold a file's name, a question and a run of words of the answer."""
+    documents = {file.name: Document(file.read_text(encoding="utf-8")) for file in sorted(folder.iterdir())}
+    lines = [line.split("|") for line in documents.pop(QUESTIONS).text.splitlines()]
+    questions = [Question(question, (answer,), documents[name].id) for name, question, answer in lines]
+    return Corpus(list(documents.values()), questions, in_document=True)
 
 
 def read_factoidqa(folder: Path) -> Corpus:

@@ -32,7 +32,7 @@ from factoid.errors import InvalidInputError, StoreFormatError
 from factoid.files.sqlite import FILE
 from factoid.filters import matches
 from factoid.metadata import MetadataPolicy, plain_metadata
-from factoid.store import GRANULARITIES, UnitStore
+from factoid.store import UnitStore
 from factoid.store.options import MIXED, Parents, SearchOptions
 from factoid.units import Granularity, Hit, Unit
 from llama_index_factoid.convert import (
@@ -251,8 +251,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
                 self._check_granularity(search["granularity"])
         distinct: dict[str, Hit] = {}
         for hit in hits:
-            if hit.unit.payload and hit.unit.metadata.get("granularity") not in GRANULARITIES:
-                hit = as_nodes(hit)  # it may be a hit at several granularities
+            hit = as_nodes(hit)  # it may be a hit at several granularities
             distinct.setdefault(hit.unit.id, replace(hit, matches=()) if search["parents"] == "unit" else hit)
         return list(distinct.values())[: query.similarity_top_k]
 

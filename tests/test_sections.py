@@ -171,6 +171,11 @@ def test_a_long_answer_keeps_its_paragraphs_apart():
     assert [found for _, found in paragraphs] == [f"{long}\n\n{short}\n\n{short}", long]
 
 
+def test_a_comment_between_paragraphs_of_an_answer_is_in_none_of_them():
+    _, paragraphs = parts("## Why?\n\nIt leans.\n\nIt is old.\n\n<!-- ask Bob -->\n\nSo.\n\nNo.")
+    assert [found for _, found in paragraphs] == ["It leans.\n\nIt is old.", "So.\n\nNo."]
+
+
 def test_only_newlines_end_lines():
     text = "# Pisa\x0b\u2028\n\nOne\x0ctwo\u2029three\x85four."
     assert parts(text) == ("Pisa", [("", "One\x0ctwo\u2029three\x85four.")])

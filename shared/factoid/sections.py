@@ -177,7 +177,7 @@ def _with_leads(text: str, blocks: list[_Block]) -> list[_Block]:
 def _with_whole_answers(text: str, blocks: Iterable[_Block]) -> list[_Block]:
     """Join the paragraphs under a question as far as they fit into a passage: "No." alone tells nothing.
 
-    A title that asks stands above a whole text, and not above an answer.
+    A comment between two, which is part of neither, keeps them apart.
     """
     result: list[_Block] = []
     under_question = after_prose = False
@@ -185,8 +185,10 @@ def _with_whole_answers(text: str, blocks: Iterable[_Block]) -> list[_Block]:
         prose = not block.level and not is_code(text[block.start : block.end])
         if block.level:
             under_question = block.level > 1 and block.heading.endswith(("?", "？"))
-        elif under_question and after_prose and prose and block.end - result[-1].start <= _ANSWER_CHARS:
-            block = _Block(result.pop().start, block.end)
+        elif under_question and after_prose and prose:
+            start, end, *_ = result[-1]
+            if block.end - start <= _ANSWER_CHARS and not text[end : block.start].strip():
+                block = _Block(result.pop().start, block.end)
         after_prose = prose
         result.append(block)
     return result

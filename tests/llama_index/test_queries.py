@@ -53,6 +53,17 @@ def test_neighbours_of_plain_chunks_are_chunks():
         assert ["neighbours" in result.node.metadata for result in without] == [False] * 5
 
 
+def test_neighbours_of_a_sentence_in_a_document_with_plain_chunks_are_nodes():
+    store = MultiGranularFaissVectorStore()
+    chunk, sentence = node("c", np.eye(DIM)[0]), node("s", np.eye(DIM)[1], granularity="sentence")
+    for place, entry in enumerate((chunk, sentence)):
+        entry.start_char_idx, entry.end_char_idx = 10 * place, 10 * place + 10
+    store.add([chunk, sentence])
+    for parents in ("passage", "unit"):
+        [hit] = store.search(ask(np.eye(DIM)[1], 1), granularity="sentence", parents=parents, expand=1)
+        assert [unit.id for unit in hit.neighbours] == ["c", "s"]
+
+
 def test_mmr_chooses_from_more_than_k(store):
     query = ask(np.ones(DIM), 6, mode="mmr", mmr_threshold=0.3)
     for options, fetch_k in (({}, 24), ({"mmr_prefetch_k": 7}, 7)):

@@ -31,22 +31,33 @@ def scan(vectors: Vectors, queries: Vectors, k: int) -> tuple[Vectors, RowIds]:
 
     Shapes: (count, dim) and (n, dim) to (n, k) both.
     """
-    blocks = []
-    for first in range(0, len(queries), _QUERIES):
-        some = queries[first : first + _QUERIES]
-        best, positions = np.empty((len(some), 0), np.float32), np.empty((len(some), 0), np.int64)
-        for start in range(0, len(vectors), _BLOCK):
-            scores = products(some, vectors[start : start + _BLOCK].T)
-            width = min(k, scores.shape[1])
-            columns = np.argpartition(scores, scores.shape[1] - width, axis=1)[:, -width:]
-            best, positions = _largest(
-                k,
-                np.hstack([best, np.take_along_axis(scores, columns, axis=1)]),
-                np.hstack([positions, columns + start]),
-            )
-        blocks.append((best, positions))
-    scores, positions = map(np.concatenate, zip(*blocks, strict=True))
+    parts = [_scan(vectors, queries[start : start + _QUERIES], k) for start in range(0, len(queries), _QUERIES)]
+    scores, positions = map(np.concatenate, zip(*parts, strict=True))
     return scores, positions
+
+
+def _scan(vectors: Vectors, queries: Vectors, k: int) -> tuple[Vectors, RowIds]:
+    """Sort only scores above the k-th best so far, which are few: a partition takes as long as the product."""
+    best = np.full((len(queries), k), -np.inf, np.float32)
+    positions = np.full((len(queries), k), -1, np.int64)
+    for start in range(0, len(vectors), _BLOCK):
+        scores = products(queries, vectors[start : start + _BLOCK].T)
+        rows, columns = np.nonzero(scores > best[:, -1:])
+        if len(rows) > best.size:  # as in the first blocks: a partition is faster than sorting all that are better
+            width = min(k, scores.shape[1])
+            columns = np.sort(np.argpartition(scores, scores.shape[1] - width, axis=1)[:, -width:], axis=1)
+            better, places = np.take_along_axis(scores, columns, axis=1), columns + start
+            chosen = np.arange(len(queries))
+        else:  # those of each query that has any side by side, padded to the longest
+            chosen, first, counts = np.unique(rows, return_index=True, return_counts=True)
+            at = np.repeat(np.arange(len(chosen)), counts), np.arange(len(rows)) - np.repeat(first, counts)
+            better = np.full((len(chosen), counts.max(initial=0)), -np.inf, np.float32)
+            places = np.full(better.shape, -1)
+            better[at], places[at] = scores[rows, columns], columns + start
+        best[chosen], positions[chosen] = _largest(
+            k, np.hstack([best[chosen], better]), np.hstack([positions[chosen], places])
+        )
+    return best, positions
 
 
 def shared_scan(vectors: Vectors, queries: Vectors, k: int) -> tuple[Vectors, RowIds]:

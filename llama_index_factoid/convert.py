@@ -294,14 +294,22 @@ def offset_of(source_node: BaseNode) -> int | None:
 
 def as_nodes(hit: Hit) -> Hit:
     """Return a hit with nodes in place of their own children."""
-    matches, neighbours = tuple(map(as_nodes, hit.matches)), tuple(map(_itself, hit.neighbours))
-    return replace(hit, unit=_itself(hit.unit), matches=matches, neighbours=neighbours)
+    units = [unit for part in (hit, *hit.matches) for unit in (part.unit, *part.neighbours)]
+    nodes = {
+        unit.id: replace(unit, id=unit.parent_id, granularity=Granularity.PASSAGE, parent_id=unit.document_id)
+        for unit in units
+        if unit.payload and unit.granularity not in (Granularity.PASSAGE, unit.metadata.get("granularity"))
+    }
+    return _with_nodes(hit, nodes) if nodes else hit
 
 
-def _itself(unit: Unit) -> Unit:
-    if not unit.payload or unit.granularity in (Granularity.PASSAGE, unit.metadata.get("granularity")):
-        return unit
-    return replace(unit, id=unit.parent_id, granularity=Granularity.PASSAGE, parent_id=unit.document_id)
+def _with_nodes(hit: Hit, nodes: Mapping[str, Unit]) -> Hit:
+    return replace(
+        hit,
+        unit=nodes.get(hit.unit.id, hit.unit),
+        matches=tuple(_with_nodes(match, nodes) for match in hit.matches),
+        neighbours=tuple(nodes.get(unit.id, unit) for unit in hit.neighbours),
+    )
 
 
 def scored_nodes(hits: Iterable[Hit]) -> list[NodeWithScore]:

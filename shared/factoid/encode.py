@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from factoid._optional import require
-from factoid.errors import EncoderMismatchError, FactoidError, InvalidInputError
+from factoid.errors import EncoderMismatchError, FactoidError, InvalidInputError, MissingDependencyError
 from factoid.units import Document, Unit
 
 if TYPE_CHECKING:
@@ -232,4 +232,9 @@ def loading(kind: str, name: object, *, show_progress: bool = False) -> Iterator
 
 def offline_model() -> str:
     """Return the folder of all-MiniLM-L6-v2 in the pip package that carries it."""
-    return str(require(OFFLINE_PACKAGE, extra="demo").get_model_path())
+    try:
+        package = require(OFFLINE_PACKAGE, extra="demo")
+    except MissingDependencyError as error:
+        advice = f'{error}, or pass a model: SentenceTransformerEncoder("intfloat/e5-base-v2")'
+        raise MissingDependencyError(advice, name=OFFLINE_PACKAGE) from error
+    return str(package.get_model_path())

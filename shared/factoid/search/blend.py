@@ -289,18 +289,18 @@ class _Ranking:
         return groups
 
     def _matches(self, units: Sequence[tuple[Ids, Ids, Vectors]], best: Ids, count: int) -> list[tuple[Scored, ...]]:
-        """Return the best units that may be found in each of the best passages, out of the scored units of all `count`."""
+        """Return the best units of each of the best passages, out of the scored units of all `count` candidates."""
         places = np.full(count, -1)
         places[best] = np.arange(len(best))
-        found = []
+        scored = []
         for channel, (positions, passages, scores) in zip(self.channels, units, strict=True):
             if not channel.searched:
                 continue
             chosen = places[passages] >= 0
             if channel.filtered is not None:
                 chosen &= channel.filtered[positions]
-            found.append((places[passages[chosen]], channel.view.columns.rows[positions[chosen]], scores[chosen]))
-        return best_of_each(found, len(best), self.matches)
+            scored.append((places[passages[chosen]], channel.view.columns.rows[positions[chosen]], scores[chosen]))
+        return best_of_each(scored, len(best), self.matches)
 
     def _best_units(
         self, units: Sequence[tuple[Ids, Ids, Vectors]], parts: Vectors, words: Vectors, words_weight: float

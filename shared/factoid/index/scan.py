@@ -42,7 +42,8 @@ def _scan(vectors: Vectors, queries: Vectors, k: int) -> tuple[Vectors, RowIds]:
     positions = np.full((len(queries), k), -1, np.int64)
     for start in range(0, len(vectors), _BLOCK):
         scores = products(queries, vectors[start : start + _BLOCK].T)
-        rows, columns = np.nonzero(scores > best[:, -1:])
+        # NumPy finds what is true in one dimension ten times as fast as in two.
+        rows, columns = np.divmod(np.flatnonzero(scores > best[:, -1:]), scores.shape[1])
         if len(rows) > best.size:  # as in the first blocks: a partition is faster than sorting all that are better
             width = min(k, scores.shape[1])
             columns = np.sort(np.argpartition(scores, scores.shape[1] - width, axis=1)[:, -width:], axis=1)

@@ -134,8 +134,12 @@ def stands_alone(tree: Tree, items: Sequence[Item], *, words: int = 3) -> bool:
     """Return whether items form a statement: a finite verb (or an inserted form of "be"), and at least `words` words."""
     finite, length = False, 0
     for item in items:
-        finite = finite or (item in ("is", "are", "was", "were") if isinstance(item, str) else tree.is_finite(item))
-        length += len(text_of(tree, item).split())
+        if isinstance(item, str):
+            text, is_finite = item, item in ("is", "are", "was", "were")
+        else:
+            text, is_finite = tree.words[item], finite or tree.is_finite(item)
+        finite |= is_finite
+        length += len(text.split())
     return finite and length >= words
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import re
 
@@ -43,6 +44,18 @@ def test_search_prints_json_and_a_context_within_a_budget(run, report, store):
     _, out, _ = run("search", store, "the Vasa sank", "--words", "7", "--granularity", "sentence")
     assert len(out.split()) == 7
     assert out.startswith("Vasa: The Vasa sank in 1628.\n")
+
+
+def test_search_answers_each_line_of_standard_input(run, store, monkeypatch):
+    monkeypatch.setattr("sys.stdin", io.StringIO("Did the Vasa sink?\n\n Building began in which year? "))
+    _, out, err = run("search", store, "-", "-k", "1", "--json")
+    answers = [json.loads(line) for line in out.splitlines()]
+    assert [answer["question"] for answer in answers] == ["Did the Vasa sink?", YEAR]
+    assert [answer["hits"][0]["unit"]["title"] for answer in answers] == ["Vasa", "Leaning Tower of Pisa"]
+    monkeypatch.setattr("sys.stdin", io.StringIO("Did the Vasa sink?"))
+    _, out, err = run("search", store, "-", "-k", "1")
+    assert out.startswith("? Did the Vasa sink?\n  1  ")
+    assert not err
 
 
 def test_search_can_be_filtered(run, report, store, docs):

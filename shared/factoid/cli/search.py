@@ -1,8 +1,10 @@
-"""`factoid search`: ask a store a question."""
+"""`factoid search`: ask a store questions."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
@@ -14,7 +16,9 @@ from factoid.terminal import show_hit, wants_color
 
 def search(
     store: opts.StorePath,
-    question: Annotated[str, argument("QUESTION", "What to search for.")],
+    question: Annotated[
+        str, argument("QUESTION", "What to search for; - reads questions from standard input, one a line.")
+    ],
     k: Annotated[int, option("N", "Number of passages.", "-k")] = 5,
     granularity: Annotated[
         Literal["passage", "sentence", "proposition", "mixed"] | None,
@@ -50,9 +54,9 @@ def search(
 ) -> None:
     """Find the passages that answer a question, and the facts in them."""
     from factoid.context import pack_context
+    from factoid.files.readers import STDIN
     from factoid.store.options import FINEST_FIRST
 
-    opts.check_question(question)
     options: dict[str, Any] = {
         "filter": opts.read_object("--filter", condition),
         "min_score": min_score,
@@ -66,26 +70,42 @@ def search(
         from factoid.late_interaction import AnyGranularityRanker
 
         options["rerank"] = AnyGranularityRanker(rerank, cache=store)
-    with opts.waiting("searching"), opts.open_store(store, encoder=opts.make_encoder(encoder)) as opened:
+    color = wants_color(sys.stdout)
+    with opts.open_store(store, encoder=opts.make_encoder(encoder)) as opened:
         counts = opened.counts()
         kind: str = granularity or next((kind for kind in FINEST_FIRST if kind in counts), "mixed")
         if kind not in counts and (kind != "mixed" or not counts):
             missing = "units" if kind == "mixed" else f"{kind}s"
             raise StoreError(f"the store at {store} holds no {missing}. It holds {opts.listed(counts) or 'nothing'}")
         options["granularity"] = kind
-        hits = opened.search(question, k, expand=expand, **options)
-        context = None
-        if words is not None:
-            # Every unit has at least one word, so this many fill the budget.
-            units = opened.search(question, max(words, 1), parents="unit", **options)
-            context = pack_context(units, words=words)
-    if as_json:
-        result = {"question": question, "granularity": kind, "hits": [asdict(hit) for hit in hits]}
-        opts.print_json(result if context is None else {**result, "context": context})
-    elif not hits:
-        print("factoid: nothing found: no passage passes the given options", file=sys.stderr)
-    elif context is not None:
-        print(context)
-    else:
-        color = wants_color(sys.stdout)
-        print("\n\n".join(show_hit(rank, hit, color=color, explain=explain) for rank, hit in enumerate(hits, start=1)))
+        for text in _read_questions() if question == STDIN else [question]:
+            opts.check_question(text)
+            context = None
+            with opts.waiting("searching"):
+                hits = opened.search(text, k, expand=expand, **options)
+                if words is not None:
+                    # Every unit has at least one word, so this many fill the budget.
+                    units = opened.search(text, max(words, 1), parents="unit", **options)
+                    context = pack_context(units, words=words)
+            if as_json:
+                result = {"question": text, "granularity": kind, "hits": [asdict(hit) for hit in hits]}
+                opts.print_json(result if context is None else {**result, "context": context})
+                continue
+            if question == STDIN and not sys.stdin.isatty():
+                print(f"? {text}")  # a terminal already shows it
+            if not hits:
+                print("factoid: nothing found: no passage passes the given options", file=sys.stderr)
+            elif context is not None:
+                print(context)
+            else:
+                shown = [show_hit(rank, hit, color=color, explain=explain) for rank, hit in enumerate(hits, start=1)]
+                print("\n\n".join(shown), flush=True)
+
+
+def _read_questions() -> Iterator[str]:
+    """Yield the lines of standard input that are not blank; a terminal shows a prompt for each."""
+    prompt = "? " if sys.stdin.isatty() else ""
+    with suppress(EOFError):
+        while True:
+            if line := input(prompt).strip():
+                yield line

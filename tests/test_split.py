@@ -20,6 +20,8 @@ The tower leans. It is old.
 
 Building began in 1173. The tower began to lean.[1]
 
+<!-- A gap of 200 years. -->
+
 It was restored."""
 
 
@@ -73,14 +75,59 @@ PARAGRAPHS = st.lists(st.lists(st.integers(2, 130), min_size=1, max_size=12), mi
 @given(PARAGRAPHS, st.integers(1, 150), st.floats(0, 1))
 def test_against_an_independent_retelling(paragraphs, words, share):
     min_words = int(words * share)
-    texts = [[sentence(length) for length in lengths] for lengths in paragraphs]
-    document = Document("\n\n".join(" ".join(sentences) for sentences in texts))
+    text = "\n\n".join(" ".join(map(sentence, lengths)) for lengths in paragraphs)
+    joined = []
+    for lengths in paragraphs:
+        if joined and sum(joined[-1] + lengths) <= words and (sum(joined[-1]) < min_words or sum(lengths) < min_words):
+            joined[-1] = joined[-1] + lengths
+        else:
+            joined.append(lengths)
     expected = [
-        " ".join(sentences[index] for index in group)
-        for lengths, sentences in zip(paragraphs, texts, strict=True)
+        [sentence(lengths[index]) for index in group]
+        for lengths in joined
         for group in appendix_a(lengths, words, min_words)
     ]
-    assert [unit.text for unit in split_passages(document, words=words, min_words=min_words)] == expected
+    passages = split_passages(Document(text), words=words, min_words=min_words)
+    assert [unit.text.replace("\n\n", " ") for unit in passages] == [" ".join(sentences) for sentences in expected]
+
+
+def test_short_paragraphs_of_a_section_are_one_passage():
+    long = " ".join([sentence(30)] * 3)
+    text = f"""# Pump
+
+Hi Tom,
+
+it failed.
+
+<!-- checked -->
+
+A rat bit through the cable.
+
+```
+reset
+```
+
+Best regards
+
+{long}
+
+## Cost
+
+We pay.
+
+{sentence(60)}
+
+{sentence(50)}"""
+    assert [unit.text for unit in split_passages(Document(text))] == [
+        "Hi Tom,\n\nit failed.",
+        "A rat bit through the cable.",
+        "```\nreset\n```",
+        f"Best regards\n\n{long}",
+        f"We pay.\n\n{sentence(60)}",
+        sentence(50),
+    ]
+    apart = [unit.text for unit in split_passages(Document(text), min_words=0)]
+    assert len(apart) == 9
 
 
 def test_all_that_a_passage_and_its_sentences_carry():

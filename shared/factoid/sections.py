@@ -1,8 +1,7 @@
 """Headings and paragraphs of a text: Markdown, underlined and plain headings and questions become title and section.
 
 A heading is not part of any paragraph. One without text under it is kept as a paragraph of its own, so that no word of the
-document is lost. The paragraphs of a short answer to a question are one. YAML front matter is metadata: its `title` is used,
-and the rest is left out.
+document is lost. YAML front matter is metadata: its `title` is used, and the rest is left out.
 """
 
 from __future__ import annotations
@@ -34,7 +33,6 @@ _FIGURE = re.compile(r"[*_]+(?:Fig|Abb|Image|Photo)\w*\.?\s?\d")  # stands below
 _BULLET = re.compile(r"[-+*•‣–—]\s|[|>]")
 _GOES_ON = re.compile(r"(?:[:：]|[;；](?:\s(?:and|or))?)[*_]{0,2}\Z")
 _ANSWER_BLOCKS = 8  # paragraphs for each question in a list of them
-_ANSWER_CHARS = 600  # about 100 words, as in a passage
 _TERMINATORS = tuple('.!?:;…"”’)]。！？')
 
 
@@ -68,7 +66,7 @@ def outline(document: Document) -> tuple[str, list[Paragraph]]:
     blocks = _joined(text, _blocks(text, start))
     if not any(block.level for block in blocks):
         blocks = _with_plain_headings(text, blocks)
-    blocks = _with_whole_answers(text, _with_leads(text, blocks))
+    blocks = _with_leads(text, blocks)
     above: list[_Block] = []  # headings
     paragraphs: list[Paragraph] = []
     for block, following in zip_longest(blocks, blocks[1:]):
@@ -172,26 +170,6 @@ def _with_leads(text: str, blocks: list[_Block]) -> list[_Block]:
         block._replace(level=level, heading=block.heading or _plain(paragraph).removesuffix(":")) if level else block
         for block, paragraph, level in zip(blocks, paragraphs, levels, strict=True)
     ]
-
-
-def _with_whole_answers(text: str, blocks: Iterable[_Block]) -> list[_Block]:
-    """Join the paragraphs under a question as far as they fit into a passage: "No." alone tells nothing.
-
-    A comment between two, which is part of neither, keeps them apart.
-    """
-    result: list[_Block] = []
-    under_question = after_prose = False
-    for block in blocks:
-        prose = not block.level and not is_code(text[block.start : block.end])
-        if block.level:
-            under_question = block.level > 1 and block.heading.endswith(("?", "？"))
-        elif under_question and after_prose and prose:
-            start, end, *_ = result[-1]
-            if block.end - start <= _ANSWER_CHARS and not text[end : block.start].strip():
-                block = _Block(result.pop().start, block.end)
-        after_prose = prose
-        result.append(block)
-    return result
 
 
 def _lead_level(paragraph: str) -> int:

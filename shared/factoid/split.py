@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterable, Iterator
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 from factoid.errors import InvalidInputError
-from factoid.sections import outline
+from factoid.markdown import is_code
+from factoid.sections import Paragraph, outline
 from factoid.sentences import Span, sentence_spans
 from factoid.units import Document, Granularity, Unit, child_unit, make_unit
 from factoid.words import count_words
@@ -21,14 +24,16 @@ def split_passages(
     """Cut a document into passages of whole sentences.
 
     The sentences of a paragraph are packed greedily: a sentence that would take the passage over `words` words starts the next. A
-    paragraph's last passage is merged into the one before it, if any, when it has fewer than `min_words` words. Passages never
-    cross paragraphs or sections; headings become the `title` and `section` of the passages under them. A single sentence above
-    `words` words is a passage of its own (`factoid.sentences` cuts overlong sentences).
+    paragraph's last passage is merged into the one before it, if any, when it has fewer than `min_words` words. Consecutive
+    paragraphs of a section are one if they have `words` words at most and one of them has fewer than `min_words`; code, and
+    what more than a blank line separates, stays apart. Passages never cross sections; headings become the `title` and
+    `section` of the passages under them. A single sentence above `words` words is a passage of its own (`factoid.sentences`
+    cuts overlong sentences).
 
     Args:
         document: The document. Spans of the result count the characters of its text.
         words: Maximum number of words in a passage, at least 1.
-        min_words: Merge threshold for a paragraph's last passage, from 0 to `words`.
+        min_words: Merge threshold for short paragraphs and a paragraph's last passage, from 0 (none is merged) to `words`.
         nlp: A spaCy pipeline that sets sentence boundaries; None for the built-in rules.
 
     Raises:
@@ -39,7 +44,7 @@ def split_passages(
         raise InvalidInputError(message)
     title, paragraphs = outline(document)
     units = []
-    for begin, stop, section in paragraphs:
+    for begin, stop, section in _join_short(document.text, paragraphs, words, min_words):
         text = document.text[begin:stop]
         for start, end in _pack(text, sentence_spans(text, nlp), words, min_words):
             units.append(
@@ -64,6 +69,25 @@ def split_sentences(passage: Unit, *, nlp: Language | None = None) -> list[Unit]
         child_unit(passage, passage.text[start:end], Granularity.SENTENCE, passage.start + start, passage.start + end)
         for start, end in sentence_spans(passage.text, nlp)
     ]
+
+
+def _join_short(text: str, paragraphs: Iterable[Paragraph], words: int, min_words: int) -> Iterator[Paragraph]:
+    """Join short paragraphs of a section, such as turns of a conversation, clauses of a contract and the parts of a letter."""
+    joined: Paragraph | None = None
+    size = 0.0
+    for paragraph in paragraphs:
+        source = text[paragraph.start : paragraph.end]
+        length = math.inf if is_code(source) else count_words(source)
+        if joined is not None:
+            between = text[joined.end : paragraph.start]
+            apart = paragraph.section != joined.section or between.strip() or between.count("\n") < 2
+            if not apart and min(size, length) < min_words and size + length <= words:
+                joined, size = joined._replace(end=paragraph.end), size + length
+                continue
+            yield joined
+        joined, size = paragraph, length
+    if joined is not None:
+        yield joined
 
 
 def _pack(text: str, sentences: list[Span], words: int, min_words: int) -> list[Span]:

@@ -12,7 +12,8 @@ from typing import Literal, get_args
 
 from factoid.errors import InvalidInputError
 from factoid.markdown import is_code, visible
-from factoid.propositions.ground import Source, is_supported
+from factoid.propositions.ground import Sentence, Source, is_supported
+from factoid.propositions.items import read_items
 from factoid.propositions.parse import mended
 from factoid.propositions.protocol import (
     AsyncPropositionizer,
@@ -163,6 +164,7 @@ def _ground_passage(passage: Unit, texts: Sequence[str], policy: Policy) -> tupl
     uncovered = source.uncovered([unit.text for _, unit in placed])
     missed = [index for index in uncovered if _WORD.search(sentences[index].unit.text)]
     placed += [(index, _stand_in(passage, sentences[index].unit, UNCOVERED)) for index in missed]
+    placed = _in_context(passage, sentences, placed)
     placed.sort(key=itemgetter(0))  # stable: reading order by sentence, then the propositionizer's order
     units: dict[str, Unit] = {}
     for _, unit in placed:
@@ -170,6 +172,31 @@ def _ground_passage(passage: Unit, texts: Sequence[str], policy: Policy) -> tupl
             units[unit.id] = unit
     duplicates = len(cleaned) - len(distinct)
     return list(units.values()), Report(1, len(units), {}, unsupported, len(missed), duplicates, cached)
+
+
+def _in_context(
+    passage: Unit, sentences: Sequence[Sentence], placed: Sequence[tuple[int, Unit]]
+) -> list[tuple[int, Unit]]:
+    """Add the lead-in to items of a list that stand as they are in the passage, and the names of columns to rows."""
+    items = read_items(passage, [sentence.unit for sentence in sentences])
+    if not items.leads and not items.rows:
+        return list(placed)
+    units = []
+    for index, unit in placed:
+        literal = index >= 0 and any(unit.text.rstrip(".") in text for text, _ in sentences[index].readings)
+        if literal and index in items.spoken:
+            continue
+        if literal and index in items.rows:
+            start, end, text = items.rows[index]
+            unit = replace(child_unit(passage, text, Granularity.PROPOSITION, start, end), metadata=unit.metadata)
+        elif literal and index in items.leads:
+            *leads, item = (sentences[place].readings[-1][0] for place in (*items.leads[index], index))
+            whole = item[-1] not in ".!?"  # a fragment is one with all its parts
+            text, span = (item, sentences[index].unit) if whole else (unit.text, unit)
+            made = child_unit(passage, " ".join([*leads, text]), Granularity.PROPOSITION, span.start, span.end)
+            unit = replace(made, metadata=unit.metadata)
+        units.append((index, unit))
+    return units
 
 
 def _stand_in(passage: Unit, sentence: Unit, reason: str) -> Unit:

@@ -1,0 +1,81 @@
+"""List items with the lead-in above them, and rows of tables with the names of their columns: alone, they say little or lie."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain, pairwise
+
+from factoid.markdown import visible
+from factoid.units import Unit
+
+_ITEM = re.compile(r"([ \t>]*)(?:[-+*•‣–]|(?:\d{1,3}|[a-z])[.)])[ \t]+")
+_RULE = re.compile(r"[ \t>]*\|?(?:[ \t]*:?-+:?[ \t]*\|)*[ \t]*:?-+:?[ \t]*\|?\s*")
+_LINE = re.compile(r"[^\n]+")
+_CELL_END = re.compile(r"(?<!\\)\|")
+_LONGEST_LEAD = 30  # words; more would outweigh the item
+
+
+@dataclass
+class Items:
+    """What list items and rows need beside their own text, by the index of a sentence of the passage."""
+
+    leads: dict[int, list[int]] = field(default_factory=dict)  # of an item to the sentences that introduce its lists
+    rows: dict[int, tuple[int, int, str]] = field(default_factory=dict)  # span of the row in the document, and its text
+    spoken: set[int] = field(default_factory=set)  # lead-ins and header rows, which their items and rows repeat
+
+
+def read_items(passage: Unit, sentences: Sequence[Unit]) -> Items:
+    """Find the list items and the rows of pipe tables among the sentences of a passage."""
+    items = Items()
+    starts = [sentence.start - passage.start for sentence in sentences]
+    leads: list[tuple[int, int]] = []  # indentation and sentence of the lead-ins above, outermost first
+    indentation = -1
+    for index, start in enumerate(starts):
+        before = passage.text[:start].rpartition("\n")
+        marker = _ITEM.fullmatch(before[2])
+        if marker:
+            indentation = len(marker[1])
+        elif not before[2].strip(" \t>") and not before[0].rpartition("\n")[2].strip(" \t\r>"):
+            indentation = len(before[2]) - 1  # a paragraph begins; other sentences go on where the last one was
+        while leads and leads[-1][0] >= indentation:
+            leads.pop()
+        if marker and leads:
+            items.leads[index] = [lead for _, lead in leads]
+        text = sentences[index].text
+        if text.rstrip("*_").endswith((":", "：")) and len(text.split()) <= _LONGEST_LEAD:
+            leads.append((indentation, index))
+    items.spoken.update(chain.from_iterable(items.leads.values()))
+    for start, end, text in _rows(passage.text):
+        inside = [index for index, place in enumerate(starts) if start <= place < end]
+        if inside and text:
+            span = sentences[inside[0]].start, sentences[inside[-1]].end
+            items.rows |= dict.fromkeys(inside, (*span, text))
+        else:
+            items.spoken.update(inside)
+    return items
+
+
+def _rows(text: str) -> Iterator[tuple[int, int, str]]:
+    """Yield the span of each row of the pipe tables in a text, and its cells with the names of their columns; "" for names."""
+    lines = [match.span() for match in _LINE.finditer(text)]
+    names: list[str] = []
+    last = -1  # end of the line before
+    for (start, end), (below, below_end) in pairwise([*lines, (len(text), len(text))]):
+        line = text[start:end]
+        if start > last + 1 or "|" not in line:
+            names = []
+        if "|" in line and not _RULE.fullmatch(line):
+            if below == end + 1 and _RULE.fullmatch(text, below, below_end):
+                names = _cells(line)
+                yield start, end, ""
+            elif names and len(cells := _cells(line)) <= len(names):
+                named = zip(names, cells, strict=False)
+                yield start, end, "; ".join(f"{name}: {cell}" if name else cell for name, cell in named if cell)
+        last = end
+
+
+def _cells(line: str) -> list[str]:
+    cells = [visible(cell).text.strip() for cell in _CELL_END.split(line.strip(" \t\r>"))]
+    return cells[not cells[0] : len(cells) - (not cells[-1])]

@@ -1,0 +1,108 @@
+"""Items of lists and rows of tables, with the text that they need beside their own."""
+
+from __future__ import annotations
+
+import pytest
+
+from factoid import Document, SyntaxPropositionizer, propositionize, split_passages
+from factoid.testing import ScriptedPropositionizer
+
+
+def facts(text, propositionizer=None):
+    """The propositions of a text, with the text at their spans."""
+    units = propositionize(split_passages(Document(text)), propositionizer or SyntaxPropositionizer())
+    return [(unit.text, text[unit.start : unit.end]) for unit in units]
+
+
+@pytest.mark.parametrize("newline", ["\n", "\r\n"])
+def test_items_carry_the_lead_in_above_them(newline):
+    text = """It is forbidden to:
+
+- smoke in hall 2
+- use *lifts*
++ open the windows
+
+The doors stay open.""".replace("\n", newline)
+    assert facts(text) == [
+        ("It is forbidden to: smoke in hall 2", "smoke in hall 2"),
+        ("It is forbidden to: use lifts", "use *lifts*"),
+        ("It is forbidden to: open the windows", "open the windows"),
+        ("The doors stay open.", "The doors stay open."),
+    ]
+
+
+def test_lists_in_lists():
+    text = """The warranty does not cover:
+* damage by frost
+* tyres:
+    1. winter tyres
+    2. summer tyres
+* Batteries. They wear out."""
+    assert [fact for fact, _ in facts(text)] == [
+        "The warranty does not cover: damage by frost",
+        "The warranty does not cover: tyres: winter tyres",
+        "The warranty does not cover: tyres: summer tyres",
+        "The warranty does not cover: Batteries.",
+        "They wear out.",
+    ]
+
+
+def test_lead_ins_within_paragraphs_and_items_of_several_lines():
+    text = """Rules are strict. You must not:
+- smoke. It is
+dangerous. It smells.
+- run
+
+  It is slippery.
+- shout"""
+    assert [fact for fact, _ in facts(text)] == [
+        "Rules are strict.",
+        "You must not: smoke.",
+        "It is dangerous.",
+        "It smells.",
+        "You must not: run",
+        "It is slippery.",
+        "You must not: shout",
+    ]
+
+
+def test_sentences_and_fragments_of_a_list():
+    text = "You may leave if:\n\n- you have asked before and the hall is empty\n- The hall is closed at ten, and visitors wait at gate two."
+    assert [fact for fact, _ in facts(text)] == [
+        "You may leave if: you have asked before and the hall is empty",
+        "You may leave if: The hall is closed at ten.",
+        "You may leave if: Visitors wait at gate two.",
+    ]
+
+
+def test_items_without_a_lead_in_stay_as_they_are():
+    text = "- one pump\n- two valves\n\nNote: it leaks.\n\n1. Press the button: it opens.\n2. Wait."
+    assert "Note: it leaks." in [fact for fact, _ in facts(text)]
+    assert [fact for fact, _ in facts(text)][:2] == ["one pump", "two valves"]
+    assert [fact for fact, _ in facts(text)][-1] == "Wait."
+
+
+def test_rows_carry_the_names_of_their_columns():
+    text = r"""| Region | Q1 (EUR) | **Q2** |
+|---|:--:|---:|
+| Singapore | 3.02 | **3.10** |
+| | 3 | 4 |
+| Oslo. Norway. | 1 \| 2 | |
+
+A | b"""
+    assert facts(text) == [
+        ("Region: Singapore; Q1 (EUR): 3.02; Q2: 3.10", "Singapore | 3.02 | **3.10**"),
+        ("Q1 (EUR): 3; Q2: 4", "3 | 4"),
+        (r"Region: Oslo. Norway.; Q1 (EUR): 1 \| 2".replace("\\", ""), r"Oslo. Norway. | 1 \| 2"),
+        ("A | b", "A | b"),
+    ]
+
+
+def test_a_table_without_rows_keeps_its_names():
+    assert [fact for fact, _ in facts("| Region | Fee |\n|---|---|")] == ["Region | Fee"]
+
+
+def test_propositions_in_other_words_are_not_changed():
+    text = "It is forbidden to:\n\n- smoke\n- use lifts"
+    script = ScriptedPropositionizer(lambda _: ["Smoke is forbidden.", "Use of lifts is forbidden."])
+    assert [fact for fact, _ in facts(text, script)] == ["Smoke is forbidden.", "Use of lifts is forbidden."]

@@ -67,11 +67,14 @@ dangerous. It smells.
 
 
 def test_sentences_and_fragments_of_a_list():
-    text = "You may leave if:\n\n- you have asked before and the hall is empty\n- The hall is closed at ten, and visitors wait at gate two."
+    text = """Leave if:
+
+- you have asked before and the hall is empty
+- Anna Berg was born in Oslo in 1900 and moved to Berlin in 1925."""
     assert [fact for fact, _ in facts(text)] == [
-        "You may leave if: you have asked before and the hall is empty",
-        "You may leave if: The hall is closed at ten.",
-        "You may leave if: Visitors wait at gate two.",
+        "Leave if: you have asked before and the hall is empty",
+        "Leave if: Anna Berg was born in Oslo in 1900.",
+        "Anna Berg moved to Berlin in 1925.",  # written out: not literally what the item says
     ]
 
 

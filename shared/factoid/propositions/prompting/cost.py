@@ -41,21 +41,18 @@ class Prices:
         InvalidInputError: A price is below 0, or the discount is not between 0 and 1.
     """
 
-    input_per_million: float  # prompt tokens
+    input_per_million: float  # prompt tokens, cached ones included
     output_per_million: float  # tokens of answers
-    cached_input_per_million: float | None = None  # prompt tokens that the server had cached; None for the same price
     batch_discount: float = 0.5  # share of the price that the Batch API deducts
 
     def __post_init__(self) -> None:
-        prices = (self.input_per_million, self.output_per_million, self.cached_input_per_million or 0.0)
-        if not all(price >= 0 for price in prices) or not 0 <= self.batch_discount <= 1:
+        if not (self.input_per_million >= 0 and self.output_per_million >= 0 and 0 <= self.batch_discount <= 1):
             raise InvalidInputError(f"prices must be at least 0 and batch_discount between 0 and 1, got {self}")
 
     def cost(self, usage: Usage, *, batch: bool = False) -> float:
         """Return the cost of some usage; `batch` for requests sent through the Batch API."""
-        cached = self.input_per_million if self.cached_input_per_million is None else self.cached_input_per_million
-        total = (usage.prompt_tokens - usage.cached_tokens) * self.input_per_million + usage.cached_tokens * cached
-        total = (total + usage.completion_tokens * self.output_per_million) / 1e6
+        total = usage.prompt_tokens * self.input_per_million + usage.completion_tokens * self.output_per_million
+        total /= 1e6
         return total * (1 - self.batch_discount) if batch else total
 
 

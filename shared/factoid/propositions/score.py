@@ -17,9 +17,9 @@ from __future__ import annotations
 import re
 import string
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,17 +28,11 @@ from factoid.errors import InvalidInputError
 from factoid.inner_products import products
 
 Matrix = NDArray[np.float64]
+Similarity = Callable[[Sequence[str], Sequence[str]], Matrix]
+"""How alike the texts a and b are: 1 is the same, 0 is nothing in common. Shape: (len(a), len(b))."""
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
-
-
-class Similarity(Protocol):
-    """How alike texts are: 1 is the same, 0 is nothing in common."""
-
-    def __call__(self, a: Sequence[str], b: Sequence[str], /) -> Matrix:
-        """Return the similarities. Shape: (len(a), len(b))."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ from factoid.propositions.prompting.chat import Reply
 from factoid.propositions.prompting.cost import Usage
 from factoid.propositions.prompting.failures import Failure, NoCompletionError, judge
 from factoid.propositions.prompting.pacing import backoff
-from factoid.propositions.prompting.prompt import passage_input, prompt_for
+from factoid.propositions.prompting.prompt import prompt_for
 from factoid.propositions.prompting.prompted import PromptPropositionizer, read_completion
 from factoid.propositions.protocol import NoPropositions
 from factoid.units import Unit
@@ -130,8 +130,6 @@ class PropositionBatch:
 
     def submit(self, passages: Sequence[Unit]) -> list[Batch]:
         """Submit passages that are neither in the cache nor in a batch; return all batches not yet collected."""
-        for passage in passages:
-            passage_input(passage)
         self._call(lambda: self._submit(passages), tries=4)
         return self.poll()
 

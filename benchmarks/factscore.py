@@ -135,7 +135,9 @@ def similarity_of(examples: list[Example], outputs: list[Output], name: str) -> 
     lists = [own for output in outputs for own in output.propositions] + [example.references for example in examples]
     topics = [example.passage.title for example in examples] * (len(outputs) + 1)
     texts = [text for topic, own in zip(topics, lists, strict=True) for text in (*own, *_named(own, topic))]
-    return EncoderSimilarity(KeptEncoder(VECTORS)).prepare(texts)
+    encoder = KeptEncoder(VECTORS)
+    encoder.encode_units(texts)  # all at once, which is faster
+    return EncoderSimilarity(encoder)
 
 
 def score(

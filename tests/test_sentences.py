@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from factoid.errors import InvalidInputError
 from factoid.markdown import is_code, visible
 from factoid.sentences import MAX_CHARS, MAX_WORDS, sentence_spans
 from factoid.words import count_words
@@ -85,8 +84,8 @@ Das ist z.B. ein Satz.|Noch einer.
 """
 
 
-def sentences(text, nlp=None):
-    return [text[start:end] for start, end in sentence_spans(text, nlp)]
+def sentences(text):
+    return [text[start:end] for start, end in sentence_spans(text)]
 
 
 @pytest.mark.parametrize("line", PROSE.strip().splitlines())
@@ -202,16 +201,6 @@ def test_a_sentence_without_end_is_cut_at_clauses_else_words_else_anywhere():
     assert [len(part.split()) for part in sentences(" ".join(words))] == [100, 100, 100, 100, 50]
     assert [len(part) for part in sentences("x" * 9000)] == [4000, 4000, 1000]
     assert sentences(" ".join(words[:200])) == [" ".join(words[:200])]
-
-
-def test_any_spacy_pipeline_with_sentence_ends():
-    spacy = pytest.importorskip("spacy")
-    nlp = spacy.blank("en")
-    with pytest.raises(InvalidInputError, match=r"sets no sentence ends: add one with nlp\.add_pipe"):
-        sentence_spans("One. Two.", nlp)
-    nlp.add_pipe("sentencizer")
-    assert sentences("Dr. Smith left. He ran.\n\nThe end", nlp) == ["Dr. Smith left.", "He ran.", "The end"]
-    assert sentences("", nlp) == sentences(" \n", nlp) == []
 
 
 def test_a_reader_sees_no_marks_of_quotes():

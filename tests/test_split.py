@@ -161,15 +161,6 @@ def test_characters_count_where_no_spaces_are_written():
     assert [len(unit.text) for unit in split_passages(Document(text))] == [125, 75]
 
 
-def test_a_users_pipeline_decides_on_sentences():
-    spacy = pytest.importorskip("spacy")
-    nlp = spacy.blank("en")
-    nlp.add_pipe("sentencizer", config={"punct_chars": [";"]})
-    passages = split_passages(Document("One. Two; Three."), words=2, min_words=0, nlp=nlp)
-    assert [unit.text for unit in passages] == ["One. Two;", "Three."]
-    assert [unit.text for unit in split_sentences(passages[0], nlp=nlp)] == ["One. Two;"]
-
-
 LINES = st.sampled_from(
     f"¦ ¦# One¦## Two ##¦Three¦=====¦---¦- item¦1. item¦```¦title: x¦| a | b |¦Some text. It goes on.¦and on¦{'x' * 210}¦"
     "漢字。漢字¦Dr. No (see p. 5).[3] 😀¦\0¦\t\u00a0é.¦T\u2028U.\x0c¦".split("¦")

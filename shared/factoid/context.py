@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from factoid.encode import with_heading
-from factoid.errors import InvalidInputError
-from factoid.units import Hit, Unit
+from factoid.units import Hit, Unit, whole_number
 from factoid.words import count_words, cut_words, stands_in
 
 _MARKS = ".,;:!?()[]\"'“”‘’«»"
@@ -31,11 +30,9 @@ def pack_context(hits: Iterable[Hit | Unit], *, words: int = 100, separator: str
     Raises:
         InvalidInputError: `words` is below 1.
     """
-    if words < 1:
-        raise InvalidInputError(f"words must be at least 1, got {words}")
     taken: list[tuple[tuple[str, str], str, Unit]] = []
     parts: list[str] = []
-    room = words
+    room = whole_number("words", words)
     for hit in hits:
         unit = hit.unit if isinstance(hit, Hit) else hit
         text = unit.text.strip()

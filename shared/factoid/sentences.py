@@ -1,4 +1,4 @@
-"""Split text into sentences, by rules for edited prose or any spaCy pipeline that sets sentence boundaries.
+"""Split text into sentences, by rules for edited prose.
 
 The rules decide on each run of terminators by the text before and after it. They know abbreviations, initials, acronyms,
 decimals, quotations, parentheses, citation marks such as `[3]`, list items, turns of conversations and the terminators of
@@ -11,14 +11,9 @@ import re
 from collections.abc import Iterator
 from functools import lru_cache
 from itertools import islice, pairwise
-from typing import TYPE_CHECKING
 
-from factoid.errors import InvalidInputError
 from factoid.markdown import ONLY_MARKS, read_blocks, visible
 from factoid.words import WORD, count_words
-
-if TYPE_CHECKING:
-    from spacy.language import Language
 
 Span = tuple[int, int]
 
@@ -81,30 +76,19 @@ _NEXT_WORD = re.compile(r"[^\W\d_]{1,40}+")
 _CLAUSE_END = re.compile(r"[,;:–—]\s|[，、；：]")
 
 
-def sentence_spans(text: str, nlp: Language | None = None) -> list[Span]:
-    """Return the spans of the sentences of a text, trimmed.
+def sentence_spans(text: str) -> list[Span]:
+    """Return the spans of the sentences of a text, plain or Markdown, trimmed.
 
     Only white space and what Markdown does not show is left out: marks of lists, quotes and tables, rules, comments, link
     definitions and empty fences. A heading and a row of a table are sentences; so is a block of code, with its fences or
     indentation. Sentences above MAX_WORDS words or MAX_CHARS characters are cut at clause ends (code at line ends), else at white
     space, else anywhere.
-
-    Args:
-        text: Any text, plain or Markdown.
-        nlp: A spaCy pipeline that sets sentence boundaries; None for the rules of this module.
-
-    Raises:
-        InvalidInputError: The pipeline sets no sentence boundaries.
     """
-    return list(_rule_spans(text)) if nlp is None else _spans(text, nlp)
+    return list(_spans(text))
 
 
 @lru_cache(1024)
-def _rule_spans(text: str) -> tuple[Span, ...]:
-    return tuple(_spans(text, None))
-
-
-def _spans(text: str, nlp: Language | None) -> list[Span]:
+def _spans(text: str) -> tuple[Span, ...]:
     spans: list[Span] = []
     for block in read_blocks(text):
         if block.kind == "code":
@@ -112,10 +96,10 @@ def _spans(text: str, nlp: Language | None) -> list[Span]:
             continue
         shift = text.index(block.heading, block.start)
         for part in _turns(block.heading or text[block.start : block.end]):
-            for start, end in _prose_spans(part, nlp):
+            for start, end in _prose_spans(part):
                 spans += _bounded(text, shift + start, shift + end)
             shift += len(part)
-    return spans
+    return tuple(spans)
 
 
 def _turns(source: str) -> list[str]:
@@ -126,7 +110,7 @@ def _turns(source: str) -> list[str]:
     return [source[start:end] for start, end in pairwise([0, *starts[starts[0] == 0 :], len(source)])]
 
 
-def _prose_spans(source: str, nlp: Language | None) -> Iterator[Span]:
+def _prose_spans(source: str) -> Iterator[Span]:
     """Yield the sentences of a paragraph, found in what a reader sees of it."""
     seen, offsets, code = visible(source)
     rest = seen
@@ -134,7 +118,7 @@ def _prose_spans(source: str, nlp: Language | None) -> Iterator[Span]:
         rest = rest[:start] + "x" * (end - start) + rest[end:]
     sentences: list[Span] = []
     begin = 0
-    for end in [*(_rule_ends(rest) if nlp is None else _spacy_ends(rest, nlp)), len(rest)]:
+    for end in [*_sentence_ends(rest), len(rest)]:
         sentences += [span for span in trim(seen, begin, end) if not ONLY_MARKS.fullmatch(seen, *span)]
         begin = end
     begin = 0
@@ -187,7 +171,7 @@ def trim(text: str, start: int, end: int) -> list[Span]:
     return [(start, start + len(stripped))] if stripped else []
 
 
-def _rule_ends(text: str) -> Iterator[int]:
+def _sentence_ends(text: str) -> Iterator[int]:
     parentheses = [match.span() for match in _PARENTHESIS.finditer(text)]
     current = following = 0
     for match in _CANDIDATE.finditer(text):
@@ -240,16 +224,6 @@ def _ends_sentence(text: str, match: re.Match[str], following: int) -> bool:
         at = match.start() - len(token)
         return bool(text[max(0, at - 40) : at].rpartition("\n")[2].strip())
     return True
-
-
-def _spacy_ends(text: str, nlp: Language) -> Iterator[int]:
-    doc = nlp(text)
-    if not doc.has_annotation("SENT_START"):
-        raise InvalidInputError(
-            f"the spaCy pipeline {nlp.pipe_names} sets no sentence ends: add one with nlp.add_pipe('sentencizer')"
-        )
-    for sentence in doc.sents:
-        yield sentence.end_char
 
 
 def _bounded(text: str, start: int, end: int) -> Iterator[Span]:

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from itertools import pairwise
-from typing import TYPE_CHECKING
 
 from factoid.errors import InvalidInputError
 from factoid.markdown import is_code
 from factoid.sections import Paragraph, outline
 from factoid.sentences import Span, sentence_spans
-from factoid.units import Document, Granularity, Unit, child_unit, make_unit
+from factoid.units import Document, Granularity, Unit, child_unit
 from factoid.words import count_words
 
-if TYPE_CHECKING:
-    from spacy.language import Language
 
-
-def split_passages(
-    document: Document, *, words: int = 100, min_words: int = 50, nlp: Language | None = None
-) -> list[Unit]:
+def split_passages(document: Document, *, words: int = 100, min_words: int = 50) -> list[Unit]:
     """Cut a document into passages of whole sentences.
 
     The sentences of a paragraph are packed greedily: a sentence that would take the passage over `words` words starts the next. A
@@ -34,10 +29,9 @@ def split_passages(
         document: The document. Spans of the result count the characters of its text.
         words: Maximum number of words in a passage, at least 1.
         min_words: Merge threshold for short paragraphs and a paragraph's last passage, from 0 (none is merged) to `words`.
-        nlp: A spaCy pipeline that sets sentence boundaries; None for the built-in rules.
 
     Raises:
-        InvalidInputError: `words` or `min_words` is out of range, or `nlp` sets no sentence boundaries.
+        InvalidInputError: `words` or `min_words` is out of range.
     """
     if words < 1 or not 0 <= min_words <= words:
         message = f"expected words >= 1 and 0 <= min_words <= words, got words={words}, min_words={min_words}"
@@ -46,28 +40,17 @@ def split_passages(
     units = []
     for begin, stop, section in _join_short(document.text, paragraphs, words, min_words):
         text = document.text[begin:stop]
-        for start, end in _pack(text, sentence_spans(text, nlp), words, min_words):
-            units.append(
-                make_unit(
-                    text[start:end],
-                    Granularity.PASSAGE,
-                    document_id=document.id,
-                    parent_id=document.id,
-                    start=begin + start,
-                    end=begin + end,
-                    title=title,
-                    section=section,
-                    metadata=document.metadata,
-                )
-            )
+        for start, end in _pack(text, sentence_spans(text), words, min_words):
+            passage = child_unit(document, text[start:end], Granularity.PASSAGE, begin + start, begin + end)
+            units.append(replace(passage, title=title, section=section))
     return units
 
 
-def split_sentences(passage: Unit, *, nlp: Language | None = None) -> list[Unit]:
-    """Cut a passage, or any unit whose text is the document's at its span, into sentences; `nlp` as in `split_passages`."""
+def split_sentences(passage: Unit) -> list[Unit]:
+    """Cut a passage, or any unit whose text is the document's at its span, into sentences."""
     return [
         child_unit(passage, passage.text[start:end], Granularity.SENTENCE, passage.start + start, passage.start + end)
-        for start, end in sentence_spans(passage.text, nlp)
+        for start, end in sentence_spans(passage.text)
     ]
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
@@ -164,6 +165,7 @@ def test_what_is_no_propositionizer(value, message):
 def test_no_passages_and_an_unknown_policy_ask_no_model():
     propositionizer = ScriptedPropositionizer({})
     assert decompose([], propositionizer) == Decomposition()
+    assert decompose([replace(PASSAGE, text=" \n")], propositionizer) == Decomposition(report=Report(passages=1))
     with pytest.raises(InvalidInputError, match="one of drop, keep, sentence, got 'remove'"):
         propositionize([PASSAGE], propositionizer, unsupported="remove")
     assert propositionizer.calls == []

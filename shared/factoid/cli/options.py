@@ -19,7 +19,7 @@ from factoid.errors import EncoderMismatchError, InvalidInputError, Propositioni
 from factoid.progress import progress
 from factoid.split import split_passages
 from factoid.terminal import count
-from factoid.units import Granularity, Unit, check_text
+from factoid.units import Granularity, Unit, check_text, whole_number
 
 if TYPE_CHECKING:
     from factoid.encode import Encoder
@@ -218,9 +218,7 @@ def read_passages(paths: list[str], words: int, *, show_progress: bool) -> Itera
 
 def min_words(words: int) -> int:
     """Return the merge threshold that goes with --words: the paper's 50 at its 100 words."""
-    if words < 1:
-        raise InvalidInputError(f"--words must be at least 1, got {words}")
-    return min(50, words // 2)
+    return min(50, whole_number("--words", words) // 2)
 
 
 def read_object(name: str, text: str | None, *, holding: str = "conditions") -> dict[str, Any] | None:

@@ -16,7 +16,6 @@ from factoid.terminal import count
 from factoid.units import Unit
 
 _BATCH = 64  # passages decomposed together: output starts early, and models still get full batches
-_WINDOW = 4096  # with a cache, which divides them into batches itself
 
 Model = Annotated[str, option("NAME", "Name of the chat model.")]
 
@@ -39,9 +38,7 @@ def split(
     if retry_failed and not cache:
         raise InvalidInputError("--retry-failed needs --cache, where failures are kept")
     propositionizer = opts.make_propositionizer(splitting) if granularity == "proposition" else None
-    show = opts.show_progress(quiet)
-    # A cache has a bar of its own.
-    passages = opts.read_passages(paths, splitting.words, show_progress=show and not (propositionizer and cache))
+    passages = opts.read_passages(paths, splitting.words, show_progress=opts.show_progress(quiet))
     if propositionizer is None:
         for passage in passages:
             _print_units([passage] if granularity == "passage" else split_sentences(passage))
@@ -49,8 +46,8 @@ def split(
     if retry_failed and cache:
         PropositionCache(cache).forget(failures=True)
     report = Report()
-    source = with_cache(propositionizer, cache, batch_size=_BATCH, show_progress=show)
-    while batch := list(islice(passages, _WINDOW if cache else _BATCH)):
+    source = with_cache(propositionizer, cache)
+    while batch := list(islice(passages, _BATCH)):
         decomposition = decompose(batch, source, unsupported=unsupported)
         report += decomposition.report
         _print_units(decomposition.units)
@@ -70,7 +67,6 @@ def estimate(
     model: Model,
     price_in: Annotated[float | None, option("P", "Price per million prompt tokens.")] = None,
     price_out: Annotated[float | None, option("P", "Price per million answer tokens.")] = None,
-    batch_discount: Annotated[float, option("D", "Discount of the Batch API, as a share of the price.")] = 0.5,
     cache: Annotated[str | None, option("FILE", "Leave out passages whose propositions this file holds.")] = None,
     words: opts.Words = 100,
     *,
@@ -82,9 +78,7 @@ def estimate(
 
     if (price_in is None) != (price_out is None):
         raise InvalidInputError("--price-in and --price-out go together: prompts and answers have different prices")
-    prices = None
-    if price_in is not None and price_out is not None:
-        prices = Prices(price_in, price_out, batch_discount=batch_discount)
+    prices = Prices(price_in, price_out) if price_in is not None and price_out is not None else None
     passages = opts.read_passages(paths, words, show_progress=output.show_progress)
     known = PropositionCache(cache) if cache and Path(cache).exists() else None
     cost = estimate_cost(passages, prices, model=model, cache=known)

@@ -27,6 +27,7 @@ _GET = "SELECT output, reason FROM propositions WHERE key = ?"
 # An existing entry stays, unless it is a failure.
 _PUT = """INSERT INTO propositions (key, name, output, reason) VALUES (?, ?, ?, ?) ON CONFLICT (key)
     DO UPDATE SET output = excluded.output, reason = excluded.reason WHERE propositions.output = '[]'"""
+_CHOSEN = "FROM propositions WHERE (?1 IS NULL OR name = ?1) AND (NOT ?2 OR output = '[]')"  # by name and failures
 _STORE = (sqlite.APPLICATION_ID, sqlite.FORMAT)
 _TABLE = sqlite.CacheTable("propositions", "propositions", _SQL, APPLICATION_ID, FORMAT, hosts=(_STORE,))
 
@@ -108,15 +109,13 @@ class PropositionCache:
 
     def count(self, name: str | None = None, *, failures: bool = False) -> int:
         """Return the number of entries: all, or those of one propositionizer, or only passages without propositions."""
-        where, parameters = _where(name, failures)
         with self.session() as opened:
-            return int(opened.connection.execute(f"SELECT count(*) FROM propositions{where}", parameters).fetchone()[0])  # noqa: S608
+            return int(opened.connection.execute(f"SELECT count(*) {_CHOSEN}", [name, failures]).fetchone()[0])
 
     def forget(self, name: str | None = None, *, failures: bool = False) -> int:
         """Drop all entries, or those chosen as in `count`, so that their passages are decomposed again; return how many."""
-        where, parameters = _where(name, failures)
         with self.session() as opened, opened.transaction() as connection:
-            return connection.execute(f"DELETE FROM propositions{where}", parameters).rowcount  # noqa: S608
+            return connection.execute(f"DELETE {_CHOSEN}", [name, failures]).rowcount
 
     @contextmanager
     def session(self, opened: Session | None = None) -> Iterator[Session]:
@@ -149,11 +148,6 @@ def passage_key(name: str, passage: Unit) -> bytes:
 def _read(output: str, reason: str | None) -> list[str]:
     texts = json.loads(output)
     return CachedPropositions(texts) if texts or reason is None else NoPropositions(reason, cached=True)
-
-
-def _where(name: str | None, failures: bool) -> tuple[str, list[str]]:
-    conditions = (["name = ?"] if name is not None else []) + (["output = '[]'"] if failures else [])
-    return f" WHERE {' AND '.join(conditions)}" if conditions else "", [name] if name is not None else []
 
 
 def _open(path: Path) -> Session:

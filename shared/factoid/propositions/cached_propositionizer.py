@@ -26,7 +26,7 @@ from factoid.propositions.protocol import (
     check_propositionizer,
     in_order,
 )
-from factoid.units import Unit
+from factoid.units import Unit, whole_number
 
 T = TypeVar("T")
 
@@ -60,8 +60,6 @@ class CachedPropositionizer:
         show_progress: bool = False,
     ) -> None:
         check_propositionizer(propositionizer)
-        if batch_size < 1:
-            raise InvalidInputError(f"batch_size must be at least 1, got {batch_size}")
         # A property is not read yet: the name of a model may come from its files.
         if not hasattr(type(propositionizer), "name") and not hasattr(propositionizer, "name"):
             raise InvalidInputError(
@@ -70,7 +68,7 @@ class CachedPropositionizer:
             )
         self.propositionizer = propositionizer
         self.cache = cache if isinstance(cache, PropositionCache) else PropositionCache(cache)
-        self.batch_size = batch_size
+        self.batch_size = whole_number("batch_size", batch_size)
         self.show_progress = show_progress
 
     @property

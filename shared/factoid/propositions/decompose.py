@@ -122,7 +122,8 @@ def _asked(passages: Sequence[Unit], propositionizer: Propositionizer, policy: P
 
 
 def _is_written(passage: Unit) -> bool:
-    return passage.metadata.get(PROPOSITIONS) == LINES
+    """Return whether a passage needs no model: its lines are propositions, or it is blank."""
+    return passage.metadata.get(PROPOSITIONS) == LINES or not passage.text.strip()
 
 
 def _with_written(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from itertools import chain
 from pathlib import Path
 from threading import Lock
@@ -16,7 +17,7 @@ from factoid.propositions.engines import EngineName, check_choice, choose, load
 from factoid.propositions.engines.batching import generate, model_inputs
 from factoid.propositions.engines.checkpoint import Checkpoint, fingerprint
 from factoid.propositions.parse import read_propositions
-from factoid.propositions.protocol import NoPropositions, in_order
+from factoid.propositions.protocol import in_order
 from factoid.units import Unit
 
 if TYPE_CHECKING:
@@ -82,22 +83,21 @@ class FlanT5Propositionizer:
         self.copy = copy
         self.revision = revision
         self.show_progress = show_progress
-        self._commit: str | None = None
         self._engine: Engine | None = None
         self._lock = Lock()
 
     @property
     def name(self) -> str:
         """Model with its commit or the folder's fingerprint, dtype and `max_new_tokens`, leaving out float32 and 512."""
-        if (folder := Path(self.model)).is_dir():
-            identity = fingerprint(folder)
-        else:
-            if self._commit is None:
-                self._commit = Checkpoint(self.model, self.revision).commit()
-            identity = self._commit
+        folder = Path(self.model)
+        identity = fingerprint(folder) if folder.is_dir() else self._commit
         limit = "" if self.max_new_tokens == _MAX_NEW_TOKENS else f"max_new_tokens={self.max_new_tokens}"
         suffixes = [choose(self.engine, self.device, self.dtype).suffix, limit]
         return ":".join([f"{self.model}@{identity}" if identity else self.model, *filter(None, suffixes)])
+
+    @cached_property
+    def _commit(self) -> str:
+        return Checkpoint(self.model, self.revision).commit()
 
     def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
         """Return one list of propositions for each passage, in order; `NoPropositions` for one that failed.
@@ -107,25 +107,19 @@ class FlanT5Propositionizer:
         Raises:
             PropositionizerError: The model cannot be loaded, or a batch does not fit into memory.
             MissingDependencyError: A package that the engine needs is not installed.
-            InvalidInputError: A passage holds lone surrogates.
         """
         return in_order(self.stream(passages))
 
     def stream(self, passages: Sequence[Unit]) -> Iterator[tuple[int, list[str]]]:
         """Yield the position of each passage with its propositions as soon as its batch is done. Raises as above."""
-        filled = [index for index, passage in enumerate(passages) if passage.text.strip()]
-        for index in sorted(set(range(len(passages))).difference(filled)):
-            yield index, NoPropositions("empty passage")
-        if not filled:
+        if not passages:
             return
         engine = self._load()
-        inputs = model_inputs([passages[index] for index in filled], engine.tokenizer, engine.limit)
-        parts = [(index, number) for index, tokens in zip(filled, inputs, strict=True) for number in range(len(tokens))]
-        results: dict[int, list[Any]] = {
-            index: [None] * len(tokens) for index, tokens in zip(filled, inputs, strict=True)
-        }
-        hidden = not self.show_progress or len(filled) == 1
-        with tqdm(total=len(filled), desc="propositions", unit="passage", disable=hidden) as bar:
+        inputs = model_inputs(passages, engine.tokenizer, engine.limit)
+        parts = [(index, number) for index, tokens in enumerate(inputs) for number in range(len(tokens))]
+        results: dict[int, list[Any]] = {index: [None] * len(tokens) for index, tokens in enumerate(inputs)}
+        hidden = not self.show_progress or len(passages) == 1
+        with tqdm(total=len(passages), desc="propositions", unit="passage", disable=hidden) as bar:
             for batch, outputs in generate(engine, list(chain.from_iterable(inputs)), self.max_new_tokens):
                 for part, written in zip(batch, outputs, strict=True):
                     index, number = parts[part]

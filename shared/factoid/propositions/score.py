@@ -19,7 +19,7 @@ import string
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,21 +28,11 @@ from factoid.errors import InvalidInputError
 from factoid.inner_products import products
 
 Matrix = NDArray[np.float64]
+Similarity = Callable[[Sequence[str], Sequence[str]], Matrix]
+"""How alike the texts a and b are: 1 is the same, 0 is nothing in common. Shape: (len(a), len(b))."""
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
-
-
-class Similarity(Protocol):
-    """How alike texts are: 1 is the same, 0 is nothing in common.
-
-    A similarity with a model may have `prepare(texts)`, which returns the similarity between any of these texts: a model is
-    faster on many texts at once.
-    """
-
-    def __call__(self, a: Sequence[str], b: Sequence[str], /) -> Matrix:
-        """Return the similarities. Shape: (len(a), len(b))."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +73,7 @@ def corpus_f1(
     if len(predicted) != len(references):
         counts = f"{len(predicted)} lists and {len(references)}"
         raise InvalidInputError(f"expected predicted and reference propositions of the same passages, got {counts}")
-    prepare: Callable[[list[str]], Similarity] = getattr(similarity, "prepare", lambda _: similarity)
-    prepared = prepare([text for texts in (*predicted, *references) for text in texts])
-    return mean_f1([proposition_f1(*pair, prepared) for pair in zip(predicted, references, strict=True)])
+    return mean_f1([proposition_f1(*pair, similarity) for pair in zip(predicted, references, strict=True)])
 
 
 def mean_f1(scores: Sequence[PropositionF1]) -> PropositionF1:
@@ -103,23 +91,10 @@ class EncoderSimilarity:
 
     def __call__(self, a: Sequence[str], b: Sequence[str]) -> Matrix:
         """Return the cosines. Shape: (len(a), len(b))."""
-        return self.prepare([*a, *b])(a, b)
-
-    def prepare(self, texts: Sequence[str]) -> Similarity:
-        """Encode texts, once each, and return the cosine between any of them."""
-        distinct = list(dict.fromkeys(texts))
-        if not distinct:
-            return lambda a, b: np.zeros((len(a), len(b)))
-        vectors = np.asarray(self._encoder.encode_units(distinct), np.float64)
+        vectors = np.asarray(self._encoder.encode_units([*a, *b]), np.float64)
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         vectors = vectors / np.where(norms > 0, norms, 1)
-        rows = {text: row for row, text in enumerate(distinct)}
-
-        def cosines(a: Sequence[str], b: Sequence[str]) -> Matrix:
-            rows_of_a, rows_of_b = (vectors[[rows[text] for text in side]] for side in (a, b))
-            return np.asarray(products(rows_of_a, rows_of_b.T))
-
-        return cosines
+        return np.asarray(products(vectors[: len(a)], vectors[len(a) :].T))
 
 
 class TokenF1:

@@ -2,9 +2,6 @@ from __future__ import annotations
 
 import hashlib
 
-import pytest
-
-from factoid.errors import InvalidInputError
 from factoid.propositions.prompting.prompt import PROMPT, PROMPT_VERSION, passage_input, prompt_for
 from tests.propositions.tiny_t5 import unit as passage
 
@@ -29,5 +26,3 @@ def test_prompt_for_ends_where_the_model_goes_on():
     unit = passage(" two\r\n\tlines \n", " T\n")
     assert prompt_for(unit) == f"{PROMPT}\nInput: Title: T. Section: . Content: two lines\nOutput:"
     assert prompt_for(unit, "Do it.\n") == "Do it.\n\nInput: Title: T. Section: . Content: two lines\nOutput:"
-    with pytest.raises(InvalidInputError, match="title holds a lone surrogate"):
-        prompt_for(passage("Text.", "T\ud800"))

@@ -23,14 +23,14 @@ from filelock import FileLock, Timeout
 from tqdm.auto import tqdm
 
 from factoid._optional import require
-from factoid.errors import InvalidInputError, PropositionizerError, StoreError, StoreFormatError
+from factoid.errors import PropositionizerError, StoreError, StoreFormatError
 from factoid.files.atomic import write_file
 from factoid.propositions.cache import PropositionCache, passage_key
 from factoid.propositions.prompting.chat import Reply
 from factoid.propositions.prompting.cost import Usage
 from factoid.propositions.prompting.failures import Failure, NoCompletionError, judge
 from factoid.propositions.prompting.pacing import backoff
-from factoid.propositions.prompting.prompt import passage_input, prompt_for
+from factoid.propositions.prompting.prompt import prompt_for
 from factoid.propositions.prompting.prompted import PromptPropositionizer, read_completion
 from factoid.propositions.protocol import NoPropositions
 from factoid.units import Unit
@@ -43,7 +43,9 @@ _ENDED = frozenset({"completed", "failed", "expired", "cancelled"})
 _ENDPOINT = "/v1/chat/completions"
 _METADATA = "factoid"  # the name under which the server keeps our key of a batch
 _DAY = 86_400.0
-_MAX_BYTES = 200_000_000  # of a batch's file, OpenAI's limit
+# OpenAI's limits on a batch and its file.
+_MAX_REQUESTS = 50_000
+_MAX_BYTES = 200_000_000
 _CLIENT_ARGUMENTS = ("extra_headers", "extra_query", "timeout")  # of the Python client, not of a request's body
 
 
@@ -100,11 +102,9 @@ class PropositionBatch:
         propositionizer: The model, the prompt and a synchronous client. Requests have a schema only with `structured=True`,
             because a batch cannot test whether the model accepts one.
         cache: Where results go, under the propositionizer's name; a `PropositionCache` or its path.
-        max_requests: Maximum number of requests in one batch, whose size is at most 200 MB.
         show_progress: Whether `wait` shows a bar over requests.
 
     Raises:
-        InvalidInputError: `max_requests` is out of range.
         PropositionizerError: The propositionizer has an asynchronous client. In methods: the server rejects the request, or
             cannot be reached.
         StoreError: In methods: another process uses these batches, or their folder cannot be written.
@@ -115,16 +115,13 @@ class PropositionBatch:
         propositionizer: PromptPropositionizer,
         cache: PropositionCache | str | Path,
         *,
-        max_requests: int = 50_000,
         show_progress: bool = False,
     ) -> None:
-        if not 1 <= max_requests <= 50_000:
-            raise InvalidInputError(f"max_requests must be from 1 to 50,000, OpenAI's limit, got {max_requests}")
         if not propositionizer._can_send:
             raise PropositionizerError("batches need a synchronous client, such as openai.OpenAI()")
         self.propositionizer = propositionizer
         self.cache = cache if isinstance(cache, PropositionCache) else PropositionCache(cache)
-        self.max_requests = max_requests
+        self._max_requests = _MAX_REQUESTS  # fewer when the account's queue is full
         self.show_progress = show_progress
         path = self.cache.path
         self.folder = path / "batches" if path.is_dir() else path.with_name(f"{path.name}.batches")
@@ -133,8 +130,6 @@ class PropositionBatch:
 
     def submit(self, passages: Sequence[Unit]) -> list[Batch]:
         """Submit passages that are neither in the cache nor in a batch; return all batches not yet collected."""
-        for passage in passages:
-            passage_input(passage)
         self._call(lambda: self._submit(passages), tries=4)
         return self.poll()
 
@@ -176,7 +171,7 @@ class PropositionBatch:
             if not latest.answered and not latest.failures:
                 if set(latest.returned) != {"token limit exceeded"} or size == 1:
                     break
-                self.max_requests = max(1, size // 2)
+                self._max_requests = max(1, size // 2)
         return report
 
     def cancel(self) -> list[Batch]:
@@ -251,7 +246,7 @@ class PropositionBatch:
         """Create a batch of as many of the first requests as the limits allow."""
         record = _Record(self.propositionizer.name, uuid4().hex, time.time(), [])
         with tempfile.TemporaryFile() as file:
-            while queue and len(record.keys) < self.max_requests:
+            while queue and len(record.keys) < self._max_requests:
                 line = _request_line(self.propositionizer, *queue[0])
                 if record.keys and file.tell() + len(line) > _MAX_BYTES:
                     break

@@ -14,15 +14,15 @@ from typing import Any, NoReturn
 
 from tqdm.auto import tqdm
 
-from factoid.errors import InvalidInputError, PropositionizerError
+from factoid.errors import PropositionizerError
 from factoid.propositions.parse import read_propositions
 from factoid.propositions.prompting.concurrency import in_background, in_tasks, in_threads
 from factoid.propositions.prompting.cost import ANSWER_RATIO, Estimate, Prices, Usage, estimate, rough_tokens
 from factoid.propositions.prompting.failures import RAISED, UNREACHED, judge, judge_raised
 from factoid.propositions.prompting.pacing import Pace, Tries
-from factoid.propositions.prompting.prompt import passage_input, prompt_for, versioned_name
+from factoid.propositions.prompting.prompt import prompt_for, versioned_name
 from factoid.propositions.protocol import NoPropositions, Result, in_order
-from factoid.units import Unit
+from factoid.units import Unit, whole_number
 
 logger = logging.getLogger(__name__)
 
@@ -93,9 +93,7 @@ class ChatPropositionizer(ABC):
         show_progress: bool = False,
         task: Task = PROPOSITIONS,
     ) -> None:
-        if max_concurrency < 1:
-            raise InvalidInputError(f"max_concurrency must be at least 1, got {max_concurrency}")
-        self.max_concurrency = max_concurrency
+        self.max_concurrency = whole_number("max_concurrency", max_concurrency)
         self.prompt = prompt
         self.task = task
         self.show_progress = show_progress
@@ -120,7 +118,6 @@ class ChatPropositionizer(ABC):
         Raises:
             PropositionizerError: The client is async, no request reached the server, or the server rejects something that
                 concerns every passage: the key, the model, the arguments, an exhausted quota.
-            InvalidInputError: A passage holds lone surrogates.
         """
         return in_order(self.stream(passages))
 
@@ -243,8 +240,6 @@ class _Call:
     """One call: its passages, its results so far, and whether to continue."""
 
     def __init__(self, propositionizer: ChatPropositionizer, passages: Sequence[Unit]) -> None:
-        for passage in passages:
-            passage_input(passage)  # rejects what cannot be sent before any request is paid for
         self.passages = passages
         self.stop = threading.Event()
         noun, hidden = propositionizer.task.noun, not propositionizer.show_progress or len(passages) < 2

@@ -38,25 +38,20 @@ class Prices:
     """The price of a model's tokens, in any currency. Prices change, so none are shipped.
 
     Raises:
-        InvalidInputError: A price is below 0, or the discount is not between 0 and 1.
+        InvalidInputError: A price is below 0.
     """
 
-    input_per_million: float  # prompt tokens
+    input_per_million: float  # prompt tokens, cached ones included
     output_per_million: float  # tokens of answers
-    cached_input_per_million: float | None = None  # prompt tokens that the server had cached; None for the same price
-    batch_discount: float = 0.5  # share of the price that the Batch API deducts
 
     def __post_init__(self) -> None:
-        prices = (self.input_per_million, self.output_per_million, self.cached_input_per_million or 0.0)
-        if not all(price >= 0 for price in prices) or not 0 <= self.batch_discount <= 1:
-            raise InvalidInputError(f"prices must be at least 0 and batch_discount between 0 and 1, got {self}")
+        if not (self.input_per_million >= 0 and self.output_per_million >= 0):
+            raise InvalidInputError(f"prices must be at least 0, got {self}")
 
     def cost(self, usage: Usage, *, batch: bool = False) -> float:
-        """Return the cost of some usage; `batch` for requests sent through the Batch API."""
-        cached = self.input_per_million if self.cached_input_per_million is None else self.cached_input_per_million
-        total = (usage.prompt_tokens - usage.cached_tokens) * self.input_per_million + usage.cached_tokens * cached
-        total = (total + usage.completion_tokens * self.output_per_million) / 1e6
-        return total * (1 - self.batch_discount) if batch else total
+        """Return the cost of some usage; `batch` for requests sent through the Batch API, at half the price."""
+        total = usage.prompt_tokens * self.input_per_million + usage.completion_tokens * self.output_per_million
+        return total / (2e6 if batch else 1e6)
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,9 +98,6 @@ def estimate(
         prompt: Instructions instead of Figure 8.
         cache: Passages in this cache are left out, and equal passages are counted once.
         sample: `usage` of a propositionizer that has processed passages of this kind with this model.
-
-    Raises:
-        InvalidInputError: A passage holds lone surrogates.
     """
     name = versioned_name(model, prompt)
     count, counted_by = token_counter(model)

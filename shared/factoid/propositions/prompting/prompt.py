@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.resources import files
 
-from factoid.units import Unit, check_text, content_id
+from factoid.units import Unit, content_id
 
 # Must change whenever prompt.txt or `passage_input` does, since it is part of the keys of caches.
 PROMPT_VERSION = "dense-x-figure-8/1"
@@ -17,19 +17,13 @@ def passage_input(passage: Unit) -> str:
 
     An empty title or section leaves its label empty, as in the model card of
     `chentong00/propositionizer-wiki-flan-t5-large`.
-
-    Raises:
-        InvalidInputError: A text holds lone surrogates, which no tokenizer or request can carry.
     """
-    parts = {"title": passage.title, "section": passage.section, "text": passage.text}
-    for name, text in parts.items():
-        check_text(text, name)
-    title, section, content = (" ".join(text.split()) for text in parts.values())
+    title, section, content = (" ".join(text.split()) for text in (passage.title, passage.section, passage.text))
     return f"Title: {title}. Section: {section}. Content: {content}"
 
 
 def prompt_for(passage: Unit, instructions: str | None = None) -> str:
-    """Return the whole prompt for one passage; `instructions` replace Figure 8. Raises as `passage_input` does."""
+    """Return the whole prompt for one passage; `instructions` replace Figure 8."""
     before = PROMPT if instructions is None else instructions
     return f"{before.rstrip()}\n\nInput: {passage_input(passage)}\nOutput:"
 

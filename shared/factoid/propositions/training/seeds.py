@@ -21,7 +21,7 @@ from factoid.files.lines import read_records
 from factoid.propositions.decompose import ground
 from factoid.propositions.protocol import NoPropositions, Propositionizer
 from factoid.split import split_sentences
-from factoid.units import Granularity, Unit, make_unit
+from factoid.units import Document, Granularity, Unit, child_unit
 
 _FIELDS = ("text", "title", "section", "document_id", "propositionizer")
 
@@ -115,7 +115,6 @@ def _pair(values: dict[str, Any]) -> SeedPair:
     if not propositions or not all(value.strip() for value in (text, *propositions)):
         raise ValueError("an empty text")
     key = key or title or hashlib.sha256(text.encode()).hexdigest()
-    passage = make_unit(
-        text, Granularity.PASSAGE, document_id=key, parent_id=key, start=0, end=len(text), title=title, section=section
-    )
+    document = Document(text, title, section, key)
+    passage = child_unit(document, text, Granularity.PASSAGE, 0, len(text))
     return SeedPair(passage, tuple(propositions), propositionizer)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from factoid.encode import EMBED_TEMPLATE, with_heading
-from factoid.index import AUTO, RowIds, Similarity, VectorIndex, check_kind, load, save, usable_kind, usable_memory
+from factoid.index import AUTO, RowIds, Similarity, VectorIndex, load, save, usable_kind, usable_memory
 from factoid.index.files import load_files, read_arrays, save_files
 from factoid.index.lexical import LexicalIndex
 from factoid.index.part import membership
@@ -109,7 +109,7 @@ class VectorBuilder:
         kind = self._kind(state.granularity, len(ids), dim)
         index = VectorIndex(dim, kind=kind, similarity=self.settings.similarity, shards=self.settings.shards)
         if not index.trained:
-            index.train(snapshot.vectors(sample(ids, check_kind(kind, dim).max_training)))
+            index.train(snapshot.vectors(sample(ids, index.ability.max_training)))
         with progress_bar(show=show_progress, unit=f" {state.granularity}s indexed", total=len(ids)) as bar:
             for rows, vectors in snapshot.vector_blocks(ids):
                 index.add(rows, vectors)

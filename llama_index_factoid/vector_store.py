@@ -35,15 +35,7 @@ from factoid.metadata import MetadataPolicy, plain_metadata
 from factoid.store import UnitStore
 from factoid.store.options import MIXED, Parents, SearchOptions
 from factoid.units import Granularity, Hit, Unit
-from llama_index_factoid.convert import (
-    Kind,
-    as_nodes,
-    child_ids,
-    granularity_of,
-    stored_node,
-    to_tree,
-    to_units,
-)
+from llama_index_factoid.convert import Kind, as_nodes, child_ids, granularity_of, stored_node, to_tree, to_units
 from llama_index_factoid.embeddings import EmbeddingEncoder
 
 logger = logging.getLogger(__name__)

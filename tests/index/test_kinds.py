@@ -20,7 +20,7 @@ SHARES = [None, 1.0, 0.5, 0.05, 0.001, 0.0]
 @pytest.mark.parametrize("kind", EACH_KIND)
 def test_every_kind_finds_what_brute_force_finds(kind, similarity, shards):
     index, ids, vectors = make_index(kind, similarity, shards)
-    queries = clustered(seed=5)[1][:30] * 3
+    queries = index.prepare(clustered(seed=5)[1][:30] * 3)
     rng = np.random.default_rng(2)
     assert len(index) == len(ids)
     assert index.ids.tolist() == sorted(ids.tolist())

@@ -71,16 +71,10 @@ def test_adds_and_removals_against_a_dict(data):
 )
 def test_vectors_of_another_dimension_and_queries_that_are_no_numbers(small, wrong, message):
     index, wrong = built(*small), wrong.astype(np.float32)
-    for call in (lambda: index.search(wrong, 1), lambda: index.add(np.array([1]), wrong), lambda: index.train(wrong)):
+    for call in (lambda: index.prepare(wrong), lambda: index.add(np.array([1]), wrong), lambda: index.train(wrong)):
         with pytest.raises(EncoderMismatchError, match=message):
             call()
     assert len(index) == 200
-
-
-@pytest.mark.parametrize("number", [0, 1.5, None])
-def test_numbers_of_results_that_are_none(small, number):
-    with pytest.raises(InvalidInputError, match="k must be"):
-        built(*small).search(small[1][:1], number)
 
 
 @pytest.mark.parametrize("shards", [1, 4])
@@ -97,7 +91,7 @@ def test_cosine_of_long_short_and_zero_vectors():
     vectors = np.array([[3e38, 3e38], [1e-38, 0], [0, 0], [-2, 0]], np.float32)
     index = VectorIndex(2, similarity="cosine")
     index.add(np.arange(4), vectors)
-    scores, ids = index.search(np.array([[1e-30, 0], [0, 0]], np.float32), 4)
+    scores, ids = index.search(index.prepare(np.array([[1e-30, 0], [0, 0]], np.float32)), 4)
     assert ids[0].tolist() == [1, 0, 2, 3]
     np.testing.assert_allclose(scores[0], [1, np.sqrt(0.5), 0, -1], rtol=1e-6)
     assert scores[1].tolist() == [0] * 4

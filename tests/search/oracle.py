@@ -35,8 +35,7 @@ class StubIndex:
     def __len__(self):
         return len(self.ids)
 
-    def search(self, queries, k, *, allowed=None, parameters=None, prepared=False):
-        assert prepared
+    def search(self, queries, k, *, allowed=None, parameters=None):
         self.asked.append((len(queries), k, parameters))
         assert queries.dtype == np.float32
         assert 1 <= k <= len(self)
@@ -63,9 +62,8 @@ class Case:
     vectors: dict
 
     def columns(self):
-        arrays = np.array(self.units, np.int64).reshape(-1, 5)
-        names = ("rows", "vectors", "parents", "documents", "metadata")
-        return Columns.from_arrays(**{name: arrays[:, place] for place, name in enumerate(names)})
+        rows, vectors, *others = np.array(self.units, np.int64).reshape(-1, 5).T
+        return Columns.of(np.stack([vectors, rows, *others]))
 
     def view(self, granularity=Granularity.PROPOSITION, **options):
         ids = np.array(sorted(self.vectors), np.int64)
@@ -102,7 +100,7 @@ class Case:
         return {key: sorted(units, key=lambda unit: (-unit[0], unit[1])) for key, units in under.items()}
 
 
-def check_groups(found, case, query, k, metadata, level, matches=3, min_score=None):
+def check_groups(found, case, query, k, metadata, level, min_score=None):
     """The k best distinct parents, in order, each with its best units."""
     under = case.groups(query, metadata, level)
     expected = sorted((units[0][0] for units in under.values()), reverse=True)[:k]
@@ -114,4 +112,4 @@ def check_groups(found, case, query, k, metadata, level, matches=3, min_score=No
     for group in found:
         units = under[group.key]
         assert group.score == units[0][0]
-        assert [(match.score, match.row) for match in group.matches] == units[:matches]
+        assert [(match.score, match.row) for match in group.matches] == units[:3]

@@ -154,7 +154,6 @@ def test_parts_and_matches_say_why():
         weights=Weights(0.4, 0.2),
         lexical=ScriptedLexical(words),
         texts=range(3),
-        matches=2,
     )
     parts = group.parts
     words = 0.2 * 4.5 * np.linalg.norm(queries[0]) * parts.get("lexical", 0)

@@ -25,8 +25,7 @@ def some_units(draw, first=1, last=60):
 
 
 def columns_of(units):
-    arrays = np.array(units, np.int64).reshape(-1, 5)
-    return Columns.from_arrays(**{name: arrays[:, place] for place, name in enumerate(NAMES)})
+    return Columns.of(np.array(units, np.int64).reshape(-1, 5).T)
 
 
 def tuples(columns):

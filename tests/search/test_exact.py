@@ -55,11 +55,11 @@ EXACT = {"exact": {}, "refined": {"exact": False, "lossy": True, "noise": 50.0}}
 
 @pytest.mark.parametrize("options", EXACT.values(), ids=EXACT)
 @against(max_examples=150)
-@given(cases(), QUERIES, st.integers(1, 80), FILTERS, LEVELS, MINIMA, st.integers(1, 4))
-def test_searches_that_must_be_exact(path, options, case, queries, k, metadata, level, least, matches):
+@given(cases(), QUERIES, st.integers(1, 80), FILTERS, LEVELS, MINIMA)
+def test_searches_that_must_be_exact(path, options, case, queries, k, metadata, level, least):
     view = replace(case.filtered(case.view(**options), metadata), refine=60)
     vectors = np.array(queries, np.float32)
-    settings = {"level": level, "matches": matches, "min_score": least}
+    settings = {"level": level, "min_score": least}
     found = best_groups(view, vectors, k, **settings)
     for number, query in enumerate(queries):
         check_groups(found[number], case, query, k, metadata, **settings)
@@ -157,7 +157,7 @@ def test_a_passage_is_its_own_passage():
     (groups,) = best_groups(case.view(Granularity.PASSAGE), query, 5, level="passage")
     assert [(group.key, group.matches) for group in groups] == [(2, ((2, 2.0),)), (1, ((1, 1.0),))]
     case = Case([(1, 1, 9, 4, 1), (2, 2, 9, 4, 1)], vectors)
-    (groups,) = best_groups(case.view(), query, 5, level="passage", matches=0)
+    (groups,) = best_groups(case.view(), query, 5, level="passage", matches=False)
     assert [group[:3] for group in groups] == [(9, 2.0, ())]
 
 

@@ -46,14 +46,13 @@ def rankings(cases, query, metadata, level):
     st.sampled_from(["unit", "passage", "document"]),
     st.sampled_from(["rrf", "max"]),
     st.sampled_from([None, {1}]),
-    st.integers(0, 4),
 )
-def test_against_the_definition(seed, k, level, method, metadata, matches):
+def test_against_the_definition(seed, k, level, method, metadata):
     cases, queries = mixed(seed)
     views = [
         case.filtered(case.view(kind), metadata) for case, kind in zip(cases, (SENTENCE, PROPOSITION), strict=True)
     ]
-    found = best_fused(views, queries.astype(np.float32), k, level=level, method=method, matches=matches)
+    found = best_fused(views, queries.astype(np.float32), k, level=level, method=method)
     for groups, query in zip(found, queries.tolist(), strict=True):
         scores, units = {}, {}
         for ranking in rankings(cases, query, metadata, level):
@@ -65,7 +64,7 @@ def test_against_the_definition(seed, k, level, method, metadata, matches):
         assert [group.score for group in groups] == pytest.approx([float(score) for _, score in best])
         assert [group.key for group in groups] == [key for key, _ in best]
         for group in groups:
-            expected = sorted(units[group.key], key=lambda unit: (-unit[0], unit[1]))[:matches]
+            expected = sorted(units[group.key], key=lambda unit: (-unit[0], unit[1]))[:3]
             assert [(match.score, match.row) for match in group.matches] == expected
 
 

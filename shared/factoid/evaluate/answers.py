@@ -14,6 +14,7 @@ import unicodedata
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from factoid.errors import InvalidInputError
 from factoid.evaluate.checks import check_list, check_pairs
@@ -135,23 +136,18 @@ def has_answer_dpr(text: str, answers: str | Sequence[str]) -> bool:
     return any(f" {tokens} " in padded for answer in _expected(answers) if (tokens := _tokens(answer)))
 
 
-class _Spacing(dict[int, int | str]):
-    """A table for `str.translate` that sets tokens apart by spaces."""
-
-    def __missing__(self, code: int) -> int | str:
-        char = chr(code)
-        kind = unicodedata.category(char)[0]
-        self[code] = code if kind in "LNM" else " " if kind in "ZC" else f" {char} "
-        return self[code]
-
-
-_SPACING = _Spacing()
+@cache
+def _set_apart(character: str) -> str:
+    """Return a character with spaces around it if it is a token of its own."""
+    kind = unicodedata.category(character)[0]
+    return character if kind in "LNM" else " " if kind in "ZC" else f" {character} "
 
 
 def _tokens(text: str) -> str:
     _check_text(text, "a text")
+    spaced = "".join(map(_set_apart, unicodedata.normalize("NFD", text)))
     # Each token on its own: whether a capital sigma becomes "σ" or "ς" depends on its neighbours.
-    return " ".join(token.lower() for token in unicodedata.normalize("NFD", text).translate(_SPACING).split())
+    return " ".join(token.lower() for token in spaced.split())
 
 
 def _expected(answers: str | Sequence[str]) -> Sequence[str]:

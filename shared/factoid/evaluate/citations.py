@@ -94,15 +94,10 @@ def score_citations(
         ]
         return model.entails(premises, [sentence for _, sentence, _ in questions]) if questions else []
 
-    def without(places: Sequence[int], place: int) -> list[int]:
-        rest = list(places)
-        rest.remove(place)  # once: of a passage cited twice, the other citation stays
-        return rest
-
     together = judge(cited)
     several = [row for row, entailed in zip(cited, together, strict=True) if entailed and len(row[2]) > 1]
     single = [(*row[:2], [place]) for row in several for place in row[2]]
-    rest = [(*row[:2], without(row[2], place)) for row in several for place in row[2]]
+    rest = [(*row[:2], row[2][:at] + row[2][at + 1 :]) for row in several for at in range(len(row[2]))]
     alone = judge(single)
     needless = iter(judge([row for row, entailed in zip(rest, alone, strict=True) if not entailed]))
 

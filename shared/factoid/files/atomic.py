@@ -79,11 +79,8 @@ def move_into_place(part: Path, target: Path) -> None:
 
 def sync_file(file: Path) -> None:
     """Wait until the disk holds a file's content."""
-    descriptor = os.open(file, os.O_RDWR)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    with file.open("rb+") as content:
+        os.fsync(content.fileno())
 
 
 def sync_folder(folder: Path) -> None:

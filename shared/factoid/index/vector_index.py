@@ -16,7 +16,6 @@ from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.index.kinds import EXACT, Parameters, check_kind, check_parameters
 from factoid.index.part import Part
 from factoid.index.scan import RowIds, pool
-from factoid.units import whole_number
 
 _CHUNK = 65_536  # vectors that are prepared, and copied, at a time
 
@@ -88,9 +87,7 @@ class VectorIndex:
 
     @property
     def ids(self) -> RowIds:
-        """The ids of all vectors, ascending. Not to be changed."""
-        if self.shards == 1:
-            return self.parts[0].ids.live
+        """The ids of all vectors, ascending."""
         return np.sort(np.concatenate([part.ids.live for part in self.parts]))
 
     def train(self, vectors: Vectors) -> None:
@@ -134,7 +131,7 @@ class VectorIndex:
             part.remove(ids[rows])
 
     def prepare(self, queries: Vectors) -> Vectors:
-        """Return queries in the form that searches compare, or raise as `search` does. Shape: (n, dim)."""
+        """Return queries in the form that searches compare, or raise as `add` does. Shape: (n, dim)."""
         check_vectors(queries, self.dim)
         return prepare(queries, self.similarity)
 
@@ -145,28 +142,22 @@ class VectorIndex:
         *,
         allowed: RowIds | None = None,
         parameters: Parameters | None = None,
-        prepared: bool = False,
     ) -> tuple[Vectors, RowIds]:
         """Find the k best vectors for each query.
 
         Args:
-            queries: Shape: (n, dim).
+            queries: In the form that `prepare` returns. Shape: (n, dim).
             k: Number of vectors, at least 1.
             allowed: Only these ids take part: ascending, each once, int64. None for all.
             parameters: Search parameters, for example `{"nprobe": 64}`.
-            prepared: The queries come from `prepare`.
 
         Returns:
             Scores and ids, best first, equal scores in the order of their ids; -inf and -1 after the last. Exact kinds find all
             vectors there are, and so do others if there are fewer than k. Shapes: (n, k) both.
 
         Raises:
-            EncoderMismatchError: Queries have another dimension, or components that are not finite.
-            InvalidInputError: k or a parameter is out of range, or the kind has no such parameter.
+            InvalidInputError: A parameter is out of range, or the kind has no such parameter.
         """
-        if not prepared:
-            k = whole_number("k", k)
-            queries = self.prepare(queries)
         if parameters:
             check_parameters(self.ability, parameters)
         if self.shards == 1:

@@ -90,7 +90,6 @@ def best_blended(
     lexical: LexicalIndex | None = None,
     texts: Sequence[str] = (),
     min_score: float | None = None,
-    matches: int = 3,
 ) -> list[list[Group]]:
     """Return the k best parents for each query by their blended score; equal ones by row.
 
@@ -108,7 +107,7 @@ def best_blended(
     channels, eligible, complete = _channels(views, passages, weights)
     restricted = None if complete and views[0].allowed is None else eligible
     shares = np.array([channel.weight for channel in channels])
-    ranking = _Ranking(channels, shares, lexical, restricted, complete, level, k, matches, min_score)
+    ranking = _Ranking(channels, shares, lexical, restricted, complete, level, k, min_score)
     results: list[list[Group]] = [[]] * len(queries)
     pending, depth = np.arange(len(queries)), max(_DEPTH * k, _LEAST_DEPTH)
     while len(pending):
@@ -131,8 +130,8 @@ def best_blended(
             if not proven and depth < len(eligible):
                 unproven.append(number)
         pending, depth = np.array(unproven, np.int64), depth * _DEPTH
-    if matches and level == "document":  # its best units may be in other passages than those ranked
-        attach_matches(results, views, queries, level=level, matches=matches)
+    if level == "document":  # its best units may be in other passages than those ranked
+        attach_matches(results, views, queries, level=level)
     return results
 
 
@@ -201,7 +200,6 @@ class _Ranking:
     complete: bool  # each passage has units in every channel
     level: Level
     k: int
-    matches: int  # best units to return with each passage
     min_score: float | None
 
     def of(
@@ -300,7 +298,7 @@ class _Ranking:
             if channel.filtered is not None:
                 chosen &= channel.filtered[positions]
             scored.append((places[passages[chosen]], channel.view.columns.rows[positions[chosen]], scores[chosen]))
-        return best_of_each(scored, len(best), self.matches)
+        return best_of_each(scored, len(best))
 
     def _best_units(
         self, units: Sequence[tuple[Ids, Ids, Vectors]], parts: Vectors, words: Vectors, words_weight: float

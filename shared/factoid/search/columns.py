@@ -70,11 +70,13 @@ class Columns:
         return cls(*(np.empty(0, np.int64) for _ in fields(cls)))
 
     @classmethod
-    def from_arrays(cls, *, vectors: Ids, rows: Ids, parents: Ids, documents: Ids, metadata: Ids) -> Columns:
-        """Return columns of units in any order; the arrays are copied."""
-        order = np.lexsort((rows, vectors))
-        arrays = (vectors, rows, parents, documents, metadata)
-        return cls(*(np.asarray(array, np.int64)[order] for array in arrays))
+    def of(cls, table: Ids) -> Columns:
+        """Return columns of units in any order from the rows of an array, which is copied. Shape: (5, n)."""
+        return cls(*table.take(np.lexsort((table[1], table[0])), axis=1))
+
+    def stacked(self) -> Ids:
+        """Return columns as one array, the form in which they are written. Shape: (5, n)."""
+        return np.stack([getattr(self, column.name) for column in fields(self)])
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -97,10 +99,7 @@ class Columns:
     def replaced(self, removed_rows: Ids, added: Columns) -> Columns:
         """Return columns without the removed units and with the added; one in both is replaced. Unknown rows are ignored."""
         rest = ~membership(self.rows, removed_rows)
-        names = [column.name for column in fields(self)]
-        return Columns.from_arrays(
-            **{name: np.concatenate([getattr(self, name)[rest], getattr(added, name)]) for name in names}
-        )
+        return Columns.of(np.hstack([self.stacked()[:, rest], added.stacked()]))
 
 
 def ranges(starts: Ids, counts: Ids) -> tuple[Ids, Ids]:

@@ -26,7 +26,6 @@ def best_fused(
     level: Level,
     method: Fusion = "rrf",
     min_score: float | None = None,
-    matches: int = 3,
 ) -> list[list[Group]]:
     """Return the k best parents for each query by the units of several granularities; equal ones by row.
 
@@ -37,7 +36,7 @@ def best_fused(
     other arguments are those of `best_groups`.
     """
     depth = k if method == "max" else max(_DEPTH * k, _LEAST_DEPTH)
-    lists = [best_groups(view, queries, depth, level=level, min_score=min_score, matches=0) for view in views]
+    lists = [best_groups(view, queries, depth, level=level, min_score=min_score, matches=False) for view in views]
     fused: list[list[Group]] = []
     for lists_of_query in zip(*lists, strict=True):
         scores: dict[int, float] = {}
@@ -49,8 +48,7 @@ def best_fused(
                     scores[group.key] = max(scores.get(group.key, group.score), group.score)
         ranked = sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:k]
         fused.append([Group(key, score) for key, score in ranked])
-    if matches:
-        attach_matches(fused, views, queries, level=level, matches=matches)
+    attach_matches(fused, views, queries, level=level)
     if method == "max":  # exact scores may differ from those of the index
         for best in fused:
             best[:] = [group._replace(score=group.matches[0].score) if group.matches else group for group in best]

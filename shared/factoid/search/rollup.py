@@ -24,6 +24,7 @@ from factoid.units import Granularity
 # How results are grouped: each unit alone, by its passage, or by its document.
 Level = Literal["unit", "passage", "document"]
 
+MATCHES = 3  # best units to return with each parent
 _REFINE = 10
 _FACTOR = 4  # by which a search is widened
 _ENTRIES = 1 << 21  # results in memory at once
@@ -99,13 +100,13 @@ def best_groups(
     *,
     level: Level,
     min_score: float | None = None,
-    matches: int = 3,
+    matches: bool = True,
 ) -> list[list[Group]]:
     """Return the k best distinct parents for each query by their best unit; equal ones by row; all if there are fewer.
 
     The result is exact for exact indexes; if an approximate index finds fewer than k, everything is searched. The matches are the
-    best of all allowed units of a parent, by exact scores; the parent's score is that of the first. Parents below `min_score` are
-    left out.
+    best of all allowed units of a parent, by exact scores; the parent's score is that of the first. Without `matches` it is the
+    index's. Parents below `min_score` are left out.
 
     Queries are finite, and of unit length where the similarity is the cosine. Shape: (n, dim), float32.
     """
@@ -115,7 +116,7 @@ def best_groups(
     if matches and (level == "unit" or (level == "passage" and view.granularity is Granularity.PASSAGE)):
         units = [(Scored(row, score),) for row, score in zip(rows, values, strict=True)]
     elif matches:
-        units = best_units([view], queries, which, keys, level=level, matches=matches)
+        units = best_units([view], queries, which, keys, level=level)
         # Exact scores may differ from the index's: in the last digit, or more if the search was not exact.
         values = [best[0].score if best else score for best, score in zip(units, values, strict=True)]
     groups: list[list[Group]] = [[] for _ in queries]
@@ -152,17 +153,17 @@ def best_parents(view: View, queries: Vectors, k: int, *, level: Level, min_scor
 
 
 def best_units(
-    views: Sequence[View], queries: Vectors, which: Ids, keys: Ids, *, level: Level, matches: int = 3
+    views: Sequence[View], queries: Vectors, which: Ids, keys: Ids, *, level: Level
 ) -> list[tuple[Scored, ...]]:
     """Return the best units of each of the parents `keys` for its query `which`, by exact scores; equal ones by row."""
     scored = []
     for view in views:
         positions, parents, scores = scored_units(view, queries, which, keys, level=level)
         scored.append((parents, view.columns.rows[positions], scores))
-    return best_of_each(scored, len(keys), matches)
+    return best_of_each(scored, len(keys))
 
 
-def best_of_each(scored: Sequence[tuple[Ids, Ids, Vectors]], count: int, matches: int) -> list[tuple[Scored, ...]]:
+def best_of_each(scored: Sequence[tuple[Ids, Ids, Vectors]], count: int) -> list[tuple[Scored, ...]]:
     """Return the best units of each of `count` parents; equal ones by row.
 
     The units come in several lists of the parents' numbers, the units' rows and their scores. Shape of each: (units,).
@@ -170,25 +171,18 @@ def best_of_each(scored: Sequence[tuple[Ids, Ids, Vectors]], count: int, matches
     parents, rows, scores = scored[0] if len(scored) == 1 else map(np.concatenate, zip(*scored, strict=True))
     order = np.lexsort((rows, -scores, parents))
     starts = np.searchsorted(parents, np.arange(count + 1), sorter=order)
-    order = order[np.arange(len(order)) - starts[parents[order]] < matches]
+    order = order[np.arange(len(order)) - starts[parents[order]] < MATCHES]
     units = list(map(Scored, rows[order].tolist(), scores[order].tolist()))
-    ends = np.cumsum(np.minimum(np.diff(starts), matches)).tolist()
+    ends = np.cumsum(np.minimum(np.diff(starts), MATCHES)).tolist()
     return [tuple(units[start:end]) for start, end in pairwise([0, *ends])]
 
 
-def attach_matches(
-    results: Sequence[list[Group]],
-    views: Sequence[View],
-    queries: Vectors,
-    *,
-    level: Level,
-    matches: int,
-) -> None:
+def attach_matches(results: Sequence[list[Group]], views: Sequence[View], queries: Vectors, *, level: Level) -> None:
     """Give the parents of each query their best units of several granularities, by exact scores."""
     # Only units of the parents that are left are scored, not those of all that took part.
     keys = np.array([group.key for groups in results for group in groups], np.int64)
     which = np.repeat(np.arange(len(results)), list(map(len, results)))
-    units = iter(best_units(views, queries, which, keys, level=level, matches=matches))
+    units = iter(best_units(views, queries, which, keys, level=level))
     for groups in results:
         for place, group in enumerate(groups):
             groups[place] = group._replace(matches=next(units))
@@ -260,9 +254,7 @@ class _Search:
                     values, ids = _largest(scores[np.searchsorted(which, some)], vectors, count)
                 else:
                     queries = self.queries[some]
-                    values, ids = index.search(
-                        queries, count, allowed=vectors, parameters=self.view.parameters, prepared=True
-                    )
+                    values, ids = index.search(queries, count, allowed=vectors, parameters=self.view.parameters)
                     if index.lossy:
                         at, place = np.nonzero(ids >= 0)
                         values = np.full(ids.shape, -np.inf, np.float32)

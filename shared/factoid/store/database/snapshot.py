@@ -210,11 +210,10 @@ class Snapshot:
                 raise DamagedRowError(passage_id, what="the index entry of passage")
         return columns
 
-    def delta(self, granularity: str, since: int) -> tuple[RowIds, Columns] | None:
-        """Return the units removed or altered since a commit, and those altered or new; None if no longer known."""
+    def delta(self, granularity: str, since: int, last: int) -> tuple[RowIds, Columns] | None:
+        """Return the units removed or altered since a commit, and those altered or after its last; None if no longer known."""
         if since < int(self.meta.get("forgotten") or 0):
             return None
-        (last,) = self.values("SELECT last FROM commits WHERE generation = ?", [since])
         changed = _ascending(self.values("SELECT row FROM changes WHERE generation > ?", [since]))
         where = """units.granularity = :kind AND units.row IN (
             SELECT row FROM units WHERE row > :last UNION SELECT value FROM json_each(:changed))"""
@@ -239,8 +238,7 @@ class Snapshot:
             table = np.fromiter(chain.from_iterable(rows), dtype=np.int64).reshape(-1, 5)
         except (TypeError, ValueError, OverflowError) as error:
             raise DamagedRowError(str(granularity), what="an index entry of granularity") from error
-        names = ("vectors", "rows", "parents", "documents", "metadata")
-        return Columns.from_arrays(**dict(zip(names, table.T, strict=True)))
+        return Columns.of(table.T)
 
 
 def to_units(rows: Iterable[Sequence[Any]]) -> list[Unit]:

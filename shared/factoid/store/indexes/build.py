@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from factoid.encode import EMBED_TEMPLATE, with_heading
-from factoid.index import AUTO, RowIds, Similarity, VectorIndex, check_kind, load, save, usable_kind, usable_memory
+from factoid.index import AUTO, RowIds, Similarity, VectorIndex, load, save, usable_kind, usable_memory
 from factoid.index.files import load_files, read_arrays, save_files
 from factoid.index.lexical import LexicalIndex
 from factoid.index.part import membership
@@ -82,7 +82,7 @@ class VectorBuilder:
     def write(self, state: IndexState, path: Path) -> None:
         """Write the files of an index."""
         stamp = {"granularity": state.granularity, "generation": state.generation, "built_for": state.built_for}
-        save(state.index, path, stamp=stamp, arrays={"columns": stacked(state.columns)})
+        save(state.index, path, stamp=stamp, arrays={"columns": state.columns.stacked()})
 
     def _caught_up(self, state: IndexState, snapshot: Snapshot, since: int) -> bool:
         """Apply the changes since a generation to an index; return whether it is then as good as a rebuilt one."""
@@ -109,7 +109,7 @@ class VectorBuilder:
         kind = self._kind(state.granularity, len(ids), dim)
         index = VectorIndex(dim, kind=kind, similarity=self.settings.similarity, shards=self.settings.shards)
         if not index.trained:
-            index.train(snapshot.vectors(sample(ids, check_kind(kind, dim).max_training)))
+            index.train(snapshot.vectors(sample(ids, index.ability.max_training)))
         with progress_bar(show=show_progress, unit=f" {state.granularity}s indexed", total=len(ids)) as bar:
             for rows, vectors in snapshot.vector_blocks(ids):
                 index.add(rows, vectors)
@@ -169,7 +169,7 @@ class LexicalBuilder:
             "built_for": state.built_for,
             "members": [[name, len(content)] for name, content in files.items()],
         }
-        arrays = {"columns": stacked(state.columns), "files": np.concatenate(list(files.values()))}
+        arrays = {"columns": state.columns.stacked(), "files": np.concatenate(list(files.values()))}
         save_files(path, {}, arrays, manifest)
 
 
@@ -194,11 +194,6 @@ def _read_lexical(path: Path, manifest: dict[str, Any]) -> IndexState:
     return IndexState(LEXICAL, manifest["generation"], index, Columns(*arrays["columns"]), manifest["built_for"])
 
 
-def stacked(columns: Columns) -> RowIds:
-    """Return columns as one array, the form in which they are written. Shape: (5, n)."""
-    return np.stack([getattr(columns, column.name) for column in fields(Columns)])
-
-
 def index_files(folder: Path, name: str) -> list[Path]:
     """Return the existing files of an index, the manifest last."""
     return sorted(folder.glob(f"{name}.*"), key=lambda file: (file.suffix == ".json", file.name))
@@ -213,9 +208,10 @@ def remove_index(folder: Path, name: str) -> None:
 def _change_since(state: IndexState, snapshot: Snapshot, since: int) -> _Change | None:
     """Return the changes since a generation, or None if it is not a generation of this store's present content."""
     before = state.columns
-    if not snapshot.values("SELECT 1 FROM commits WHERE generation = ?", [since]):
+    last = snapshot.values("SELECT last FROM commits WHERE generation = ?", [since])
+    if not last:
         return None
-    delta = snapshot.delta(state.granularity, since)
+    delta = snapshot.delta(state.granularity, since, last[0])
     if delta is None:  # ids of vectors are never reused: those that still exist are the same
         after = snapshot.columns(state.granularity)
         old, new = before.distinct_vectors(), after.distinct_vectors()

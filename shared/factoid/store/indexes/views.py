@@ -126,12 +126,7 @@ class Views:
         """Drop what is in memory; files stay."""
         self.alone(lambda: self.states.update({kind: IndexState(kind) for kind in self.states}))
 
-    def _refreshed(
-        self,
-        kinds: Sequence[str],
-        work: Callable[[Snapshot, list[IndexState]], T],
-        **options: bool,
-    ) -> T:
+    def _refreshed(self, kinds: Sequence[str], work: Callable[[Snapshot, list[IndexState]], T], **options: bool) -> T:
         """Do some work alone with updated indexes, with the options of `refresh`."""
 
         def refreshed() -> T:

@@ -31,13 +31,7 @@ class ExportReport:
         return f"{self.units:,} units and {self.documents:,} documents in {', '.join(map(str, self.files))}"
 
 
-def export(
-    store: UnitStore,
-    path: str | Path,
-    *,
-    vectors: bool = True,
-    show_progress: bool = False,
-) -> ExportReport:
+def export(store: UnitStore, path: str | Path, *, vectors: bool = True, show_progress: bool = False) -> ExportReport:
     """Write all units and documents to files: `facts.jsonl`, and beside it `facts.documents.jsonl`.
 
     One generation of the store is written; each file appears whole or not at all. Vectors are written as float32. The name
@@ -86,12 +80,7 @@ class ImportReport:
         return f"{self.units:,} units{encoded} and {self.documents:,} documents"
 
 
-def import_from(
-    store: UnitStore,
-    path: str | Path,
-    *,
-    show_progress: bool = False,
-) -> ImportReport:
+def import_from(store: UnitStore, path: str | Path, *, show_progress: bool = False) -> ImportReport:
     """Add exported files, or files with the same fields from elsewhere; units and documents replace those with the same ids.
 
     Records without the field `vector` are encoded; null means that a unit should not be found. Documents are read from the file

@@ -18,7 +18,7 @@ from factoid.store.database.records import DamagedRowError, digest, to_document
 from factoid.store.database.schema import SCHEMA
 from factoid.store.database.snapshot import DOCUMENT, SUMMED, UNIT, Snapshot, to_units
 from factoid.store.database.transaction import USES, unused
-from factoid.store.indexes.build import INDEXES, read_index, remove_index, stacked
+from factoid.store.indexes.build import INDEXES, read_index, remove_index
 from factoid.store.indexes.views import IndexState
 from factoid.units import Granularity
 
@@ -149,7 +149,7 @@ def _difference(snapshot: Snapshot, state: IndexState) -> str | None:
     columns = snapshot.columns(state.granularity)
     ids = columns.distinct_vectors()
     known = index.ids if isinstance(index, VectorIndex) else ids
-    same = np.array_equal(stacked(state.columns), stacked(columns)) and len(index) == len(ids)
+    same = np.array_equal(state.columns.stacked(), columns.stacked()) and len(index) == len(ids)
     if not same or not np.array_equal(known, ids):
         return "holds other units than the database: searches would miss some"
     if not isinstance(index, VectorIndex):

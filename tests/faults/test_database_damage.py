@@ -48,7 +48,7 @@ def faults(pristine, path, cases, judge=lambda path, state, _: outcome(path, [st
 
 def truncated(content):
     chance = random.Random(30)
-    sizes = {16, 99, 100, 512, PAGE - 1, PAGE, PAGE + 1, 2 * PAGE, 3 * PAGE, len(content) - PAGE, len(content) - 1}
+    sizes = {1, 16, 99, 100, 512, PAGE - 1, PAGE, PAGE + 1, 2 * PAGE, 3 * PAGE, len(content) - PAGE, len(content) - 1}
     sizes |= {chance.randrange(1, len(content) // PAGE) * PAGE for _ in range(12)}
     sizes |= {chance.randrange(len(content)) for _ in range(12)}
     return [(size, content[:size]) for size in sorted(sizes)]

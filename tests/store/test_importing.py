@@ -123,6 +123,7 @@ GOOD = {"id": "a", "text": "t", "granularity": "passage", "document_id": "d", "p
         ({"start": 2**63}, "two whole numbers"),
         ({"end": True}, "two whole numbers, got True"),
         ({"metadata": [1]}, "metadata must be a dict"),
+        ({"vector": ["1"]}, "numbers in 'vector'"),
         ({"vector": [[1], [2]]}, "numbers in 'vector'"),
         ({"vector": []}, "numbers in 'vector'"),
         ({"vector": [10**400]}, "numbers in 'vector'"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import re
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -11,6 +12,7 @@ from factoid.errors import UnreadableFileError
 from factoid.files.lines import read_lines
 
 _SEPARATORS = ",;\t"
+_DECLARED_SEPARATOR = re.compile(r"\s*sep=(.)\s*")  # the first line of some tables, for Excel
 _HEAD = 100  # lines within which the header ends
 _LONGEST_CELL = 1 << 27  # characters; Python's own limit of 131,072 is less than some articles have
 
@@ -46,16 +48,18 @@ def _read_lists(file: Path, columns: Sequence[str]) -> Iterator[tuple[int, list[
     csv.field_size_limit(max(_LONGEST_CELL, csv.field_size_limit()))
     lines = _decoded_lines(file)
     head = list(islice(lines, _HEAD))
-    separator = max(_SEPARATORS, key=lambda sign: _fit(head, sign, columns))
-    reader = csv.reader(chain(head, lines), delimiter=separator, strict=True)
-    begin = 1
+    declared = _DECLARED_SEPARATOR.fullmatch(head[0]) if head else None
+    separator = declared[1] if declared else max(_SEPARATORS, key=lambda sign: _fit(head, sign, columns))
+    skipped = 1 if declared else 0
+    reader = csv.reader(chain(head[skipped:], lines), delimiter=separator, strict=True)
+    begin = 1 + skipped
     try:
         for row in reader:
             if separator == "\t" and any("\t" in cell for cell in row):
                 raise csv.Error("a cell that begins with a double quote extends over tabs")
             if any(cell.strip() for cell in row):
                 yield begin, row
-            begin = reader.line_num + 1
+            begin = reader.line_num + 1 + skipped
     except csv.Error as error:
         raise UnreadableFileError(
             f"{file}:{begin}: the row that begins here is not CSV: {error}. Double the quotes in a text, and put the text into "

@@ -65,6 +65,7 @@ def test_as_spreadsheets_save_it(write, content, name):
         ('title;text;notes\nSea;"Salt, much";12', "a.csv"),
         ("title\ttext\tnotes\nSea\tSalt, much\t12", "a.csv"),
         ("title\ttext\tnotes\nSea\tSalt, much\t12", "a.tsv"),
+        ("sep=;\ntitle;text;notes\nSea;Salt, much;12", "a.csv"),
         ('title;text;"notes, more, x"\nSea;Salt, much;12', "a.csv"),
         ('title;text;"no, tes"\nSea;Salt, much;12', "a.csv"),
         ('"title";text;"notes,\nand, more"\nSea;Salt, much;12', "a.csv"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
 import threading
 from collections.abc import Mapping, Sequence
@@ -95,11 +96,12 @@ class ArticleFile:
 
     def __init__(self, path: Path) -> None:
         self.path, self.version = path, 0  # the version counts the files that were read before
-        self._lock, self._closed = threading.Lock(), False
+        self._process, self._lock, self._closed = os.getpid(), threading.Lock(), False
         self._open()
 
     def query(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         """Return the rows of a statement, or raise a StoreError if the file is closed or damaged."""
+        self._follow_fork()
         with self._lock:
             if self._closed:
                 raise StoreError(f"{self.path} is closed")
@@ -110,6 +112,7 @@ class ArticleFile:
 
     def reopen(self) -> None:
         """Switch to the file that is at the path now."""
+        self._follow_fork()
         with self._lock:
             before = self._connection
             self._open()
@@ -118,14 +121,22 @@ class ArticleFile:
 
     def close(self) -> None:
         """Close the file, after any running query."""
+        self._follow_fork()
         with self._lock:
             self._closed = True
             self._connection.close()
 
+    def _follow_fork(self) -> None:
+        """Open the file again in a forked process."""
+        if self._process != os.getpid():
+            self._inherited = self._connection  # belongs to the parent: not even closed
+            if not self._closed:
+                self._open()
+            self._process, self._lock, self.version = os.getpid(), threading.Lock(), self.version + 1
+
     def _open(self) -> None:
         check_format(self.path)
-        # Nobody changes the file: without locks, which also lets a forked process go on with the connection.
-        connection = connect(f"{self.path.absolute().as_uri()}?mode=ro&immutable=1")
+        connection = connect(f"{self.path.absolute().as_uri()}?mode=ro&immutable=1")  # nobody changes it: without locks
         try:
             connection.execute(f"PRAGMA cache_size = -{_CACHE}")
             self.meta, self.size = read_meta(connection), self.path.stat().st_size

@@ -37,7 +37,7 @@ class ArticleStore:
 
     Any number of processes and threads may read one file. When a new build, or a change by another instance, replaces the
     file, an instance keeps reading the one that it opened: `reload` reads the new one. It may be used after a fork, and
-    pickled; the unpickled one opens the file at the path.
+    pickled; the copy opens the file at the path.
 
     Raises:
         UnreadableFileError: There is no such file.

@@ -50,6 +50,7 @@ _SUMS = [
 ]
 SCHEMA = (*(statement.strip() for statement in _TABLES.split(";")), *(_SUM.format(*event) for event in _SUMS))
 
+_SECTOR = 512  # bytes of the smallest page
 _PAGE = 8192  # five vectors of 384 dimensions to a page; SQLite's own 4096 leaves a quarter of it empty
 
 
@@ -57,6 +58,7 @@ def prepare(path: Path | None) -> sqlite3.Connection:
     """Open the database in a folder for writing, creating it if absent; None for one in memory. Raises StoreError."""
     if path is not None:
         check_folder(path)
+        _check_length(path / FILE)
     target = ":memory:" if path is None else str(path / FILE)
     try:
         with ExitStack() as stack:
@@ -84,6 +86,7 @@ def open_reader(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
     file = path / FILE
     if not file.is_file():
         raise StoreFormatError(f"there is no store at {path}: a store is a folder that holds {FILE}")
+    _check_length(file)
     try:
         with ExitStack() as stack:
             opened = sqlite.connect_read_only(file, _is_empty) if read_only else sqlite.connect(file)
@@ -130,6 +133,15 @@ def check_folder(path: Path) -> None:
         raise StoreFormatError(f"{path} is a file: a store is a folder") from error
     except OSError as error:
         raise StoreError(f"cannot make the folder {path} for a store: {error.strerror}") from error
+
+
+def _check_length(file: Path) -> None:
+    """Reject a database that ends within a page, unless a log beside it holds the rest; SQLite detects missing whole pages."""
+    log = file.with_name(f"{file.name}-wal")
+    complete = not file.is_file() or file.stat().st_size % _SECTOR == 0
+    if not complete and not (log.exists() and log.stat().st_size):
+        message = f"{file} cannot be opened as a store: it is cut short, or not a database. Restore it from a backup"
+        raise StoreFormatError(message)
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:

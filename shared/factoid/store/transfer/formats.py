@@ -208,8 +208,10 @@ def _content(record: Record, known: tuple[str, ...], required: tuple[str, ...]) 
 
 
 def _to_vector(value: Any) -> Vectors:
-    with suppress(TypeError, ValueError, OverflowError), np.errstate(over="ignore"):
-        vector = np.asarray(value, np.float32)
-        if vector.ndim == 1 and len(vector) and np.isfinite(vector).all():
-            return vector
+    # NumPy would read true as 1, and "1" as well.
+    if not isinstance(value, list) or {type(number) for number in value} <= {int, float}:
+        with suppress(TypeError, ValueError, OverflowError), np.errstate(over="ignore"):
+            vector = np.asarray(value, np.float32)
+            if vector.ndim == 1 and len(vector) and np.isfinite(vector).all():
+                return vector
     raise InvalidInputError(f"expected a list of finite numbers in 'vector', got {value!r:.60}")

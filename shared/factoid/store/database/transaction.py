@@ -282,10 +282,14 @@ def unused(table: str, *, keep_texts: bool = True) -> str:
 
 def check_unit(unit: Unit) -> None:
     """Raise InvalidInputError for a unit that could not be read back: it would make the whole store look damaged."""
-    for name in ("id", "parent_id", "document_id", "text", "title", "section", "payload"):
-        check_text(getattr(unit, name), name)
+    ids = (unit.id, unit.parent_id, unit.document_id)
+    try:
+        "".join((*ids, unit.text, unit.title, unit.section, unit.payload)).encode()
+    except (TypeError, UnicodeEncodeError):
+        for name in ("id", "parent_id", "document_id", "text", "title", "section", "payload"):
+            check_text(getattr(unit, name), name)
     Granularity(unit.granularity)
-    if "\0" in f"{unit.id}{unit.parent_id}{unit.document_id}":
+    if "\0" in "".join(ids):
         raise InvalidInputError(f"the id of a unit or of its parent or document holds a NUL byte: {unit.id!r}")
     if not isinstance(unit.metadata, Mapping):
         raise InvalidInputError(f"metadata must be a dict, got {unit.metadata!r} for the unit {unit.id!r}")

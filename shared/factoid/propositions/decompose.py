@@ -179,9 +179,9 @@ def _in_context(
     passage: Unit, sentences: Sequence[Sentence], placed: Sequence[tuple[int, Unit]]
 ) -> list[tuple[int, Unit]]:
     """Add the lead-in to items of a list that stand as they are in the passage, and the names of columns to rows."""
-    items = read_items(passage, [sentence.unit for sentence in sentences])
-    if not items.leads and not items.rows:
+    if "\n" not in passage.text:
         return list(placed)
+    items = read_items(passage, [sentence.unit for sentence in sentences])
     units = []
     for index, unit in placed:
         literal = index >= 0 and any(unit.text.rstrip(".") in text for text, _ in sentences[index].readings)

@@ -41,6 +41,16 @@ def test_the_reader_and_langchains_transformer_give_the_same_parts(tmp_path):
     assert documents[1].metadata["layout"] not in documents[1].get_content(MetadataMode.LLM)
 
 
+def test_references_are_left_out_by_default(tmp_path):
+    path = tmp_path / "a.md"
+    path.write_text("# Wells\n\nThey are deep.\n\n## References\n\nBerg, K. Wells. Oslo, 1998.\n", encoding="utf-8")
+    parsed = DocumentIntelligenceNodeParser()([Document(text=path.read_text(encoding="utf-8"))])
+    transformed = DocumentIntelligenceTransformer().transform_result(path)
+    for parts in (DocumentIntelligenceReader().load_data(path), parsed, transformed):
+        assert [part.metadata["kind"] for part in parts] == ["text"]
+    assert len(DocumentIntelligenceReader(kinds=["reference"]).load_data(path)) == 1
+
+
 @pytest.mark.parametrize("read", ["reader", "parser"])
 def test_units_of_parts_know_their_boxes(read):
     result = samples()[FORM]["analyzeResult"]

@@ -124,7 +124,11 @@ def test_formulas_stay_as_they_are(formula: str) -> None:
 @pytest.mark.parametrize("before", ["The factor is", "The factor of safety of this mill is given by"])
 def test_a_display_formula_is_a_paragraph(before: str, formula: str) -> None:
     document = cleaned(f"{before}\n\n{formula}\n\nwhere $F$ is big.")
-    assert [document.text[part.start : part.end] for part in document.paragraphs] == [before, formula, "where $F$ is big."]
+    assert [document.text[part.start : part.end] for part in document.paragraphs] == [
+        before,
+        formula,
+        "where $F$ is big.",
+    ]
     assert document.paragraphs[1].role == "formula"
 
 

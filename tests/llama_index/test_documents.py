@@ -65,6 +65,8 @@ def test_units_of_parts_know_their_boxes(read):
     assert [region.page for region in regions_of(node)] == [2, 2]
     assert all(regions_of(part) for part in parts)
     assert regions_of(TextNode(text="x")) == []
+    with pytest.raises(InvalidInputError, match="expected a Unit, got TextNode: use regions_of"):
+        regions(node)
     assert all("content" not in node.metadata for node in nodes)
 
 

@@ -40,8 +40,10 @@ def regions(unit: Unit) -> list[Region]:
     from one without words such as bare Markdown.
 
     Raises:
-        InvalidInputError: The metadata is damaged.
+        InvalidInputError: The metadata is damaged, or this is not a unit.
     """
+    if not isinstance(unit, Unit):
+        raise InvalidInputError(f"expected a Unit, got {type(unit).__name__}: use regions_of of the framework's package")
     return regions_in(unit.metadata, unit.start, unit.end)
 
 

@@ -70,9 +70,7 @@ def row_propositions(table: Table, *, text: str = "") -> list[RowProposition]:
     return propositions
 
 
-def _heads_and_values(
-    row: Row, count: int, empty: re.Pattern[str] | None
-) -> tuple[dict[Cell, int], dict[Cell, int]]:
+def _heads_and_values(row: Row, count: int, empty: re.Pattern[str] | None) -> tuple[dict[Cell, int], dict[Cell, int]]:
     """Return the cells that name a row (the first columns, else its first text) and the others, all with their columns."""
     texts: dict[Cell, int] = {}
     for column, cell in enumerate(row.cells):

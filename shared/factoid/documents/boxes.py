@@ -43,7 +43,7 @@ def regions(unit: Unit) -> list[Region]:
         InvalidInputError: The metadata is damaged, or this is not a unit.
     """
     if not isinstance(unit, Unit):
-        raise InvalidInputError(f"expected a Unit, got {type(unit).__name__}: use regions_of of the framework's package")
+        raise InvalidInputError(f"expected a Unit, got {type(unit).__name__}: use regions_of of its framework")
     return regions_in(unit.metadata, unit.start, unit.end)
 
 

@@ -14,8 +14,8 @@ from typing_extensions import override
 
 from factoid.documents import CleaningOptions, LayoutDocument, Region, clean, read_layout
 from factoid.documents.boxes import regions_in
-from factoid.documents.document import PartKind
-from factoid.documents.ingest import KINDS, parts_with_summaries
+from factoid.documents.document import KINDS, PartKind
+from factoid.documents.ingest import parts_with_summaries
 from factoid.documents.read import Loaded, read_loaded
 from factoid.documents.summarize import SUMMARIES, SummaryReport
 from factoid.documents.summarize import TableSummarizer as CoreTableSummarizer
@@ -55,14 +55,14 @@ class TableSummarizer(CoreTableSummarizer, BaseDocumentTransformer):
 
 
 class DocumentIntelligenceTransformer(BaseDocumentTransformer):
-    """Turns the output of document intelligence into clean documents: sections, tables, figures and references.
+    """Turns the output of document intelligence into clean documents: sections, tables and figures.
 
     Takes the output of LangChain's `AzureAIDocumentIntelligenceLoader` in every mode, raw results (`transform_result`), and
     Markdown of other converters, such as Docling, Unstructured and pymupdf4llm. Parts are those of `LayoutDocument.documents`.
 
     Args:
         options: The cleaning rules; None for all of them.
-        kinds: Which parts to return, some of "text", "table", "figure" and "reference".
+        kinds: Which parts to return, some of "text", "table", "figure" and "reference", which is left out by default.
         summarizer: Gives each table a document of the kind "table summary" behind it, with the table's id under `doc_id`, as
             LangChain's `MultiVectorRetriever` wants it.
 

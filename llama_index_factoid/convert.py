@@ -42,6 +42,7 @@ from llama_index.core.vector_stores.types import (
     MetadataFilters,
 )
 
+from factoid.documents.boxes import LAYOUT, cut_boxes
 from factoid.encode import split_heading
 from factoid.errors import InvalidInputError
 from factoid.filters import All, AnyOf, Comparison, Not, Operator, Tree
@@ -125,6 +126,8 @@ def to_nodes(
         is_source = unit.id == source_node.node_id
         passage = infos.get(unit.parent_id)
         metadata, hidden = _with_place(inherited, unit, passage.node_id if passage else unit.parent_id)
+        if offset is None and LAYOUT in metadata and LAYOUT in source_node.excluded_embed_metadata_keys:
+            metadata[LAYOUT] = cut_boxes(metadata[LAYOUT], unit.start, unit.end)
         if windows is not None:
             metadata = with_fields(metadata, dict(zip(WINDOW, (windows[unit.id], unit.text), strict=True)))
             hidden += WINDOW

@@ -15,10 +15,10 @@ from llama_index.core.readers.base import BaseReader
 from llama_index.core.schema import BaseNode, Document, IndexNode, NodeRelationship, NodeWithScore, TextNode
 from llama_index.core.utils import get_tqdm_iterable
 
-from factoid.documents import CleaningOptions, Region, clean, read_layout
-from factoid.documents.boxes import regions_in
-from factoid.documents.document import PartKind
-from factoid.documents.ingest import KINDS, parts_with_summaries
+from factoid.documents import CleaningOptions, LayoutDocument, Region, clean, read_layout
+from factoid.documents.boxes import LAYOUT, regions_in
+from factoid.documents.document import KINDS, PartKind
+from factoid.documents.ingest import parts_with_summaries
 from factoid.documents.read import Loaded, read_loaded
 from factoid.documents.summarize import SUMMARIES, SummaryReport
 from factoid.documents.summarize import TableSummarizer as CoreTableSummarizer
@@ -43,13 +43,13 @@ class TableSummarizer(CoreTableSummarizer):
 
 
 class DocumentIntelligenceReader(BaseReader):
-    """Reads results of document intelligence into clean documents: sections, tables, figures and references.
+    """Reads results of document intelligence into clean documents: sections, tables and figures.
 
     Parts are those of `LayoutDocument.documents`; models get title and section with the text.
 
     Args:
         options: The cleaning rules; None for all of them.
-        kinds: Which parts to return, some of "text", "table", "figure" and "reference".
+        kinds: Which parts to return, some of "text", "table", "figure" and "reference", which is left out by default.
     """
 
     def __init__(self, *, options: CleaningOptions | None = None, kinds: Iterable[PartKind] = KINDS) -> None:
@@ -67,11 +67,11 @@ class DocumentIntelligenceReader(BaseReader):
 
 
 class DocumentIntelligenceNodeParser(NodeParser):
-    """Cuts the output of document intelligence into clean nodes: sections, tables, figures and references.
+    """Cuts the output of document intelligence into clean nodes: sections, tables and figures.
 
     Takes raw results in the metadata of documents, pages of a loader, and Markdown, also of other converters; put it before
-    `MultiGranularNodeParser` in a pipeline. SOURCE is the document, or the first page. Character indices count the node's own
-    clean text, which is not verbatim in the document.
+    `MultiGranularNodeParser` in a pipeline. SOURCE is the document, or the first page. Character indices count its text. They
+    are None for tables, for parts in which cleaning moved characters, and for parts with boxes: `regions_of` finds these.
 
     Args:
         options, kinds: As for `DocumentIntelligenceReader`.
@@ -117,7 +117,8 @@ class DocumentIntelligenceNodeParser(NodeParser):
     def _parts(self, node: BaseNode, loaded: Loaded, summaries: SummaryReport | None) -> list[BaseNode]:
         parts: list[BaseNode] = []
         for part, summary in parts_with_summaries(loaded.document, self.kinds, summaries, loaded.metadata):
-            parts.append(TextNode(**_fields(part), start_char_idx=0, end_char_idx=len(part.text)))
+            start, end = _span_in(text_of(node), loaded.document, part)
+            parts.append(TextNode(**_fields(part), start_char_idx=start, end_char_idx=end))
             if summary:
                 parts.append(IndexNode(**_fields(summary), index_id=part.id))
         source = (node.source_node or node.as_related_node_info()).model_copy(update={"metadata": loaded.metadata})
@@ -133,12 +134,22 @@ def regions_of(node: BaseNode | NodeWithScore) -> list[Region]:
         InvalidInputError: The metadata is damaged.
     """
     node = node.node if isinstance(node, NodeWithScore) else node
-    whole = (0, len(text_of(node))) if "granularity" not in node.metadata else (0, 0)
-    return regions_in(node.metadata, *(span_of(node) or whole))
+    return regions_in(node.metadata, *(span_of(node) or (0, 0)))
 
 
 def _read(nodes: Iterable[BaseNode], options: CleaningOptions | None) -> list[Loaded]:
     return read_loaded(((text_of(node), node.metadata) for node in nodes), options)
+
+
+def _span_in(source: str, document: LayoutDocument, part: CoreDocument) -> tuple[int, int] | tuple[None, None]:
+    """Return where a part stands in the source, or twice None if it is no longer the same words at the same distances."""
+    offset = part.metadata.get("offset")
+    if offset is None or LAYOUT in part.metadata:  # boxes count the characters of the part
+        return None, None
+    runs = document.traced.cut(offset, offset + len(part.text)).runs
+    start = runs[0].origin - runs[0].start if len({run.origin - run.start for run in runs}) == 1 else -1
+    end = start + len(part.text)
+    return (start, end) if start >= 0 and source[start:end].split() == part.text.split() else (None, None)
 
 
 def _fields(part: CoreDocument) -> dict[str, Any]:

@@ -62,7 +62,11 @@ def only(rule: str) -> dict[str, Any]:
             "H₂O, the 19th mill [1]ᵃ, km²",
         ),
         ("bullets", "· Water\n\n• Wind\n\n? Steam", "- Water\n\n- Wind\n\n- Steam"),
+        ("bullets", "It has:\n· Water\n  power\n· Wind", "It has:\n\n- Water\n  power\n\n- Wind"),
         ("line_breaks", "a mill\n  by the\nriver", "a mill by the river"),
+        ("line_breaks", "> a mill\n>  by the\nriver", "> a mill by the river"),
+        ("line_breaks", "so much\n· grain", "so much · grain"),
+        ("line_breaks", "so\n\\[\nx^2\n\\]\nis\nbig", "so\n\\[\nx^2\n\\]\nis big"),
         ("line_breaks", "甲方与乙\n方，\nかな by\n甲", "甲方与乙方，かな by 甲"),
         ("spaces", "a  mill\u00a0by\tthe   river", "a mill by\tthe river"),
         ("hyphens", "a wind-\nmill", "a windmill"),
@@ -114,6 +118,18 @@ def test_marks_indentation_and_hyphens_of_code_stay(code: str) -> None:
 )
 def test_formulas_stay_as_they_are(formula: str) -> None:
     assert cleaned(f"It costs \\$5; so {formula} holds.").text == f"It costs $5; so {formula} holds."
+
+
+@pytest.mark.parametrize("formula", ["$$\nF = 1\n$$", "$$F = 1$$", "\\[\nF = 1\n\\]"])
+@pytest.mark.parametrize("before", ["The factor is", "The factor of safety of this mill is given by"])
+def test_a_display_formula_is_a_paragraph(before: str, formula: str) -> None:
+    document = cleaned(f"{before}\n\n{formula}\n\nwhere $F$ is big.")
+    assert [document.text[part.start : part.end] for part in document.paragraphs] == [
+        before,
+        formula,
+        "where $F$ is big.",
+    ]
+    assert document.paragraphs[1].role == "formula"
 
 
 def test_front_matter_and_footnotes_lose_marks_of_names() -> None:

@@ -65,6 +65,15 @@ def test_rows_are_propositions_and_no_model_sees_tables_or_summaries(store, docu
     assert added.decomposition.failures == {}
 
 
+async def test_references_are_left_out_by_default(store):
+    document = clean(read_markdown(TEXT + "\n## References\n\nBerg, K. Wells of Norr. Oslo, 1998.\n"))
+    add_layout(store, document)
+    await aadd_layout(store, document)
+    assert store.search("Berg", k=9, filter={"kind": "reference"}) == []
+    add_layout(store, document, kinds=["reference"])
+    assert len(store.search("Berg", k=9, filter={"kind": "reference"})) == 1
+
+
 @pytest.mark.parametrize("parents", ["passage", "document"])
 def test_a_summary_leads_to_its_table(store, document, parents):
     add_layout(store, document, summaries=TableSummarizer(summarize).summarize(document.tables))

@@ -237,6 +237,12 @@ def test_a_legend_is_part_of_its_figure() -> None:
     assert "Wheat" in cleaned(content, legends=False).text.split("Figure")[0]
 
 
+def test_items_of_a_list_are_no_scraps() -> None:
+    content = f"Parts:\n\n· Rye\n· Oats\n\n{CHART}\n\n- sacks = 3\n- days = 9\n\nThe end."
+    texts = ["Parts:", "- Rye", "- Oats", "- sacks = 3", "- days = 9", "The end."]
+    assert cleaned(content).text.split("\n\n")[:6] == texts
+
+
 def test_scraps_of_a_formula_are_one_paragraph() -> None:
     document = cleaned("We define\n\nyield = sacks\n\nover days\n\nwhere a day is a day.")
     assert [part.role for part in document.paragraphs] == ["formula", "text"]

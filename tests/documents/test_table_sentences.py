@@ -78,6 +78,16 @@ def test_a_merged_value_is_said_once_and_an_empty_one_not_at_all():
     assert texts(Table((), 3, 3)) == texts(Table((), 0, 0)) == []
 
 
+@pytest.mark.parametrize("mark", ["-", "–", "—", "n/a", "N/A"])
+def test_a_mark_for_an_empty_cell_is_no_value(mark):
+    table = [["Gauge", "2022", "2023"], ["P7", "3.1", mark], ["P8", mark, mark]]
+    assert texts(table_of(table)) == ["P7 has 2022 of 3.1.", "Gauge: P8."]
+
+
+def test_signs_are_values():
+    assert texts(table_of([["Ion", "Charge"], ["Sodium", "+"], ["Chloride", "-"]]))[1] == "Chloride has Charge of -."
+
+
 def test_a_row_with_a_name_and_no_values_is_a_row():
     (table,) = markdown_tables("| Item | Price | Stock |\n| - | - | - |\n| Lamp | | |\n| Sofa | 400 | 2 |\n")
     assert [record["Item"] for record in table.to_records()] == ["Lamp", "Sofa"]

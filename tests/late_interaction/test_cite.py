@@ -181,6 +181,23 @@ def test_what_claims_nothing_is_not_cited() -> None:
 
 
 @pytest.mark.parametrize(
+    ("answer", "cited"),
+    [
+        ("Key facts [1]:\n\n- The Vasa sank.\n- Anna sang.", [False, True, True]),
+        ("**Facts:**\n1. The Vasa sank.\n2. Anna sang.", [False, True, True]),
+        ("Two columns:\n\n| Ship | Sank |\n| :-- | --: |\n| Vasa | 1628 |", [False, False, True]),
+        ("Ship | Sank\n---|---\nVasa | 1628\n\nAnna | sang", [False, True, True]),
+        ("The Vasa sank for two reasons: wind and haste.\n\n- Anna sang.", [True, True]),
+        ("Anna was born:\nin Oslo. Her words:\n\nBerlin slept.", [True, True, True]),
+    ],
+)
+def test_lead_ins_of_lists_and_headers_of_tables_are_not_cited(answer: str, cited: list[bool]) -> None:
+    sentences = [sentence for sentence in whole().cite(answer, PASSAGES).sentences if sentence.start < sentence.end]
+    assert [bool(sentence.citations) for sentence in sentences] == cited
+    assert list(whole().stream(answer, PASSAGES)) == list(whole().cite(answer, PASSAGES).sentences)
+
+
+@pytest.mark.parametrize(
     "sources",
     [
         "Sources:\n[1] Manual of the Vasa",

@@ -8,15 +8,18 @@ import pytest
 from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.schema import Document, IndexNode, MetadataMode, NodeRelationship, TextNode
 
+from factoid.documents import regions
 from factoid.errors import InvalidInputError
 from langchain_factoid import DocumentIntelligenceTransformer
 from llama_index_factoid import (
     DocumentIntelligenceNodeParser,
     DocumentIntelligenceReader,
     MultiGranularNodeParser,
+    PassageNodeParser,
     TableSummarizer,
     regions_of,
 )
+from llama_index_factoid.convert import to_units
 from tests.documents.seeds import samples
 from tests.documents.test_ingest import TEXT
 from tests.langchain.test_documents import FORM, Awaited, Lakes
@@ -38,6 +41,16 @@ def test_the_reader_and_langchains_transformer_give_the_same_parts(tmp_path):
     assert documents[1].metadata["layout"] not in documents[1].get_content(MetadataMode.LLM)
 
 
+def test_references_are_left_out_by_default(tmp_path):
+    path = tmp_path / "a.md"
+    path.write_text("# Wells\n\nThey are deep.\n\n## References\n\nBerg, K. Wells. Oslo, 1998.\n", encoding="utf-8")
+    parsed = DocumentIntelligenceNodeParser()([Document(text=path.read_text(encoding="utf-8"))])
+    transformed = DocumentIntelligenceTransformer().transform_result(path)
+    for parts in (DocumentIntelligenceReader().load_data(path), parsed, transformed):
+        assert [part.metadata["kind"] for part in parts] == ["text"]
+    assert len(DocumentIntelligenceReader(kinds=["reference"]).load_data(path)) == 1
+
+
 @pytest.mark.parametrize("read", ["reader", "parser"])
 def test_units_of_parts_know_their_boxes(read):
     result = samples()[FORM]["analyzeResult"]
@@ -52,6 +65,8 @@ def test_units_of_parts_know_their_boxes(read):
     assert [region.page for region in regions_of(node)] == [2, 2]
     assert all(regions_of(part) for part in parts)
     assert regions_of(TextNode(text="x")) == []
+    with pytest.raises(InvalidInputError, match="expected a Unit, got TextNode: use regions_of"):
+        regions(node)
     assert all("content" not in node.metadata for node in nodes)
 
 
@@ -71,6 +86,35 @@ def test_a_pipeline_with_summaries_that_point_at_tables():
     pipeline = IngestionPipeline(transformations=[DocumentIntelligenceNodeParser(), MultiGranularNodeParser()])
     texts = [node.text for node in pipeline.run(documents=[document])]
     assert "In Table 1, New well has Depth (m) of 54." in texts
+
+
+def test_indices_count_the_loaded_document_or_are_none():
+    text = "# Dam\n\nThe dam is old.\nIt holds.\n\n## 2 Gates\n\nGate 2 closed late.\n\n## 3 Weir\n\nIt is 3 me-\ntres high.\n"
+    pipeline = IngestionPipeline(transformations=[DocumentIntelligenceNodeParser(), MultiGranularNodeParser()])
+    nodes = pipeline.run(documents=[Document(text=text, id_="dam")])
+    pages = [Document(text=part, metadata={"page": place}) for place, part in enumerate(text.split("\n\n## 3 "), 1)]
+    for node in [*nodes, *pipeline.run(documents=pages)]:
+        source = text if node.ref_doc_id == "dam" else pages[0].text
+        if node.start_char_idx is not None and node.metadata["granularity"] != "proposition":
+            assert source[node.start_char_idx : node.end_char_idx].split() == node.text.split()
+    places = {node.text: node.start_char_idx for node in nodes if node.metadata["granularity"] == "passage"}
+    assert places == {
+        "The dam is old. It holds.": text.index("The dam"),
+        "Gate 2 closed late.": text.index("Gate 2"),
+        "It is 3 metres high.": None,
+    }
+
+
+def test_units_of_units_know_their_boxes():
+    result = samples()[FORM]["analyzeResult"]
+    parts = DocumentIntelligenceReader().load_data(result)
+    loaded = Document(text=result["content"], metadata=result)
+    pipeline = [DocumentIntelligenceNodeParser(), PassageNodeParser(), MultiGranularNodeParser()]
+    units = IngestionPipeline(transformations=pipeline).run(documents=[loaded])
+    expected = IngestionPipeline(transformations=pipeline[1:]).run(documents=parts)
+    assert [regions_of(unit) for unit in units] == [regions_of(unit) for unit in expected]
+    stored = to_units(units[-1], ())[0]
+    assert regions(stored) == regions_of(units[-1]) != []
 
 
 async def test_a_summary_that_failed_is_left_out(tmp_path):

@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Literal
 
 from factoid.documents.layout import Element, Layout
+from factoid.documents.rules import DISPLAY, verbatim
 from factoid.documents.table_parsers import COMMENT, FENCE, markdown_tables
 from factoid.documents.tables import SELECTION, TICK, Table
 from factoid.documents.trace import TracedText, join
@@ -36,6 +38,7 @@ _FIGURE_TAG = re.compile(r"</?figure\b[^<>]*>", re.IGNORECASE)
 _CAPTION = re.compile(r"<figcaption\b[^<>]*>(.*?)</figcaption\s*>", re.IGNORECASE | re.DOTALL)
 _IMAGE = re.compile(r"!\[[^\[\]\n]*+\]\([^()\n]*+\)")
 _VALUE = re.compile(r'<!--\s*(\w+)\s*=\s*"(.*)"\s*-->\Z', re.DOTALL)
+_BULLET = re.compile(r"^[ \t]*+[·•‣▪●◦][ \t]+(?=\S)", re.MULTILINE)  # which Markdown does not know
 _MARKED_LINE = re.compile(rf"^[ \t]*+(?:{TICK}[ \t]*+)++(?:\n|\Z)", re.MULTILINE)
 _MARKS = re.compile(rf"(?<![ \t])[ \t]*+{TICK}(?:[ \t]*+{TICK})*+[ \t]*+")
 
@@ -127,7 +130,19 @@ def _prose(content: str, start: int, end: int, marks: bool) -> Iterator[LayoutBl
             yield LayoutBlock("code", text.cut(block.start, block.end))
         else:  # with the marks of lists before it on its line
             begin = text.text.rfind("\n", 0, block.start) + 1
-            yield LayoutBlock("text", text.cut(begin, block.end).strip())
+            yield from map(_paragraph, _items(text.cut(begin, block.end)))
+
+
+def _items(text: TracedText) -> list[TracedText]:
+    """Return a paragraph as the items of its list, if several lines begin with a bullet."""
+    starts = [match.start() for match in _BULLET.finditer(text.text)]
+    return [text.cut(*span) for span in pairwise([0, *starts, len(text.text)])] if len(starts) > 1 else [text]
+
+
+def _paragraph(text: TracedText) -> LayoutBlock:
+    text = text.strip()
+    is_display = text.text.startswith(DISPLAY) and verbatim(text.text) == [(0, len(text.text))]
+    return LayoutBlock("formula" if is_display else "text", text)
 
 
 def _without_marks_but_code(text: TracedText) -> TracedText:

@@ -40,17 +40,29 @@ def regions(unit: Unit) -> list[Region]:
     from one without words such as bare Markdown.
 
     Raises:
-        InvalidInputError: The metadata is damaged.
+        InvalidInputError: The metadata is damaged, or this is not a unit.
     """
+    if not isinstance(unit, Unit):
+        raise InvalidInputError(f"expected a Unit, got {type(unit).__name__}: use regions_of of its framework")
     return regions_in(unit.metadata, unit.start, unit.end)
 
 
 def regions_in(metadata: Mapping[str, Any], start: int, end: int) -> list[Region]:
-    """Return where a span of a text is on the pages, from the metadata of its document; see `regions`."""
+    """Return where a span of a text is on the pages, from the metadata of its document; see `regions`.
+
+    An empty span stands for all of the text: a unit that does not know its span has only its own boxes in its metadata.
+    """
     packed = metadata.get(LAYOUT)
     if not packed:
         return []
-    return lines(box for box in unpack(str(packed)) if box.start < end and start < box.end)
+    boxes = unpack(str(packed))
+    return lines(boxes if start == end else _within(boxes, start, end))
+
+
+def cut_boxes(packed: str, start: int, end: int) -> str:
+    """Return the boxes of `text[start:end]` from those of a text, both as short strings, counted from its start."""
+    boxes = _within(unpack(packed), start, end)
+    return pack([box._replace(start=box.start - start, end=box.end - start) for box in boxes])
 
 
 def lines(boxes: Iterable[Box]) -> list[Region]:
@@ -98,6 +110,10 @@ def unpack(packed: str) -> tuple[Box, ...]:
         Box(start, end, page, tuple(corner / _SCALE for corner in corners) if any(corners) else ())
         for start, end, page, *corners in rows.tolist()
     )
+
+
+def _within(boxes: Iterable[Box], start: int, end: int) -> list[Box]:
+    return [box for box in boxes if box.start < end and start < box.end]
 
 
 def _continues(line: tuple[float, ...], word: tuple[float, ...], height: float) -> bool:

@@ -18,6 +18,7 @@ from factoid.sentences import Span
 from factoid.units import Document
 
 PartKind = Literal["text", "table", "figure", "reference"]
+KINDS: tuple[PartKind, ...] = ("text", "table", "figure")  # what is indexed by default: references state no facts
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +113,7 @@ class LayoutDocument:
 
     def documents(
         self,
-        kinds: Iterable[PartKind] = ("text", "table", "figure"),
+        kinds: Iterable[PartKind] = KINDS,
         *,
         metadata: Mapping[str, Any] | None = None,
     ) -> list[Document]:

@@ -214,9 +214,8 @@ def _start_of_figure(blocks: Sequence[LayoutBlock]) -> int:
 
 def _is_scrap(block: LayoutBlock, words: int) -> bool:
     text = block.text.text
-    return (
-        block.kind == "text" and not block.level and len(text.split()) <= words and not is_finished(text) and bool(text)
-    )
+    is_short = bool(text) and len(text.split()) <= words and not is_finished(text)
+    return block.kind == "text" and not block.level and is_short and not _ITEM.match(text)
 
 
 def _page(block: LayoutBlock, layout: Layout) -> int | None:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from factoid.documents.boxes import LAYOUT
-from factoid.documents.document import LayoutDocument, PartKind
+from factoid.documents.document import KINDS, LayoutDocument, PartKind
 from factoid.documents.summarize import SummaryReport
 from factoid.errors import InvalidInputError
 from factoid.ingest import AddReport
@@ -18,7 +18,6 @@ from factoid.units import Document, Granularity, Unit, make_unit
 if TYPE_CHECKING:
     from factoid.store import UnitStore
 
-KINDS: tuple[PartKind, ...] = ("text", "table", "figure", "reference")
 SUMMARY = "table summary"  # metadata["kind"] of a summary
 
 
@@ -31,7 +30,7 @@ def add_layout(
     metadata: Mapping[str, Any] | None = None,
     **options: Any,
 ) -> AddReport:
-    """Add the parts of a clean document to a store: sections, tables, figures and references.
+    """Add the parts of a clean document to a store: sections, tables and figures.
 
     A table is a document of sentences about its values, which already are propositions. A summary is one more proposition of the
     table's first passage, which holds the caption: a search that finds it returns the table. Its metadata marks it as generated
@@ -40,7 +39,7 @@ def add_layout(
     Args:
         store: The store.
         document: The clean document.
-        kinds: Which parts to add.
+        kinds: Which parts to add, some of "text", "table", "figure" and "reference", which is left out by default.
         summaries: Summaries of `document.tables`, in their order.
         metadata: More metadata for all parts, such as the file's name. Two files with equal parts need different metadata.
         options: The options of `UnitStore.add_documents`.

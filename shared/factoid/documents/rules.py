@@ -14,7 +14,9 @@ _LIGATURE = re.compile("[ﬀ-ﬆ]")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 # A heading, a fence or a table without its escape.
 _BLOCK_MARK = re.compile(r"^[ \t]*\\(?:#{1,6}\s|[`~]{3}|\|)", re.MULTILINE)
+DISPLAY = ("$$", "\\[")  # how a formula on lines of its own begins
 _LINE_BREAK = re.compile(r"(?<![ \t])[ \t]*+\n\s*+")
+_QUOTED_LINE_BREAK = re.compile(r"(?<![ \t])[ \t]*+\n[\s>]*+")
 _CJK = (
     r"\u2e80-\u2fdf\u3000-\u312f\u31a0-\u4dbf\u4e00-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff9f\U00020000-\U0003ffff"
 )
@@ -74,10 +76,17 @@ def escapes(text: str) -> list[Edit]:
 
 
 def line_breaks(text: str) -> list[Edit]:
-    """Join the lines of a paragraph, without a space between characters of scripts that have none."""
+    """Join the lines of a paragraph or a quote, without a space between characters of scripts that have none.
+
+    A formula of several lines keeps its own.
+    """
+    displays = [span for span in verbatim(text) if text.startswith(DISPLAY, span[0]) and "\n" in text[slice(*span)]]
+    kept = {place for span in displays for place in span}
     edits: list[Edit] = []
-    for match in _LINE_BREAK.finditer(text):
+    for match in (_QUOTED_LINE_BREAK if text.startswith(">") else _LINE_BREAK).finditer(text):
         start, end = match.span()
+        if start in kept or end in kept:
+            continue
         unspaced = start and _UNSPACED.match(text, start - 1) and _UNSPACED.match(text, end)
         edits.append((start, end, "" if unspaced else " "))
     return edits

@@ -15,6 +15,7 @@ _COMMON_NOUN = re.compile(r"[A-Z][a-z]+(?: [a-z]+)*")
 _LONG = 8  # number of words from which a text is quoted after a colon
 _QUANTITY = re.compile(r"[^\w(]*\d[\d.,\s–-]*(.*)")  # a number and its unit
 _GENERAL = {"value", "values", "description", "details"}  # headers that say nothing about a value
+_EMPTY = re.compile(r"[-–—]{1,3}|n/a", re.IGNORECASE)  # how a cell is printed that has no value
 _ENDS = (".", "!", "?", "…", '."', ".”", '?"', "?”")
 
 
@@ -34,7 +35,8 @@ def row_propositions(table: Table, *, text: str = "") -> list[RowProposition]:
     A row is named by its first columns (see `Table.row_header_columns`). The outermost of several headers says what a value holds
     for, the others what it is. The row above that describes a row ("Supervised models") is named if rows could be mixed up
     without it, or if they or the table have no name. A row with only a name is one sentence, "Name: Ann." Where each row has a
-    unit of its own, as in a data sheet, its name is the measure. Values are as printed.
+    unit of its own, as in a data sheet, its name is the measure. Values are as printed; a dash and "n/a" are none, except for a
+    dash in a table of signs.
 
     Args:
         table: The table. Its label or caption begins each sentence.
@@ -45,7 +47,8 @@ def row_propositions(table: Table, *, text: str = "") -> list[RowProposition]:
     evidence = text or " ".join([table.caption, *table.footnotes])
     lower = set(re.findall(r"\b[a-z]\w+", evidence))
     rows = list(table.rows())
-    parts = [_heads_and_values(row, count) for row in rows]
+    has_signs = any(cell.text.strip() == "+" for cell in table.cells)  # "-" is one of them
+    parts = [_heads_and_values(row, count, None if has_signs else _EMPTY) for row in rows]
     names = [_name(heads, levels, lower) for heads, _ in parts]
     repeated = {name for name, times in Counter(names).items() if times > 1}
     are_measures = _are_measures([list(values) for _, values in parts])
@@ -67,11 +70,11 @@ def row_propositions(table: Table, *, text: str = "") -> list[RowProposition]:
     return propositions
 
 
-def _heads_and_values(row: Row, count: int) -> tuple[dict[Cell, int], dict[Cell, int]]:
+def _heads_and_values(row: Row, count: int, empty: re.Pattern[str] | None) -> tuple[dict[Cell, int], dict[Cell, int]]:
     """Return the cells that name a row (the first columns, else its first text) and the others, all with their columns."""
     texts: dict[Cell, int] = {}
     for column, cell in enumerate(row.cells):
-        if cell and plain_text(cell):
+        if cell and (text := plain_text(cell)) and not (empty and empty.fullmatch(text)):
             texts.setdefault(cell, column)
     heads = {cell: column for cell, column in texts.items() if column < count}
     words = [(cell, column) for cell, column in texts.items() if not is_number(plain_text(cell))]

@@ -19,6 +19,9 @@ _PARENTHESIS_END = re.compile(r"[)\n]")
 _CODE_END = re.compile(r"`|\n\s*\n")
 _LONGEST_WAIT = 300  # characters for a parenthesis to close, the splitter's limit
 
+_LIST_OR_TABLE = re.compile(r"[^\S\n]*+\n\s*+(?:[-*+•·‣▪●◦]\s|\d{1,3}[.)]\s|\|)")
+_TABLE_RULE = re.compile(r"[ \t|]*\n(?=[^\n]*\|)[ \t|:]*-[ \t|:-]*(?:\n|\Z)")  # below the header of a table
+
 _MARKER = re.compile(r"\[[1-9]\d{0,2}(?:[,–-]\s?[1-9]\d{0,2})*+\]")
 _LABEL = re.compile(rf"(?:\A|:\s*\n){_MARKER.pattern}\s*(.*)")  # of a line, with what it labels
 _SOURCES = re.compile(
@@ -73,6 +76,7 @@ class Stretch(NamedTuple):
     start: int  # of the sentence in the text
     end: int  # equal to the start if there is no sentence
     is_prose: bool = True  # the sentence is neither a heading nor code
+    introduces: bool = False  # it ends in a colon before a list or a table, or is a table's header
 
 
 class GrowingAnswer:
@@ -144,7 +148,8 @@ class GrowingAnswer:
         for start, end in spans:
             is_prose = not any(part.start < end and part.end > start for part in blocks)
             begin, start, end = self._returned, max(block + start, self._returned), block + end
-            stretches.append(Stretch(self._text[begin:end], start - begin, end - begin, is_prose))
+            introduces = _introduces(self._text, start, end, stop)
+            stretches.append(Stretch(self._text[begin:end], start - begin, end - begin, is_prose, introduces))
             self._returned = end
         return stretches
 
@@ -196,6 +201,14 @@ def with_markers(sentence: str, numbers: Sequence[int]) -> tuple[str, int]:
     place = len(core) if core and core != body.rstrip() else len(sentence)
     markers = "".join(f"[{number}]" for number in numbers)
     return (f"{sentence[:place]} {markers}{sentence[place:]}" if markers else sentence), place
+
+
+def _introduces(text: str, start: int, end: int, stop: int) -> bool:
+    """Return whether a sentence only introduces the list or the rows of the table that follow it."""
+    if _TABLE_RULE.match(text, end, stop):
+        return True
+    ends_in_colon = without_markers(text[start:end]).rstrip(_CLOSERS).endswith((":", "："))
+    return ends_in_colon and _LIST_OR_TABLE.match(text, end, stop) is not None
 
 
 def _is_open(text: str, start: int, end: int) -> bool:

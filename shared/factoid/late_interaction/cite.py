@@ -129,7 +129,8 @@ class CiteReport:
 
     passages: int = 0
     sentences: int = 0
-    # sentences without a claim, which are not cited: headings, code, refusals, lists of sources and those without a word
+    # sentences without a claim, which are not cited: headings, code, lead-ins of lists, headers of tables, refusals, lists of
+    # sources and those without a word
     silent: int = 0
     marked: int = 0  # sentences that keep their markers (`overwrite=False`)
     claims: int = 0  # queries: propositions and whole sentences
@@ -143,7 +144,7 @@ class PropCite:
     """Add citations to any model's answer: for each proposition the passage that matches it best.
 
     Existing markers are removed; new ones go before a sentence's final punctuation. Sentences without a claim, such as headings,
-    code, refusals and lists of sources, are not cited. Nothing else in the answer changes.
+    code, lead-ins of lists, refusals and lists of sources, are not cited. Nothing else in the answer changes.
 
     Args:
         model: An `AnyGranularityRanker`, the name or folder of a late-interaction model, or a `TokenEncoder`.
@@ -324,6 +325,7 @@ class _AnswerCiter:
         plain = _plain(stretch)
         return (
             stretch.is_prose
+            and not stretch.introduces
             and any(map(str.isalnum, plain))
             and not is_refusal(plain)
             and not lists_sources(plain)

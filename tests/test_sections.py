@@ -60,6 +60,12 @@ def parts(text, **fields):
         ("---\ntitle: Pisa\n---\n\n# Pisa\n\nA.", "Pisa", [("", "A.")]),
         ("---\ntitle: Pisa\n---\n# Other\nA.", "Pisa", [("Other", "A.")]),
         ("---\ntitle: Pisa\nA.", "", [("", "title: Pisa\nA.")]),
+        # a byte order mark
+        ("\ufeff# Pisa\n\nA.", "Pisa", [("", "A.")]),
+        ("\ufeffPisa\n\nThe tower leans.", "Pisa", [("", "The tower leans.")]),
+        ("\ufeffIt leans.", "", [("", "It leans.")]),
+        ("\ufeff---\ntitle: Pisa\n---\nA.", "Pisa", [("", "A.")]),
+        ("\ufeff", "", []),
         # what Markdown does not show
         ("A.\n\n<!-- a note. And more. -->\n\nB.", "", [("", "A."), ("", "B.")]),
         ("A.\n\n```\n```\n\n[a]: https://x.org\n\nB.", "", [("", "A."), ("", "B.")]),

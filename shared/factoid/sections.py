@@ -63,8 +63,8 @@ def outline(document: Document) -> tuple[str, list[Paragraph]]:
     outermost first, joined by ", " as in Dense X Retrieval's Figure 8, and start with the document's own section.
     """
     text = document.text
-    start, title = 0, document.title
-    if matter := FRONT_MATTER.match(text):
+    start, title = int(text.startswith("\ufeff")), document.title  # without a byte order mark
+    if matter := FRONT_MATTER.match(text, start):
         start = matter.end()
         line = _FRONT_TITLE.search(matter[0])
         title = title or (line[1].strip().strip("\"'") if line else "")

@@ -87,8 +87,8 @@ def test_traps(condition, expected):
         ({"x": {"$not": {}}}, r"\$not on a key takes operators"),
         ({"x": {"$in": "abc"}}, r"\$in takes a list, got 'abc'"),
         ({"x": {"$exists": 1}}, r"\$exists takes True or False, got 1"),
-        ({"x": {"$gt": None}}, r"\$gt takes a number or a string, got None"),
-        ({"x": {"$lte": [1]}}, r"\$lte takes a number or a string"),
+        ({"x": {"$gt": None}}, r"\$gt takes a number, a string or a date, got None"),
+        ({"x": {"$lte": [1]}}, r"\$lte takes a number, a string or a date"),
         ({"x": b"bytes"}, "cannot compare metadata with a bytes"),
         ({"x": {"$in": [object()]}}, "cannot compare metadata with a object"),
         ({"x": [object()]}, "cannot compare metadata with a object"),
@@ -104,7 +104,13 @@ def test_bad_filters_say_what_is_wrong(condition, message):
 def test_values_are_compared_as_metadata_stores_them(value):
     stored, _ = plain_metadata({"x": value, "tags": [value]})
     rows = [stored, {"x": None}]
-    for condition in ({"x": value}, {"x": [value]}, {"x": {"$gte": value}}, {"x": {"$in": {value}}}, {"tags": {"$all": [value]}}):
+    for condition in (
+        {"x": value},
+        {"x": [value]},
+        {"x": {"$gte": value}},
+        {"x": {"$in": {value}}},
+        {"tags": {"$all": [value]}},
+    ):
         assert passing(rows, parse_filter(condition)) == [0]
     assert passing(rows, Comparison("tags", Operator.CONTAINS, value)) == [0]
     assert passing(rows, parse_filter({"x": {"$lt": value}})) == []

@@ -6,6 +6,7 @@ import asyncio
 import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from inspect import signature
 from pathlib import Path
 from typing import Any, Self
 
@@ -80,6 +81,7 @@ class MultiGranularFAISS(VectorStore):
         check_metadata_policy(metadata)  # these two checks before a store is made
         SearchOptions(parents=parents or "document")
         if store is None:
+            signature(UnitStore).bind_partial(**options)  # names an unknown option rather than a missing embedding
             encoding = EmbeddingsEncoder(embedding)  # type: ignore[arg-type]  # refuses None
             store = UnitStore(encoder=encoding, **{"granularities": None} | options)
         elif embedding is not None or options or store.encoder is None:

@@ -60,6 +60,12 @@ def parts(text, **fields):
         ("---\ntitle: Pisa\n---\n\n# Pisa\n\nA.", "Pisa", [("", "A.")]),
         ("---\ntitle: Pisa\n---\n# Other\nA.", "Pisa", [("Other", "A.")]),
         ("---\ntitle: Pisa\nA.", "", [("", "title: Pisa\nA.")]),
+        # a byte order mark
+        ("\ufeff# Pisa\n\nA.", "Pisa", [("", "A.")]),
+        ("\ufeffPisa\n\nThe tower leans.", "Pisa", [("", "The tower leans.")]),
+        ("\ufeffIt leans.", "", [("", "It leans.")]),
+        ("\ufeff---\ntitle: Pisa\n---\nA.", "Pisa", [("", "A.")]),
+        ("\ufeff", "", []),
         # what Markdown does not show
         ("A.\n\n<!-- a note. And more. -->\n\nB.", "", [("", "A."), ("", "B.")]),
         ("A.\n\n```\n```\n\n[a]: https://x.org\n\nB.", "", [("", "A."), ("", "B.")]),
@@ -85,6 +91,34 @@ def parts(text, **fields):
         ("Ann: hi\n\nBen: The tower leans.", "", [("", "Ann: hi"), ("", "Ben: The tower leans.")]),
         ("Part 1: Pisa\n\nThe tower leans.", "Part 1: Pisa", [("", "The tower leans.")]),
         ("apples\n\nThe tower leans.", "", [("", "apples"), ("", "The tower leans.")]),
+        # plain headings with numbers
+        (
+            "Rules\n\n1 Scope\n\nAll.\n\n2 Time\n\n2.1 Core\n\nTen.\n\n2.2 Over\n\nPaid.\n\n2.2.1 Night\n\nTwice.\n\n"
+            "2.3 Rest\n\nNone.\n\n3 Pay\n\nIn March.",
+            "Rules",
+            [
+                ("1 Scope", "All."),
+                ("2 Time, 2.1 Core", "Ten."),
+                ("2 Time, 2.2 Over", "Paid."),
+                ("2 Time, 2.2 Over, 2.2.1 Night", "Twice."),
+                ("2 Time, 2.3 Rest", "None."),
+                ("3 Pay", "In March."),
+            ],
+        ),
+        (
+            "Rules\n\n§ 1 Time\n\nTen.\n\nArticle 2. Over\n\n2.1. Core\n\n2.2. Paid\n\nTen.\n\nNote\n\nNew.\n\n2.3. Rest\n\nNone."
+            "\n\nEnd\n\nSo.\n\n4.1 Lost\n\nHere.",
+            "Rules",
+            [
+                ("§ 1 Time", "Ten."),
+                ("Article 2. Over", "2.1. Core"),
+                ("Article 2. Over, 2.2. Paid", "Ten."),
+                ("Article 2. Over, Note", "New."),
+                ("Article 2. Over, 2.3. Rest", "None."),
+                ("End", "So."),
+                ("4.1 Lost", "Here."),
+            ],
+        ),
         # lines in bold
         ("# Pisa\n\n**Use**\n\nA.\n\nB.\n\n__End:__\n\nC.", "Pisa", [("Use", "A."), ("Use", "B."), ("End", "C.")]),
         ("# Pisa\n\n**Use**\n\n**Who?**\n\nUs.", "Pisa", [("Use, Who?", "Us.")]),

@@ -32,7 +32,9 @@ terminal only. `factoid --install-completion` makes your shell complete commands
 * JSON lines (.jsonl), and .json with an object or a list of objects: each object is a document. `text` (or `content`,
   `page_content`) is required; `title`, `section`, `id` and `metadata` are optional; other fields become metadata.
 * Tables (.csv, .tsv): each row is a document, read as such an object. Without a column of text, its text is "column: value"
-  for each cell.
+  for each cell. A cell that is written as a plain number ("240", "-4.5") is a number in the metadata, for filters such as
+  `{"price": {"$gt": 50}}`; "00123", "+49 30", "1,290", integers of more than 15 digits, and the columns `title`, `section` and
+  `id` stay text. Cells are read one by one: in a column with "1200" and "A3" only the first is a number.
 * PDF, DOCX, PPTX, HTML, EPUB and notebooks (.ipynb), with `pip install "factoid[documents]"`: a document in Markdown, to which
   its spans refer.
 * `-` is standard input: JSON lines if it begins with `{`, else Markdown.

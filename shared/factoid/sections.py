@@ -29,6 +29,9 @@ _LEAD_CHARS = 200
 _BOLD_LEVEL, _QUESTION_LEVEL = 7, 10  # below those of Markdown; numbered lines in bold have three levels
 _BOLD = re.compile(r"(\*\*|__)(?=[^\n]*[^\W_])(?:(?!\1)[^\n])*[^\n.!?;,…。！？]\1:?")
 _NUMBER = re.compile(r"[*_]+\d{1,3}((?:\.\d{1,3})*)\.?\s")
+_CHAPTER = re.compile(  # "2.1 Core hours", "§ 3", "Article 4"; a number alone is that of a page
+    r"(?!\d+\Z)(?:§ ?|(?:Article|Section|Chapter|Artikel|Abschnitt|Kapitel) )?(\d{1,3}(?:\.\d{1,3})*)\.?(?: |\Z)"
+)
 _FIGURE = re.compile(r"[*_]+(?:Fig|Abb|Image|Photo)\w*\.?\s?\d")  # stands below what it names
 _BULLET = re.compile(r"[-+*•‣–—]\s|[|>]")
 _GOES_ON = re.compile(r"(?:[:：]|[;；](?:\s(?:and|or))?)[*_]{0,2}\Z")
@@ -58,8 +61,8 @@ def outline(document: Document) -> tuple[str, list[Paragraph]]:
     outermost first, joined by ", " as in Dense X Retrieval's Figure 8, and start with the document's own section.
     """
     text = document.text
-    start, title = 0, document.title
-    if matter := FRONT_MATTER.match(text):
+    start, title = int(text.startswith("\ufeff")), document.title  # without a byte order mark
+    if matter := FRONT_MATTER.match(text, start):
         start = matter.end()
         line = _FRONT_TITLE.search(matter[0])
         title = title or (line[1].strip().strip("\"'") if line else "")
@@ -119,11 +122,13 @@ def _with_plain_headings(text: str, blocks: list[_Block]) -> list[_Block]:
     """Treat short lines that stand alone above running text as headings; the first one is the title.
 
     In a text with such headings, a short first line is the title whatever follows it: a date, or the parties of a contract.
+    With numbers, 2.1 and 2.2 are below 2, and so is what stands between them.
     """
     rows = [
         (short, list(row)) for short, row in groupby(blocks, lambda block: _is_short(text[block.start : block.end]))
     ]
     result: list[_Block] = []
+    chapters: list[tuple[str, int]] = []  # numbers of the last heading and of those above it, with their places
     for (short, row), (_, below) in zip_longest(rows, rows[1:], fillvalue=(False, [])):
         headed = short and below and _SENTENCE_END.search(text, below[0].start, below[0].end)
         if headed and LABELLED_LINE.match(text, row[-1].start) and LABELLED_LINE.match(text, below[0].start):
@@ -131,7 +136,18 @@ def _with_plain_headings(text: str, blocks: list[_Block]) -> list[_Block]:
         for start, end, *_ in row:
             if headed and (not result or len(row) <= _PLAIN_DEPTH):
                 level = 1 if not result else (result[-1].level or 1) + 1
-                result.append(_Block(start, end, level, _plain(text[start:end])))
+                heading = _plain(text[start:end])
+                if number := _CHAPTER.match(heading):
+                    last = chapters[-1][1] if chapters else 0
+                    while chapters and not number[1].startswith(f"{chapters[-1][0]}."):
+                        chapters.pop()
+                    if chapters:
+                        level = result[chapters[-1][1]].level + 1
+                        for place in range(last + 1, len(result)):  # without numbers; alone they are of level 2
+                            if deeper := result[place].level:
+                                result[place] = result[place]._replace(level=deeper + level - 2)
+                    chapters.append((number[1], len(result)))
+                result.append(_Block(start, end, level, heading))
             else:
                 result.append(_Block(start, end))
     if any(block.level for block in result) and not result[0].level:
@@ -187,4 +203,4 @@ def _is_short(block: str) -> bool:
     if _BOLD.fullmatch(block):
         block = block.strip("*_:")
     short = len(block) <= _PLAIN_CHARS and "\n" not in block and len(block.split()) <= _PLAIN_WORDS
-    return short and (block[0].isupper() or block[0].isdigit()) and block[-1] not in ".!?:;,…。！？"
+    return short and (block[0].isupper() or block[0].isdigit() or block[0] == "§") and block[-1] not in ".!?:;,…。！？"

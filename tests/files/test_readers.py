@@ -274,10 +274,32 @@ def test_a_table_is_a_document_a_row(tmp_path):
     assert second.text == "Name: Heron"
     rows = 'title,content,year\nVasa,"Sank, and was raised.",1628\nOlm,,\n'
     vasa, olm = read_file(write(tmp_path / "facts.csv", rows))
-    assert (vasa.text, vasa.title, vasa.metadata["year"]) == ("Sank, and was raised.", "Vasa", "1628")
+    assert (vasa.text, vasa.title, vasa.metadata["year"]) == ("Sank, and was raised.", "Vasa", 1628)
     assert (olm.text, olm.title) == ("", "Olm")
     with pytest.raises(UnreadableFileError, match=r"pumps\.csv:2: 3 cells under 2 names"):
         list(read_file(write(tmp_path / "pumps.csv", "a,b\n1,2,3\n")))
+
+
+@pytest.mark.parametrize(
+    ("cell", "value"),
+    [
+        ("240", 240),
+        (" -7 ", -7),
+        ("0", 0),
+        ("4.50", 4.5),
+        ("-0.5", -0.5),
+        ("999999999999999", 999_999_999_999_999),
+        *((text, text) for text in ("00123", "+49301234", "1,290", "1e5", ".5", "5.", "1.2.3", "NaN", "٣", "9" * 16)),
+    ],
+)
+def test_a_cell_that_is_a_plain_number_is_one_in_metadata(tmp_path, cell, value):
+    path = write(tmp_path / "items.tsv", f"id\ttitle\tprice\n7\t1984\t{cell}\n")
+    item = read_one(path)
+    assert (item.text, item.title) == (f"id: 7\ntitle: 1984\nprice: {cell.strip()}", "1984")
+    assert repr(item.metadata["price"]) == repr(value)
+    text = read_one(write(path, f"id\ttitle\tprice\ttext\n7\t1984\t{cell}\t42\n"))
+    assert (text.text, text.title, text.id) == ("42", "1984", "7")
+    assert repr(text.metadata["price"]) == repr(value)
 
 
 def test_json_holds_objects_as_json_lines_do(tmp_path):

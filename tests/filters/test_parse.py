@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, date, datetime
+from uuid import UUID
+
+import numpy as np
 import pytest
 
 from factoid.errors import InvalidInputError
 from factoid.filters import Comparison, Operator, matches, parse_filter
+from factoid.metadata import plain_metadata
 from tests.filters.stored import passing
 
 ROWS = [{}, {"x": None}, {"x": True}, {"x": 1}, {"x": 1.0}, {"x": "1"}, {"x": [1]}, {"x": "[1]"}, {"x": {"x": 1}}]
@@ -82,8 +87,8 @@ def test_traps(condition, expected):
         ({"x": {"$not": {}}}, r"\$not on a key takes operators"),
         ({"x": {"$in": "abc"}}, r"\$in takes a list, got 'abc'"),
         ({"x": {"$exists": 1}}, r"\$exists takes True or False, got 1"),
-        ({"x": {"$gt": None}}, r"\$gt takes a number or a string, got None"),
-        ({"x": {"$lte": [1]}}, r"\$lte takes a number or a string"),
+        ({"x": {"$gt": None}}, r"\$gt takes a number, a string or a date, got None"),
+        ({"x": {"$lte": [1]}}, r"\$lte takes a number, a string or a date"),
         ({"x": b"bytes"}, "cannot compare metadata with a bytes"),
         ({"x": {"$in": [object()]}}, "cannot compare metadata with a object"),
         ({"x": [object()]}, "cannot compare metadata with a object"),
@@ -93,6 +98,22 @@ def test_traps(condition, expected):
 def test_bad_filters_say_what_is_wrong(condition, message):
     with pytest.raises(InvalidInputError, match=message):
         parse_filter(condition)
+
+
+@pytest.mark.parametrize("value", [date(2026, 5, 1), datetime(2026, 5, 1, 9, tzinfo=UTC), UUID(int=7), np.int64(7)])
+def test_values_are_compared_as_metadata_stores_them(value):
+    stored, _ = plain_metadata({"x": value, "tags": [value]})
+    rows = [stored, {"x": None}]
+    for condition in (
+        {"x": value},
+        {"x": [value]},
+        {"x": {"$gte": value}},
+        {"x": {"$in": {value}}},
+        {"tags": {"$all": [value]}},
+    ):
+        assert passing(rows, parse_filter(condition)) == [0]
+    assert passing(rows, Comparison("tags", Operator.CONTAINS, value)) == [0]
+    assert passing(rows, parse_filter({"x": {"$lt": value}})) == []
 
 
 def test_a_tree_keeps_its_own_copy_of_values():

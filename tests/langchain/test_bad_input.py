@@ -61,9 +61,11 @@ def test_what_is_refused_makes_no_store(tmp_path: Path, embedding: Any, options:
     assert not (tmp_path / "store").exists()
 
 
-def test_documents_are_no_option_of_a_store(embedding: Any) -> None:
+def test_unknown_options_are_named(embedding: Any) -> None:
     with pytest.raises(TypeError, match="documents"):
         MultiGranularFAISS(embedding, documents=[OLM])
+    with pytest.raises(TypeError, match="'embeddings'"):  # before the missing embedding
+        MultiGranularFAISS(embeddings=embedding)
 
 
 def test_bad_embeddings_are_refused(embedding: Any, tmp_path: Path) -> None:

@@ -36,6 +36,7 @@ CONVERTED_ENDINGS = frozenset({".pdf", ".docx", ".pptx", ".html", ".htm", ".epub
 _EXTRA = "documents"
 _TEXT_FIELDS = ("text", "content", "page_content")
 _HEADING = ("title", "section")
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(\.[0-9]+)?")  # no code ("007"), and short enough for exact floats
 _MARKUP = {"<?xml": "XML", "<!doctype html": "HTML", "<html": "HTML", "{\\rtf": "RTF", "%pdf-": "PDF"}
 _BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
@@ -169,11 +170,11 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     text_name = next((name for name in _TEXT_FIELDS if name in names), None)
     for line, cells in rows:
         record: dict[str, Any] = {name: cell.strip() for name, cell in cells.items() if cell.strip()}
-        if text_name:
-            record = {text_name: ""} | record
-        else:
-            record = {"text": "\n".join(f"{name}: {cell}" for name, cell in record.items()), "metadata": record}
-        yield f":{line}", record
+        text = "\n".join(f"{name}: {cell}" for name, cell in record.items())
+        for name in record.keys() - {*_TEXT_FIELDS, *_HEADING, "id"}:
+            if number := _NUMBER.fullmatch(record[name]):
+                record[name] = float(number[0]) if number[1] else int(number[0])
+        yield f":{line}", {text_name: ""} | record if text_name else {"text": text, "metadata": record}
 
 
 def _from_record(record: Any, path: Path) -> Document:

@@ -12,7 +12,8 @@
 Operators: `$eq $ne $gt $gte $lt $lte $in $nin $contains $any $all $exists $not` on a key, and `$and $or $not` over whole
 filters; `$neq` is `$ne`. An empty `$and` lets everything pass, an empty `$or`, `$in` or `$any` nothing. A missing key equals only
 None, so `$ne` and `$nin` match it unless they name None; `$gt` and the other orders match only values of the same kind (numbers
-with numbers, strings with strings). Equality is Python's: `True == 1 == 1.0`, lists and dicts by their content.
+with numbers, strings with strings). Dates and the like are compared as the strings that metadata stores for them. Equality is
+Python's: `True == 1 == 1.0`, lists and dicts by their content.
 """
 
 from __future__ import annotations
@@ -21,13 +22,13 @@ from collections.abc import Mapping
 from typing import Any
 
 from factoid.errors import InvalidInputError
-from factoid.filters.tree import LIST_OPERATORS, ORDERS, All, AnyOf, Comparison, Not, Operator, Tree
+from factoid.filters.tree import LIST_OPERATORS, ORDERS, All, AnyOf, Comparison, Not, Operator, Tree, comparable
 
 _ON_KEYS = {f"${name}": Operator(name) for name in "eq ne gt gte lt lte in nin exists contains any all".split()}
 _ON_KEYS["$neq"] = Operator.NE  # as LangChain's FAISS spells it
 _OPERANDS: dict[Operator, tuple[Any, str]] = {Operator.EXISTS: (bool, "True or False")}
-_OPERANDS |= dict.fromkeys(LIST_OPERATORS, (list | tuple | set | frozenset, "a list"))
-_OPERANDS |= dict.fromkeys(ORDERS, (str | int | float, "a number or a string"))
+_OPERANDS |= dict.fromkeys(LIST_OPERATORS, (list, "a list"))
+_OPERANDS |= dict.fromkeys(ORDERS, (str | int | float, "a number, a string or a date"))
 
 
 def parse_filter(conditions: Mapping[str, Any] | Tree) -> Tree:
@@ -75,6 +76,7 @@ def _operator(key: str, name: Any, operand: Any) -> Tree:
         raise InvalidInputError(f"unknown operator {name!r}: expected {' '.join(_ON_KEYS)} or $not")
     operator = _ON_KEYS[name]
     types, expected = _OPERANDS.get(operator, (object, ""))
+    operand = comparable(operand)
     if not isinstance(operand, types):
         raise InvalidInputError(f"{name} takes {expected}, got {operand!r}")
     return _compared(key, operator, operand)

@@ -16,6 +16,7 @@ from typing import Any
 
 from factoid.errors import InvalidInputError
 from factoid.filters.fields import with_paths
+from factoid.metadata import plain_metadata
 from factoid.units import check_text
 
 
@@ -45,7 +46,7 @@ ORDERS = {Operator.GT: ">", Operator.GTE: ">=", Operator.LT: "<", Operator.LTE: 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One operator on one metadata key. The operand is a value that JSON can hold; tuples and sets become lists.
+    """One operator on one metadata key. The operand becomes what metadata stores for it; tuples and sets become lists.
 
     Raises:
         InvalidInputError: The key is not a string that can be stored, or metadata cannot hold the operand's type.
@@ -57,7 +58,7 @@ class Comparison:
 
     def __post_init__(self) -> None:
         check_text(self.key, "key")
-        value = _plain(self.value)
+        value = comparable(self.value)
         if isinstance(value, dict) and self.operator in LIST_OPERATORS:
             raise InvalidInputError(f"{self.operator} takes a list or a string, got {value!r}")
         object.__setattr__(self, "value", value)
@@ -147,8 +148,12 @@ _TESTS: dict[Operator, Callable[[Any, Any], bool]] = {
 }
 
 
-def _plain(value: Any) -> Any:
-    """Return a private copy, of JSON's own types."""
+def comparable(value: Any) -> Any:
+    """Return a private copy, of JSON's own types; dates and the like are converted as in metadata.
+
+    Raises:
+        InvalidInputError: Metadata cannot hold the value.
+    """
     if value is None or isinstance(value, bool):
         return value
     if isinstance(value, str):
@@ -156,8 +161,11 @@ def _plain(value: Any) -> Any:
     if isinstance(value, int | float):
         return int(value) if isinstance(value, int) else float(value)
     if isinstance(value, list | tuple | set | frozenset):
-        return [_plain(element) for element in value]
+        return [comparable(element) for element in value]
     if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
-        return {name: _plain(element) for name, element in value.items()}
-    kind = "dict with keys that are not strings" if isinstance(value, Mapping) else type(value).__name__
-    raise InvalidInputError(f"cannot compare metadata with a {kind}: metadata holds what JSON can hold")
+        return {name: comparable(element) for name, element in value.items()}
+    try:
+        return plain_metadata({"": value})[0][""]
+    except InvalidInputError as error:
+        kind = "dict with keys that are not strings" if isinstance(value, Mapping) else type(value).__name__
+        raise InvalidInputError(f"cannot compare metadata with a {kind}: metadata holds what JSON can hold") from error

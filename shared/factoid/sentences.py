@@ -2,7 +2,8 @@
 
 The rules decide on each run of terminators by the text before and after it. They know abbreviations, initials, acronyms,
 decimals, quotations, parentheses, citation marks such as `[3]` and `[^3]`, list items, turns of conversations and the
-terminators of scripts without spaces. They read Markdown as a reader sees it, need no model and take time linear in the length of the text.
+terminators of scripts without spaces. They read Markdown as a reader sees it, need no model and take time linear in the length
+of the text.
 """
 
 from __future__ import annotations
@@ -98,9 +99,9 @@ def sentence_spans(text: str) -> list[Span]:
     """Return the spans of the sentences of a text, plain or Markdown, trimmed.
 
     Only white space and what Markdown does not show is left out: marks of lists, quotes and tables, rules, comments, link
-    definitions and empty fences. A heading and a row of a table, also in HTML, are sentences; so is a block of code, with its fences or
-    indentation. Sentences above MAX_WORDS words or MAX_CHARS characters are cut at clause ends (code at line ends), else at white
-    space, else anywhere.
+    definitions and empty fences. A heading and a row of a table, also in HTML, are sentences; so is a block of code, with its
+    fences or indentation. Sentences above MAX_WORDS words or MAX_CHARS characters are cut at clause ends (code at line ends),
+    else at white space, else anywhere.
     """
     return list(_spans(text))
 

@@ -68,7 +68,8 @@ Yahoo! is a company.|It was sold.
 Who's Next? is an album.|It was great.
 The tower leans.[3]|It was restored.[1][2]|It stands.
 The tower leans. [3]|It was restored.
-It fell.[12, 13]|Then it rose.[citation needed]|Nobody knows.
+It fell.[12, 13]|Then it rose.[2-4]|It fell.[citation needed]|Nobody knows.
+It was drained in 1952.[^1]|It was rewetted.[^moor][^2]|It rose.²|It fell.¹,²|It is 3.5 m² wide.
 He came (it was late. Everyone slept.) and left.|She stayed.
 Visit https://example.com/a.b?c=d.|It is good.
 Mail me at a.b@example.com.|Thanks.
@@ -78,6 +79,13 @@ It works.|iPhone and eBay work too.|mRNA does.
 I am happy 😀.|You are not.
 Ends here.|¿Por qué?|¡Hola!
 Das ist z.B. ein Satz.|Noch einer.
+Im 3. Quartal stieg der Umsatz.|Nach dem 1. Start und beim 2. Versuch lief er.|Der 1. und 2. Absatz gilt.
+Er kam am 3.|Die Feier war am 4. Tag.|I am 35.|Tom is 12.|They are 3.|Der Rest bleibt.
+Siehe Abb. 4 und Tab. 2 in Kap. 5.|Press Tab.|Then wait.|He works for ABB.|Tom left.
+Die Prüfung gem. DIN 4102 macht die Fa. Wasser.
+This is a gem.|Tom works for the FA.|Ann left.
+Er kostet 3 Mio. Euro.|Er wiegt 4 Tsd. Tonnen.|Er kostet 5 Mrd.|Die Zahl stimmt.
+Frau Dipl.-Ing. Kurz und Dr.-Ing. Lang wohnen Hauptstr. 12.|Ich wohne in der Hauptstr.|Er auch.
 مرحبا بك؟|نعم.
 یہ ایک جملہ ہے۔|یہ دوسرا ہے۔
 यह एक वाक्य है।|यह दूसरा है।
@@ -115,6 +123,19 @@ def test_prose(line):
         ("a\0b. C\0d.", ["a\0b.", "C\0d."]),
         ("# Head #\nOne. Two.", ["Head", "One.", "Two."]),
         ("One. <!-- Two. Three. --> Four.", ["One.", "Four."]),
+        ("One.<sup>1</sup> Two.<sup>[2](#b), 3</sup> Three.", ["One.<sup>1", "Two.<sup>[2](#b), 3", "Three."]),
+        ("One.\n\n[^1]: A book.\n[^2]: Another book.", ["One.", "[^1]: A book.", "[^2]: Another book."]),
+        (
+            "It has two parts. 1. This. 2. That. Is it so? 5.",
+            ["It has two parts.", "1. This.", "2. That.", "Is it so?", "5."],
+        ),
+        ("<p>One</p><p>Two<br>lines</p>\n<ul>\n<li>three</li><li>four</ul>", ["One", "Two<br>lines", "three", "four"]),
+        (
+            "<table><caption>All</caption><colgroup><col></colgroup><tr><th>A</th><th>B</th></tr>\n"
+            "<tr>\n  <td>It is.</td>\n  <td><p>X</p><p>Y</p></td>\n<td></td></tr></table>",
+            ["All", "A</th><th>B", "It is.", "X</p><p>Y"],
+        ),
+        ("| a | <ul><li>b</li><li>c</li></ul> |\n|-|-|\n| 1 | 2 |", ["a | <ul><li>b</li><li>c</li></ul>", "1 | 2"]),
         ("It splits <!-- a note. Another. --> text.", ["It splits <!-- a note. Another. --> text."]),
         ("Call `a. B` now. Then `c`.", ["Call `a. B` now.", "Then `c`."]),
         ("See [the page.](http://x.org 'A. B') It is long.", ["See [the page.](http://x.org 'A. B')", "It is long."]),
@@ -201,6 +222,26 @@ def test_a_sentence_without_end_is_cut_at_clauses_else_words_else_anywhere():
     assert [len(part.split()) for part in sentences(" ".join(words))] == [100, 100, 100, 100, 50]
     assert [len(part) for part in sentences("x" * 9000)] == [4000, 4000, 1000]
     assert sentences(" ".join(words[:200])) == [" ".join(words[:200])]
+
+
+@pytest.mark.parametrize(
+    ("source", "seen"),
+    [
+        ("3<br>4 apples<br />\nor <b>5</b><i>6</i>", "3 4 apples or 56"),
+        ("10<sup>3</sup> m<sup class='x'>−2</sup> H<sub>2</sub>O, 21<sup>st</sup>", "10³ m⁻² H2O, 21st"),
+        ("<p>40 kg.</p>\n<div> It</div><hr>costs `a`", "40 kg.\n\nIt\n\ncosts `a`"),
+        ("<tr><th>a</th>\n<th></th>\n<td> <p>b</p>c</td><td></td></tr>\n<tr><td>d", "a | | b c\n\nd"),
+        ("| a | b<p>c</p>`d`", "| a | b c `d`"),
+        ("Write <name> or <T>", "Write <name> or <T>"),
+    ],
+)
+def test_a_reader_sees_what_tags_separate(source, seen):
+    text, offsets, code = visible(source)
+    assert text == seen
+    assert len(offsets) == len(text)
+    assert sorted(offsets) == list(offsets)
+    assert all(text[start] + text[end - 1] == "``" for start, end in code)
+    assert all(source[at] == char for char, at in zip(text, offsets, strict=True) if char.isascii() and char.isalnum())
 
 
 def test_a_reader_sees_no_marks_of_quotes():

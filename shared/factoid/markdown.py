@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
 
-ONLY_MARKS = re.compile(r"[-+*•‣–|:=~`_#>\s]+|\d{1,3}[.)]")  # of lists, tables and rules, without a word
+ONLY_MARKS = re.compile(r"[-+*•‣–|:=~`_#>\s]+")  # of lists, tables and rules, without a word
 _NEWLINE = re.compile("\n")
 _FENCED = re.compile(r"`{3,}[^`\n]*(?:\n|\Z)|~{3,}[^\n]*(?:\n|\Z)")
 _INDENTED = re.compile(r"(?: {4}| {0,3}\t)[ \t]*\S")
@@ -19,10 +19,13 @@ _CODE_SIGN = re.compile(r"[=(){}\[\];<>/\\_$|#@]|--")
 _BLOCK_MARK = re.compile(r"^(?: {4}|\t|[ \t]*+(?:[-+*>|#`~<=_\[]|\d{1,9}[.)]))|\|", re.MULTILINE)
 _INLINE_MARK = re.compile(r"[\\`*_\[<&]|\n[ \t]*+>")
 _TAG = re.compile(
-    r"</?(?:a|abbr|b|br|cite|code|del|details|dfn|div|em|figcaption|figure|h[1-6]|hr|i|img|ins|kbd|li|mark|ol|p|picture|pre|q|s|"
-    r"samp|small|source|span|strong|sub|summary|sup|table|tbody|td|th|thead|tr|tt|u|ul|var|video)\b",
+    r"</?(?:(?P<inline>a|abbr|b|cite|code|del|dfn|em|font|i|img|ins|kbd|mark|picture|q|s|samp|small|source|span|strong|sub|sup|tt|u|"
+    r"var|video)|(?P<break>br)|(?P<cell>t[dh])|(?P<row>caption|col|colgroup|table|tbody|tfoot|thead|tr)|"
+    r"(?P<block>blockquote|center|dd|details|div|dl|dt|figcaption|figure|h[1-6]|hr|li|ol|p|pre|summary|ul))\b",
     re.IGNORECASE,
 )
+_RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
+_RAISED_NUMBER = re.compile(r"[\d+−–, -]+")
 _QUOTE_MARKS = re.compile(r"(?:[ \t]*>)+[ \t]*")
 _YEAR = re.compile(r"\d{4,9}[.)][ \t]+\Z")  # "1984. A novel" is not an item of a list
 _BLANK_LINES = re.compile(r"\n(?:[^\S\n]*+\n)++")
@@ -42,7 +45,10 @@ class Block(NamedTuple):
 
 
 class Visible(NamedTuple):
-    """What a reader sees of a text: link texts without targets, no emphasis marks, tags and comments."""
+    """What a reader sees of a text: link texts without targets, no emphasis marks, tags and comments.
+
+    Blocks and table rows in HTML are paragraphs, and " | " separates their cells. Raised numbers are Unicode's: "10³".
+    """
 
     text: str  # inline code keeps its backticks
     offsets: list[int] | range  # position of each character in the source
@@ -106,7 +112,9 @@ def visible(text: str) -> Visible:
     offsets: list[int] = []
     code: list[tuple[int, int]] = []
     at = 0  # the source before this has been read
-    broken = False
+    gap = ""  # what tags leave between the text before them and after them
+    in_cell = text.lstrip().startswith("|")
+    broken = raised = False
     for token, hint in _inline_tokens(text):
         content, begin = token.content, max(at, hint)
         if token.type in ("softbreak", "hardbreak"):
@@ -114,8 +122,10 @@ def visible(text: str) -> Visible:
         elif token.type == "code_inline":
             closing = re.compile(rf"(?<!`){token.markup}(?!`)").search(text, begin + len(token.markup))
             content = text[begin : closing.end() if closing else len(text)]
-            code.append((len(offsets), len(offsets) + len(content)))
         elif token.type == "html_inline" and (content.startswith("<!--") or _TAG.match(content)):
+            if tag := _TAG.match(content):
+                gap, in_cell = _gap(gap, tag, in_cell)
+                raised = tag[0].lower() == "<sup" or (raised and tag[0].lower() != "</sup")
             at = begin + len(content)
             continue
         elif token.type == "text_special" or not content:
@@ -125,11 +135,34 @@ def visible(text: str) -> Visible:
             begin = begin if place < 0 else place
             if broken and (marks := _QUOTE_MARKS.match(content)):
                 content, begin = content[marks.end() :], begin + marks.end()
+            if raised and _RAISED_NUMBER.fullmatch(content):
+                content = content.translate(_RAISED)
         broken = token.type in ("softbreak", "hardbreak")
+        if gap:
+            begin += _indent(content)
+            content = content.lstrip()
+        at = min(begin + len(content), len(text))
+        if not content:
+            continue
+        if gap and parts:
+            parts.append(gap.removeprefix(" ") if parts[-1][-1].isspace() else gap)
+            offsets += [begin] * len(parts[-1])
+        gap = ""
+        if token.type == "code_inline":
+            code.append((len(offsets), len(offsets) + len(content)))
         offsets.extend(min(begin + position, len(text) - 1) for position in range(len(content)))
         parts.append(content)
-        at = min(begin + len(content), len(text))
     return Visible("".join(parts), offsets, code)
+
+
+def _gap(gap: str, tag: re.Match[str], in_cell: bool) -> tuple[str, bool]:
+    """Return what a tag makes of the gap in the visible text around it, and whether it is in a table's cell."""
+    kind, opens = tag.lastgroup, not tag[0].startswith("</")
+    if kind == "row" or (kind == "block" and not in_cell):
+        return "\n\n", in_cell and kind != "row"
+    if kind == "cell":
+        return (gap if "\n" in gap or not opens else (gap or " ") + "| "), opens
+    return (gap if kind == "inline" else gap or " "), in_cell
 
 
 def _inline_tokens(text: str) -> Iterator[tuple[Any, int]]:

@@ -1,8 +1,9 @@
 """Split text into sentences, by rules for edited prose.
 
 The rules decide on each run of terminators by the text before and after it. They know abbreviations, initials, acronyms,
-decimals, quotations, parentheses, citation marks such as `[3]`, list items, turns of conversations and the terminators of
-scripts without spaces. They read Markdown as a reader sees it, need no model and take time linear in the length of the text.
+decimals, quotations, parentheses, citation marks such as `[3]` and `[^3]`, list items, turns of conversations and the
+terminators of scripts without spaces. They read Markdown as a reader sees it, need no model and take time linear in the length
+of the text.
 """
 
 from __future__ import annotations
@@ -24,10 +25,12 @@ MAX_CHARS = 4000
 # Followed by a name, number or clause, never by a new sentence.
 _OPEN_ABBREVIATIONS = frozenset(
     "dr mr mrs ms mx prof st sts gen col lt cmdr capt sgt maj adm rev hon gov sen rep pres fr msgr mt ft "
-    "messrs mme mlle vs v viz cf ca c fl b d e.g i.e eg ie approx est art ch eq eqs fig figs no nos nr op pp p vol vols "
+    "messrs mme mlle vs v viz cf ca c fl b d e.g i.e eg ie approx est art ch eq eqs fig figs no nos nr op pp p pg vol vols "
     "sec ed eds trans dept univ assn bros incl excl resp tel "
-    "nr abs bzw bspw evtl exkl ggf hr inkl sog vgl zzgl ex sra pág págs núm".split()  # German, French, Spanish
+    "nr abs bzw bspw evtl exkl ggf hr hrn inkl sog vgl zzgl dipl.-ing dr.-ing "  # German
+    "ex sra pág págs núm".split()  # French, Spanish
 )
+_BEFORE_NUMBERS = frozenset("max min abb anl anm kap tab ziff".split())
 # May end a sentence: only a capitalised function word after them starts a new one.
 _CLOSED_ABBREVIATIONS = frozenset(
     "inc ltd co corp jr sr etc al ave blvd rd bd cie esq a.m p.m am pm b.c a.d bc ad ph.d m.d d.c u.s u.k u.n e.u "
@@ -42,6 +45,21 @@ _STARTERS = frozenset(
     "Within Yet Both All Any Of How Later Here Also".split()
 )
 
+# After a number or one of the German abbreviations that may end a sentence.
+_GERMAN_STARTERS = frozenset(
+    "Aber Als Am Auch Auf Aus Bei Bis Bitte Da Damit Dann Das Dazu Dem Den Der Des Die Dies Diese Dieser Dieses Doch Ein Eine Er "
+    "Es Für Hier Ich Ihr Ihre Im In Jede Jeder Kein Keine Man Mit Nach Nur Sein Seine Seit Sie So Und Vom Von Vor Wann Was Weil "
+    "Wenn Wer Wie Wir Wo Zu Zum Zur Zudem".split()
+)
+_GERMAN_WORD = re.compile(  # near "Fa." and "gem.", which are words of other languages, too
+    r"\b(?:auf|das|de[mnrs]|die|durch|eine?[mnrs]?|für|im|ist|mit|nicht|und|vo[mn]|werden|wird|zu[mr])\b", re.IGNORECASE
+)
+# Makes a number behind it ordinal in German: "im 3. Quartal", "der 1. und 2. Absatz".
+_BEFORE_ORDINAL = re.compile(
+    r"\b(?:(?<!\bI )am|beim|das|de[mnrs]|die|im|ins|vom|zu[mr]|(?:ein|ihr|jed|kein|mein|sein|unser)(?:e[mnrs]?)?)\s"
+    r"(?:\d{1,3}\.,?\s(?:(?:bis|oder|und)\s)?){0,3}\Z",
+    re.IGNORECASE,
+)
 # Make a number before them ordinal in German: "3. Mai".
 _ORDINAL_NOUNS = frozenset(
     "Januar Februar März April Mai Juni Juli August September Oktober November Dezember Jahrhundert Jahrhunderts "
@@ -50,9 +68,10 @@ _ORDINAL_NOUNS = frozenset(
 
 _CLOSERS = "\"'”’»)\\]}*_"  # with the end of Markdown's emphasis
 _MARKS = ".!?…‽؟۔।"
-_CITATION = r"\[(?:\d{1,3}|citation\ needed)(?:[,–-]\s?\d{1,3})*+\]"
+CITATION = r"""(?:\[(?:(?:\d{1,3}|citation\ needed)(?:[,–-]\s?\d{1,3})*+|\^[^\s\[\]]{1,40})\](?!:)
+  |[⁰¹²³⁴⁵⁶⁷⁸⁹]++(?:[,⁻]\s?[⁰¹²³⁴⁵⁶⁷⁸⁹]++)*+)"""  # "[3]", "[^3]", "³"
 _CANDIDATE = re.compile(  # possessive throughout, so that no run of marks, closers or spaces is read twice
-    rf"""(?<![{_MARKS}])(?P<mark>[{_MARKS}]++)[{_CLOSERS}]*+(?:\s?{_CITATION})*+[{_CLOSERS}]*+(?=\s)
+    rf"""(?<![{_MARKS}])(?P<mark>[{_MARKS}]++)[{_CLOSERS}]*+(?:\s?{CITATION})*+[{_CLOSERS}]*+(?=\s)
       | [。！？｡]++[{_CLOSERS}」』）】]*+
       | \n(?:[^\S\n]*+\n)++
       | \n(?=[^\S\n]*+(?:\||(?:\d{{1,3}}|[a-z])[.)][^\S\n]++\S))
@@ -80,9 +99,9 @@ def sentence_spans(text: str) -> list[Span]:
     """Return the spans of the sentences of a text, plain or Markdown, trimmed.
 
     Only white space and what Markdown does not show is left out: marks of lists, quotes and tables, rules, comments, link
-    definitions and empty fences. A heading and a row of a table are sentences; so is a block of code, with its fences or
-    indentation. Sentences above MAX_WORDS words or MAX_CHARS characters are cut at clause ends (code at line ends), else at white
-    space, else anywhere.
+    definitions and empty fences. A heading and a row of a table, also in HTML, are sentences; so is a block of code, with its
+    fences or indentation. Sentences above MAX_WORDS words or MAX_CHARS characters are cut at clause ends (code at line ends),
+    else at white space, else anywhere.
     """
     return list(_spans(text))
 
@@ -173,7 +192,7 @@ def trim(text: str, start: int, end: int) -> list[Span]:
 
 def _sentence_ends(text: str) -> Iterator[int]:
     parentheses = [match.span() for match in _PARENTHESIS.finditer(text)]
-    current = following = 0
+    begin = current = following = 0
     for match in _CANDIDATE.finditer(text):
         while current < len(parentheses) and parentheses[current][1] <= match.start():
             current += 1
@@ -181,7 +200,8 @@ def _sentence_ends(text: str) -> Iterator[int]:
         if mark is None:
             if match["item"]:
                 yield match.start()
-            yield match.end()
+            begin = match.end()
+            yield begin
             continue
         if current < len(parentheses):
             opening, closing = parentheses[current]
@@ -190,12 +210,13 @@ def _sentence_ends(text: str) -> Iterator[int]:
         if following < match.end():
             word = _WORD_CHARACTER.search(text, match.end())
             following = word.start() if word else len(text)
-        if _ends_sentence(text, match, following):
-            yield match.end()
+        if _ends_sentence(text, match, begin, following):
+            begin = match.end()
+            yield begin
 
 
-def _ends_sentence(text: str, match: re.Match[str], following: int) -> bool:
-    """Return whether a run of marks ends a sentence; `following` is where the next word or number starts."""
+def _ends_sentence(text: str, match: re.Match[str], begin: int, following: int) -> bool:
+    """Return whether a run of marks ends the sentence from `begin`; `following` is where the next word or number starts."""
     if following >= len(text):
         return True
     word = _NEXT_WORD.match(text, following)
@@ -206,6 +227,7 @@ def _ends_sentence(text: str, match: re.Match[str], following: int) -> bool:
     before = _LAST_TOKEN.search(text, max(0, match.start() - 40), match.start())
     token = before[0].lstrip("*_([{\"'“‘«").rpartition("—")[2] if before else ""
     starts = word is not None and word[0] in _STARTERS
+    german = word is not None and word[0] in _GERMAN_STARTERS
     digit = text[following].isdigit()
     lower = token.lower()
     if lower in _OPEN_ABBREVIATIONS:
@@ -217,12 +239,20 @@ def _ends_sentence(text: str, match: re.Match[str], following: int) -> bool:
         return starts  # an initial or "z. B.", else "World War I." or "vitamin C."
     if lower == "h" and text.endswith("d. h", 0, match.start()):
         return starts
-    if (digit and lower in {"max", "min"}) or (token.isdigit() and word is not None and word[0] in _ORDINAL_NOUNS):
+    if lower in {"mio", "mrd", "tsd"} or (
+        lower in {"fa", "gem"} and _GERMAN_WORD.search(text, max(0, match.start() - 100), match.end() + 100)
+    ):
+        return starts or german
+    if digit and (lower in _BEFORE_NUMBERS or lower.endswith("str")):  # "Hauptstr. 5"
         return False
+    if token.isdigit() and word is not None:
+        ahead = text[max(0, match.start() - 40) : match.start() - len(token)]
+        if word[0] in _ORDINAL_NOUNS or (len(token) < 4 and not german and _BEFORE_ORDINAL.search(ahead)):
+            return False
     if _NUMBERING.fullmatch(token):
-        # "1.", "1.1." and "a." at the start of a line number a clause or a list item.
+        # "1.", "1.1." and "a." at the start of a line or a sentence number a clause or a list item.
         at = match.start() - len(token)
-        return bool(text[max(0, at - 40) : at].rpartition("\n")[2].strip())
+        return bool(text[max(begin, at - 40) : at].rpartition("\n")[2].strip())
     return True
 
 

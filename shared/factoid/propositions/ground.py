@@ -79,7 +79,8 @@ class Source:
     def __init__(self, passage: Unit) -> None:
         self.sentences = [_read(unit) for unit in split_sentences(passage)]
         self.context = content_words(passage.title) | content_words(passage.section)
-        self.known = content_words(passage.text) | self.context  # words that may support a proposition
+        # Words that may support a proposition, in the source and as a reader sees them ("10³").
+        self.known = content_words(passage.text).union(self.context, *(sentence.words for sentence in self.sentences))
         first, last = (self.sentences[0].unit, self.sentences[-1].unit) if self.sentences else (passage, passage)
         self._span = first.start, last.end
         self._spread = Counter(chain.from_iterable([sentence.words for sentence in self.sentences]))

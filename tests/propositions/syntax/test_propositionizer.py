@@ -41,13 +41,25 @@ def test_names_that_pronouns_stand_for_count() -> None:
     assert propositions(text) == [text]
 
 
+@pytest.mark.parametrize("mark", ["[2,3]", " [4]", "[^5]", "²", "<sup>6</sup>"])
+def test_no_full_stop_follows_a_citation(mark: str) -> None:
+    (_, text) = propositions(f"The bog was drained in 1952.{mark} It was rewetted in 2018.{mark}")
+    assert re.fullmatch(r"The bog was rewetted in 2018\.[^.]+", text)
+
+
 def test_sentences_that_do_not_parse_are_kept() -> None:
     for text in ("Apples, pears, plums", "2019 2020 2021", "東京は日本の首都です。", "Привет, мир!", "🙂 🙂"):
         assert propositions(text), text
 
 
-def test_nothing_is_unsupported_or_lost() -> None:
-    text = "The Vasa was a warship that sank in 1628; it was raised in 1961. Its guns, which were bronze, were sold."
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The Vasa was a warship that sank in 1628; it was raised in 1961. Its guns, which were bronze, were sold.",
+        "The pump weighs 10<sup>3</sup> kg and lifts 3<br>4 m<sup>3</sup> of H<sub>2</sub>O.",
+    ],
+)
+def test_nothing_is_unsupported_or_lost(text: str) -> None:
     report = decompose(split_passages(Document(text, title="Vasa")), SyntaxPropositionizer()).report
     assert (report.failed, report.unsupported, report.uncovered) == (0, 0, 0)
 

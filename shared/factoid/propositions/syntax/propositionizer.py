@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 _ENUMERATION = re.compile(r"(?<!\w)\((?:[a-z]|[ivx]+|\d)\)")  # "(a) …; (b) …": the parts mean nothing on their own
 _BREAK = re.compile(r"[;:]\s+")
-VERSION = 7  # raise when the same text may give other propositions
+VERSION = 8  # raise when the same text may give other propositions
 
 # Limits on the time that a passage takes.
 _LONGEST = 8_000  # characters of a passage; the sentences after them stay whole

@@ -7,12 +7,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from factoid.propositions.syntax.tree import Item, Tree
+from factoid.sentences import CITATION
 
 _NO_SPACE_BEFORE = frozenset(", . ; : ! ? % ) ] } ’ ” 's ’s n't n’t '".split())
 _NO_SPACE_AFTER = frozenset("([{“‘$£€")
 _EMPTY_PARENTHESES = re.compile(r"(?<!\w)(?:\(\s*+[,;–-]*+\s*+\)|\[\s*+\])")
 _REPEATED = re.compile(r"(?<![\s,;:–—])(?:\s*+[,;:–—])+(?=\s*+[,;.])|(?<=[,;])(?:\s*+,)++")
 _SPACE_BEFORE_MARK = re.compile(r" ([,.;:!?])")
+_CLOSED = re.compile(rf"[.!?](?:[\"”’)]|(?:\s?{CITATION})+)?\Z", re.VERBOSE)
 _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"))
 
 
@@ -60,6 +62,6 @@ def _tidy(text: str) -> str:
         text = text.replace('"', "")
     text = " ".join(_REPEATED.sub("", text).split())
     text = _SPACE_BEFORE_MARK.sub(r"\1", text).strip(" \t\n,;:–—")
-    if text and (text[-1] not in '.!?"”’)' or (text[-1] in '"”’)' and text[-2:-1] not in ".!?")):
+    if text and not _CLOSED.search(text):
         text += "."
     return text[:1].upper() + text[1:]

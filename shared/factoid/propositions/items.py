@@ -11,7 +11,6 @@ from factoid.markdown import visible
 from factoid.units import Unit
 
 _ITEM = re.compile(r"([ \t>]*)(?:[-+*•‣–]|(?:\d{1,3}|[a-z])[.)])[ \t]+")
-_RULE = re.compile(r"[ \t>]*\|?(?:[ \t]*:?-+:?[ \t]*\|)*[ \t]*:?-+:?[ \t]*\|?\s*")
 _LINE = re.compile(r"[^\n]+")
 _CELL_END = re.compile(r"(?<!\\)\|")
 _LONGEST_LEAD = 30  # words; more would outweigh the item
@@ -66,14 +65,19 @@ def _rows(text: str) -> Iterator[tuple[int, int, str]]:
         line = text[start:end]
         if start > last + 1 or "|" not in line:
             names = []
-        if "|" in line and not _RULE.fullmatch(line):
-            if below == end + 1 and _RULE.fullmatch(text, below, below_end):
+        if "|" in line and not _is_rule(line):
+            if below == end + 1 and _is_rule(text[below:below_end]):
                 names = _cells(line)
                 yield start, end, ""
             elif names and len(cells := _cells(line)) <= len(names):
                 named = zip(names, cells, strict=False)
                 yield start, end, "; ".join(f"{name}: {cell}" if name else cell for name, cell in named if cell)
         last = end
+
+
+def _is_rule(line: str) -> bool:
+    """Return whether a line divides the names of a table's columns from its rows, as in "|---|:-:|"."""
+    return "-" in line and not line.strip("|-: \t\r>")
 
 
 def _cells(line: str) -> list[str]:

@@ -29,7 +29,7 @@ logger = logging.getLogger(__name__)
 
 _ENUMERATION = re.compile(r"(?<!\w)\((?:[a-z]|[ivx]+|\d)\)")  # "(a) …; (b) …": the parts mean nothing on their own
 _BREAK = re.compile(r"[;:]\s+")
-VERSION = 7  # raise when the same text may give other propositions
+VERSION = 8  # raise when the same text may give other propositions
 
 # Limits on the time that a passage takes.
 _LONGEST = 8_000  # characters of a passage; the sentences after them stay whole
@@ -93,6 +93,7 @@ class SyntaxPropositionizer:
             whole, *parts = islice(trees, len(texts))
             # Parts of a list are not sentences; parts with a verb and a subject each are.
             clauses = [part for part in parts if part.is_clause(part.root) and part.subjects[part.root] is not None]
+            clauses = [part for part in clauses if stands_alone(part, range(len(part.words)), words=0)]
             for tree in parts if parts and len(clauses) == len(parts) else [whole]:
                 propositions += self._split(tree, text, discourse)
         return list(dict.fromkeys(propositions))

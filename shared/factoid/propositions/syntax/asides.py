@@ -54,7 +54,8 @@ def describe(
     antecedent: Sequence[Item] = ()
     if is_set_off(tree, child) and (relative or not predicate):
         if _is_identified(tree, noun):
-            antecedent = [item for item in repeatable(tree, noun, {*cut, child}) if item in range(child)]
+            phrase = repeatable(tree, noun, {*cut, child})
+            antecedent = phrase if not phrase or phrase[-1] in range(child) else ()  # not "X, who won, and Y"
     elif predicate and tree.lower[noun] not in _GENERIC:
         antecedent = subject if subject or subject_head is None else repeatable(tree, subject_head, cut)
     if not antecedent:

@@ -7,9 +7,10 @@ These become statements of their own:
 * appositions and parentheticals, as "X is …";
 * participial clauses set off by commas, as "X was …", and contrasting adverbial clauses.
 
-Anything not asserted on its own stays: conditions, reported speech, alternatives, the scope of a negation. Anything that no rule
-recognises stays in its clause, so that every word of the sentence is kept. A sentence that a parse cuts in doubtful places stays
-whole (`doubt`).
+Anything not asserted on its own stays: conditions, reported speech, alternatives, the scope of a negation or of a phrase in front
+("Until May, entry is free and parking costs EUR 2"), clauses whose verb is said elsewhere ("but printers are not"). Anything that
+no rule recognises stays in its clause, so that every word of the sentence is kept. A sentence that a parse cuts in doubtful
+places stays whole (`doubt`).
 """
 
 from __future__ import annotations

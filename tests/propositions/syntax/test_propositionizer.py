@@ -95,6 +95,63 @@ def test_what_is_not_safe_is_left_alone(title: str, text: str, last: str) -> Non
     assert propositions(text, title=title)[-1] == (last or text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        # A phrase in front limits both clauses.
+        "Until May 2026, entry is free and parking costs EUR 2.",
+        "According to the supplier, the pump is silent and the seal lasts ten years.",
+        "If the pump leaks, the supplier pays for the repair and the customer receives a loan device.",
+        "In Norway, the delivery takes two days, while the installation costs EUR 80 a day.",
+        # A clause without its verb.
+        "Breakfast is included in Oslo, but in London it isn't.",
+        "Parking and tolls are reimbursed on top; speeding tickets are not.",
+        "Opened boxes cannot be returned; sealed ones can.",
+        "Petra Schulz speaks Norwegian and so does her assistant.",
+        # A relative clause that may mean someone else.
+        "Petra Schulz met Jonas Weber on Tuesday, who now leads the Vienna office.",
+        "The son of Anna Berg, who works in the warehouse, drives the forklift.",
+        "The letter came from Ingrid Moen at the head office, who wants the money back.",
+        # Clauses that nothing joins: wrong parses.
+        "During the trial period, calls are free and reports cost EUR 5.",
+        "Devices bought before 2024 are serviced by Canon, later ones by us.",
+        "Most are of peat; 31 dams on slopes steeper than 4° are of larch planks.",
+        # A note without a subject.
+        "Added the asynchronous client, `AsyncClient`.",
+    ],
+)
+def test_what_would_be_false_or_meaningless_alone_stays_in_its_sentence(text: str) -> None:
+    assert propositions(text) == [text]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            "If the order is late, the buyer can cancel the contract and claim the costs of another supplier.",
+            [
+                "If the order is late, the buyer can cancel the contract.",
+                "If the order is late, the buyer can claim the costs of another supplier.",
+            ],
+        ),
+        (
+            "In 1998, Anna Berg founded the company, and her brother still leads the sales team.",
+            ["In 1998, Anna Berg founded the company.", "Anna Berg's brother still leads the sales team."],
+        ),
+        (
+            "However, the price rose to EUR 40 and the delivery took three weeks.",
+            ["However, the price rose to EUR 40.", "The delivery took three weeks."],
+        ),
+        (
+            "Jonas Weber, who joined the company in May, works for Canon.",
+            ["Jonas Weber works for Canon.", "Jonas Weber joined the company in May."],
+        ),
+    ],
+)
+def test_what_is_true_alone_is_split(text: str, expected: list[str]) -> None:
+    assert propositions(text) == expected
+
+
 def test_calls_in_prose_keep_their_brackets() -> None:
     text = "It returned foo() and bar() to the caller."
     assert propositions(text, title="Parser") == [text.replace("It", "Parser")]

@@ -6,7 +6,7 @@ from collections.abc import Collection, Mapping, Sequence
 from types import MappingProxyType
 from typing import NamedTuple
 
-from factoid.propositions.syntax.lexicon import past_tense
+from factoid.propositions.syntax.lexicon import LEXICON, past_tense
 from factoid.propositions.syntax.phrases import NEGATIONS, agrees, copula, determiner, is_set_off, repeatable
 from factoid.propositions.syntax.tree import NOUN, PROPER, Item, Tree
 
@@ -19,6 +19,7 @@ _GENERIC = frozenset(
 )
 _FACTUAL = frozenset("when while after before because since as where whereas although though".split())
 _TEMPORAL = frozenset("after before while since upon when".split())
+_LOCAL = frozenset("in at within during since until throughout near inside outside".split())  # not before people
 # These describe the event, not its subject.
 _OF_EVENTS = frozenset(
     "leading resulting causing making allowing enabling prompting including involving meaning giving".split()
@@ -41,7 +42,7 @@ def describe(
     The subtrees of `cut` were removed from the clause; its subject is given if it is not among its own tokens.
     """
     if tree.deps[child] == "appos":
-        return _apposition(tree, head, noun, child, cut)
+        return _apposition(tree, head, noun, child, cut, subject)
     relative = tree.deps[child] == "acl:relcl"
     if not relative and tree.tags[child] != "VBN":
         return None
@@ -53,7 +54,8 @@ def describe(
     antecedent: Sequence[Item] = ()
     if is_set_off(tree, child) and (relative or not predicate):
         if _is_identified(tree, noun):
-            antecedent = repeatable(tree, noun, {*cut, child})
+            phrase = repeatable(tree, noun, {*cut, child})
+            antecedent = phrase if not phrase or phrase[-1] in range(child) else ()  # not "X, who won, and Y"
     elif predicate and tree.lower[noun] not in _GENERIC:
         antecedent = subject if subject or subject_head is None else repeatable(tree, subject_head, cut)
     if not antecedent:
@@ -77,7 +79,7 @@ def _relative(tree: Tree, noun: int, verb: int, antecedent: list[Item]) -> State
             return None
         between = range(noun + 1, clause[0] - (tree.deps[clause[0]] != "punct"))
         named = all(tree.heads[token] == noun and tree.deps[token] in ("flat", "punct") for token in between)
-        if word == "which" and not named:
+        if (word == "which" and not named) or not _is_meant(tree, word, noun, antecedent):
             return None  # "transit to the Moon, which …": either noun may be meant
     elif word == "where":
         return None
@@ -86,16 +88,33 @@ def _relative(tree: Tree, noun: int, verb: int, antecedent: list[Item]) -> State
     return Statement(swap=_swapped(pronoun, word, antecedent))
 
 
+def _is_meant(tree: Tree, word: str, noun: int, antecedent: Sequence[Item]) -> bool:
+    """Return whether a relative pronoun surely means a noun: "who" is not "in May", "at the office" or one of two people."""
+    if tree.lower[noun] in LEXICON["times"] and len(antecedent) == 1:
+        return False
+    if word not in ("who", "whom"):
+        return True
+    others = [*tree.all(noun, "nmod"), *([tree.heads[noun]] if tree.deps[noun] == "nmod" else ())]
+    case = tree.child(noun, "case")
+    return (case is None or tree.lower[case] not in _LOCAL) and not any(
+        tree.tags[other] in PROPER or tree.lower[other].removesuffix("s") in LEXICON["people"] for other in others
+    )
+
+
 def _swapped(pronoun: int, word: str, antecedent: list[Item]) -> dict[int, list[Item]]:
     """Return the replacement of a relative pronoun."""
     before, after = ["in"] * (word == "where"), ["'s"] * (word == "whose")
     return {pronoun: [*before, *antecedent, *after]}
 
 
-def _apposition(tree: Tree, head: int, noun: int, child: int, cut: Collection[int]) -> Statement | None:
+def _apposition(
+    tree: Tree, head: int, noun: int, child: int, cut: Collection[int], subject: Sequence[Item]
+) -> Statement | None:
     """State "X, a chemist, …" as "X is a chemist", and "his wife, Anna, …" as "Anna is his wife"."""
     if not is_set_off(tree, child) or tree.tags[child] not in NOUN or tree.tags[noun] not in NOUN:
         return None
+    if tree.subjects[head] is None and not subject and tree.tags[head] in ("VBD", "VBN"):
+        return None  # "Added the client, X": it is not known when X was one
     reverse = tree.tags[child] in PROPER  # then the apposition is the name
     name, role = (child, noun) if reverse else (noun, child)
     determined = tree.child(role, "nmod:poss") is not None or determiner(tree, role) in ("a", "an", "the")

@@ -7,9 +7,10 @@ These become statements of their own:
 * appositions and parentheticals, as "X is …";
 * participial clauses set off by commas, as "X was …", and contrasting adverbial clauses.
 
-Anything not asserted on its own stays: conditions, reported speech, alternatives, the scope of a negation. Anything that no rule
-recognises stays in its clause, so that every word of the sentence is kept. A sentence that a parse cuts in doubtful places stays
-whole (`doubt`).
+Anything not asserted on its own stays: conditions, reported speech, alternatives, the scope of a negation or of a phrase in front
+("Until May, entry is free and parking costs EUR 2"), clauses whose verb is said elsewhere ("but printers are not"). Anything that
+no rule recognises stays in its clause, so that every word of the sentence is kept. A sentence that a parse cuts in doubtful
+places stays whole (`doubt`).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any
 from factoid.propositions.syntax.asides import ASIDES, CLAUSES, adverbial, describe, nearest_relative
 from factoid.propositions.syntax.atoms import atoms
 from factoid.propositions.syntax.doubt import is_doubtful
-from factoid.propositions.syntax.lexicon import article
+from factoid.propositions.syntax.lexicon import LEXICON, article
 from factoid.propositions.syntax.phrases import (
     RELATIVE_TAGS,
     agrees,
@@ -47,6 +48,7 @@ _SUBORDINATORS = frozenset(
 _TURNS = frozenset("but yet later then after afterwards subsequently before until soon eventually finally now".split())
 # Relations in which something may be split off.
 _SPLIT = frozenset({*ASIDES, "conj", "parataxis", "advcl", "xcomp"})
+_ADVERBIALS = ("obl", "obl:unmarked", "advcl")
 _BE_HAVE = frozenset("be is are was were been being has have had having".split())
 
 
@@ -126,7 +128,8 @@ class _Splitter:
             if not is_whole(tree, joined) or not self._is_separable(head, joined):
                 continue
             if tree.subjects[joined] is not None or tree.child(joined, "expl") is not None:
-                if tree.is_clause(joined) and self._is_worth(head, joined, cut):
+                limited = any(token not in cut for token in self._fronted(head, joined))
+                if tree.is_clause(joined) and not limited and self._is_worth(head, joined, cut):
                     self._split_off(joined, cut)
             elif subject and tree.deps[joined] == "conj":
                 opening = self._shared_opening(head, joined)
@@ -136,6 +139,7 @@ class _Splitter:
                 if self._is_worth(head, joined, cut, subject, subject):
                     fronted = [token for token in self._fronted(head, joined) if token not in cut]
                     lead = [word for token in fronted for word in tree.subtree(token, cut)]
+                    lead += [token + 1 for token in lead[-1:] if tree.words[token + 1] == ","]
                     self._split_off(joined, cut, [*lead, *subject, *opening])
 
     def _is_separable(self, head: int, joined: int) -> bool:
@@ -145,6 +149,8 @@ class _Splitter:
         if any(tree.lower[mark] in _ALTERNATIVE for mark in marks) or tree.child(joined, "mark") is not None:
             return False
         subtree = tree.subtree(joined)
+        if {"cc", "punct", "fixed"}.isdisjoint((tree.deps[subtree[0]], tree.deps[subtree[0] - 1])):
+            return False  # "calls are free and reports | cost EUR 5": nothing joins it, so the parse is wrong
         if not RELATIVE_TAGS.isdisjoint([tree.tags[token] for token in subtree if token < joined]):
             return False  # "…, of which 29 are …": it means something outside itself
         if tree.deps[joined] == "parataxis":  # not "X, he said"
@@ -181,12 +187,32 @@ class _Splitter:
         return [*before, article(first) if word in ("a", "an") else word]
 
     def _fronted(self, head: int, joined: int) -> list[int]:
-        """Return adverbials before the subject ("In 1990, …") that also apply to a coordinated verb phrase."""
-        tree, subject = self.tree, self.tree.subjects[head]
+        """Return adverbials before the subject ("In 1990, …", "If it rains, …") that also apply to a coordinated clause."""
+        tree, subject, own = self.tree, self.tree.subjects[head], self.tree.subjects[joined]
         words = {tree.lower[token] for token in tree.subtree(joined)}
         if subject is None or words & _TURNS or any(word.isdigit() and len(word) == 4 for word in words):
             return []  # it has a time of its own, or contrasts with the text before
-        return [child for child in tree.all(head, "obl", "obl:unmarked", "advmod") if child < subject]
+        if own is not None and (
+            tree.deps[joined] == "parataxis"
+            or (tree.is_past(head) and not tree.is_past(joined))
+            or any(child < own for child in tree.all(joined, *_ADVERBIALS))
+            or any(tree.deps[token] == "case" for token in tree.subtree(joined) if token < min(own, joined))
+        ):
+            return []  # nor does it reach a clause in another tense, or with an adverbial in front
+        fronted = [child for child in tree.all(head, *_ADVERBIALS, "advmod") if child < subject]
+        return [child for child in fronted if not self._is_connective(child)]
+
+    def _is_connective(self, adverbial: int) -> bool:
+        """Return whether an adverbial relates its clause to the text before, and limits it in nothing."""
+        tree = self.tree
+        if tree.deps[adverbial] == "advcl":
+            mark = tree.child(adverbial, "mark")
+            return (
+                tree.tags[tree.subtree(adverbial)[0]] in ("VBN", "VBG")
+                if mark is None
+                else tree.lower[mark] in _CONTRAST
+            )
+        return tree.lower[adverbial] in LEXICON["connectives"]
 
     def _adverbial(self, head: int, cut: set[int], subject: Sequence[Item]) -> None:
         tree = self.tree
@@ -200,7 +226,7 @@ class _Splitter:
             if tree.subjects[child] is not None:
                 if mark is None or tree.lower[mark] not in _CONTRAST or not tree.is_clause(child):
                     continue
-                if self._is_worth(head, child, cut):
+                if not self._fronted(head, child) and self._is_worth(head, child, cut):
                     self._split_off(child, cut, swap={mark: []})
                 continue
             # "Born in Oslo, she …", not "when asked".

@@ -11,6 +11,11 @@ from factoid.propositions.syntax.tree import NOUN, VERB, Item, Tree, text_of
 CONTENT = ("NN", "VB", "JJ", "RB", "CD", "FW")  # beginnings of tags
 RELATIVE_TAGS = frozenset({"WP", "WDT", "WP$", "WRB"})
 NEGATIONS = frozenset("not n't n’t never no hardly rarely neither nor few none nobody nothing".split())
+_AUXILIARIES = frozenset(
+    "am is are was were be been do does did have has had can could will would shall should may might must need".split()
+)
+_AFTER_ELLIPSIS = frozenset("not n't n’t too either also well again yet".split())
+_LIKEWISE = frozenset({"so", "neither", "nor"})
 _LONGEST = 15  # words; a longer phrase would drown the fact for which it is repeated
 _OPENERS = frozenset({",", "(", "[", "–", "—", "--"})
 _TRAILING = frozenset(",;:–—-(")
@@ -62,7 +67,8 @@ def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
         return []
     predicate = tree.child(noun, "cop") is not None
     allowed = _NOMINAL - _CLAUSAL if predicate else _NOMINAL
-    left_out = {*cut, *(child for child in tree.children[noun] if tree.deps[child] not in allowed)}
+    ends = (child for child in tree.children[noun] if tree.deps[child] not in allowed or tree.words[child] == ".")
+    left_out = {*cut, *ends}
     for child in tree.subtree(noun):
         dep = tree.deps[child]
         aside = dep in ("appos", "parataxis") or (dep in ("acl", "acl:relcl") and is_set_off(tree, child))
@@ -140,7 +146,20 @@ def stands_alone(tree: Tree, items: Sequence[Item], *, words: int = 3) -> bool:
             text, is_finite = tree.words[item], finite or tree.is_finite(item)
         finite |= is_finite
         length += len(text.split())
-    return finite and length >= words
+    return finite and length >= words and not _is_elliptic(tree, items)
+
+
+def _is_elliptic(tree: Tree, items: Sequence[Item]) -> bool:
+    """Return whether the verb is said elsewhere: "but others are not", "and so does Canon"; not "what it is"."""
+    clause = [item for item in items if isinstance(item, int) and tree.words[item][-1].isalnum()]
+    for at, (first, second) in enumerate(pairwise(clause)):
+        if tree.lower[first] in _LIKEWISE and tree.lower[second] in _AUXILIARIES:
+            return VERB.isdisjoint(tree.tags[item] for item in clause[at + 2 :])
+    while clause and tree.lower[clause[-1]] in _AFTER_ELLIPSIS:
+        clause.pop()
+    if not clause or tree.lower[clause[-1]] not in _AUXILIARIES or tree.tags[clause[-1]] not in {"MD", *VERB}:
+        return False
+    return not any(tree.lower[item] in ("than", "as") or tree.tags[item] in RELATIVE_TAGS for item in clause)
 
 
 def strip(tree: Tree, phrase: Sequence[int], head: int, *, keep_opening: bool = False) -> Sequence[int]:

@@ -93,6 +93,7 @@ class SyntaxPropositionizer:
             whole, *parts = islice(trees, len(texts))
             # Parts of a list are not sentences; parts with a verb and a subject each are.
             clauses = [part for part in parts if part.is_clause(part.root) and part.subjects[part.root] is not None]
+            clauses = [part for part in clauses if stands_alone(part, range(len(part.words)), words=0)]
             for tree in parts if parts and len(clauses) == len(parts) else [whole]:
                 propositions += self._split(tree, text, discourse)
         return list(dict.fromkeys(propositions))

@@ -9,7 +9,10 @@ PROPOSITIONIZER = ScriptedPropositionizer(lambda passage: [passage.text])
 
 
 def document(number):
-    return Document(f"Town {number} lies on hill {number}. It has {number} gates.\n\nIt burned.", id=f"doc{number}")
+    return Document(
+        f"Town {number} lies on hill {number}. It has {number} gates.\n\n<!-- Later. -->\n\nIt burned.",
+        id=f"doc{number}",
+    )
 
 
 def opened(path, **options):

@@ -11,7 +11,7 @@ from factoid.errors import InvalidInputError
 from factoid.markdown import is_code
 from factoid.sections import Paragraph, outline
 from factoid.sentences import Span, sentence_spans
-from factoid.units import Document, Granularity, Unit, child_unit
+from factoid.units import LINES, PROPOSITIONS, Document, Granularity, Unit, child_unit
 from factoid.words import count_words
 
 
@@ -38,7 +38,9 @@ def split_passages(document: Document, *, words: int = 100, min_words: int = 50)
         raise InvalidInputError(message)
     title, paragraphs = outline(document)
     units = []
-    for begin, stop, section in _join_short(document.text, paragraphs, words, min_words):
+    if document.metadata.get(PROPOSITIONS) != LINES:  # a table's rows stay apart
+        paragraphs = list(_join_short(document.text, paragraphs, words, min_words))
+    for begin, stop, section in paragraphs:
         text = document.text[begin:stop]
         for start, end in _pack(text, sentence_spans(text), words, min_words):
             passage = child_unit(document, text[start:end], Granularity.PASSAGE, begin + start, begin + end)

@@ -19,6 +19,9 @@ from factoid.errors import InvalidInputError
 # Ids are uuid5 in this namespace, so the same content has the same id in every process and on every machine.
 NAMESPACE = UUID("5f0a3b1e-8f0c-5d53-9a2c-1f6d3c0e7b41")
 
+# A document with this in its metadata holds propositions, one on each line, as a table's rows do; no model is used.
+PROPOSITIONS, LINES = "propositions", "lines"
+
 Metadata = Mapping[str, Any]
 
 

@@ -186,4 +186,4 @@ def test_units_of_the_first_page_have_regions_on_it() -> None:
         assert bool(regions(unit)) == any(start < end for start, _ in sources)
         assert {region.page for region in regions(unit)} <= {1}
         assert all(0 <= value <= 12 for region in regions(unit) for value in region.polygon)
-    assert on_page == 10
+    assert on_page == 6

@@ -13,9 +13,8 @@ from factoid.documents.table_sentences import row_propositions
 from factoid.documents.tables import Region, Table
 from factoid.documents.trace import TracedText
 from factoid.errors import InvalidInputError
-from factoid.propositions.decompose import LINES, PROPOSITIONS
 from factoid.sentences import Span
-from factoid.units import Document
+from factoid.units import LINES, PROPOSITIONS, Document
 
 PartKind = Literal["text", "table", "figure", "reference"]
 KINDS: tuple[PartKind, ...] = ("text", "table", "figure")  # what is indexed by default: references state no facts

@@ -11,9 +11,8 @@ from factoid.documents.document import KINDS, LayoutDocument, PartKind
 from factoid.documents.summarize import SummaryReport
 from factoid.errors import InvalidInputError
 from factoid.ingest import AddReport
-from factoid.propositions.decompose import LINES, PROPOSITIONS
 from factoid.split import split_passages
-from factoid.units import Document, Granularity, Unit, make_unit
+from factoid.units import LINES, PROPOSITIONS, Document, Granularity, Unit, make_unit
 
 if TYPE_CHECKING:
     from factoid.store import UnitStore

@@ -24,14 +24,12 @@ from factoid.propositions.protocol import (
     check_passages,
     check_propositionizer,
 )
-from factoid.units import Granularity, Unit, child_unit
+from factoid.units import LINES, PROPOSITIONS, Granularity, Unit, child_unit
 
 Policy = Literal["drop", "keep", "sentence"]
 _WORD = re.compile(r"\w")  # marks alone, as in "[ … ]", are not a proposition
 # Why a sentence replaces a proposition although nothing failed.
 UNCOVERED, UNSUPPORTED = "uncovered sentence", "unsupported proposition"
-# The lines of a passage with this in its metadata are propositions; no model is used.
-PROPOSITIONS, LINES = "propositions", "lines"
 
 logger = logging.getLogger(__name__)
 

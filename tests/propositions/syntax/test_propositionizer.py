@@ -195,8 +195,7 @@ def test_markdown_is_read_as_a_reader_sees_it() -> None:
         ),
         ("See Dense X.", "See [Dense X](https://x.org/b)."),
         ("```python\na = 1; b = 2\n  c\n```",) * 2,
-        ("part | weight",) * 2,
-        ("Tern | 59 kg",) * 2,
+        ("part: Tern; weight: 59 kg", "Tern | 59 kg"),
     ]
     assert all(not unit.metadata for unit in units)
 

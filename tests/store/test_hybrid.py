@@ -18,7 +18,11 @@ pytest.importorskip("tantivy", reason="needs factoid[lexical]")
 NAMES = "Heron Tern Kestrel Swift Plover Curlew Osprey Wren".split()
 DOCUMENTS = [
     Document(
-        f"The {name} sensor weighs {number} kg and runs at {number * 10} volts.\n\n<!-- -->\n\nIts warranty lasts {number} months.",
+        f"""The {name} sensor weighs {number} kg and runs at {number * 10} volts.
+
+<!-- -->
+
+Its warranty lasts {number} months.""",
         title=name,
         id=name.lower(),
         metadata={"odd": number % 2},

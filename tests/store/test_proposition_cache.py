@@ -43,7 +43,7 @@ def opened(path):
 
 def add(path, propositionizer, documents, **options):
     with opened(path) as store:
-        return store.add_documents(documents, propositionizer=propositionizer, **options)
+        return store.add_documents(documents, min_words=0, propositionizer=propositionizer, **options)
 
 
 @pytest.fixture
@@ -66,15 +66,15 @@ def test_an_edited_document_asks_for_its_changed_passages_only(path):
 
 def assert_like_one_without_cache(path, documents, propositionizer):
     with opened(path) as store, opened(None) as plain:
-        plain.add_documents(documents, propositionizer=propositionizer)
+        plain.add_documents(documents, min_words=0, propositionizer=propositionizer)
         assert unordered(state(store))[0] == unordered(state(plain))[0]
 
 
 def test_in_memory_and_for_cheap_propositionizers_nothing_is_kept(path):
     costly = Costly()
     with opened(None) as store:
-        for min_words in (50, 2):
-            store.add_documents([document(1)], propositionizer=costly, min_words=min_words)
+        for words in (100, 60):
+            store.add_documents([document(1)], words=words, min_words=0, propositionizer=costly)
     assert costly.asked == 6
     add(path, CHEAP, [document(1)])
     with opened(path) as reader:  # which a cache that is made meanwhile does not disturb
@@ -143,7 +143,7 @@ def test_lasting_failures_are_left_alone_until_they_are_to_be_retried(path):
         hits = store.search("Town 1", k=3)
         assert store.retry_failures() == 2
         assert store.search("Town 1", k=3) == hits
-        report = store.add_documents(documents, propositionizer=better)
+        report = store.add_documents(documents, min_words=0, propositionizer=better)
         assert (report.documents, report.unchanged, better.asked) == (2, 1, 2)
         assert store.retry_failures() == 0
 
@@ -168,7 +168,7 @@ def test_a_copy_and_a_cleared_store(path, tmp_path):
     with opened(path) as store:
         store.copy_to(tmp_path / "copy")
         store.delete(["doc1"])
-        assert store.add_documents([document(1)], propositionizer=costly).decomposition.cached == 3
+        assert store.add_documents([document(1)], min_words=0, propositionizer=costly).decomposition.cached == 3
         store.clear()
     assert (PropositionCache(path).count(), PropositionCache(tmp_path / "copy").count()) == (0, 3)
 
@@ -182,7 +182,7 @@ from tests.store.test_proposition_cache import opened
 documents = [Document(unit.text, id=unit.id) for unit in passages(1000)]
 print("ready", flush=True)
 with opened(sys.argv[2]) as store:
-    store.add_documents(documents, propositionizer=LoggingStream(sys.argv[3], seconds=0.001))
+    store.add_documents(documents, min_words=0, propositionizer=LoggingStream(sys.argv[3], seconds=0.001))
 """
 
 

@@ -35,7 +35,7 @@ def test_a_script_is_followed_and_calls_are_remembered(script):
 
 
 def test_a_script_may_fail_with_a_reason():
-    passages = split_passages(Document("Two.\n\nThree."))
+    passages = split_passages(Document("Two.\n\nThree."), min_words=0)
     empty, missing = ScriptedPropositionizer({"Two.": []}).propositionize(passages)
     assert (empty, missing, missing.reason) == ([], [], "not in the script")
     (refused, _) = ScriptedPropositionizer(lambda _: NoPropositions("refused")).propositionize(passages)

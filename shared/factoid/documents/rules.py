@@ -81,11 +81,11 @@ def line_breaks(text: str) -> list[Edit]:
     A formula of several lines keeps its own.
     """
     displays = [span for span in verbatim(text) if text.startswith(DISPLAY, span[0]) and "\n" in text[slice(*span)]]
-    kept = {place for span in displays for place in span}
+    edges = {place for span in displays for place in span}
     edits: list[Edit] = []
     for match in (_QUOTED_LINE_BREAK if text.startswith(">") else _LINE_BREAK).finditer(text):
         start, end = match.span()
-        if start in kept or end in kept:
+        if start in edges or end in edges:
             continue
         unspaced = start and _UNSPACED.match(text, start - 1) and _UNSPACED.match(text, end)
         edits.append((start, end, "" if unspaced else " "))

@@ -180,22 +180,22 @@ def _in_context(
     if "\n" not in passage.text:
         return list(placed)
     items = read_items(passage, [sentence.unit for sentence in sentences])
-    units = []
+    repeated: set[int] = set()  # lead-ins and headers, which their items and rows say
+    units: list[tuple[int, Unit, bool]] = []
     for index, unit in placed:
         literal = index >= 0 and any(unit.text.rstrip(".") in text for text, _ in sentences[index].readings)
-        if literal and index in items.spoken:
-            continue
-        if literal and index in items.rows:
-            start, end, text = items.rows[index]
-            unit = replace(child_unit(passage, text, Granularity.PROPOSITION, start, end), metadata=unit.metadata)
-        elif literal and index in items.leads:
+        if literal and index in items.leads:
+            repeated.update(items.leads[index])
             *leads, item = (sentences[place].readings[-1][0] for place in (*items.leads[index], index))
-            whole = item[-1] not in ".!?"  # a fragment is one with all its parts
-            text, span = (item, sentences[index].unit) if whole else (unit.text, unit)
-            made = child_unit(passage, " ".join([*leads, text]), Granularity.PROPOSITION, span.start, span.end)
-            unit = replace(made, metadata=unit.metadata)
-        units.append((index, unit))
-    return units
+            if index in items.rows:
+                start, end, text = items.rows[index]
+            elif item[-1] in ".!?":
+                start, end, text = unit.start, unit.end, " ".join([*leads, unit.text])
+            else:  # a fragment is one with all its parts
+                start, end, text = sentences[index].unit.start, sentences[index].unit.end, " ".join([*leads, item])
+            unit = replace(child_unit(passage, text, Granularity.PROPOSITION, start, end), metadata=unit.metadata)
+        units.append((index, unit, literal))
+    return [(index, unit) for index, unit, literal in units if not (literal and index in repeated)]
 
 
 def _stand_in(passage: Unit, sentence: Unit, reason: str) -> Unit:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import chain, pairwise
+from itertools import pairwise
 
 from factoid.markdown import visible
 from factoid.units import Unit
 
 _ITEM = re.compile(r"([ \t>]*)(?:[-+*•‣–]|(?:\d{1,3}|[a-z])[.)])[ \t]+")
+_PARAGRAPH_START = re.compile(r"[ \t\r>]*\n[ \t>]*|[ \t>]*")  # from the line before, which is blank
 _LINE = re.compile(r"[^\n]+")
 _CELL_END = re.compile(r"(?<!\\)\|")
 _LONGEST_LEAD = 30  # words; more would outweigh the item
@@ -20,9 +22,10 @@ _LONGEST_LEAD = 30  # words; more would outweigh the item
 class Items:
     """What list items and rows need beside their own text, by the index of a sentence of the passage."""
 
-    leads: dict[int, list[int]] = field(default_factory=dict)  # of an item to the sentences that introduce its lists
+    leads: dict[int, Sequence[int]] = field(
+        default_factory=dict
+    )  # to the sentences that introduce its lists, or name its columns
     rows: dict[int, tuple[int, int, str]] = field(default_factory=dict)  # span of the row in the document, and its text
-    spoken: set[int] = field(default_factory=set)  # lead-ins and header rows, which their items and rows repeat
 
 
 def read_items(passage: Unit, sentences: Sequence[Unit]) -> Items:
@@ -31,28 +34,27 @@ def read_items(passage: Unit, sentences: Sequence[Unit]) -> Items:
     starts = [sentence.start - passage.start for sentence in sentences]
     leads: list[tuple[int, int]] = []  # indentation and sentence of the lead-ins above, outermost first
     indentation = -1
-    for index, start in enumerate(starts):
-        before = passage.text[:start].rpartition("\n")
-        marker = _ITEM.fullmatch(before[2])
+    for index, (start, sentence) in enumerate(zip(starts, sentences, strict=True)):
+        line = passage.text.rfind("\n", 0, start) + 1
+        marker = _ITEM.fullmatch(passage.text, line, start)
         if marker:
             indentation = len(marker[1])
-        elif not before[2].strip(" \t>") and not before[0].rpartition("\n")[2].strip(" \t\r>"):
-            indentation = len(before[2]) - 1  # a paragraph begins; other sentences go on where the last one was
+        elif _PARAGRAPH_START.fullmatch(passage.text, passage.text.rfind("\n", 0, max(0, line - 1)) + 1, start):
+            indentation = start - line - 1  # other sentences go on where the last one was
         while leads and leads[-1][0] >= indentation:
             leads.pop()
         if marker and leads:
             items.leads[index] = [lead for _, lead in leads]
-        text = sentences[index].text
-        if text.rstrip("*_").endswith((":", "：")) and len(text.split()) <= _LONGEST_LEAD:
+        if sentence.text.rstrip("*_").endswith((":", "：")) and len(sentence.text.split()) <= _LONGEST_LEAD:
             leads.append((indentation, index))
-    items.spoken.update(chain.from_iterable(items.leads.values()))
+    header = range(0)
     for start, end, text in _rows(passage.text):
-        inside = [index for index, place in enumerate(starts) if start <= place < end]
-        if inside and text:
-            span = sentences[inside[0]].start, sentences[inside[-1]].end
-            items.rows |= dict.fromkeys(inside, (*span, text))
-        else:
-            items.spoken.update(inside)
+        inside = range(bisect_left(starts, start), bisect_left(starts, end))
+        if not text:
+            header = inside
+        elif inside:
+            items.leads |= dict.fromkeys(inside, header)
+            items.rows |= dict.fromkeys(inside, (sentences[inside[0]].start, sentences[inside[-1]].end, text))
     return items
 
 

@@ -60,7 +60,6 @@ class UnitStore:
         index: A FAISS factory string such as "Flat", "HNSW32" or "IVF1024,SQ8", or a dict of one for each granularity; "auto"
             goes by the number of vectors (see `factoid.index.choose_kind`). None for the store's setting, else "auto".
         similarity: "inner_product" or "cosine"; None for the store's setting, else inner product.
-        shards: Number of parts of each index that are searched in parallel (Dense X Retrieval, Appendix C, has 8).
         language: Language of the texts, a code of `factoid.index.lexical.LANGUAGES`; None for the store's setting, else "en".
         dtype: How vectors are stored on disk: "float32", or "float16" in half the space; chosen when the store is created.
         device: Where indexes are searched: "cpu", "cuda", "cuda:1", or a list of GPUs that share the work.
@@ -84,7 +83,6 @@ class UnitStore:
         embed_template: str | None = AUTO,
         index: str | Mapping[str, str] | None = None,
         similarity: str | None = None,
-        shards: int | None = None,
         language: str | None = None,
         dtype: str | None = None,
         device: str | Sequence[str] = "cpu",
@@ -98,7 +96,7 @@ class UnitStore:
             chosen = tuple(map(Granularity, granularities))
         if granularities is not None and (not chosen or Granularity.DOCUMENT in chosen):
             raise InvalidInputError(f"granularities must be some of {', '.join(GRANULARITIES)}, got {granularities!r}")
-        requested: dict[str, Any] = {"similarity": similarity, "index": index, "shards": shards, "language": language}
+        requested: dict[str, Any] = {"similarity": similarity, "index": index, "language": language}
         Settings().updated(**requested)  # rejected before a file is created
         if dtype not in (None, "float32", "float16"):
             raise InvalidInputError(f"dtype must be one of float32, float16, got {dtype!r}")
@@ -469,7 +467,6 @@ class UnitStore:
         if not vectors:
             return
         check_identity(writing, self.encoder, self.requested_template)  # another process may have filled the store
-        self._settings.check(writing.meta["dim"])
         if self.encoder is not None:
             template = self.requested_template or EMBED_TEMPLATE
             for key, value in (("encoder", getattr(self.encoder, "name", None)), ("embed_template", template)):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from factoid.store.indexes.build import INDEXES, remove_index
 from factoid.store.token_vectors import TokenVectorCache
 from factoid.store.upkeep.stats import stats
 
@@ -27,7 +28,7 @@ def compact(store: UnitStore, *, show_progress: bool = False) -> CompactReport:
     """Shrink the store to its content; needs about its size of free disk, and the same again for temporary files.
 
     Rows that no unit uses, data that only old readers need and token vectors of texts that are not passages of the store are
-    dropped, and indexes that hide removed vectors are rebuilt. Each step leaves a whole store, so a call may be killed at any
+    dropped, and indexes are rebuilt. Each step leaves a whole store, so a call may be killed at any
     moment and repeated. Searches of this and other processes continue meanwhile; writes wait.
 
     Raises:
@@ -39,7 +40,10 @@ def compact(store: UnitStore, *, show_progress: bool = False) -> CompactReport:
     with connections.transaction() as writing:
         writing.drop_all_unused()
         writing.forget_changes()
-    views.refresh(renew=True, show_progress=show_progress)
+    views.forget()
+    for name in INDEXES if store.path is not None else ():
+        remove_index(store.path, name)
+    views.refresh(show_progress=show_progress)
     views.save()
     tokens = None if store.path is None else TokenVectorCache(store.path)
     if tokens and tokens.size():

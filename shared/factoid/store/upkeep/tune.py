@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
 from factoid.index import Similarity, VectorIndex, check_kind, kinds_to_try, prepare
-from factoid.index.scan import scan
 from factoid.inner_products import products
 from factoid.progress import progress
 from factoid.search import LEXICAL, Weights
@@ -143,7 +142,9 @@ def tune(
     # Prepared for the store's similarity, and from here on compared by the inner product.
     vectors = VectorIndex(dim, similarity=store.similarity).prepare(vectors)
     indexed, best = prepare(indexed, store.similarity), min(k, count)
-    least = scan(indexed, vectors, best)[0][:, -1]
+    exact = VectorIndex(dim)
+    exact.add(np.arange(count), indexed)
+    least = exact.search(vectors, best)[0][:, -1]
     rows: list[TuneRow] = []
     for kind in progress(able, show=show_progress, unit=" kinds"):
         rows += _measured(kind, indexed, vectors, least, best, refine)
@@ -164,16 +165,13 @@ def tune(
 
 def _measured(kind: str, vectors: Vectors, queries: Vectors, least: Vectors, k: int, refine: int) -> Iterator[TuneRow]:
     """Build an index, and search it with each setting worth trying; `least` is the k-th score of each query."""
-    import faiss
-
     start = time.perf_counter()
     index = VectorIndex(vectors.shape[1], kind=kind)
     index.train(vectors)
     index.add(np.arange(len(vectors)), vectors)
     build_s = time.perf_counter() - start
-    (part,), ability = index.parts, index.ability
-    ids_bytes = 0 if ability.lists else part.ids.by_position.nbytes  # lists hold their ids themselves
-    size = (faiss.serialize_index(part.index).nbytes + ids_bytes) / len(vectors)
+    ability = index.ability
+    size = index.nbytes / len(vectors)
     factor = max(refine, 1) if ability.lossy else 1
     settings = [{name: value} for name, values in _SETTINGS.items() if name in ability.parameters for value in values]
     for parameters in settings or [{}]:

@@ -126,7 +126,7 @@ def _check_index(snapshot: Snapshot, path: Path, findings: _Findings) -> bool:
     Files of another generation are updated when next read, so they are only checked for being readable.
     """
     # Without a manifest they are leftovers of an interrupted write; they do not count, and are replaced.
-    if not path.with_name(f"{path.name}.json").exists():
+    if not path.with_name(f"{path.name}.npz").exists():
         return False
     try:  # try twice, in case another process was just writing them
         state = read_index(path, mmap=True) or read_index(path, mmap=True)

@@ -6,7 +6,6 @@ import pytest
 
 from factoid.documents import clean, read_layout
 from factoid.documents.table_parsers import markdown_tables
-from factoid.documents.tables import SELECTION
 from factoid.errors import InvalidInputError
 from tests.documents.seeds import samples
 
@@ -46,16 +45,6 @@ def test_the_samples_of_all_versions():
         "policy_driver_1.pdf.result.json": [(7, 4, (1,))],
         "sample-layout-output.json": [(5, 3, (1,))],
     }
-
-
-def test_cleaning_changes_the_cells_of_the_samples_by_their_marks_alone():
-    for result in samples().values():
-        layout = read_layout(result)
-        marked = [
-            (cell.row, cell.column, SELECTION.sub(" ", cell.text)) for table in layout.tables for cell in table.cells
-        ]
-        cells = [(cell.row, cell.column, cell.text) for table in clean(layout).tables for cell in table.cells]
-        assert sorted(cells) == sorted((row, column, " ".join(text.split())) for row, column, text in marked)
 
 
 def test_the_cells_of_a_result_are_those_of_its_markdown():

@@ -67,14 +67,6 @@ def test_rows_are_propositions_and_no_model_sees_tables_or_summaries(store, docu
     assert added.decomposition.failures == {}
 
 
-async def test_references_are_left_out_by_default(store):
-    document = clean(read_markdown(TEXT + "\n## References\n\nBerg, K. Wells of Norr. Oslo, 1998.\n"))
-    await aadd_layout(store, document)
-    assert store.search("Berg", k=9, filter={"kind": "reference"}) == []
-    add_layout(store, document, kinds=["reference"])
-    assert len(store.search("Berg", k=9, filter={"kind": "reference"})) == 1
-
-
 @pytest.mark.parametrize("parents", ["passage", "document"])
 def test_a_summary_leads_to_its_table(store, document, parents):
     add_layout(store, document, summaries=REPORT, words=40, min_words=0)
@@ -88,10 +80,10 @@ def test_a_summary_leads_to_its_table(store, document, parents):
     assert store.verify().ok
 
 
-def test_adding_again_changes_nothing_and_a_deleted_table_takes_its_summary(store, document):
+async def test_adding_again_changes_nothing_and_a_deleted_table_takes_its_summary(store, document):
     add_layout(store, document, summaries=REPORT)
     count = len(store)
-    again = add_layout(store, document, summaries=REPORT)
+    again = await aadd_layout(store, document, summaries=REPORT)
     assert (again.documents, len(store)) == (0, count)
     (table,) = document.documents(["table"])
     store.delete([table.id])

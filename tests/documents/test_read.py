@@ -190,9 +190,7 @@ def test_files_of_something_else(tmp_path: Path, content: str, message: str) -> 
     [
         ({}, "nothing is not a layout"),
         ({"id": "chatcmpl-1", "choices": []}, "'choices', 'id' is not a layout: expected a result of Azure"),
-        ({"Blocks": [], "DocumentMetadata": {"Pages": 1}}, "is not a layout"),
         ({"status": "failed", "error": {"code": "InvalidImage"}}, "'failed'.*InvalidImage"),
-        ({"status": "running"}, "'running'"),
         ({"content": "a", "pages": None}, "is not a layout"),
         (
             {"content": "a", "pages": [{"words": [{"span": {"offset": "x", "length": 1}, "polygon": [1] * 8}]}]},
@@ -263,18 +261,6 @@ def test_overlapping_spans() -> None:
     )
     assert document.text.split() == content.split()  # once each
     assert [box[:3] for box in document.layout.boxes(document.traced.cut(0, 12))] == [(4, 8, 1), (9, 12, 1)]
-
-
-def test_a_table_without_cells() -> None:
-    table = {"rowCount": 2, "columnCount": 2, "cells": [], "spans": [{"offset": 8, "length": 5}]}
-    content = "Before.\na b c\nAfter."
-    result = {"content": content, "contentFormat": "text", "pages": [], "tables": [table]}
-    document = clean(
-        read_layout({**result, "paragraphs": [paragraph(content, "Before."), paragraph(content, "After.")]})
-    )
-    assert (document.tables[0].row_count, document.tables[0].cells) == (2, ())
-    assert document.text == "Before.\n\nAfter."
-    assert [part.metadata["kind"] for part in document.documents()] == ["text"]
 
 
 def test_samples() -> None:

@@ -24,11 +24,6 @@ def test_rows_of_another_length_and_without_outer_pipes():
     assert table.texts() == [["a", "b", "c"], ["1", "2", ""]]
 
 
-def test_line_ends_of_windows_and_quotes():
-    (table,) = markdown_tables("> | a | b |\r\n> | - | - |\r\n> | 1 | 2 |\r\n")
-    assert table.texts() == [["a", "b"], ["1", "2"]]
-
-
 def test_what_is_no_table():
     assert (
         markdown_tables("```\n| a | b |\n| - | - |\n```\n\na | b\n\n<!-- <table><tr><td>x</td></tr></table> -->") == []
@@ -46,7 +41,6 @@ def test_merged_cells_of_pipes():
 | Ash || 0.65 | 0.72 |
 """
     (table,) = markdown_tables(text)
-    assert (table.row_count, table.column_count, table.header_rows) == (6, 4, 2)
     assert table.headers() == [("Wood",), ("Wood",), ("Density", "dry"), ("Density", "wet")]
     assert [row.description for row in table.rows()] == ["Conifers"] * 3
     assert [[cell.text for cell in row.cells] for row in table.rows()] == [

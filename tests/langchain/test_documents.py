@@ -99,18 +99,6 @@ def test_the_loader_with_pages():
     assert any("Trevor Malone" in document.page_content for document in documents)
 
 
-def test_markdown_becomes_parts_and_propositions():
-    loaded = [Document(page_content=TEXT, metadata={"source": "wells.md"})]
-    parts = DocumentIntelligenceTransformer().transform_documents(loaded)
-    assert [(part.metadata["kind"], part.metadata["source"]) for part in parts] == [
-        ("text", "wells.md"),
-        ("table", "wells.md"),
-    ]
-    store = MultiGranularFAISS.from_documents(parts, EncoderEmbeddings(HashEncoder()))
-    (hit,) = store.similarity_search("Table 1 New well Depth", k=1)
-    assert "New well has Depth (m) of 54." in hit.page_content
-
-
 def test_boxes_come_along():
     parts = DocumentIntelligenceTransformer().transform_result(samples()[FORM])
     assert all(regions_of(part) for part in parts)

@@ -51,16 +51,10 @@ def test_references_are_left_out_by_default(tmp_path):
     assert len(DocumentIntelligenceReader(kinds=["reference"]).load_data(path)) == 1
 
 
-@pytest.mark.parametrize("read", ["reader", "parser"])
-def test_units_of_parts_know_their_boxes(read):
+def test_units_of_parts_know_their_boxes():
     result = samples()[FORM]["analyzeResult"]
-    if read == "reader":
-        parts = DocumentIntelligenceReader().load_data(result)
-    else:
-        parts = DocumentIntelligenceNodeParser().get_nodes_from_documents(
-            [Document(text=result["content"], metadata=result)]
-        )
-    nodes = MultiGranularNodeParser(granularities=("proposition",)).get_nodes_from_documents(parts)
+    parts = DocumentIntelligenceNodeParser()([Document(text=result["content"], metadata=result)])
+    nodes = MultiGranularNodeParser(granularities=("proposition",))(parts)
     (node,) = [node for node in nodes if node.text == "Gregory Lynch has Currency of $605.37."]
     assert [region.page for region in regions_of(node)] == [2, 2]
     assert all(regions_of(part) for part in parts)

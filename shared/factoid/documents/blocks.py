@@ -37,9 +37,7 @@ _VALUE = re.compile(r'<!--\s*(\w+)\s*=\s*"(.*)"\s*-->\Z', re.DOTALL)
 class LayoutBlock:
     """A part of a document."""
 
-    kind: (
-        Kind  # running text and items of lists are "text"; page headers, footers, numbers and comments are "furniture"
-    )
+    kind: Kind  # items of lists are "text"; page headers, footers, numbers and comments are "furniture"
     text: TracedText = _NOTHING  # of a figure and a table, the caption
     level: int = 0  # of a heading, from 1
     table: Table | None = None
@@ -47,9 +45,7 @@ class LayoutBlock:
     page: int | None = None  # number of the page on which it begins
 
 
-Piece = tuple[
-    int, int, LayoutBlock | None
-]  # start and end in the content, and what stands there, unless it belongs elsewhere
+Piece = tuple[int, int, LayoutBlock | None]  # start and end in the content, and the block there, if it is one
 
 
 def blocks_of(layout: Layout) -> list[LayoutBlock]:

@@ -36,17 +36,15 @@ _REFERENCES = re.compile(
 class Part:
     """A section with its footnotes, a table, a figure, or the list of references."""
 
-    kind: PartKind | Literal["heading"]  # a "heading" has no text of its own, and parts below it that name it
-    traced: (
-        TracedText  # the text, of a table and a figure the caption, with the position of each character in the content
-    )
+    kind: PartKind | Literal["heading"]  # a "heading" has no text below it, and parts that name it in their paths
+    traced: TracedText  # of a table and a figure the caption
     path: tuple[str, ...]  # headings, outermost first; a section's own included
     table: Table | None = None
     inside: str = ""  # of a figure, the text in the picture, such as labels of axes, as the service read it
 
     @property
     def text(self) -> str:
-        """The clean text, in Markdown."""
+        """The clean text, in Markdown; `traced` also holds the position of each character in the content."""
         return self.traced.text
 
 
@@ -95,7 +93,7 @@ class LayoutDocument:
         Raises:
             InvalidInputError: A kind is unknown, or the numbers of summaries and tables differ.
         """
-        chosen = set(kinds)
+        chosen = {*kinds}
         if unknown := chosen - {*get_args(PartKind)}:
             raise InvalidInputError(f"kinds are {', '.join(get_args(PartKind))}, got {', '.join(map(repr, unknown))}")
         if summaries and len(summaries.texts) != len(self.tables):

@@ -13,12 +13,12 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from factoid.documents.document import KINDS, LayoutDocument, PartKind
+from factoid.documents.document import KINDS, SUMMARY, LayoutDocument, PartKind
 from factoid.documents.tables import Table
 from factoid.errors import InvalidInputError
 from factoid.ingest import AddReport
 from factoid.split import split_passages
-from factoid.units import Granularity, child_unit
+from factoid.units import Document, Granularity, Unit, child_unit
 
 if TYPE_CHECKING:
     from factoid.store import UnitStore
@@ -115,15 +115,17 @@ def add_layout(
         InvalidInputError: The numbers of summaries and tables differ, or an option is out of range.
         StoreError: The store is closed or read-only, or writing fails.
     """
-    parts = document.documents(kinds, metadata=metadata, summaries=summaries)
-    tables = {part.id: part for part in parts}
     sizes = {key: options[key] for key in ("words", "min_words") if key in options}
-    units = []
-    for part in parts:
-        if table := tables.get(part.metadata.get("table_id", "")):
+    parts: dict[str, Document] = {}
+    units: list[Unit] = []
+    for part in document.documents(kinds, metadata=metadata, summaries=summaries):
+        if part.metadata["kind"] == SUMMARY:
+            table = parts[part.metadata["table_id"]]
             unit = child_unit(split_passages(table, **sizes)[0], part.text, Granularity.PROPOSITION, 0, len(table.text))
             units.append(replace(unit, metadata=part.metadata))
-    report = store.add_documents([part for part in parts if "table_id" not in part.metadata], **options)
+        else:
+            parts[part.id] = part
+    report = store.add_documents(parts.values(), **options)
     store.add(units)
     return report + AddReport(units={Granularity.PROPOSITION: len(units)} if units else {})
 

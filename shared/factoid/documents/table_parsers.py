@@ -52,8 +52,7 @@ def markdown_tables(text: str) -> list[Table]:
     Raises:
         MissingDependencyError: A table is in HTML, and lxml is not installed.
     """
-    tables = sorted([*_pipe_tables(text), *_html_tables(text)], key=lambda table: table.span or (0, 0))
-    return with_captions(text, tables)
+    return with_captions(text, [*_pipe_tables(text), *_html_tables(text)])
 
 
 def _html_table(source: str, start: int) -> Table:
@@ -232,7 +231,8 @@ def _cells(rows: Sequence[_Texts], header_count: int) -> list[Cell]:
 
 
 def with_captions(text: str, tables: Sequence[Table]) -> list[Table]:
-    """Return tables with the paragraphs that name them: the next one, or else the one before."""
+    """Return tables in order, with the paragraphs that name them: the next one, or else the one before."""
+    tables = sorted(tables, key=lambda table: table.span or (0, 0))
     results: list[Table] = []
     taken: set[int] = set()
     spans = [(0, 0), *(table.span or (0, 0) for table in tables), (len(text), len(text))]

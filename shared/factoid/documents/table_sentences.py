@@ -22,7 +22,7 @@ _ENDS = (".", "!", "?", "…", '."', ".”", '?"', "?”")
 class RowProposition:
     """A sentence about one value of a table, at this position in the grid."""
 
-    text: str  # such as "In Table 2, Contriever with proposition granularity has R@5 of 52.7 on average."
+    text: str  # such as "In Table 2, Contriever with Proposition granularity has R@5 of 52.7 on average."
     row: int
     column: int
     cells: tuple[Cell, ...]  # the value's, then those of the row's name: the evidence

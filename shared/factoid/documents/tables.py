@@ -115,8 +115,8 @@ class Table:
         """Return the number of columns at the left that name the rows.
 
         These are the columns that the service calls row headers. Otherwise they are as many of the columns before the first
-        number as are needed to tell the rows with a name apart, or the first one. In a table without numbers, it is the first
-        column if all its texts are short and distinct.
+        measure as are needed to tell the rows apart, up to one with words if there is one, else the first. In a table without
+        numbers, it is the first column if all its texts are short and distinct.
         """
         marked = [cell.column + cell.column_span for cell in self.cells if cell.kind == "rowHeader"]
         rows = list(self.rows())
@@ -125,11 +125,12 @@ class Table:
         columns = [[plain_text(row.cells[column]) for row in rows] for column in range(self.column_count)]
         numeric = [any(map(is_number, texts)) for texts in columns]
         if any(numeric[1:]):
+            counts = []
             for count in range(1, numeric.index(True, 1) + 1):
                 names = [name for name in zip(*columns[:count], strict=True) if any(name)]
-                if len(set(names)) == len(names):
-                    return count
-            return 0 if numeric[0] and self.headers()[0] else 1
+                counts += [count] if len(set(names)) == len(names) else []
+            worded = (count for count in counts if not numeric[count - 1])
+            return next(worded, counts[0]) if counts else int(not (numeric[0] and self.headers()[0]))
         first = columns[0]
         short = all(text and len(text.split()) <= _ROW_HEADER_WORDS and ":" not in text for text in first)
         return 1 if short and len(set(first)) == len(rows) else 0

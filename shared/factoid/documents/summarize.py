@@ -68,8 +68,7 @@ def summarize_tables(
     def ask(text: str) -> object:
         try:
             return model(text) if text else None
-        except Exception as error:
-            logger.warning("a table has no summary", exc_info=True)
+        except Exception as error:  # noqa: BLE001 - it is logged, and costs one table
             return error
 
     with ThreadPoolExecutor(max_concurrency) as pool:
@@ -88,13 +87,9 @@ async def asummarize_tables(
 
     async def ask(text: str) -> object:
         async with limit:
-            try:
-                return await model(text) if text else None
-            except Exception as error:
-                logger.warning("a table has no summary", exc_info=True)
-                return error
+            return await model(text) if text else None
 
-    return _report(await asyncio.gather(*map(ask, _prompts(tables, prompt))))
+    return _report(await asyncio.gather(*map(ask, _prompts(tables, prompt)), return_exceptions=True))
 
 
 def add_layout(
@@ -151,6 +146,7 @@ def _report(answers: Iterable[object]) -> SummaryReport:
     failures: dict[int, str] = {}
     for place, answer in enumerate(answers):
         if isinstance(answer, Exception):
+            logger.warning("a table has no summary", exc_info=answer)
             failures[place] = f"the model raised {type(answer).__name__}"
         elif not isinstance(answer, str | None):
             raise InvalidInputError(f"the model must return a string, got {type(answer).__name__}")

@@ -96,7 +96,7 @@ def read_loaded(
         InvalidInputError: The metadata is a damaged result.
     """
     layouts = _layouts(documents)
-    return [Loaded(clean(layout, options), plain_metadata(fields)[0], position) for layout, fields, position in layouts]
+    return [Loaded(clean(layout, options), plain_metadata(fields), position) for layout, fields, position in layouts]
 
 
 def _layouts(documents: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[tuple[Layout, dict[str, Any], int]]:

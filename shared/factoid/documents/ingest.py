@@ -12,7 +12,7 @@ from factoid.documents.summarize import SummaryReport
 from factoid.errors import InvalidInputError
 from factoid.ingest import AddReport
 from factoid.split import split_passages
-from factoid.units import LINES, PROPOSITIONS, Document, Granularity, Unit, make_unit
+from factoid.units import LINES, PROPOSITIONS, Document, Granularity, Unit
 
 if TYPE_CHECKING:
     from factoid.store import UnitStore
@@ -124,7 +124,8 @@ def _parts_and_units(
     pairs = parts_with_summaries(document, kinds, summaries, metadata)
     sizes = {key: options[key] for key in ("words", "min_words") if key in options}
     units = [
-        make_unit(
+        Unit(
+            "",
             summary.text,
             Granularity.PROPOSITION,
             document_id=table.id,

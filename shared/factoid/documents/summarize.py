@@ -20,7 +20,7 @@ from factoid.propositions.prompting.chat import REFUSALS, ChatPropositionizer, R
 from factoid.propositions.prompting.cost import Usage
 from factoid.propositions.prompting.prompted import PromptPropositionizer
 from factoid.propositions.protocol import NoPropositions
-from factoid.units import Granularity, Unit, content_id, make_unit
+from factoid.units import Granularity, Unit, content_id
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
@@ -197,8 +197,7 @@ def _units(tables: Sequence[Table]) -> list[Unit]:
     units = []
     for table in tables:
         text = table.to_markdown() if any(cell.text.strip() for cell in table.cells) else ""
-        place: dict[str, Any] = {"document_id": "", "parent_id": "", "start": 0, "end": len(text)}
-        units.append(make_unit(text, Granularity.PASSAGE, title=table.title, section=table.section, **place))
+        units.append(Unit("", text, Granularity.PASSAGE, "", "", 0, len(text), table.title, table.section))
     return units
 
 

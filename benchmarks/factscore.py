@@ -24,6 +24,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
@@ -32,7 +33,7 @@ from proposition_data import HALVES, Example, KeptEncoder, name_subject, read_de
 from factoid import Unit, split_sentences
 from factoid.propositions import Propositionizer, Report, SyntaxPropositionizer
 from factoid.propositions.decompose import ground
-from factoid.propositions.score import EncoderSimilarity, PropositionF1, Similarity, TokenF1, mean_f1, proposition_f1
+from factoid.propositions.score import EncoderSimilarity, PropositionF1, Similarity, TokenF1, proposition_f1
 
 VECTORS = Path(__file__).resolve().parents[1] / "build" / "factscore" / "minilm.npz"
 HEAD = [
@@ -164,19 +165,22 @@ def row(
     arguments: argparse.Namespace,
 ) -> list[str]:
     chosen = [at for at, example in enumerate(examples) if example.half == half]
-    mean = mean_f1([scores[at] for at in chosen])
     units = [text for at in chosen for text in output.propositions[at]]
     report = Report()
     sentences = 0
     for at in chosen:
         report += ground([examples[at].passage], [output.propositions[at]]).report
         sentences += len(split_sentences(examples[at].passage))
-    figures = [mean.f1, mean_f1([named[at] for at in chosen]).f1, mean.precision]
+    figures = [
+        fmean(scores[at].f1 for at in chosen),
+        fmean(named[at].f1 for at in chosen),
+        fmean(scores[at].precision for at in chosen),
+    ]
     return [
         f"{half} ({len(chosen)})",
         output.name,
         *("" if arguments.densex else f"{figure:.3f}" for figure in figures),  # see read_densex
-        f"{mean.recall:.3f}",
+        f"{fmean(scores[at].recall for at in chosen):.3f}",
         f"{len(units) / len(chosen):.2f}",
         f"{sum(len(text.split()) for text in units) / len(units):.1f}",
         f"{sum(bool(_PRONOUN.match(text)) for text in units) / len(units):.1%}",

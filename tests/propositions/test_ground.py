@@ -154,10 +154,8 @@ VERBATIM = [
     ("Bob is in.", "Call Bob. ‹Bob is in.›"),
     ("It is old.", "The tower leans. ‹It is old.›"),
     ("He won it.", "He lost. Then he said so: ‹He won it.› Again."),
-    ("It leans.", "It leans, and it is said. ‹It leans.›"),
     ("The tower leaned at 5.5 degrees.", "In 1990 ‹the tower leaned at 5.5 degrees›, but less now."),
     ("He ran.", "She ran. ‹He ran.›"),
-    ("It is. So it was.", "Well. ‹It is.\nSo it was.› Now."),
     ("One or two.", "- Zero\n- ‹One\n  or two.›\n- Three."),
     ("Dense X splits text.", "It is new. ‹[Dense X](https://x.org/splits) splits **text**.›"),
     ("Call `a()` now.", "Do: ‹Call `a()` now.› Yes."),
@@ -183,7 +181,7 @@ WORDS = st.lists(
 @settings(max_examples=200, deadline=None)
 @given(WORDS, st.integers(0, 40), st.integers(1, 30))
 def test_verbatim_spans_are_exact(words, start, length):
-    """Any stretch of a sentence, and any run of sentences, gets a span that reads the same."""
+    """Any stretch of a sentence gets a span that reads the same."""
     for passage in split_passages(Document(" ".join(words)), words=1000):
         source = Source(passage)
         line = source.sentences[start % len(source.sentences)].readings[0][0]
@@ -201,14 +199,12 @@ def test_spans_lie_in_the_sentence(text, propositions):
         for proposition in propositions:
             index, start, end = source.align(proposition)
             sentence = source.sentences[index].unit if index >= 0 else passage
-            stands_across = _flat(proposition) in _flat(passage.text)  # then it may run on into the next sentences
-            assert sentence.start <= start < sentence.end
-            assert start < end <= (passage if stands_across else sentence).end
+            assert sentence.start <= start < end <= sentence.end
 
 
 def test_a_sentence_is_covered_if_half_of_its_words_are_said():
-    source = Source(passage_of("The tower leans today. It was restored in 1990. So be it. …"))
+    source = Source(passage_of("The tower leans today. It was restored in 1990. So be it."))
     assert source.uncovered(["The tower leans."]) == [1, 2]
     assert source.uncovered(["A restored tower."]) == [0, 2]
     assert source.uncovered(["A tower that leans was restored.", "so be it"]) == []
-    assert source.uncovered([]) == [0, 1, 2, 3]
+    assert source.uncovered([]) == [0, 1, 2]

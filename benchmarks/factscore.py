@@ -66,12 +66,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="factscore-labeled, or densex-demo with --densex")
     parser.add_argument("--densex", action="store_true", help="compare with the Propositionizer's output instead")
-    parser.add_argument(
-        "--min-words",
-        type=int,
-        default=None,
-        help="of SyntaxPropositionizer where it is not atomic; absent: its default",
-    )
     parser.add_argument("--similarity", choices=["minilm", "tokens"], default="minilm")
     parser.add_argument(
         "--worst", type=int, default=0, metavar="N", help="print the N worst of the development half, last row"
@@ -102,11 +96,10 @@ def main() -> None:
 
 def syntax(examples: list[Example], arguments: argparse.Namespace) -> list[Output]:
     """SyntaxPropositionizer as it is for retrieval and with atomic facts, and the latter without knowing the topic."""
-    options = {} if arguments.min_words is None else {"min_words": arguments.min_words}
     passages = [example.passage for example in examples]
     atomic = SyntaxPropositionizer(atomic=True)
     outputs = [
-        run("syntax", SyntaxPropositionizer(**options), passages),
+        run("syntax", SyntaxPropositionizer(), passages),
         run("syntax, atomic", atomic, passages),
     ]
     if not arguments.densex:  # the annotators saw the sentence alone, and left its pronouns

@@ -21,9 +21,13 @@ SENTENCES = {
         VASA,
         ["The Vasa was a large Swedish warship.", "The Vasa was built 1628.", "The Vasa sank in Stockholm."],
     ),
-    "nominal predicates take over copula and article": (
+    "adjectives take over the copula, nouns do not": (
+        "He PRP 3 nsubj | was VBD 3 cop | old JJ 0 root | and CC 5 cc | tall_ JJ 3 conj | . . 3 punct",
+        ["He was old.", "He was tall."],
+    ),
+    "enumeration of nouns": (
         "He PRP 4 nsubj | was VBD 4 cop | a DT 4 det | singer NN 0 root | and CC 6 cc | actor_ NN 4 conj | . . 4 punct",
-        ["He was a singer.", "He was an actor."],
+        ["He was a singer and actor."],
     ),
     "fronted time holds for both verb phrases": (
         "In IN 2 case | 1990 CD 4 obl | she PRP 4 nsubj | left VBD 0 root | and CC 6 cc | married VBD 4 conj | "

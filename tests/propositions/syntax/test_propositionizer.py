@@ -25,12 +25,6 @@ def test_the_papers_first_figure() -> None:
     assert any(text.endswith("the Leaning Tower of Pisa leaned at an angle of 5.5 degrees.") for text in found)
 
 
-def test_min_words_decides_how_small_facts_may_be() -> None:
-    text = "Anna Berg moved to Oslo in 1900 and died."
-    assert propositions(text, min_words=0) == ["Anna Berg moved to Oslo in 1900.", "Anna Berg died."]
-    assert propositions(text) == [text]
-
-
 def test_names_that_pronouns_stand_for_count() -> None:
     """With the name the fact is big enough; with a pronoun nobody knows it is not."""
     text = "She was born in Oslo and moved to Berlin in 1925."
@@ -77,7 +71,6 @@ def test_any_text_gives_clean_propositions(text: str) -> None:
     [
         ("Data Agreement", "If the Processor fails to notify us, it shall pay a penalty.", ""),
         ("Filter", "Do not use Teflon tape on plastic threads; it can crack them.", ""),
-        ("", "The Processor shall not disclose data unless (a) the Controller consents; (b) the law requires it.", ""),
         ("Martin Luther", "He sent Martin to school.", ""),
         ("John Smith", "He or she needs a licence.", ""),
         (
@@ -87,7 +80,6 @@ def test_any_text_gives_clean_propositions(text: str) -> None:
         ),
         ("Kafka (software)", "Kafka is a platform named after Franz Kafka. He wrote novels.", "He wrote novels."),
         ("", "Its colour is red. It has 4 wheels.", "It has 4 wheels."),
-        ("Heron T40s", "The warranty lasts 24 months. It weighs 59 kg.", "It weighs 59 kg."),
         ("", "He met Anna Berg and Lise Holm. Their house burned. They have 4 wheels.", "They have 4 wheels."),
     ],
 )
@@ -172,7 +164,6 @@ def test_threads_get_the_same_results() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "The dump used in this study, released by Bohnet et al., 2022, was selected.",
         "`split_passages` returns passages, and `split_sentences(passage)` cuts each of them into sentences.",
         "Set `key: value; name: value` in the file.",
     ],

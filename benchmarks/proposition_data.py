@@ -16,7 +16,7 @@ import numpy as np
 from factoid import Granularity
 from factoid.encode import SentenceTransformerEncoder, Vectors
 from factoid.propositions.ground import content_words
-from factoid.units import Unit, make_unit
+from factoid.units import Unit
 
 HALVES = ("development", "held-out")
 
@@ -115,7 +115,7 @@ def _plain(marked: str) -> str:
 
 def _passage(title: str, text: str) -> Unit:
     text = text.strip()
-    return make_unit(text, Granularity.PASSAGE, document_id=title, parent_id=title, start=0, end=len(text), title=title)
+    return Unit("", text, Granularity.PASSAGE, document_id=title, parent_id=title, start=0, end=len(text), title=title)
 
 
 class KeptEncoder:

@@ -10,13 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factoid.terminal import WIDTH, count, excerpt, place, plain, show_hit, wants_color, wrap
-from factoid.units import Granularity, Hit, make_unit
+from factoid.units import Granularity, Hit, Unit
 
 LONG = " ".join(f"word{number}" for number in range(300))
 
 
 def unit(text, start=0, granularity=Granularity.PASSAGE, **fields):
-    return make_unit(text, granularity, document_id="d", parent_id="d", start=start, end=start + len(text), **fields)
+    return Unit("", text, granularity, document_id="d", parent_id="d", start=start, end=start + len(text), **fields)
 
 
 def test_an_excerpt_is_cut_at_words_around_the_highlight():

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from factoid import UnitStore
-from factoid.units import Granularity, make_unit
+from factoid.units import Granularity, Unit
 from tests.store.content import change
 
 
@@ -94,7 +94,7 @@ def test_delete_by_id_and_by_filter(run, report, fails, store, docs):
 
 def test_delete_knows_documents_of_which_only_units_were_added(report, tmp_path):
     with UnitStore(tmp_path / "s", encoder=None) as made:
-        passage = make_unit("Anna sang.", Granularity.PASSAGE, document_id="d", parent_id="d", start=0, end=10)
+        passage = Unit("", "Anna sang.", Granularity.PASSAGE, document_id="d", parent_id="d", start=0, end=10)
         made.add([passage], vectors=[[1.0]])
     assert report("store", "delete", tmp_path / "s", "d", "e") == {"deleted": 1, "unknown": ["e"]}
 

@@ -12,7 +12,7 @@ import pytest
 from factoid import Document, UnitStore
 from factoid.index import check_kind, kinds_to_try
 from factoid.testing import HashEncoder
-from factoid.units import Granularity, make_unit
+from factoid.units import Granularity, Unit
 
 pytest.importorskip("faiss")
 
@@ -30,7 +30,7 @@ def big(tmp_path):
     path = tmp_path / "big"
     kind = {"granularity": Granularity.PROPOSITION, "document_id": "d", "parent_id": "p"}
     with UnitStore(path, encoder=None) as store:
-        store.add([make_unit(f"{at}", **kind, start=at, end=at + 1) for at in range(2000)], vectors=vectors(2000))
+        store.add([Unit("", f"{at}", **kind, start=at, end=at + 1) for at in range(2000)], vectors=vectors(2000))
     return path
 
 

@@ -12,10 +12,10 @@ from factoid import Document, Granularity, Hit
 from factoid.entities import AnnotatedLinker, ArticleStore, EntityHit, EntityRetriever, Mention, build_own_articles
 from factoid.errors import InvalidInputError
 from factoid.testing import HashEncoder, ScriptedPropositionizer
-from factoid.units import make_unit
+from factoid.units import Unit
 from tests.entities.rivers import ARVE, RIVERS
 
-OTHER = Hit(make_unit("Rivers run.", Granularity.PASSAGE, document_id="d", parent_id="d", start=0, end=11), 0.25)
+OTHER = Hit(Unit("", "Rivers run.", Granularity.PASSAGE, document_id="d", parent_id="d", start=0, end=11), 0.25)
 
 
 @pytest.fixture(scope="module")

@@ -11,7 +11,7 @@ from factoid import Document, Granularity, UnitStore
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.split import split_passages, split_sentences
 from factoid.testing import HashEncoder
-from factoid.units import make_unit
+from factoid.units import Unit
 from tests.cities import OSLO, PISA, add, found
 
 pytest.importorskip("faiss")
@@ -140,6 +140,6 @@ def test_a_query_that_is_no_text_is_refused(store, query, message):
 
 
 def test_blank_units_are_kept_and_not_searched(store):
-    blank = make_unit(" \n", Granularity.PASSAGE, document_id="d", parent_id="d", start=0, end=2)
+    blank = Unit("", " \n", Granularity.PASSAGE, document_id="d", parent_id="d", start=0, end=2)
     store.add([blank])
     assert (store.get([blank.id]), store.search("x", granularity="passage")) == ([blank], [])

@@ -15,13 +15,10 @@ from tqdm.auto import tqdm
 from factoid.errors import InvalidInputError, PropositionizerError
 from factoid.propositions.cache import PropositionCache, Session, passage_key
 from factoid.propositions.protocol import (
-    AsyncPropositionizer,
-    AsyncStreamingPropositionizer,
     CachedPropositions,
     NoPropositions,
     Propositionizer,
     Result,
-    StreamingPropositionizer,
     check_outputs,
     check_propositionizer,
     in_order,
@@ -199,7 +196,7 @@ def _again(texts: list[str]) -> list[str]:
 
 def _results(propositionizer: Propositionizer, passages: Sequence[Unit]) -> Generator[list[Result]]:
     """Yield results as they arrive: one by one from a stream, else all at once."""
-    if isinstance(propositionizer, StreamingPropositionizer):
+    if hasattr(propositionizer, "stream"):
         for result in propositionizer.stream(passages):
             yield [result]
     else:
@@ -208,10 +205,10 @@ def _results(propositionizer: Propositionizer, passages: Sequence[Unit]) -> Gene
 
 async def _aresults(propositionizer: Propositionizer, passages: Sequence[Unit]) -> AsyncGenerator[list[Result]]:
     """Do the same as `_results` without blocking the event loop: in threads if the propositionizer cannot await."""
-    if isinstance(propositionizer, AsyncStreamingPropositionizer):
+    if hasattr(propositionizer, "astream"):
         async for result in propositionizer.astream(passages):
             yield [result]
-    elif isinstance(propositionizer, AsyncPropositionizer):
+    elif hasattr(propositionizer, "apropositionize"):
         yield _all(await propositionizer.apropositionize(passages), passages)
     else:
         with closing(_results(propositionizer, passages)) as groups:

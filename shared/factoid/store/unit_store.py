@@ -203,7 +203,7 @@ class UnitStore:
             propositionizer: None for `SyntaxPropositionizer`.
             words: Maximum number of words in a passage.
             min_words: A paragraph's last passage with fewer words is merged into the one before.
-            unsupported: What to do with propositions that their passage does not support, as in `factoid.propositionize`.
+            unsupported: What to do with propositions that their passage does not support, as in `factoid.propositions.decompose`.
             cache: Where to cache the propositions of any propositionizer instead: a file to share between stores, or the folder
                 of another store.
             show_progress: Show a progress bar over documents.

@@ -11,7 +11,7 @@ from operator import add
 from factoid.errors import InvalidInputError
 from factoid.propositions.cache import PropositionCache, passage_key
 from factoid.propositions.prompting.prompt import passage_input, prompt_for, versioned_name
-from factoid.units import Granularity, Unit, make_unit
+from factoid.units import Granularity, Unit
 
 # English prose has 4.2 to 4.9 characters per token in cl100k_base and o200k_base; other scripts have about one.
 _CHARACTERS_PER_TOKEN = 4.5
@@ -102,7 +102,7 @@ def estimate(
     name = versioned_name(model, prompt)
     count, counted_by = token_counter(model)
     # The passage is at the end of a prompt, so the text before it is counted once.
-    empty = make_unit("", Granularity.PASSAGE, document_id="", parent_id="", start=0, end=0)
+    empty = Unit("", "", Granularity.PASSAGE, "", "", 0, 0)
     frame = count(prompt_for(empty, prompt)) - count(passage_input(empty)) + _FRAME
     total = requests = prompt_tokens = passage_tokens = 0
     seen: set[bytes] = set()

@@ -111,7 +111,6 @@ def test_another_template_is_refused_like_another_encoder(tmp_path):
         assert store.embed_template == "{text}"
         store.add_documents(MANUALS, propositionizer=SENTENCES)
         assert not any("X" in text for text in store.encoder.texts)
-        assert "embedded text       {text}" in str(store.stats())
     with pytest.raises(EncoderMismatchError, match=r"encoded as '\{text\}', and it was opened with"):
         UnitStore(tmp_path / "s", encoder=HashEncoder(), embed_template=EMBED_TEMPLATE)
     with UnitStore(tmp_path / "s", encoder=HashEncoder()) as store:
@@ -139,7 +138,8 @@ def test_merged_and_imported_vectors_are_of_the_same_texts(tmp_path):
             with pytest.raises(EncoderMismatchError, match="export without vectors"):
                 other.import_from(tmp_path / "with.jsonl")
             store.export(tmp_path / "without.jsonl", vectors=False)
-            assert other.import_from(tmp_path / "without.jsonl").encoded == 20
+            other.import_from(tmp_path / "without.jsonl")
+            assert other.verify() == []
 
 
 # Readers

@@ -50,10 +50,6 @@ class Settings:
         if isinstance(index, str):
             kinds = dict.fromkeys(Granularity, index)
         elif index is not None:
-            if not isinstance(index, Mapping) or not all(isinstance(kind, str) for kind in index.values()):
-                raise InvalidInputError(
-                    f"index must be a FAISS factory string, or a dict of one for each granularity, got {index!r}"
-                )
             kinds |= {Granularity(name): kind for name, kind in index.items()}
         for kind in set(kinds.values()) - {AUTO, *self.kinds.values()}:
             check_factory(kind)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -32,18 +31,14 @@ from factoid.store.rerank import answer
 from factoid.store.search import Query, find
 from factoid.store.settings import Settings, check_identity, keep_settings
 from factoid.store.token_vectors import TokenVectorCache
-from factoid.store.transfer.copies import copy_to
+from factoid.store.transfer.copies import copy_to, load_from, save_to
 from factoid.store.transfer.exports import export, import_from
 from factoid.store.transfer.merge import merge
-from factoid.store.transfer.remote import load_from, save_to
 from factoid.store.upkeep.compact import compact
 from factoid.store.upkeep.stats import stats
 from factoid.store.upkeep.tune import tune, tune_weights
 from factoid.store.upkeep.verify import verify
 from factoid.units import Document, Granularity, Hit, Metadata, Unit
-
-if TYPE_CHECKING:
-    from fsspec import AbstractFileSystem
 
 
 class UnitStore:
@@ -102,8 +97,6 @@ class UnitStore:
         Settings().updated(**requested)  # rejected before a file is created
         if dtype not in (None, "float32", "float16"):
             raise InvalidInputError(f"dtype must be one of float32, float16, got {dtype!r}")
-        if read_only and path is None:
-            raise InvalidInputError("a store in memory cannot be read-only: it would stay empty. Give a path")
         self.requested_template = None if embed_template == AUTO else check_template(embed_template)
         if encoder is not None and not isinstance(encoder, Encoder):
             raise InvalidInputError(
@@ -133,11 +126,6 @@ class UnitStore:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __getstate__(self) -> None:
-        """Refuse pickling and copying: two stores would close each other's files."""
-        remedy = f"open {str(self.path)!r} again" if self.path else "copy_to(folder) writes what it holds to disk"
-        raise TypeError(f"a {type(self).__name__} cannot be pickled or copied: {remedy}")
-
     def __len__(self) -> int:
         return sum(self.counts().values())
 
@@ -145,12 +133,6 @@ class UnitStore:
     def similarity(self) -> Similarity:
         """The similarity that scores measure."""
         return self._settings.similarity
-
-    @property
-    def encoder_name(self) -> str | None:
-        """The name of the encoder of the stored vectors; None if it has no name, or nothing is stored."""
-        with self.connections.reading() as snapshot:
-            return snapshot.meta.get("encoder")
 
     @property
     def embed_template(self) -> str:
@@ -166,7 +148,7 @@ class UnitStore:
     @weights.setter
     def weights(self, weights: Weights) -> None:
         self.connections.check_writable()
-        self._settings = keep_settings(self.connections, weights=SearchOptions(weights=weights).weights or Weights())
+        self._settings = keep_settings(self.connections, weights=Weights(weights.passage, weights.lexical))
 
     def close(self) -> None:
         """Wait for running searches, write changed indexes, and close the store. Closing twice is harmless."""
@@ -353,10 +335,6 @@ class UnitStore:
         with self.connections.reading() as snapshot:
             return snapshot.vectors_by_id(ids)
 
-    def document(self, document_id: str) -> Document | None:
-        """Return a document that `add_documents` stored, or None."""
-        return next(iter(self.documents([document_id])), None)
-
     def documents(self, ids: Sequence[str]) -> list[Document]:
         """Return the documents with these ids that `add_documents` stored, in this order; unknown ids are skipped."""
         with self.connections.reading() as snapshot:
@@ -392,8 +370,6 @@ class UnitStore:
 
     def search_batch(self, queries: Sequence[str], k: int = 5, **options: Any) -> list[list[Hit]]:
         """Search several queries in one call, and return the hits of each; the options are those of `search`."""
-        if isinstance(queries, str):
-            raise InvalidInputError(f"search_batch takes a list of queries, got the string {queries!r}")
         return self._prepared(queries, None, k, options)() if queries else []
 
     def search_by_vector(self, vector: Vectors, k: int = 5, *, text: str | None = None, **options: Any) -> list[Hit]:
@@ -443,23 +419,18 @@ class UnitStore:
         path: str | Path,
         *,
         encoder: Encoder | None,
-        fs: AbstractFileSystem | None = None,
-        show_progress: bool = False,
+        storage_options: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Self:
-        """Fetch a store that `save_to` sent into a new folder, and open it; see `transfer.remote.load_from`."""
-        folder = load_from(url, path, fs=fs, show_progress=show_progress)
-        try:
-            return cls(folder, encoder=encoder, **options)
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)  # so that the call can be repeated
-            raise
+        """Fetch a store that `save_to` sent into a new folder, and open it; see `factoid.store.transfer.copies.load_from`."""
+        load_from(url, path, storage_options=storage_options)
+        return cls(path, encoder=encoder, **options)
 
     def _prepared(
         self, texts: Sequence[str] | None, vectors: Vectors | None, k: int, options: Mapping[str, Any]
     ) -> Callable[[], list[list[Hit]]]:
         """Return a function that runs a checked search with encoded queries."""
-        query = Query.of(self, texts, vectors, k, SearchOptions.of(options))
+        query = Query.of(self, texts, vectors, k, SearchOptions(**options))
         if query.options.rerank is not None:
             return partial(answer, self, query)
         return partial(self.views.at, query.indexes, partial(find, query))

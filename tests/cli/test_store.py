@@ -20,7 +20,7 @@ def test_stats_and_compact(run, report, store):
     found = report("store", "stats", store)
     assert (found["documents"], found["units"]["passage"], found["encoder"]) == (2, 3, "HashEncoder(256)")
     out = run("store", "stats", store)[1]
-    assert re.search(r"^units: 3 passages, \d+ sentences, \d+ propositions$", out, re.M)
+    assert re.search(r"^units: passage 3, sentence \d+, proposition \d+$", out, re.M)
     found = report("store", "compact", store, "--quiet")
     assert found["after"] <= found["before"]
 

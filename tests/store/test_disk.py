@@ -104,7 +104,7 @@ def test_folders_that_cannot_be_made(tmp_path):
 
 def test_another_encoder_is_refused_by_name_and_by_dimension(path):
     with pytest.raises(
-        EncoderMismatchError, match=r"built by the encoder 'HashEncoder\(256\)', .* 'HashEncoder\(64\)'"
+        EncoderMismatchError, match=r"built with the encoder 'HashEncoder\(256\)', .* 'HashEncoder\(64\)'"
     ):
         opened(path, encoder=HashEncoder(64))
     nameless = HashEncoder(64)

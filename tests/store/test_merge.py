@@ -135,9 +135,9 @@ def test_half_and_full_precision_go_together():
 @pytest.mark.parametrize(
     ("options", "dim", "message"),
     [
-        ({"encoder": HashEncoder(DIM)}, DIM, "encoder is 'HashEncoder(8)' here"),
-        ({"encoder": None, "similarity": "cosine"}, DIM, "similarity is 'cosine' here and 'inner_product' there"),
-        ({"encoder": None}, 3, f"dim is 3 here and {DIM} there"),
+        ({"encoder": HashEncoder(DIM)}, DIM, "built with the encoder 'HashEncoder(8)'"),
+        ({"encoder": None, "similarity": "cosine"}, DIM, "by cosine and the other by inner_product"),
+        ({"encoder": None}, 3, f"the dim 3, and the other one with {DIM}"),
     ],
 )
 def test_vectors_that_do_not_go_together_are_refused(options, dim, message):

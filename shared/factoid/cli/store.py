@@ -23,8 +23,11 @@ def stats(store: Folder, as_json: opts.AsJson = False) -> None:
     """Count what a store holds."""
     with opts.open_store(store, read_only=True) as opened:
         result = opened.stats()
-    lines = {name: opts.listed(value) if name == "units" else value for name, value in result.items()}
-    opts.Output(as_json=as_json).print(result, "\n".join(f"{name}: {value}" for name, value in lines.items()))
+    lines = []
+    for name, value in result.items():
+        parts = ", ".join(f"{part} {number}" for part, number in value.items()) if isinstance(value, dict) else value
+        lines.append(f"{name}: {parts}")
+    opts.Output(as_json=as_json).print(result, "\n".join(lines))
 
 
 def verify(

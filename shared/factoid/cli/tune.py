@@ -74,19 +74,14 @@ def _answered(record: dict[str, Any]) -> tuple[str, list[str]]:
 
 def _fitted(report: WeightsReport) -> Iterator[str]:
     yield f"{count(report.questions, 'question')}, {report.answerable:,} with an answer among the passages found"
-    yield f"{'':<18}{'passage':>8}{'words':>7}{'MRR':>8}"
-    before, after = (report.current, report.current_mrr), (report.best, report.held_out_mrr)
-    for name, (weights, mrr) in (("current", before), ("fitted", after)):
-        yield f"{name:<18}{weights.passage:>8g}{weights.lexical:>7g}{mrr:>8.3f}"
+    for name, weights, mrr in (
+        ("current", report.current, report.current_mrr),
+        ("fitted", report.best, report.held_out_mrr),
+    ):
+        yield f"{name}: passage {weights.passage:g}, words {weights.lexical:g}, mean reciprocal rank {mrr:.3f}"
     low, high = report.gain
-    yield (
-        "\nMRR is the mean of 1 / the rank of the first passage with an answer. For the fitted weights it is cross-validated, on "
-        f"questions that they were not fitted to. Their gain is {low:+.3f} to {high:+.3f} (95 %)."
-    )
-    if report.applied:
-        yield "Searches of this store use the fitted weights from now on."
-    else:
-        yield "The store keeps its weights." if low > 0 else "The gain is uncertain: the store keeps its weights."
+    yield f"gain on questions that the weights were not fitted to: {low:+.3f} to {high:+.3f} (95 %)"
+    yield f"the store {'uses the fitted weights from now on' if report.applied else 'keeps its weights'}"
 
 
 def _table(rows: list[TuneRow]) -> Iterator[str]:

@@ -23,6 +23,7 @@ from factoid.propositions.decompose import Policy
 from factoid.search import LEXICAL, Weights
 from factoid.store.database.connections import Connections
 from factoid.store.database.schema import local_folder
+from factoid.store.database.snapshot import StoredUnit
 from factoid.store.database.transaction import Transaction, check_unit
 from factoid.store.indexes.build import Builder, LexicalBuilder, VectorBuilder
 from factoid.store.indexes.views import Views
@@ -108,7 +109,7 @@ class UnitStore:
         self.connections = Connections(self.path, read_only=read_only)
         try:
             with self.connections.reading() as snapshot:
-                check_identity(snapshot, encoder, self.requested_template)
+                check_identity(snapshot, "was opened with", **self.identity)
                 self.granularities = chosen or snapshot.searched() or GRANULARITIES
             self._settings = keep_settings(self.connections, dtype=dtype, **requested)
         except BaseException:
@@ -133,6 +134,11 @@ class UnitStore:
     def similarity(self) -> Similarity:
         """The similarity that scores measure."""
         return self._settings.similarity
+
+    @property
+    def identity(self) -> dict[str, str | None]:
+        """What makes vectors here: the encoder's name, and the template; None for one that is not named."""
+        return {"encoder": getattr(self.encoder, "name", None), "embed_template": self.requested_template}
 
     @property
     def embed_template(self) -> str:
@@ -227,19 +233,12 @@ class UnitStore:
         """
         if vectors is not None and len(vectors) != len(units):
             raise InvalidInputError(f"got {len(vectors)} vectors for {len(units)} units: expected one each")
-        last = {unit.id: position for position, unit in enumerate(units)}
-        distinct = [units[position] for position in last.values()]
-        for unit in distinct:
+        for unit in units:
             check_unit(unit)
-        if vectors is None:
-            encoded = self.encode(distinct)
-        else:
-            chosen = enumerate(vectors[position] for position in last.values())
-            encoded = {place: np.asarray(vector, np.float32) for place, vector in chosen if vector is not None}
+        known = self.encode(units) if vectors is None else dict(enumerate(vectors))
         with self.connections.transaction() as writing:
-            # Units may come before their passage: one that is not stored yet replaces nothing.
-            writing.remove(writing.stored(unit.id for unit in distinct), under=not keep_children)
-            self._insert(writing, distinct, encoded)
+            writing.put_units(map(StoredUnit, units, map(known.get, range(len(units)))), under=not keep_children)
+            self._identify(writing)
         return [unit.id for unit in units]
 
     def changed(self, batch: Sequence[Split]) -> list[Split]:
@@ -254,7 +253,8 @@ class UnitStore:
             writing.remove([split.document.id for split in batch])
             for split in batch:
                 writing.put_document(split.document, split.digest)
-            self._insert(writing, units, vectors)
+            writing.insert(units, vectors)
+            self._identify(writing)
 
     def delete(
         self,
@@ -435,17 +435,13 @@ class UnitStore:
             return partial(answer, self, query)
         return partial(self.views.at, query.indexes, partial(find, query))
 
-    def _insert(self, writing: Transaction, units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
-        writing.insert(units, vectors)
-        if not vectors:
-            return
-        check_identity(writing, self.encoder, self.requested_template)  # another process may have filled the store
-        self._settings.check(writing.meta["dim"])
+    def _identify(self, writing: Transaction) -> None:
+        """Record what made the vectors; refuse others, since another process may have filled the store."""
+        check_identity(writing, "was opened with", **self.identity)
+        if (dim := writing.meta.get("dim")) is not None:
+            self._settings.check(dim)
         if self.encoder is not None:
-            template = self.requested_template or EMBED_TEMPLATE
-            for key, value in (("encoder", getattr(self.encoder, "name", None)), ("embed_template", template)):
-                if value and writing.meta.get(key) is None:
-                    writing.put(key, value)
+            writing.identify({**self.identity, "embed_template": self.requested_template or EMBED_TEMPLATE})
 
     def _recipe(
         self,

@@ -43,6 +43,12 @@ class Transaction(Snapshot):
         self.meta[key] = value
         write_meta(self.connection, **{key: value})
 
+    def identify(self, identity: Mapping[str, str | None]) -> None:
+        """Record what made the vectors, as far as it is known here and was not recorded before."""
+        for name, value in identity.items():
+            if value and self.meta.get(name) is None and self.meta.get("dim") is not None:
+                self.put(name, value)
+
     def put_document(self, document: Document, recipe: str) -> None:
         """Insert or replace a document, without its units."""
         sql = """INSERT INTO documents (id, text, title, section, metadata, digest, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)
@@ -69,10 +75,13 @@ class Transaction(Snapshot):
         self.count += len(rows)
         self._log_children([unit.id for unit in units if unit.granularity is Granularity.PASSAGE])
 
-    def put_units(self, block: Iterable[StoredUnit]) -> None:
-        """Insert units, replacing those with the same ids; units under them stay, and so do the texts of documents."""
+    def put_units(self, block: Iterable[StoredUnit], *, under: bool = False) -> None:
+        """Insert units, replacing those with the same ids, with `under` also those under them; texts of documents stay."""
         block = list({stored.unit.id: stored for stored in block}.values())
-        self.remove_rows(self.chosen_rows((stored.unit.id for stored in block), under=False), keep_texts=True)
+        # Units may come before their passage: one that is not stored yet replaces nothing.
+        self.remove_rows(
+            self.chosen_rows(self.stored(stored.unit.id for stored in block), under=under), keep_texts=True
+        )
         vectors = {position: stored.vector for position, stored in enumerate(block) if stored.vector is not None}
         self.insert([stored.unit for stored in block], vectors)
 
@@ -96,12 +105,11 @@ class Transaction(Snapshot):
         rows: list[int] = self.unit_rows(self.ids(condition)).tolist()
         return rows
 
-    def remove(self, ids: Sequence[str], *, under: bool = True) -> int:
-        """Remove units by id; with `under`, also documents with all their units, and units under units; return how many."""
-        rows = self.chosen_rows(ids, under=under)
+    def remove(self, ids: Sequence[str]) -> int:
+        """Remove documents with all their units, and units with those under them, by id; return how many units."""
+        rows = self.chosen_rows(ids)
         self.remove_rows(rows)
-        if under:
-            self.connection.execute(f"DELETE FROM documents WHERE id {AMONG}", [to_array(ids)])  # noqa: S608
+        self.connection.execute(f"DELETE FROM documents WHERE id {AMONG}", [to_array(ids)])  # noqa: S608
         return len(rows)
 
     def remove_rows(self, rows: Sequence[int], *, keep_texts: bool = False) -> None:

@@ -8,22 +8,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from dataclasses import fields
 from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-import numpy as np
-
 from factoid._optional import require
-from factoid.encode import Vectors, bare_name
-from factoid.errors import EncoderMismatchError, InvalidInputError, StoreError, UnreadableFileError
+from factoid.encode import to_matrix
+from factoid.errors import InvalidInputError, StoreError, UnreadableFileError
 from factoid.files.atomic import move_into_place, part_beside
 from factoid.files.lines import filled_lines, located, parse_object
 from factoid.progress import progress
 from factoid.store.database.snapshot import Snapshot, StoredUnit
 from factoid.store.database.transaction import check_unit
+from factoid.store.settings import check_identity
 from factoid.units import Document, Granularity, Unit
 
 if TYPE_CHECKING:
@@ -34,7 +32,6 @@ T = TypeVar("T")
 
 _BLOCK = 1000  # records that are read, written or committed together
 _ABOUT = "factoid"  # the key of what describes all records
-_IDENTITY = ("encoder", "embed_template")  # what made the vectors
 _FIELDS = tuple(field.name for field in fields(Unit))
 
 
@@ -55,7 +52,7 @@ def export(store: UnitStore, path: str | Path, *, vectors: bool = True, show_pro
     try:
         with store.connections.reading() as snapshot, part_beside(target) as part:
             totals = snapshot.totals()
-            about: Record = {name: snapshot.meta.get(name) for name in _IDENTITY}
+            about: Record = {name: snapshot.meta.get(name) for name in store.identity}
             about |= {"records": totals["units"] + totals["documents"], "vectors": vectors}
             records = _records(snapshot, vectors=vectors)
             write(part, about, progress(records, show=show_progress, unit=" records", total=about["records"]))
@@ -82,33 +79,23 @@ def import_from(store: UnitStore, path: str | Path, *, show_progress: bool = Fal
     first, about = list(islice(records, 1)), Record()
     if first and _ABOUT in first[0][1]:
         about = first.pop()[1][_ABOUT]
-    identity = _identity(store, file, about)
-    for block in _blocks(
-        progress(chain(first, records), show=show_progress, unit=" records", total=about.get("records"))
-    ):
-        units: list[StoredUnit] = []
-        documents: list[tuple[Document, str]] = []
-        missing: list[int] = []  # positions of units to encode
-        for place, record in block:
-            with located(place):
-                if record.get("granularity") == Granularity.DOCUMENT:
-                    documents.append(_to_document(record))
-                    continue
-                if "vector" not in record:
-                    missing.append(len(units))
-                units.append(_to_unit(record))
-        encoded = store.encode([units[position].unit for position in missing]) if missing else {}
-        for number, vector in encoded.items():
-            position = missing[number]
-            units[position] = StoredUnit(units[position].unit, vector)
+    identity = {**store.identity, "embed_template": store.embed_template if store.encoder else None}
+    if about.get("vectors"):
+        identity = {name: about.get(name) for name in identity}
+    items = map(_parsed, chain(first, records))
+    for block in _blocks(progress(items, show=show_progress, unit=" records", total=about.get("records"))):
+        units = [stored for stored, _ in block if stored.unit.granularity is not Granularity.DOCUMENT]
+        documents = [stored.unit for stored, _ in block if stored.unit.granularity is Granularity.DOCUMENT]
+        missing = [stored.unit for stored, has_vector in block if not has_vector]
+        encoded = {missing[position].id: vector for position, vector in store.encode(missing).items()}
         with store.connections.transaction() as writing:
-            writing.put_units(units)
-            for document, digest in documents:
-                writing.put_document(document, digest)
-            if writing.meta.get("dim") is not None:
-                for name, value in identity.items():
-                    if value and writing.meta.get(name) is None:
-                        writing.put(name, value)
+            check_identity(writing, f"the vectors of {file} with", **identity)
+            writing.put_units(stored._replace(vector=encoded.get(stored.unit.id, stored.vector)) for stored in units)
+            for unit in documents:
+                document = Document(unit.text, unit.title, unit.section, unit.id, unit.metadata)
+                writing.put_document(document, unit.payload)
+            writing.identify(identity)
+            check_identity(writing, "was opened with", **store.identity)
         count += len(block)
     if count != about.get("records", count):
         raise UnreadableFileError(
@@ -118,33 +105,17 @@ def import_from(store: UnitStore, path: str | Path, *, show_progress: bool = Fal
     return count
 
 
-def _identity(store: UnitStore, file: Path, about: Record) -> dict[str, str | None]:
-    """Return what makes the vectors: as the file says, or the store; refuse a file whose vectors do not fit the store."""
-    ours = {"encoder": getattr(store.encoder, "name", None), "embed_template": store.requested_template}
-    if not about.get("vectors"):
-        return ours if store.encoder is None else ours | {"embed_template": store.embed_template}
-    identity = {name: about.get(name) for name in _IDENTITY}
-    with store.connections.reading() as snapshot:
-        for name, value in identity.items():
-            known = snapshot.meta.get(name) or ours[name]
-            if value and known and bare_name(value) != bare_name(known):
-                raise EncoderMismatchError(
-                    f"{file} holds vectors of the {name} {value!r}, and the store those of {known!r}: export without vectors"
-                )
-    return identity
-
-
 def _records(snapshot: Snapshot, *, vectors: bool) -> Iterator[Record]:
     """Yield units, then documents: an import that is interrupted leaves none that counts as complete."""
-    for unit, vector in snapshot.stored_units():
+    documents = (StoredUnit(_as_unit(*pair), None) for pair in snapshot.all_documents())
+    for unit, vector in chain(snapshot.stored_units(), documents):
         record = {name: getattr(unit, name) for name in _FIELDS} | {"metadata": dict(unit.metadata)}
         yield record | {"vector": vector} if vectors else record
-    for document, digest in snapshot.all_documents():
-        place = {"document_id": document.id, "parent_id": document.id, "start": 0, "end": len(document.text)}
-        content = {name: getattr(document, name) for name in ("id", "text", "title", "section")}
-        record = {**content, **place, "granularity": str(Granularity.DOCUMENT), "payload": digest}
-        record["metadata"] = dict(document.metadata)
-        yield record | {"vector": None} if vectors else record
+
+
+def _as_unit(document: Document, digest: str) -> Unit:
+    content = (document.text, Granularity.DOCUMENT, document.id, document.id, 0, len(document.text))
+    return Unit(document.id, *content, document.title, document.section, document.metadata, digest)
 
 
 def _write_jsonl(part: Path, about: Record, records: Iterable[Record]) -> None:
@@ -207,40 +178,17 @@ def _blocks(items: Iterable[T]) -> Iterator[list[T]]:
         yield block
 
 
-def _to_unit(record: Record) -> StoredUnit:
-    content = _content(record, _FIELDS[: _FIELDS.index("title")])
-    vector = content.pop("vector", None)
-    unit = Unit(**content | {"granularity": Granularity(content["granularity"])})
-    check_unit(unit)
-    return StoredUnit(unit, None if vector is None else _to_vector(vector))
-
-
-def _to_document(record: Record) -> tuple[Document, str]:
-    """Return a document and the digest of how it was added."""
-    content = _content(record, ("id", "text"))
-    names = ("id", "text", "title", "section", "metadata")
-    return Document(**{name: content[name] for name in names if name in content}), str(content.get("payload", ""))
-
-
-def _content(record: Record, required: Iterable[str]) -> Record:
-    """Return the fields of a record that have a value, if they are known ones."""
-    known = (*_FIELDS, "vector")
-    for name in record.keys() - set(known):
-        raise InvalidInputError(
-            f"unknown field {name!r}: expected {', '.join(known)}; put your own fields into metadata"
-        )
-    content = {name: value for name, value in record.items() if value is not None}
-    for name in required:
-        if name not in content:
-            raise InvalidInputError(f"expected a value in {name!r}, got none")
-    return content
-
-
-def _to_vector(value: Any) -> Vectors:
-    # NumPy would read true as 1, and "1" as well.
-    if isinstance(value, list) and {type(number) for number in value} <= {int, float}:
-        with suppress(OverflowError), np.errstate(over="ignore"):
-            vector = np.asarray(value, np.float32)
-            if len(vector) and np.isfinite(vector).all():
-                return vector
-    raise InvalidInputError(f"expected a list of finite numbers in 'vector', got {value!r:.60}")
+def _parsed(located_record: tuple[str, Record]) -> tuple[StoredUnit, bool]:
+    """Return the unit of a record with its vector, and whether the record says that (null says that it has none)."""
+    place, record = located_record
+    with located(place):
+        content = {name: value for name, value in record.items() if value is not None}
+        vector, kind = content.pop("vector", None), Granularity(str(content.get("granularity")))
+        try:
+            unit = Unit(**content | {"granularity": kind})
+            vector = None if vector is None else to_matrix([vector], 1)[0]
+        except (TypeError, ValueError, OverflowError) as error:
+            expected = f"{', '.join(_FIELDS)} and vector, a list of numbers; put your own fields into metadata"
+            raise InvalidInputError(f"{error}: expected the fields {expected}") from error
+        check_unit(unit)
+        return StoredUnit(unit, vector), "vector" in record or kind is Granularity.DOCUMENT

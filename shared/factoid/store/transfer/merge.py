@@ -10,7 +10,6 @@ from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from factoid.encode import bare_name
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.files.sqlite import has_table
 from factoid.progress import progress
@@ -20,12 +19,11 @@ from factoid.store.database.records import to_array
 from factoid.store.database.schema import local_folder
 from factoid.store.database.snapshot import AMONG, Snapshot, StoredUnit
 from factoid.store.database.transaction import Transaction
-from factoid.store.settings import Settings
+from factoid.store.settings import Settings, check_identity
 
 if TYPE_CHECKING:
     from factoid.store.unit_store import UnitStore
 
-_IDENTITY = ("encoder", "embed_template")  # what made the vectors, and from which text
 _BLOCK = 1000  # units committed together, at least
 
 # An answer replaces a failure, and never the other way round.
@@ -82,7 +80,11 @@ def merge(
 
 def _put(writing: Transaction, theirs: Snapshot, block: Sequence[StoredUnit], *, keep: bool) -> dict[str, int]:
     """Add whole documents of the other store; return counts as `merge` does."""
-    _check_fit(writing, theirs)  # another process may have written meanwhile
+    identity = {name: theirs.meta.get(name) for name in ("encoder", "embed_template")}
+    check_identity(writing, "the other one with", **identity, dim=theirs.meta.get("dim"))
+    similarities = {str(Settings.of(snapshot).similarity) for snapshot in (writing, theirs)}
+    if theirs.meta.get("dim") is not None and len(similarities) > 1:
+        raise EncoderMismatchError(f"one store compares vectors by {' and the other by '.join(sorted(similarities))}")
     ids = {stored.unit.document_id for stored in block}
     texts, digests, before = theirs.documents_by_id(ids), writing.digests(list(ids)), writing.count
     if keep:
@@ -99,24 +101,10 @@ def _put(writing: Transaction, theirs: Snapshot, block: Sequence[StoredUnit], *,
     documents = [text for id_, text in texts.items() if id_ not in left]
     for text in documents:
         writing.put_document(*text)
-    for key in _IDENTITY:
-        if chosen and writing.meta.get(key) is None and (value := theirs.meta.get(key)):
-            writing.put(key, value)
+    writing.identify(identity)
     added = len(chosen) - len(present)
     deleted = before + added - writing.count
     return {"units": added, "replaced": len(present), "deleted": deleted, "documents": len(documents)}
-
-
-def _check_fit(mine: Snapshot, theirs: Snapshot) -> None:
-    """Reject stores whose vectors were made or are compared differently."""
-    pairs = {name: (mine.meta.get(name), theirs.meta.get(name)) for name in (*_IDENTITY, "dim")}
-    if theirs.meta.get("dim") is not None:
-        pairs["similarity"] = (str(Settings.of(mine).similarity), str(Settings.of(theirs).similarity))
-    for name, (here, there) in pairs.items():
-        if here is not None and there is not None and bare_name(str(here)) != bare_name(str(there)):
-            raise EncoderMismatchError(
-                f"the vectors of these stores do not fit together: {name} is {here!r} here and {there!r} there"
-            )
 
 
 def _whole_documents(units: Iterable[StoredUnit]) -> Iterator[list[StoredUnit]]:

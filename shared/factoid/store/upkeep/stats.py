@@ -27,9 +27,13 @@ def stats(store: UnitStore) -> dict[str, Any]:
     folder = store.path
     with store.connections.reading() as snapshot:
         settings = Settings.of(snapshot)
-        content: dict[str, Any] = {**snapshot.totals(), "units": snapshot.counts()}
+        content: dict[str, Any] = {
+            **snapshot.totals(),
+            "units": {str(kind): count for kind, count in snapshot.counts().items()},
+        }
         content |= {name: snapshot.meta.get(name) for name in ("encoder", "embed_template", "dim")}
-        content |= {"dtype": str(snapshot.dtype), "similarity": str(settings.similarity), "kinds": dict(settings.kinds)}
+        content |= {"dtype": str(snapshot.dtype), "similarity": str(settings.similarity)}
+        content["kinds"] = {str(granularity): kind for granularity, kind in settings.kinds.items()}
     if folder is not None:
         sizes = {name: _size(index_files(folder, name)) for name in INDEXES}
         content["bytes"] = _size([folder / FILE, folder / f"{FILE}-wal"])

@@ -12,6 +12,7 @@ import numpy as np
 
 from factoid.encode import EMBED_TEMPLATE, Encoder, Vectors, check_template
 from factoid.errors import InvalidInputError
+from factoid.files.sqlite import FILE
 from factoid.filters import Filter
 from factoid.index import AUTO, Similarity
 from factoid.index.gpu import check_device
@@ -25,18 +26,16 @@ from factoid.store.database.connections import Connections
 from factoid.store.database.schema import local_folder
 from factoid.store.database.snapshot import StoredUnit
 from factoid.store.database.transaction import Transaction, check_unit
-from factoid.store.indexes.build import Builder, LexicalBuilder, VectorBuilder
+from factoid.store.indexes.build import INDEXES, Builder, LexicalBuilder, VectorBuilder, index_files
 from factoid.store.indexes.views import Views
 from factoid.store.options import SearchOptions
 from factoid.store.rerank import answer
 from factoid.store.search import Query, find
 from factoid.store.settings import Settings, check_identity, keep_settings
-from factoid.store.token_vectors import TokenVectorCache
+from factoid.store.token_vectors import TOKENS, TokenVectorCache
 from factoid.store.transfer.copies import copy_to, load_from, save_to
 from factoid.store.transfer.exports import export, import_from
 from factoid.store.transfer.merge import merge
-from factoid.store.upkeep.compact import compact
-from factoid.store.upkeep.stats import stats
 from factoid.store.upkeep.tune import tune, tune_weights
 from factoid.store.upkeep.verify import verify
 from factoid.units import Document, Granularity, Hit, Metadata, Unit
@@ -400,12 +399,54 @@ class UnitStore:
             PropositionCache(self.path).forget(failures=True)
         return count
 
+    def stats(self) -> dict[str, Any]:
+        """Return what the store holds, and how; the names are mostly those of the constructor. In memory there are no bytes.
+
+        `units` are counted by granularity, `documents` are those whose texts are in the store, and equal `vectors` and equal
+        `metadata` count once. `embed_template` is None if the caller passed the vectors.
+        """
+        with self.connections.reading() as snapshot:
+            settings = Settings.of(snapshot)
+            units = {str(kind): count for kind, count in snapshot.counts().items()}
+            content: dict[str, Any] = {**snapshot.totals(), "units": units}
+            content |= {name: snapshot.meta.get(name) for name in ("encoder", "embed_template", "dim")}
+            content |= {"dtype": str(snapshot.dtype), "similarity": str(settings.similarity)}
+            content["kinds"] = {str(granularity): kind for granularity, kind in settings.kinds.items()}
+        if self.path is not None:
+            sizes = {name: _size(index_files(self.path, name)) for name in INDEXES}
+            content["bytes"] = _size([self.path / FILE, self.path / f"{FILE}-wal"])
+            content["index_bytes"] = {name: size for name, size in sizes.items() if size}
+            content["token_bytes"] = _size([self.path / TOKENS, self.path / f"{TOKENS}-wal"])
+        return content
+
+    def compact(self, *, show_progress: bool = False) -> None:
+        """Shrink the store to its content; needs about its size of free disk, and the same again for temporary files.
+
+        Data that only old readers need and token vectors of texts that are not passages of the store are dropped, and indexes
+        that hide removed vectors are rebuilt. Each step leaves a whole store, so a call may be killed at any moment and
+        repeated. Searches of this and other processes continue meanwhile; writes wait.
+
+        Raises:
+            StoreError: The store is read-only or closed, or the disk is full: SQLite writes the whole database once to the
+                folder of temporary files (SQLITE_TMPDIR) and once beside the store.
+        """
+        with self.connections.transaction() as writing:
+            writing.forget_changes()
+        self.views.refresh(renew=True, show_progress=show_progress)
+        self.views.save()
+        if self.path is not None and (self.path / TOKENS).exists():
+            with self.connections.reading() as snapshot:
+                texts = snapshot.connection.execute("SELECT text FROM units WHERE granularity = 'passage'")
+                TokenVectorCache(self.path).keep_only(text for (text,) in texts)
+        with self.connections.alone() as connection:
+            connection.execute("VACUUM")
+            # Active readers keep the log from being emptied now; the next checkpoint then does it.
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
     encode = encode
-    stats = stats
     tune = tune
     tune_weights = tune_weights
     verify = verify
-    compact = compact
     export = export
     import_from = import_from
     merge = merge
@@ -455,3 +496,8 @@ class UnitStore:
         else:
             propositionizer = None
         return Recipe(self.granularities, propositionizer, embed_template=self.embed_template, **options)
+
+
+def _size(files: Iterable[Path]) -> int:
+    """Return the total bytes of the files that exist."""
+    return sum(file.stat().st_size for file in files if file.exists())

@@ -73,12 +73,12 @@ class Snapshot:
         units = {unit.id: unit for unit in to_units(self.connection.execute(sql, [to_array(ids)]))}
         return [units[unit_id] for unit_id in ids if unit_id in units]
 
-    def stored_units(self, *, by_document: bool = False) -> Iterator[StoredUnit]:
-        """Yield all units with their vectors, oldest first, or grouped by document."""
-        order = "units.document, units.granularity, units.start, units.row" if by_document else "units.row"
+    def stored_units(self, document_ids: Sequence[str] | None = None) -> Iterator[StoredUnit]:
+        """Yield all units with their vectors, or those of some documents, oldest first."""
+        chosen = "" if document_ids is None else f"WHERE documents.id {AMONG}"
         sql = f"""SELECT vectors.vector, vectors.digest, {UNIT} FROM {FROM_UNITS}
-            LEFT JOIN vectors ON vectors.row = units.vector ORDER BY {order}"""  # noqa: S608
-        for blob, written, *columns in self.connection.execute(sql):
+            LEFT JOIN vectors ON vectors.row = units.vector {chosen} ORDER BY units.row"""  # noqa: S608
+        for blob, written, *columns in self.connection.execute(sql, [to_array(document_ids)] if document_ids else []):
             row = columns[2]
             vector = None if row is None else np.frombuffer(intact(row, blob, written), self.dtype).astype(np.float32)
             yield StoredUnit(to_units([columns])[0], vector)

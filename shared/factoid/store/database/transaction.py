@@ -20,7 +20,7 @@ from factoid.store.database.snapshot import AMONG, FROM_UNITS, UNIT, Snapshot, S
 from factoid.units import Document, Granularity, Metadata, Unit, check_text
 
 # Tables of rows that units share, and the column of `units` that names them: rows that no unit names are dropped.
-USES = {"documents": "document", "metadata": "metadata", "vectors": "vector"}
+_USES = {"documents": "document", "metadata": "metadata", "vectors": "vector"}
 
 # Changes kept for readers of earlier generations, and commits. Beyond these, readers compare what they hold with the database.
 _LOGGED = 200_000
@@ -123,14 +123,8 @@ class Transaction(Snapshot):
         self.count -= len(removed)
         self._log(rows)
         self._mark_changed(document for document, *_ in removed)
-        for column, table in enumerate(USES):
+        for column, table in enumerate(_USES):
             self._drop_unused(table, {row[column] for row in removed} - {None}, keep_texts=keep_texts)
-
-    def drop_all_unused(self) -> None:
-        """Delete the documents without text, the metadata with their fields, and the vectors that no unit names."""
-        self.connection.execute("DELETE FROM fields WHERE metadata NOT IN (SELECT metadata FROM units)")
-        for table in USES:
-            self.connection.execute(f"DELETE FROM {table} WHERE {unused(table)}")  # noqa: S608
 
     def describe(self, rows: Sequence[int], changes: Metadata) -> None:
         """Set metadata keys of units, and of documents all of whose units are among them."""
@@ -196,7 +190,9 @@ class Transaction(Snapshot):
     def _drop_unused(self, table: str, rows: Iterable[int], *, keep_texts: bool = False) -> None:
         """Delete those of the rows of documents, metadata or vectors that units no longer name."""
         array = [json.dumps(list(rows))]
-        condition = f"row {AMONG} AND {unused(table, keep_texts=keep_texts)}"
+        condition = f"row {AMONG} AND NOT EXISTS (SELECT 1 FROM units WHERE units.{_USES[table]} = {table}.row)"  # noqa: S608
+        if keep_texts and table == "documents":
+            condition += " AND text IS NULL"
         if table == "metadata":
             sql = f"SELECT row, json FROM metadata WHERE {condition}"  # noqa: S608
             for row, text in self.connection.execute(sql, array).fetchall():
@@ -266,12 +262,6 @@ class Transaction(Snapshot):
     def _log_children(self, parents: Sequence[str]) -> None:
         """Log the units under added or removed passages: their parent changes."""
         self._log(self.values(f"SELECT row FROM units WHERE parent_id {AMONG}", [to_array(parents)]))  # noqa: S608
-
-
-def unused(table: str, *, keep_texts: bool = True) -> str:
-    """Return the condition for rows that no unit names; with `keep_texts`, documents with a text are not among them."""
-    without_text = " AND text IS NULL" if keep_texts and table == "documents" else ""
-    return f"NOT EXISTS (SELECT 1 FROM units WHERE units.{USES[table]} = {table}.row){without_text}"  # noqa: S608
 
 
 def check_unit(unit: Unit) -> None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing
-from itertools import groupby
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,7 @@ from factoid.propositions import PropositionCache
 from factoid.store.database.connections import Connections
 from factoid.store.database.records import to_array
 from factoid.store.database.schema import local_folder
-from factoid.store.database.snapshot import AMONG, Snapshot, StoredUnit
+from factoid.store.database.snapshot import AMONG, Snapshot
 from factoid.store.database.transaction import Transaction
 from factoid.store.settings import Settings, check_identity
 
@@ -61,42 +60,31 @@ def merge(
         if target is source or (target.path and source.path and target.path.samefile(source.path)):
             raise InvalidInputError(f"a store cannot be merged into itself: {target.path or 'memory'}")
         theirs = stack.enter_context(source.reading())
-        units = theirs.stored_units(by_document=True)
-        total = theirs.totals()["units"]
-        for block in _whole_documents(progress(units, show=show_progress, unit=" units", total=total)):
+        for ids in progress(_blocks(theirs), show=show_progress, unit=" blocks"):
             with target.transaction() as writing:
-                counts.update(_put(writing, theirs, block, keep=keep))
-        sql = "SELECT id FROM documents WHERE text IS NOT NULL AND row NOT IN (SELECT document FROM units)"
-        if blank := theirs.values(sql):
-            with target.transaction() as writing:
-                known = writing.digests(blank)
-                texts = [text for id_, text in theirs.documents_by_id(blank).items() if id_ not in known]
-                for text in texts:
-                    writing.put_document(*text)
-            counts["documents"] += len(texts)
+                counts.update(_put(writing, theirs, ids, keep=keep))
         counts["propositions"] = _merge_propositions(target, theirs.connection)
     return dict(counts)
 
 
-def _put(writing: Transaction, theirs: Snapshot, block: Sequence[StoredUnit], *, keep: bool) -> dict[str, int]:
-    """Add whole documents of the other store; return counts as `merge` does."""
+def _put(writing: Transaction, theirs: Snapshot, ids: Sequence[str], *, keep: bool) -> dict[str, int]:
+    """Add documents of the other store with their units; return counts as `merge` does."""
     identity = {name: theirs.meta.get(name) for name in ("encoder", "embed_template")}
     check_identity(writing, "the other one with", **identity, dim=theirs.meta.get("dim"))
     similarities = {str(Settings.of(snapshot).similarity) for snapshot in (writing, theirs)}
     if theirs.meta.get("dim") is not None and len(similarities) > 1:
         raise EncoderMismatchError(f"one store compares vectors by {' and the other by '.join(sorted(similarities))}")
-    ids = {stored.unit.document_id for stored in block}
-    texts, digests, before = theirs.documents_by_id(ids), writing.digests(list(ids)), writing.count
+    texts, digests, before = theirs.documents_by_id(ids), writing.digests(ids), writing.count
     if keep:
         left = {*writing.values(f"SELECT id FROM documents WHERE id {AMONG}", [to_array(ids)])}  # noqa: S608
     else:
         left = {id_ for id_, (_, digest) in texts.items() if digest and digest == digests.get(id_)}
-    chosen = [stored for stored in block if stored.unit.document_id not in left]
+    chosen = [stored for stored in theirs.stored_units(ids) if stored.unit.document_id not in left]
     present = {*writing.stored(stored.unit.id for stored in chosen)}
     if keep:  # some may be in other documents here
         chosen, present = [stored for stored in chosen if stored.unit.id not in present], set()
     sql = f"SELECT row FROM units WHERE document IN (SELECT row FROM documents WHERE id {AMONG})"  # noqa: S608
-    writing.remove_rows(writing.values(sql, [to_array(ids - left)]))
+    writing.remove_rows(writing.values(sql, [to_array({*ids} - left)]))
     writing.put_units(chosen)
     documents = [text for id_, text in texts.items() if id_ not in left]
     for text in documents:
@@ -107,16 +95,18 @@ def _put(writing: Transaction, theirs: Snapshot, block: Sequence[StoredUnit], *,
     return {"units": added, "replaced": len(present), "deleted": deleted, "documents": len(documents)}
 
 
-def _whole_documents(units: Iterable[StoredUnit]) -> Iterator[list[StoredUnit]]:
-    """Yield units in lists that end where a document ends."""
-    block: list[StoredUnit] = []
-    for _, of_document in groupby(units, lambda stored: stored.unit.document_id):
-        block += of_document
-        if len(block) >= _BLOCK:
-            yield block
-            block = []
-    if block:
-        yield block
+def _blocks(theirs: Snapshot) -> Iterator[list[str]]:
+    """Yield the ids of all documents, of some that have about `_BLOCK` units at a time."""
+    sql = "SELECT id, (SELECT count(*) FROM units WHERE document = documents.row) FROM documents ORDER BY row"
+    ids, size = [], 0
+    for document_id, count in theirs.connection.execute(sql).fetchall():
+        ids.append(document_id)
+        size += count + 1
+        if size >= _BLOCK:
+            yield ids
+            ids, size = [], 0
+    if ids:
+        yield ids
 
 
 def _merge_propositions(target: Connections, source: sqlite3.Connection) -> int:

@@ -5,9 +5,8 @@ granularity, are only caches: they are read, built or updated on the first searc
 """
 
 from factoid.ingest import GRANULARITIES, AddReport
-from factoid.store.database.records import to_json
 from factoid.store.options import SearchOptions
 from factoid.store.unit_store import UnitStore
 from factoid.store.upkeep.tune import TuneRow, WeightsReport
 
-__all__ = ["GRANULARITIES", "AddReport", "SearchOptions", "TuneRow", "UnitStore", "WeightsReport", "to_json"]
+__all__ = ["GRANULARITIES", "AddReport", "SearchOptions", "TuneRow", "UnitStore", "WeightsReport"]

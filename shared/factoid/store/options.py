@@ -120,22 +120,19 @@ class SearchOptions:
         weights, requested = self.weights or default, self.weights is not None
         if self.lexical is not None:
             weights, requested = replace(weights, lexical=self.lexical), True
-        if not weights.lexical:
+        if not weights.lexical or (has_texts and has_tantivy()):
             return weights
-        if not has_texts and requested:
+        if requested and not has_texts:
             raise InvalidInputError(f"lexical={weights.lexical} needs the text of the query: give text, or lexical=0")
-        if not has_texts:
-            return replace(weights, lexical=0)
-        if not has_tantivy():
-            if requested:
-                require("tantivy", extra="lexical")
+        if requested:
+            require("tantivy", extra="lexical")
+        if has_texts:
             message = (
                 'this search weighs vectors alone. To weigh the words of the query as well: pip install "factoid[lexical]"; '
                 "to do without them: lexical=0"
             )
             warnings.warn(message, stacklevel=2)  # Python shows it once
-            return replace(weights, lexical=0)
-        return weights
+        return replace(weights, lexical=0)
 
     def kinds(self, searched: Sequence[Granularity]) -> list[Granularity]:
         """Return the granularities to compare with the query; raise InvalidInputError for any that cannot be compared."""

@@ -44,20 +44,12 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TokenVectors:
-    """The scored tokens of a text.
+    """The scored tokens of a text. `spans` are (0, 0) for special tokens, markers and the [MASK]s after a query."""
 
-    Attributes:
-        vectors: float32. Shape: (tokens, dim).
-        spans: Start and end of each token in the text, without white space; (0, 0) for special tokens, markers and the [MASK]s
-            after a query, which represent no text. Shape: (tokens, 2).
-        windows: Number of windows in which the model read the text.
-        stored: Whether they were read from a cache.
-    """
-
-    vectors: Vectors
-    spans: NDArray[np.int64]
-    windows: int = 1
-    stored: bool = False
+    vectors: Vectors  # float32; shape: (tokens, dim)
+    spans: NDArray[np.int64]  # start and end of each token in the text, without white space; shape: (tokens, 2)
+    windows: int = 1  # in which the model read the text
+    stored: bool = False  # read from a cache
 
 
 class TokenVectorCache:

@@ -149,28 +149,16 @@ def _measured(kind: str, vectors: Vectors, queries: Vectors, least: Vectors, k: 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightsReport:
-    """What `UnitStore.tune_weights` found.
-
-    Attributes:
-        questions: Number of questions asked.
-        answerable: Number of questions for which some search found a passage that holds an answer.
-        current: The store's weights before.
-        best: The best weights on all questions.
-        current_mrr: Mean reciprocal rank with the current weights: 1 / the rank of the first passage that holds an answer, 0 if
-            none of the first twenty does.
-        held_out_mrr: The same with weights fitted to four fifths of the questions, on the other fifth, in turn.
-        gain: 95 % interval of `held_out_mrr - current_mrr` by paired bootstrap.
-        applied: Whether the store uses the best weights from now on.
-    """
+    """What `UnitStore.tune_weights` found. MRR is the mean of 1 / the rank of the first right passage among twenty, or 0."""
 
     questions: int
-    answerable: int
-    current: Weights
-    best: Weights
-    current_mrr: float
-    held_out_mrr: float
-    gain: tuple[float, float]
-    applied: bool
+    answerable: int  # questions for which some search found a right passage
+    current: Weights  # the store's weights before
+    best: Weights  # the best weights on all questions
+    current_mrr: float  # with the current weights
+    held_out_mrr: float  # with weights fitted to four fifths of the questions, on the other fifth, in turn
+    gain: tuple[float, float]  # 95 % interval of `held_out_mrr - current_mrr`, by paired bootstrap
+    applied: bool  # whether the store uses the best weights from now on
 
 
 def tune_weights(

@@ -120,6 +120,11 @@ def test_a_damaged_database_is_a_problem_and_no_crash(folder, repair):
         content[number * page : number * page + 200] = b"\xff" * 200
     file.write_bytes(content)
     assert "Restore the store from a backup" in verified(folder, repair=repair)[0]
+    for number in range(1, 6):
+        content[number * page : number * page + 200] = b"\xff" * 200
+    file.write_bytes(content)
+    with pytest.raises(StoreFormatError, match="Restore it from a backup"):
+        verified(folder, repair=repair)
 
 
 @pytest.mark.parametrize(
@@ -136,6 +141,26 @@ def test_units_that_were_lost_are_missed(folder):
     assert [re.match(r"(\d+) of (\d+) units are there", problem) is not None for problem in verified(folder)] == [True]
     verified(folder, repair=True)
     assert verified(folder) == []
+
+
+@pytest.mark.parametrize(
+    ("damage", "what", "read"),
+    [
+        (
+            "UPDATE documents SET text = 'A' WHERE id = 'ship'",
+            "document 'ship'",
+            lambda store: store.documents(["ship"]),
+        ),
+        ("UPDATE vectors SET vector = zeroblob(32)", "vector", lambda store: store.vectors(["u4"])),
+        ("DELETE FROM vectors", "vector", answers),
+    ],
+)
+def test_what_is_read_says_that_it_was_changed(folder, damage, what, read):
+    change(folder, damage)
+    for file in folder.glob("*.faiss"):
+        file.unlink()
+    with opened(folder) as store, pytest.raises(StoreFormatError, match=f"is damaged: {what} .*verify"):
+        read(store)
 
 
 def test_a_search_says_that_a_text_was_changed_and_a_new_one_may_take_its_place(folder):

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from factoid.errors import MissingDependencyError
 from factoid.filters import INSERT_FIELD, field_rows, parse_metadata
 from factoid.index import VectorIndex
 from factoid.store.database.records import checksum, digest
@@ -38,14 +37,12 @@ def verify(store: UnitStore, *, repair: bool = False) -> list[str]:
     again, and wrong index files are removed, to be built by the next search. The problems are those before the repair.
 
     Raises:
+        StoreFormatError: The database cannot be read.
         StoreError: The store is closed, or it should be repaired but is read-only or cannot be written.
     """
     indexes: list[str] = []
     with store.connections.reading() as snapshot, _any_text(snapshot.connection):
-        try:
-            lines = snapshot.values(f"PRAGMA integrity_check({_SHOWN})")
-        except sqlite3.DatabaseError as error:
-            lines = [str(error)]
+        lines = snapshot.values(f"PRAGMA integrity_check({_SHOWN})")
         if lines != ["ok"]:
             return [f"the database is damaged ({'; '.join(lines)}). {_LOST}"]
         units, documents = _damaged_units(snapshot), _changed(snapshot, _DOCUMENTS)
@@ -120,10 +117,9 @@ def _is_wrong(snapshot: Snapshot, path: Path) -> bool:
         f"{path.name}.json"
     ).exists():  # without a manifest they are leftovers of an interrupted write
         return False
-    try:  # twice, in case another process was just writing them
-        state = read_index(path, mmap=True) or read_index(path, mmap=True)
-    except MissingDependencyError:
-        return False
+    state = read_index(path, mmap=True) or read_index(
+        path, mmap=True
+    )  # another process may just have been writing them
     if state is None or state.generation != snapshot.generation:
         return state is None
     columns = snapshot.columns(state.granularity)

@@ -236,7 +236,8 @@ class UnitStore:
             check_unit(unit)
         known = self.encode(units) if vectors is None else dict(enumerate(vectors))
         with self.connections.transaction() as writing:
-            writing.put_units(map(StoredUnit, units, map(known.get, range(len(units)))), under=not keep_children)
+            stored = (StoredUnit(unit, known.get(position)) for position, unit in enumerate(units))
+            writing.put_units(stored, under=not keep_children)
             self._identify(writing)
         return [unit.id for unit in units]
 

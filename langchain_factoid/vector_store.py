@@ -22,7 +22,7 @@ from factoid.propositions.prompting.chat import split_options
 from factoid.store import UnitStore
 from factoid.store.database.schema import local_folder
 from factoid.store.options import SearchOptions
-from factoid.store.transfer.merge import MergeReport
+from factoid.store.transfer.copies import copy_over
 from factoid.units import Document as CoreDocument
 from factoid.units import Hit, check_text
 from langchain_factoid.convert import hit_documents, in_step, stored_document, text_documents, to_core, unit_document
@@ -316,9 +316,9 @@ class MultiGranularFAISS(VectorStore):
     def save_local(self, folder_path: str | Path, index_name: str | None = None) -> None:
         """Copy the store to a folder, or to the subfolder `index_name`; an existing store there is replaced.
 
-        A store with a `path` is always saved there. Errors are those of `UnitStore.copy_to`.
+        A store with a `path` is always saved there. Errors are those of `factoid.store.transfer.copies.copy_over`.
         """
-        self.store.copy_to(local_folder(folder_path) / (index_name or ""))
+        copy_over(self.store, local_folder(folder_path) / (index_name or ""))
 
     @classmethod
     def load_local(
@@ -345,7 +345,7 @@ class MultiGranularFAISS(VectorStore):
             )
         return cls(embeddings, path=folder, **options)
 
-    def merge_from(self, target: MultiGranularFAISS | UnitStore | str | Path, **options: Any) -> MergeReport:
+    def merge_from(self, target: MultiGranularFAISS | UnitStore | str | Path, **options: Any) -> dict[str, int]:
         """Add all documents of another store, or of the one in a folder, as `UnitStore.merge` does."""
         return self.store.merge(target.store if isinstance(target, MultiGranularFAISS) else target, **options)
 

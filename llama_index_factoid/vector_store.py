@@ -33,6 +33,7 @@ from factoid.filters import matches
 from factoid.metadata import plain_metadata
 from factoid.store import UnitStore
 from factoid.store.options import MIXED, Parents, SearchOptions
+from factoid.store.transfer.copies import copy_over
 from factoid.units import Granularity, Hit, Unit
 from llama_index_factoid.convert import Kind, as_nodes, child_ids, granularity_of, stored_node, to_tree, to_units
 from llama_index_factoid.embeddings import EmbeddingEncoder
@@ -288,7 +289,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
                 f"a store persists to a local folder, got {persist_path!r}: send it elsewhere with store.client.save_to(url), "
                 "and fetch it with factoid.UnitStore.load_from(url, path, encoder=None)"
             )
-        self._store.copy_to(persist_path)
+        copy_over(self._store, persist_path)
 
     @classmethod
     def from_persist_dir(

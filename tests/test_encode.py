@@ -132,9 +132,9 @@ def test_a_store_knows_its_model_by_name(tmp_path):
         encoder.name = name
         with UnitStore(tmp_path, encoder=encoder) as store:
             store.add_documents([Document(f"It fell on {name}.")], propositionizer=ScriptedPropositionizer({}))
-            assert store.encoder_name == model
+            assert store.stats()["encoder"] == model
     encoder.name = "/models/all-MiniLM-L6-v2"
     with pytest.raises(
-        EncoderMismatchError, match=f"built by the encoder '{model}', .* '{encoder.name}': open it with"
+        EncoderMismatchError, match=f"built with the encoder '{model}', .* '{encoder.name}': use the first one"
     ):
         UnitStore(tmp_path, encoder=encoder)

@@ -70,10 +70,10 @@ def test_index_sets_kinds_similarity_and_template(run, report, fails, docs, tmp_
     stats = report("store", "stats", path)
     assert stats["kinds"] == {"passage": "auto", "sentence": "SQ8", "proposition": "HNSW32"}
     assert stats["similarity"] == "cosine"
-    assert "embedded text       {text}" in run("store", "stats", path)[1]
+    assert "embed_template: {text}" in run("store", "stats", path)[1]
     assert "not a FAISS factory string" in fails(*index, "--index", "Sphere")
     assert "unknown granularity" in fails(*index, "--index", "fact=Flat")
-    assert "encoded as '{text}'" in fails(*index, "--embed-template", "{title}: {text}")
+    assert "the embed_template '{text}'" in fails(*index, "--embed-template", "{title}: {text}")
     assert "it is not a store" in fails("index", docs, "--store", docs)
 
 

@@ -61,7 +61,6 @@ class RankReport:
     whole: int = 0  # passages without a scored unit, which are ranked as a whole
     encoded: int = 0  # passages that the model read in this call
     stored: int = 0  # passages whose token vectors came from the cache
-    stored_bytes: int = 0  # size of these vectors on disk
     propositions: Report | None = None  # report of the propositionizer, if one was used
 
 
@@ -190,7 +189,7 @@ class AnyGranularityRanker:
 
         Raises:
             InvalidInputError: The ranker has no cache, or as for `rank`.
-            StoreError: The cache cannot be written.
+            StoreError: The cache cannot be read.
         """
         if self.cache is None:
             raise InvalidInputError("there is no cache to fill: AnyGranularityRanker(model, cache=...)")
@@ -199,7 +198,7 @@ class AnyGranularityRanker:
         with progress_bar(show=show_progress, unit=" passages") as bar:
             while batch := list(islice(units, _BATCH)):
                 counts["passages"] += len(batch)
-                for tokens in self.tokens(batch, strict=True):
+                for tokens in self.tokens(batch):
                     counts.update(_token_counts(tokens))
                 bar.update(len(batch))
         self.last_report = RankReport(**counts, propositions=None)
@@ -228,14 +227,14 @@ class AnyGranularityRanker:
         scorer = QueryScorer(self.encoder, query, self.alpha)
         return scorer if query_span is None else scorer.limited_to([query_span])
 
-    def tokens(self, passages: Sequence[Unit], *, strict: bool = False) -> list[TokenVectors]:
+    def tokens(self, passages: Sequence[Unit]) -> list[TokenVectors]:
         """Return the tokens of passages, from the cache or encoded, with spans in characters of the passage's own text.
 
         Equal texts are encoded once. With a cache, vectors are rounded to its dtype on the first call too.
 
         Raises:
             InvalidInputError: There is a cache, but the encoder has no `fingerprint`.
-            StoreError: The cache cannot be read or, with `strict`, cannot be written.
+            StoreError: The cache cannot be read.
         """
         texts = [with_heading(passage, self.template) for passage in passages]
         bodies = {text: passage.text for text, passage in zip(texts, passages, strict=True)}
@@ -244,7 +243,7 @@ class AnyGranularityRanker:
         missing = [text for text in bodies if text not in tokens]
         encoded = dict(zip(missing, self.encoder.encode_passages(missing) if missing else [], strict=True))
         if self.cache and missing:
-            encoded = self.cache.put(model, {text: (bodies[text], new) for text, new in encoded.items()}, strict=strict)
+            encoded = self.cache.put(model, {text: (bodies[text], new) for text, new in encoded.items()})
         tokens |= encoded
         return [
             _without_heading(tokens[text], len(text) - len(passage.text))
@@ -363,8 +362,7 @@ class QueryScorer:
 
 
 def _token_counts(tokens: TokenVectors) -> dict[str, int]:
-    stored, size = int(tokens.stored_bytes > 0), tokens.stored_bytes
-    return {"windowed": int(tokens.windows > 1), "encoded": 1 - stored, "stored": stored, "stored_bytes": size}
+    return {"windowed": int(tokens.windows > 1), "encoded": int(not tokens.stored), "stored": int(tokens.stored)}
 
 
 def _fingerprint(encoder: TokenEncoder) -> str:

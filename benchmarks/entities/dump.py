@@ -1,4 +1,4 @@
-"""Processor seconds to clean the pages of a MediaWiki dump: the importer, and mwparserfromhell's own `strip_code` over whole pages.
+"""Processor time to clean the pages of a MediaWiki dump: the importer, and mwparserfromhell's own `strip_code` over whole pages.
 
 Run `python benchmarks/entities/dump.py DUMP`, with a dump of a few megabytes. Both clean the same pages, one after the other and
 in turns, in one process; reading and unpacking the file is not part of the time.

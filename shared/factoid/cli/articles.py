@@ -12,14 +12,13 @@ import typer
 from factoid.cli import options as opts
 from factoid.cli.options import argument, option
 from factoid.errors import InvalidInputError, UnreadableFileError
-from factoid.files.lines import filled_lines, located, parse_object, visible_files
+from factoid.files.lines import filled_lines, located, parse_object
 from factoid.terminal import count, plain, wrap
 from factoid.units import whole_number
 
 if TYPE_CHECKING:
     from factoid.entities.articles.article import Record
 
-_PATTERNS = ("*.xml*", "*pages-articles*", "*.parquet", "*.json", "*.jsonl", "*.csv", "*.tsv")  # of files in folders
 _MOST = 20  # names that a list shows
 
 
@@ -31,9 +30,8 @@ def build_articles(
         list[str],
         argument(
             "SOURCE",
-            "Files and folders: a MediaWiki XML dump (.xml, .bz2), KILT's knowledge source (.json), the Parquet files of "
-            "wikimedia/wikipedia, or your own documents: JSON lines (.jsonl) or tables (.csv, .tsv) with fields title, text, "
-            "aliases and id.",
+            "Files: a MediaWiki XML dump (.xml, .bz2), KILT's knowledge source (.json), Parquet files of wikimedia/wikipedia, "
+            "or your own documents: JSON lines (.jsonl) or tables (.csv, .tsv) with fields title, text, aliases and id.",
         ),
     ],
     title_key: Annotated[str, option("NAME", "Field or column of your own documents that holds the title.")] = "title",
@@ -52,7 +50,9 @@ def build_articles(
     """
     from factoid.entities.articles.build import build_articles as build
 
-    files = _list_files(sources)
+    files = list(map(Path, sources))
+    if missing := [file for file in files if not file.is_file()]:
+        raise UnreadableFileError(f"{missing[0]} is not a file")
     stamps = [(str(file.absolute()), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
     report = build(
         path,
@@ -66,20 +66,6 @@ def build_articles(
     output.print(
         {"path": path, **rows}, "\n".join(f"{name.replace('_', ' ')}: {value}" for name, value in rows.items())
     )
-
-
-def _list_files(sources: Iterable[str]) -> list[Path]:
-    """List files, and in folders those of a known kind."""
-    files: list[Path] = []
-    for place in map(Path, sources):
-        if not place.exists():
-            raise UnreadableFileError(f"{place} does not exist")
-        members = visible_files(place) if place.is_dir() else [place]
-        found = [file for file in members if file == place or any(map(file.match, _PATTERNS))]
-        if not found:
-            raise UnreadableFileError(f"{place} holds no file that can be read: expected {', '.join(_PATTERNS)}")
-        files += found
-    return files
 
 
 def _read(files: Iterable[Path], *, title_key: str, workers: int, words: int) -> list[Iterable[Record]]:

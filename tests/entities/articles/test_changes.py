@@ -109,7 +109,10 @@ def test_a_number_keeps_its_article(path):
         (lambda store: store.delete(["d1", "x"]), "no article has the id 'x'"),
         (lambda store: store.delete([""]), "no article has the id ''"),
         (lambda store: store.delete("1"), "several ids, got the string '1'"),
-        (lambda store: add_own_articles(store, [entry(9, "Tern 40")]), "'Tern 40' .* ids d1 and d9"),
+        (
+            lambda store: add_own_articles(store, [entry(9, "Tern 40")]),
+            "several articles would have the title 'Tern 40'",
+        ),
         (lambda store: add_own_articles(store, [entry(9, "Kite", " ")]), "and a text, got .*'Kite'"),
         (lambda store: add_own_articles(store, [entry(9, "K"), entry(9, "L")]), "'d9' was given twice"),
     ],
@@ -124,7 +127,7 @@ def test_what_cannot_be_changed_changes_nothing(path, change, message):
 
 
 def test_a_title_of_an_article_without_id(build):
-    with pytest.raises(InvalidInputError, match=r"'A' .* ids None and 1:"):
+    with pytest.raises(InvalidInputError, match="would have the title 'A'"):
         add_own_articles(build([Article("A", "Old.")]), [Document("New.", "A", id="1")])
 
 

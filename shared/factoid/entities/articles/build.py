@@ -27,7 +27,7 @@ from factoid.entities.articles.file import (
     write_meta,
 )
 from factoid.entities.articles.names import NameForm, NameKind, clean_name, name_key, part_names, spelled_names
-from factoid.errors import InvalidInputError, StoreError, StoreFormatError
+from factoid.errors import InvalidInputError, StoreError, StoreFormatError, UnreadableFileError
 from factoid.files.atomic import move_into_place, part_beside
 from factoid.files.sqlite import connect, explain
 from factoid.progress import progress_bar
@@ -153,17 +153,15 @@ def build_articles(
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Lock a store for one writer among all processes and threads, and turn errors of SQLite into a StoreError."""
+    """Lock a store for one writer among all processes and threads, and turn errors of its disk into a StoreError."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        lock = FileLock(f"{path}.lock").acquire()
-    except OSError as error:
-        raise StoreError(f"{path} cannot be built there: {explain(error)}") from error
-    with lock:
-        try:
+        with FileLock(f"{path}.lock"):
             yield
-        except sqlite3.Error as error:
-            raise StoreError(f"{path} cannot be built: {explain(error)}") from error
+    except UnreadableFileError:  # of a source
+        raise
+    except (sqlite3.Error, OSError) as error:
+        raise StoreError(f"{path} cannot be built: {explain(error)}") from error
 
 
 class Build:
@@ -180,7 +178,7 @@ class Build:
         is_new = any(self.meta.get(name) != value for name, value in arguments.items())
         if is_new:
             self._file.unlink(missing_ok=True)
-            self.meta = {"source": 0, "records": 0, "empty": 0, "links": 0, "left_out": {}, **arguments}
+            self.meta = {"source": 0, "records": 0, "empty": 0, "links": 0, "left_out": {}, "keys": {}, **arguments}
         self._connection = connect(self._file)
         self._connection.isolation_level = "IMMEDIATE"  # a transaction begins with the first change after a commit
         self._connection.create_function("name_key", 1, name_key, deterministic=True)
@@ -220,7 +218,7 @@ class Build:
                     if number % _MOST_RECORDS == 0:
                         self.meta["records"] = number
                         self.commit()
-                self.meta |= getattr(source, "keys", {})
+                self.meta["keys"] |= getattr(source, "keys", {})
                 self.meta["left_out"] = dict(Counter(self.meta["left_out"]) + Counter(getattr(source, "left_out", {})))
                 self.meta["source"] += 1
                 self.meta["records"] = skip = 0
@@ -252,7 +250,9 @@ class Build:
         aliases = json.dumps(article.aliases, ensure_ascii=False)
         row = (number, clean_name(article.title), aliases, metadata, article.document_id or None)
         number = self._connection.execute("INSERT OR REPLACE INTO article VALUES (?, ?, ?, ?, ?)", row).lastrowid
-        body = zlib.compress(cut_words(article.text, self.meta["words"]).encode(), level=4)  # 1 % larger than the slower 6
+        body = zlib.compress(
+            cut_words(article.text, self.meta["words"]).encode(), level=4
+        )  # 1 % larger than the slower 6
         self._connection.execute("INSERT OR REPLACE INTO body VALUES (?, ?)", [number, body])
 
     def commit(self) -> None:

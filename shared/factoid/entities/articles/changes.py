@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection, Sequence
 from contextlib import closing
 from itertools import count
 from pathlib import Path
@@ -14,7 +15,6 @@ from factoid.entities.articles.names import clean_name
 from factoid.errors import InvalidInputError
 
 _ALL = "SELECT id, title, text, aliases, metadata, document_id FROM article JOIN body USING (id) ORDER BY id"
-_SETTINGS = ("words", "duplicates", "title_key", "aliases_key")
 
 
 def change_articles(path: Path, articles: Sequence[Article], deleted: Collection[str]) -> None:
@@ -37,10 +37,13 @@ def change_articles(path: Path, articles: Sequence[Article], deleted: Collection
         if unknown := [document_id for document_id in deleted if document_id not in numbers]:
             raise InvalidInputError(f"no article has the id {unknown[0]!r}")
         unchanged = [row for row in rows if row[-1] not in {*ids, *deleted}]
-        if meta["duplicates"] != "keep":
-            titles = [(title, document_id) for _, title, *_, document_id in unchanged]
-            _check_titles(titles + [(clean_name(article.title), article.document_id) for article in articles])
-        settings = {name: meta[name] for name in _SETTINGS if name in meta}
+        titles = Counter([row[1] for row in unchanged] + [clean_name(article.title) for article in articles])
+        if meta["duplicates"] != "keep" and (repeated := [title for title, number in titles.items() if number > 1]):
+            raise InvalidInputError(
+                f"several articles would have the title {repeated[0]!r}: give the id of the one to replace, or build the store "
+                'with duplicates="keep" to keep all'
+            )
+        settings = {name: meta[name] for name in ("words", "duplicates", "keys")}
         with Build(path, {**settings, "resume": ""}) as build:
             for number, *row in unchanged:
                 build.add(read_article(*row), number)
@@ -48,14 +51,3 @@ def change_articles(path: Path, articles: Sequence[Article], deleted: Collection
             for article in articles:
                 build.add(article, numbers.get(article.document_id) or next(new))
             build.finish()
-
-
-def _check_titles(titles: Iterable[tuple[str, str | None]]) -> None:
-    """Refuse several articles with the same title."""
-    ids: dict[str, str | None] = {}
-    for title, document_id in titles:
-        if ids.setdefault(title, document_id) != document_id:
-            raise InvalidInputError(
-                f"the title {title!r} would belong to several articles, with the ids {ids[title]} and {document_id}: give the "
-                'id of the one to replace, or build the store with duplicates="keep" to keep all'
-            )

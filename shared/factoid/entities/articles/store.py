@@ -66,12 +66,6 @@ class ArticleStore:
         view._tests = (*self._tests, test)
         return view
 
-    @property
-    def document_keys(self) -> dict[str, str]:
-        """The `title_key` and `aliases_key` of the `OwnDocuments` that the store was built from."""
-        meta = self._file.meta
-        return {key: meta[key] for key in ("title_key", "aliases_key") if key in meta}
-
     def _passes(self, metadata: str) -> bool:
         return not self._tests or all(test(json.loads(metadata)) for test in self._tests)
 
@@ -146,9 +140,6 @@ class ArticleStore:
     def __len__(self) -> int:
         """Return the number of articles; in a view each is read, and those that pass the filter count."""
         return sum(1 for _ in self.titles()) if self._tests else int(self._file.meta["articles"])
-
-    def __contains__(self, title: object) -> bool:
-        return isinstance(title, str) and self.resolve(title) is not None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickle, (self.path, self._tests)

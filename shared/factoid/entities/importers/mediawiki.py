@@ -6,10 +6,10 @@ import multiprocessing
 import re
 import signal
 from collections import Counter, deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Set
 from concurrent.futures import Future, ProcessPoolExecutor
-from dataclasses import dataclass
-from itertools import islice
+from dataclasses import replace
+from itertools import chain, islice
 from pathlib import Path
 from xml.etree.ElementTree import Element, ParseError, iterparse
 
@@ -17,7 +17,7 @@ from factoid.entities.articles.article import Article, Record, Redirect
 from factoid.entities.articles.names import canonical_title
 from factoid.entities.importers.wikitext import links, plain_text, prepare
 from factoid.errors import UnreadableFileError
-from factoid.files.lines import DAMAGE, opened, visible_files
+from factoid.files.lines import DAMAGE, opened
 from factoid.units import whole_number
 
 # Templates at the foot of disambiguation pages, on the largest Wikipedias. "Disambiguation needed" and "dablink" do not count:
@@ -35,21 +35,9 @@ _DISAMBIGUATION = re.compile(
 _DISAMBIGUATION_TITLE = re.compile(
     r".*\((?:disambiguation|Begriffsklärung|homonymie|desambiguación|desambiguação)\)", re.IGNORECASE
 )
-_NAMES = ("*.xml*", "*pages-articles*")  # of files in a folder
 _HIDDEN = ("6", "14")  # namespaces whose links show nothing: files and categories
 _BATCH = 50  # pages that one process cleans at a time
 _BATCHES_AHEAD = 3  # for each process
-
-
-@dataclass(frozen=True, slots=True)
-class _Page:
-    """A page that is an article, in wikitext."""
-
-    title: str
-    text: str
-    page_id: int
-    revision_id: int
-    hidden: frozenset[str]  # prefixes of links that show nothing
 
 
 class MediaWikiDump:
@@ -60,8 +48,8 @@ class MediaWikiDump:
     are left out and counted by reason in `left_out`, which is complete once all was read.
 
     Args:
-        paths: A file, several files, read one after the other, or a folder of them: `.xml`, plain or compressed with bzip2
-            (also multistream), gzip or xz.
+        paths: A file, or several files, read one after the other: `.xml`, plain or compressed with bzip2 (also multistream),
+            gzip or xz.
         workers: Processes that clean pages; 1 cleans in this process. With more, a script must guard what it runs with
             `if __name__ == "__main__":`.
         words: Clean a page only until it has this many words, to the end of a paragraph; None for whole pages.
@@ -71,6 +59,7 @@ class MediaWikiDump:
         self._paths = [Path(paths)] if isinstance(paths, str | Path) else [*map(Path, paths)]
         self._workers = whole_number("workers", workers)
         self._words = words if words is None else whole_number("words", words)
+        self._hidden = {"file", "image", "media", "category"}  # prefixes of links that show nothing, and the wiki's own
         self.left_out: Counter[str] = Counter()
 
     def __iter__(self) -> Iterator[Record]:
@@ -83,22 +72,14 @@ class MediaWikiDump:
             UnreadableFileError: A file is damaged or not a dump.
         """
         self.left_out.clear()
-        pages = islice(self._pages(), skip, None)
+        pages = islice(chain.from_iterable(map(self._read_file, self._paths)), skip, None)
         if self._workers == 1:
-            yield from (_to_record(page, self._words) for page in pages)
+            yield from (_clean(page, self._hidden, self._words) for page in pages)
         else:
-            yield from _clean_batches(pages, self._words, self._workers)
+            yield from self._clean_batches(pages)
 
-    def _pages(self) -> Iterator[_Page | Redirect]:
-        """Yield each page or redirect that makes a record, and count the others."""
-        for path in self._paths:
-            members = visible_files(path) if path.is_dir() else [path]
-            for file in members:
-                if file == path or any(map(file.match, _NAMES)):
-                    yield from self._read_file(file)
-
-    def _read_file(self, file: Path) -> Iterator[_Page | Redirect]:
-        hidden = frozenset(("file", "image", "media", "category"))
+    def _read_file(self, file: Path) -> Iterator[Record]:
+        """Yield redirects, and articles in wikitext without links; count the other pages."""
         title = ""
         try:
             with opened(file) as content:
@@ -108,10 +89,10 @@ class MediaWikiDump:
                     raise ParseError(f"it begins with <{root.tag}>")
                 for event, element in events:
                     if event == "end" and element.tag.endswith("namespace") and element.get("key") in _HIDDEN:
-                        hidden |= {(element.text or "").lower()}
+                        self._hidden.add((element.text or "").lower())
                     elif event == "end" and element.tag.endswith("page"):
                         title = element.findtext("{*}title", "").strip()
-                        record = _record(element, title, hidden)
+                        record = _record(element, title)
                         root.clear()
                         if isinstance(record, str):
                             self.left_out[record] += 1
@@ -125,9 +106,26 @@ class MediaWikiDump:
                 "again, and compare its checksum with the dump's"
             ) from error
 
+    def _clean_batches(self, pages: Iterator[Record]) -> Iterator[Record]:
+        """Yield the records of pages in order, cleaned in several processes."""
+        # Forked processes could inherit locks that other threads hold. An interrupt is the parent's business.
+        executor = ProcessPoolExecutor(
+            self._workers, multiprocessing.get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN)
+        )
+        waiting: deque[Future[list[Record]]] = deque()
+        try:
+            while batch := list(islice(pages, _BATCH)):
+                waiting.append(executor.submit(_clean_all, batch, self._hidden, self._words))
+                if len(waiting) >= _BATCHES_AHEAD * self._workers:
+                    yield from waiting.popleft().result()
+            while waiting:
+                yield from waiting.popleft().result()
+        finally:
+            executor.shutdown(wait=True, cancel_futures=True)
 
-def _record(page: Element, title: str, hidden: frozenset[str]) -> _Page | Redirect | str:
-    """Return a page for an article, a redirect, or the reason why the page is left out."""
+
+def _record(page: Element, title: str) -> Record | str:
+    """Return an article in wikitext, a redirect, or the reason why the page is left out."""
     if page.findtext("{*}ns") != "0":
         return "pages of other namespaces"
     redirect = page.find("{*}redirect")
@@ -139,7 +137,8 @@ def _record(page: Element, title: str, hidden: frozenset[str]) -> _Page | Redire
     text = revision.findtext("{*}text", "")
     if is_disambiguation(title, text):
         return "disambiguation pages"
-    return _Page(title, text, int(page.findtext("{*}id", "0")), int(revision.findtext("{*}id", "0")), hidden)
+    numbers = {"page_id": int(page.findtext("{*}id", "0")), "revision_id": int(revision.findtext("{*}id", "0"))}
+    return Article(title, text, metadata=numbers)
 
 
 def is_disambiguation(title: str, wikitext: str) -> bool:
@@ -147,32 +146,13 @@ def is_disambiguation(title: str, wikitext: str) -> bool:
     return _DISAMBIGUATION_TITLE.fullmatch(title) is not None or _DISAMBIGUATION.search(wikitext) is not None
 
 
-def _clean_batches(pages: Iterator[_Page | Redirect], words: int | None, workers: int) -> Iterator[Record]:
-    """Yield the records of pages in order, cleaned in several processes."""
-    # Forked processes could inherit locks that other threads hold. An interrupt is the parent's business.
-    executor = ProcessPoolExecutor(
-        workers, multiprocessing.get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN)
-    )
-    waiting: deque[Future[list[Record]]] = deque()
-    try:
-        while batch := list(islice(pages, _BATCH)):
-            waiting.append(executor.submit(_to_records, batch, words))
-            if len(waiting) >= _BATCHES_AHEAD * workers:
-                yield from waiting.popleft().result()
-        while waiting:
-            yield from waiting.popleft().result()
-    finally:
-        executor.shutdown(wait=True, cancel_futures=True)
+def _clean(record: Record, hidden: Set[str], words: int | None) -> Record:
+    if isinstance(record, Redirect):
+        return record
+    prepared = prepare(record.text)
+    text = plain_text(prepared, hidden, words=words)
+    return replace(record, text=text, links=tuple(links(prepared, hidden)))
 
 
-def _to_records(pages: list[_Page | Redirect], words: int | None) -> list[Record]:
-    return [_to_record(page, words) for page in pages]
-
-
-def _to_record(page: _Page | Redirect, words: int | None) -> Record:
-    if isinstance(page, Redirect):
-        return page
-    prepared = prepare(page.text)
-    text = plain_text(prepared, page.hidden, words=words)
-    metadata = {"page_id": page.page_id, "revision_id": page.revision_id}
-    return Article(page.title, text, links=tuple(links(prepared, page.hidden)), metadata=metadata)
+def _clean_all(records: list[Record], hidden: Set[str], words: int | None) -> list[Record]:
+    return [_clean(record, hidden, words) for record in records]

@@ -63,7 +63,7 @@ def add_own_articles(store: ArticleStore, documents: Iterable[Document]) -> None
             built with `duplicates="keep"`.
         StoreError: The disk is full or fails.
     """
-    change_articles(store.path, list(OwnDocuments(documents, **store.document_keys)), ())
+    change_articles(store.path, list(OwnDocuments(documents, **store.stats()["keys"])), ())
     store.reload()
 
 

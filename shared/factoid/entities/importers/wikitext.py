@@ -67,15 +67,8 @@ _TIDY = [
 
 # Templates of the English Wikipedia that stand for words of a sentence.
 _FIXED = {
-    "ndash": "–",
-    "mdash": "—",
-    "snd": " – ",
-    "spaced ndash": " – ",
-    "nbsp": " ",
-    "spaces": " ",
-    "·": "·",
-    "'": "'",
-}
+    "ndash": "–", "mdash": "—", "snd": " – ", "spaced ndash": " – ", "nbsp": " ", "spaces": " ", "·": "·", "'": "'",
+}  # fmt: skip
 _BEFORE = {
     "circa": "c. ", "c.": "c. ", "floruit": "fl. ", "fl.": "fl. ", "hms": "HMS ", "uss": "USS ", "ss": "SS ",
     "us$": "US$", "usd": "US$", "£": "£", "gbp": "£", "€": "€", "eur": "€", "inr": "₹",

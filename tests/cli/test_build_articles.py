@@ -8,6 +8,7 @@ import pytest
 
 from factoid.entities import ArticleStore
 from tests.entities.importers.dumps import dump, page
+from tests.entities.importers.test_datasets import write_parquet
 
 LINES = [
     {"title": "Sea", "text": "Salt water. " * 80, "aliases": ["Ocean", "Main"]},
@@ -46,11 +47,13 @@ def test_every_kind_of_file_is_told_by_its_name_and_first_record(tmp_path, lines
     dumps.write_bytes(dump(page("Kiln", "An '''oven'''."), page("Kilns", redirect="Kiln")))
     kilt.write_text('{"wikipedia_title": "Arve", "text": ["Arve", "A river."]}\n')
     table.write_text("title,text,aliases\nTern 40,A pump.,T40\n")
-    code, out, _ = run("build-articles", tmp_path / "store", dumps, kilt, table, lines)
-    assert (code, out.splitlines()[0]) == (0, "articles: 5")
+    wikipedia = tmp_path / "train.parquet"
+    write_parquet(wikipedia, title=["Tarn"], text=["A pool."])
+    code, out, _ = run("build-articles", tmp_path / "store", dumps, kilt, table, lines, wikipedia)
+    assert (code, out.splitlines()[0]) == (0, "articles: 6")
     with ArticleStore(tmp_path / "store") as store:
-        texts = [store.get(name).text for name in ("kilns", "arve", "t40", "main")]
-    assert [text[:8] for text in texts] == ["An oven.", "A river.", "A pump.", "Salt wat"]
+        texts = [store.get(name).text for name in ("kilns", "arve", "t40", "main", "tarn")]
+    assert [text[:8] for text in texts] == ["An oven.", "A river.", "A pump.", "Salt wat", "A pool."]
 
 
 def test_an_interrupted_build_goes_on_with_the_same_files_only(tmp_path, lines, fails, run, monkeypatch):

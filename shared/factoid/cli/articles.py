@@ -13,13 +13,11 @@ from factoid.cli import options as opts
 from factoid.cli.options import argument, option
 from factoid.errors import InvalidInputError, UnreadableFileError
 from factoid.files.lines import filled_lines, located, parse_object
-from factoid.terminal import count, plain, wrap
+from factoid.terminal import plain, wrap
 from factoid.units import whole_number
 
 if TYPE_CHECKING:
     from factoid.entities.articles.article import Record
-
-_MOST = 20  # names that a list shows
 
 
 def build_articles(
@@ -76,14 +74,15 @@ def _read(files: Iterable[Path], *, title_key: str, workers: int, words: int) ->
     sources: list[Iterable[Record]] = []
     dumps, own = [], []
     for file in files:
-        if file.suffix.lower() == ".parquet":
+        ending = file.suffix.lower()
+        if ending == ".parquet":
             sources.append(read_parquet(file))
-        elif file.suffix.lower() in (".json", JSONL_ENDING) and _is_kilt(file):
-            sources.append(read_kilt(file))
-        elif file.suffix.lower() in {".json", JSONL_ENDING, *TABLE_ENDINGS}:
+        elif ending not in {".json", JSONL_ENDING, *TABLE_ENDINGS}:
+            dumps.append(file)
+        elif ending in TABLE_ENDINGS or not _is_kilt(file):
             own.append(file)
         else:
-            dumps.append(file)
+            sources.append(read_kilt(file))
     if dumps:
         sources.append(MediaWikiDump(dumps, workers=workers, words=words))
     if own:
@@ -121,10 +120,8 @@ def articles(
     if article is not None:
         text = " ".join(cut_words(article.text, words).split())
         print(plain(article.title), wrap(plain(text)), sep="\n\n", end="\n\n")
-    for name in names[:_MOST]:
+    for name in names:
         print(f"{plain(name.form)} → {plain(name.title)} ({name.kind.name.lower().replace('_', ' ')})")
-    if len(names) > _MOST:
-        print(f"and {count(len(names) - _MOST, 'other')}")
 
 
 def convert_spel(

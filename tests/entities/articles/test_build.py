@@ -39,14 +39,6 @@ def test_texts_metadata_and_what_was_left_out_come_back(path):
     assert (report.articles, report.left_out) == (2, {"disambiguation pages": 2})
 
 
-def test_articles_without_text_are_counted(path):
-    voids = [Article(f"Void {n}", " \n", ("Alias",)) for n in range(12)]
-    report = build_articles(path, [Article("A", "x"), *voids, Redirect("R", "Void 1")])
-    assert (report.articles, report.empty, report.dangling) == (1, 12, 1)
-    with ArticleStore(path) as store:
-        assert (store.get("Void 1"), store.names(["alias"])) == (None, {})
-
-
 DUPLICATES = [
     Article("A", "one two", ("First",), (("x", "B"),), {"a": 1, "b": 1}),
     Article("B", "other"),
@@ -62,12 +54,14 @@ DUPLICATES = [
         ("join", "one two\n\nthree four", {"a": 1, "b": 1, "c": 2}, ["first", "second", "third"]),
     ],
 )
-def test_duplicates(path, how, text, metadata, aliases):
-    report = build_articles(path, DUPLICATES, duplicates=how, words=4)
-    assert (report.articles, report.duplicates) == (2, 2)
+def test_duplicates_and_articles_without_text(path, caplog, how, text, metadata, aliases):
+    void = [Article("Void", " \n", ("Alias",)), Redirect("R", "Void")]
+    report = build_articles(path, DUPLICATES, void, duplicates=how, words=4)
+    assert (report.articles, report.duplicates, report.empty, report.dangling) == (2, 2, 1, 1)
+    assert "{'duplicates': 2, 'empty': 1, 'dangling': 1}" in caplog.text
     with ArticleStore(path) as store:
         assert (store.get("A").text, store.get("A").metadata) == (text, metadata)
-        assert sorted(store.names(["first", "second", "third"])) == aliases
+        assert sorted(store.names(["first", "second", "third", "alias"])) == aliases
         assert names_of(store, "x") == [(NameKind.ANCHOR, "x", "B", 2)]
         assert sorted(store.titles()) == ["A", "B"]
 
@@ -169,14 +163,6 @@ def test_another_programs_file_is_not_replaced(path, tmp_path):
         build_articles(tmp_path, [Article("A", "x")])
     with pytest.raises(StoreError, match="cannot be built: "):
         build_articles(path / "a", [Article("A", "x")])
-
-
-def test_one_warning_of_what_was_not_kept(path, caplog):
-    records = [Article("A", "x"), Article("A", "y"), Article("B", " "), Redirect("C", "D")]
-    build_articles(path, records[:1])
-    assert caplog.messages == []
-    build_articles(path, records)
-    assert "{'duplicates': 1, 'empty': 1, 'dangling': 1}" in caplog.text
 
 
 def test_a_full_disk(path, monkeypatch):

@@ -70,13 +70,6 @@ def test_a_changed_file_is_the_one_that_would_be_built(tmp_path):
     )
 
 
-def test_articles_added_to_a_large_store_have_no_parts_either(path, monkeypatch):
-    monkeypatch.setattr("factoid.entities.articles.build.MOST_IN_PARTS", 1)
-    with build_own_articles([entry(1, "Calvin Coolidge"), entry(2, "Tern 40")], path) as store:
-        add_own_articles(store, [entry(3, "Mary Smith")])
-        assert sorted(store.names(["coolidge", "mary smith", "smith"])) == ["mary smith"]
-
-
 def test_title_and_aliases_are_read_where_they_were(tmp_path):
     first = Document("A.", id="a", metadata={"term": "Tern", "names": ["T40"]})
     with build_own_articles([first], title_key="term", aliases_key="names") as store:
@@ -196,9 +189,3 @@ def test_what_another_tenant_has_is_no_name(tenants):
 def test_articles_of_one_title_without_a_filter(tenants, ambiguous, tenants_of):
     hits = EntityRetriever(tenants, ambiguous=ambiguous).retrieve("What is a refund?")
     assert [hit.unit.text[0] for hit in hits] == [*tenants_of]
-
-
-@pytest.mark.parametrize("condition", [3, {"tenant": {"$near": 1}}])
-def test_what_is_no_filter(tenants, condition):
-    with pytest.raises(InvalidInputError, match=r"filter|operator"):
-        EntityRetriever(tenants, filter=condition)

@@ -149,14 +149,6 @@ def test_another_file(path, content):
         ArticleStore(path)
 
 
-@pytest.mark.parametrize("share", [0.02, 0.3, 0.9])
-def test_a_file_that_is_cut_short(large, path, share):
-    content = large[0].read_bytes()
-    path.write_bytes(content[: int(len(content) * share)])
-    with pytest.raises(StoreFormatError, match=r"malformed|damaged|not an article store"), ArticleStore(path) as store:
-        list(map(store.get, store.titles()))
-
-
 @pytest.mark.parametrize("body", [b"", b"no zlib", zlib.compress(b"\xff\xfe"), 7])
 def test_a_damaged_body(build, path, body):
     store = build([Article("Venus", "A planet."), Article("Łódź", "A city.")])

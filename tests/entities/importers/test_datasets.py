@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+
 import pytest
 
 from factoid.entities import Article
@@ -33,6 +35,12 @@ def test_a_damaged_line_is_named(tmp_path, line):
     (tmp_path / "kilt.json").write_text(f"{KILT}{line}\n")
     with pytest.raises(UnreadableFileError, match=r"kilt\.json:4: ."):
         list(read_kilt(tmp_path / "kilt.json"))
+
+
+def test_a_damaged_archive_is_named(tmp_path):
+    (tmp_path / "kilt.json.gz").write_bytes(gzip.compress(KILT.encode())[:-9])
+    with pytest.raises(UnreadableFileError, match=r"kilt\.json\.gz is damaged or cut short after line \d"):
+        list(read_kilt(tmp_path / "kilt.json.gz"))
 
 
 def write_parquet(path, **columns):

@@ -44,13 +44,6 @@ def test_the_sample_has_no_markup_left(sample: list[Article | Redirect], kind: s
     assert [text[max(0, match.start() - 30) : match.end() + 30] for text, match in marks] == []
 
 
-def test_brackets_of_the_sample_are_closed(sample: list[Article | Redirect]) -> None:
-    lines = [line for record in sample if isinstance(record, Article) for line in record.text.split("\n")]
-    assert len(lines) > 1000
-    unbalanced = [line for line in lines for pair in ("()", "[]", "{}") if line.count(pair[0]) != line.count(pair[1])]
-    assert len(unbalanced) <= 2  # of which one speaks of brackets
-
-
 def test_the_sample_is_read_as_it_was_counted(sample: list[Article | Redirect]) -> None:
     articles = {record.title: record for record in sample if isinstance(record, Article)}
     redirects = [record for record in sample if isinstance(record, Redirect)]

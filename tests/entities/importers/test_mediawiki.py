@@ -12,7 +12,7 @@ import pytest
 
 from factoid.entities.articles.article import Article, Redirect
 from factoid.entities.importers.mediawiki import MediaWikiDump
-from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.errors import UnreadableFileError
 from tests.entities.importers.dumps import HEAD, TAIL, dump, page
 
 
@@ -119,12 +119,6 @@ def test_processes_give_what_one_gives(tmp_path: Path) -> None:
     assert next(reader) == records[0]
     reader.close()  # type: ignore[attr-defined]
     assert not multiprocessing.active_children()
-
-
-@pytest.mark.parametrize("option", ["workers", "words"])
-def test_options_below_1(file: Path, option: str) -> None:
-    with pytest.raises(InvalidInputError, match=f"{option} must be at least 1, got 0"):
-        MediaWikiDump(file, **{option: 0})  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(("pack", "ending"), [(bytes, ""), (gzip.compress, ".gz"), (multistream, ".bz2")])

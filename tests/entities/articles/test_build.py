@@ -183,3 +183,9 @@ def test_a_store_of_another_version_is_replaced(build, path):
         ArticleStore(path)
     assert list(build([Article("B", "y")]).titles()) == ["B"]
     assert leftovers(path) == []
+
+
+def test_a_large_store_has_no_parts(build, monkeypatch):
+    monkeypatch.setattr(build_module, "MOST_IN_PARTS", 1)
+    store = build([Article("Calvin Coolidge", "x"), Article("Tern 40", "y")])
+    assert list(store.names(["coolidge", "calvin coolidge"])) == ["calvin coolidge"]

@@ -37,7 +37,7 @@ from factoid.words import cut_words
 Duplicates = Literal["first", "join", "keep"]
 
 _log = logging.getLogger(__name__)
-_CACHE = 256 << 10  # KiB of pages to keep in memory; SQLite sorts in as much
+_CACHE = 64 << 10  # KiB of pages to keep in memory; SQLite sorts in as much
 _MOST_RECORDS = 5_000  # between two commits
 MOST_IN_PARTS = 100_000  # articles of a store with parts of titles as names: in larger ones nearly every word is one
 

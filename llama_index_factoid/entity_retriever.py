@@ -83,9 +83,9 @@ class EntityRetriever(BaseRetriever):
         return cls(store, **options)
 
     def add_documents(self, documents: Iterable[BaseNode]) -> None:
-        """Add documents, or replace those of the same ids, as `ArticleStore.add` does.
+        """Add documents, or replace those of the same ids, as `factoid.entities.add_own_articles` does.
 
-        This copies the file, so pass many documents at once. Other retrievers see them when their `articles` are reloaded.
+        The file is built again, so pass many documents at once. Other retrievers see them when their `articles` are reloaded.
         """
         add_own_articles(self._core.articles, (_core(node) for node in documents))
 

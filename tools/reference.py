@@ -59,7 +59,7 @@ SECTIONS = {
 RECORDS = [
     *("factoid", "factoid.late_interaction", "factoid.documents", "factoid.propositions", "factoid.store"),
     *("factoid.propositions.prompting.batches", "factoid.propositions.score"),
-    *("factoid.entities", "factoid.entities.articles"),
+    *("factoid.entities", "factoid.entities.articles.article"),
     *("factoid.evaluate.citations", "factoid.evaluate.answers", "factoid.evaluate.atomic_facts"),
     *("factoid.evaluate.granularities", "factoid.evaluate.linking"),
     *("factoid.late_interaction.training.examples", "factoid.late_interaction.training.train"),

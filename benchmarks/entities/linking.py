@@ -32,7 +32,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
@@ -40,7 +40,7 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 from benchmarks.entities.page import add_into, into
 from benchmarks.entities.title_sources import Question, dump, dump_titles, entity_questions, kore50, places, titles
 from factoid import SentenceTransformerEncoder
-from factoid.entities.articles.article import Article, Record, Source
+from factoid.entities.articles.article import Article, Record
 from factoid.entities.articles.build import build_articles
 from factoid.entities.articles.names import canonical_title, name_key
 from factoid.entities.articles.store import ArticleStore
@@ -49,20 +49,6 @@ from factoid.entities.linkers.titles import TitleLinker
 from factoid.entities.mention import Mention
 
 DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
-
-
-class Stubs:
-    """Articles of some titles, with a sentence for a text: what is linked is the title alone."""
-
-    def __init__(self, name: str, titles: Iterable[str], texts: dict[str, str] | None = None) -> None:
-        self.name = name
-        self.titles = titles
-        self.texts = texts or {}
-
-    def read(self, skip: int = 0) -> Iterator[Record]:
-        for number, title in enumerate(self.titles):
-            if number >= skip:
-                yield Article(title, self.texts.get(title, f"{title} has an article."))
 
 
 def main() -> None:
@@ -106,8 +92,9 @@ def make_linker(
     arguments: argparse.Namespace, path: Path, titles: Iterable[str], *, dumped: bool = True
 ) -> TitleLinker:
     """Return a linker of some titles, with the texts, redirects and links of the dump."""
-    sources: list[Source] = [MediaWikiDump(dump(arguments.data))] if dumped else []
-    build_articles(path, [*sources, Stubs(path.name, sorted(titles))])
+    sources: list[Iterable[Record]] = [MediaWikiDump(dump(arguments.data))] if dumped else []
+    # What is linked is the title alone.
+    build_articles(path, *sources, [Article(title, f"{title} has an article.") for title in sorted(titles)])
     encoder = SentenceTransformerEncoder(device="cpu") if arguments.encoder else None
     return TitleLinker(
         ArticleStore(path), encoder=encoder, lower_case=arguments.lower_case, min_score=arguments.min_score

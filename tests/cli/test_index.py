@@ -56,7 +56,7 @@ def test_index_leaves_out_what_cannot_be_read_and_says_so(run, docs, tmp_path, m
     assert code == 1
     assert "3 documents indexed" in out  # two files, and the line before the bad one
     assert err.startswith("factoid: error: 3 files left out; the others are indexed: ")
-    for problem in ("a-photo.txt is a binary file", "notes.jsonl", 'pip install "factoid[documents]"'):
+    for problem in ("a-photo.txt is not text in UTF-8", "notes.jsonl", 'pip install "factoid[documents]"'):
         assert problem in err
 
 

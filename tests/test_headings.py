@@ -6,8 +6,6 @@ import pytest
 
 from factoid import Document, Granularity, Unit, UnitStore, pack_context
 from factoid.encode import EMBED_TEMPLATE, with_heading
-from factoid.entities.articles.article import Article
-from factoid.entities.retriever import BestUnits
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.store import GRANULARITIES
 from factoid.testing import HashEncoder, ScriptedPropositionizer
@@ -169,11 +167,3 @@ def test_a_reader_sees_each_heading_once():
 def test_headings_count_as_words(words, expected):
     units = [unit("It weighs 59 kg.", "Tern", "Weight"), unit("It flies.", "Heron", "Weight")]
     assert pack_context(units, words=words) == expected
-
-
-def test_the_best_units_of_an_article_stand_under_their_sections():
-    text = "It is a bird.\n\n## Weight\n\nIt weighs 59 kg. It is heavy.\n\n## Colour\n\nIt is grey."
-    best = BestUnits("sentence", HashEncoder(), None)
-    packed, hits = best.best(best.query("Which weight?"), Article("Tern", text), 9)
-    assert packed == "Weight: It weighs 59 kg. It is heavy."
-    assert {hit.unit.text for hit in hits} == {"It weighs 59 kg.", "It is heavy."}

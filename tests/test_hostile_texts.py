@@ -16,7 +16,7 @@ import pytest
 from factoid.context import pack_context
 from factoid.entities.articles.names import name_key, spelled_out, split_title
 from factoid.entities.importers.table import ArticleCsv
-from factoid.entities.linkers.tokens import tokenize
+from factoid.entities.linkers.spans import Words
 from factoid.entities.reader import clean_answer
 from factoid.entities.wikitext.clean import clean, links
 from factoid.entities.wikitext.prepare import prepare
@@ -61,7 +61,7 @@ _READERS: dict[str, Callable[[str], object]] = {
     "tables in a template that is never closed": lambda text: _wikitext("{{a|" + text.replace("{|", "{|\n|-\n")),
     "a heading of wikitext": lambda text: _wikitext(f"= {text}"),
     "names": lambda text: (name_key(text), split_title(text), spelled_out(text)),
-    "tokenize": tokenize,
+    "link": lambda text: list(Words(text).spans(lower_case=True)),
     "clean_answer": clean_answer,
     "normalize_answer": lambda text: (normalize_answer(text), has_answer_dpr(text, "a b")),
     "words": lambda text: (cut_words(text, 100), stands_in(text[1:-1], text)),

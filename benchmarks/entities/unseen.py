@@ -32,7 +32,7 @@ def main() -> None:
     add_into(parser)
     arguments = parser.parse_args()
     # Those of the command whose store it is.
-    arguments.more, arguments.encoder, arguments.lower_case, arguments.min_score = None, False, "auto", 0.0
+    arguments.more, arguments.encoder = None, False
     with tempfile.TemporaryDirectory() as folder, into(arguments.into, "unseen"):
         linker = make_linker(arguments, Path(folder) / "all", all_titles(arguments, listed=False))
         print("| | questions | named | linked | gold | only | gold of named | mentions | ms p50 | ms p99 |")

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from factoid.entities.spel import linker as module
 from factoid.entities.spel.linker import SpELLinker
-from factoid.entities.spel.model import Prediction, SpELModel
+from factoid.entities.spel.model import SpELModel
 from factoid.errors import InvalidInputError, UnreadableFileError
 
 QUESTIONS = {
@@ -91,7 +91,7 @@ def test_what_is_no_entity_and_predictions_of_special_tokens_are_not_reported(li
     linker.link("Mira")
 
     def predict(entity):
-        special, inner = Prediction((6,), (0.1,)), Prediction((entity,), (0.8,))
+        special, inner = {6: 0.1}, {entity: 0.8}
         monkeypatch.setattr(
             linker._loaded, "predict", lambda tokens: [special, *[inner] * (len(tokens) - 2), special], raising=False
         )

@@ -55,10 +55,10 @@ def test_predictions_are_the_best_of_a_softmax_over_the_last_layer(spel_folder):
         last = encoder(torch.tensor([tokens]), output_hidden_states=True).hidden_states[-1][0]
     probabilities, ids = (last.double() @ out.double().T).softmax(-1).topk(3)
     predicted = load(spel_folder).predict(tokens)
-    assert [list(prediction.ids) for prediction in predicted] == ids.tolist()
+    assert [list(prediction) for prediction in predicted] == ids.tolist()
     for prediction, expected in zip(predicted, probabilities.tolist(), strict=True):
-        assert prediction.probabilities == pytest.approx(expected, abs=1e-5)
-    assert len(load(spel_folder, top_k=50).predict(tokens)[0].ids) == len(tiny_spel.ENTRIES)
+        assert list(prediction.values()) == pytest.approx(expected, abs=1e-5)
+    assert len(load(spel_folder, top_k=50).predict(tokens)[0]) == len(tiny_spel.ENTRIES)
 
 
 def test_titles_are_those_of_the_lines_in_the_published_order(tmp_path):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from factoid.entities.spel.linker import cut_tokens, find_phrases, resolve_word, split_words
-from factoid.entities.spel.model import Prediction
 
 
 @pytest.mark.parametrize(
@@ -31,13 +30,13 @@ def test_words(text, words):
 
 def test_no_entity_wins_a_tie_of_two_votes_to_two():
     for best, entity in (((5, 0, 0, 5), 0), ((7, 7, 5, 5), 7), ((5, 0), 5), ((7, 5, 5, 5, 0, 0), 5)):
-        assert resolve_word([Prediction((vote,), (0.9,)) for vote in best], 0, 1).entity == entity
+        assert resolve_word([{vote: 0.9} for vote in best], 0, 1).entity == entity
 
 
 def phrases(text, entities, *, offsets=None):
     """Return (surface, id) of the phrases of a text, each word of which is one subword of the given id."""
     words = split_words(text)
-    predictions = [Prediction((entity,), (0.5,)) for entity in entities]
+    predictions = [{entity: 0.5} for entity in entities]
     resolved = find_phrases(text, words, offsets or words, predictions)
     return [(text[phrase.start : phrase.end], phrase.entity) for phrase in resolved]
 
@@ -57,17 +56,17 @@ def test_words_in_a_row_of_one_id_are_a_phrase_outside_too():
     ],
 )
 def test_a_word_without_subwords_is_skipped_and_separates_nothing(words, offsets):
-    predictions = [Prediction((7,), (0.5,))] * len(offsets)
+    predictions = [{7: 0.5}] * len(offsets)
     (phrase,) = find_phrases("Ben').Ben", words, offsets, predictions)
     assert (phrase.start, phrase.end) == (0, 9)
 
 
 def test_candidates_are_what_every_word_lists_by_the_mean_of_means():
-    predictions = [Prediction((7, 8, 9), (0.5, 0.3, 0.1)), Prediction((7, 9, 8), (0.6, 0.3, 0.02))]
+    predictions = [{7: 0.5, 8: 0.3, 9: 0.1}, {7: 0.6, 9: 0.3, 8: 0.02}]
     (phrase,) = find_phrases("a b", [(0, 1), (2, 3)], [(0, 1), (2, 3)], predictions)
     expected = [(7, pytest.approx(0.55)), (9, pytest.approx(0.2)), (8, pytest.approx(0.16))]
     assert list(phrase.candidates.items()) == expected
-    predictions[1:] = [Prediction((7, 9), (0.6, 0.3)), Prediction((7, 9), (0.2, 0.1))]  # a word of two subwords
+    predictions[1:] = [{7: 0.6, 9: 0.3}, {7: 0.2, 9: 0.1}]  # a word of two subwords
     (phrase,) = find_phrases("a bc", [(0, 1), (2, 4)], [(0, 1), (2, 3), (3, 4)], predictions)
     assert list(phrase.candidates.items()) == [(7, pytest.approx(0.45)), (9, pytest.approx(0.15))]
 

@@ -69,8 +69,7 @@ class Phrase:
 
     start: int
     end: int  # of the span [start, end) in characters
-    # the ids that all words and subwords have in common, with mean probabilities, best first
-    candidates: dict[int, float]
+    candidates: Prediction  # the ids that all words and subwords have in common, with mean probabilities, best first
 
     @property
     def entity(self) -> int:
@@ -132,18 +131,17 @@ def find_phrases(
 
 def resolve_word(subwords: Sequence[Prediction], start: int, end: int) -> Phrase:
     """Return a word's entity: the best of those that all its subwords list, else that of most subwords."""
-    listed = [dict(zip(subword.ids, subword.probabilities, strict=True)) for subword in subwords]
-    candidates = _shared(listed)
+    candidates = _shared(subwords)
     if not candidates:
-        votes = Counter(subword.ids[0] for subword in subwords)
+        votes = Counter(next(iter(subword)) for subword in subwords)
         entity, most = votes.most_common(1)[0]  # in order of the text
         if votes[OUTSIDE] == most > 1:  # as in the original
             entity = OUTSIDE
-        candidates = {entity: sum(probabilities.get(entity, 0.0) for probabilities in listed) / len(listed)}
+        candidates = {entity: sum(subword.get(entity, 0.0) for subword in subwords) / len(subwords)}
     return Phrase(start, end, candidates)
 
 
-def _shared(listed: Sequence[dict[int, float]]) -> dict[int, float]:
+def _shared(listed: Sequence[Prediction]) -> Prediction:
     """Return the ids that several tables have in common, with the means of their values, best first."""
     shared = [entity for entity in listed[0] if all(entity in table for table in listed)]
     means = {entity: sum(table[entity] for table in listed) / len(listed) for entity in shared}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,17 +16,13 @@ if TYPE_CHECKING:
 
 OUTSIDE = 0  # the id of "no entity"
 _VOCABULARY = ("aida.txt", "enwiki_20230827.txt", "out_of_domain.txt")  # as published, in the order of their ids
+_AT_ONCE = 32  # tokens whose probabilities for all entities, some megabytes each, are in memory
 _HEAD_SIZE = 64  # dimensions of an attention head, in every RoBERTa
 _LAYER = re.compile(r"encoder\.layer\.(\d+)\.")
 _UNUSED = re.compile(r"embeddings\.(position_ids|token_type_ids)|pooler\..*")
 
-
-@dataclass(frozen=True, slots=True)
-class Prediction:
-    """The most probable entities of one subword, at least one, best first."""
-
-    ids: tuple[int, ...]
-    probabilities: tuple[float, ...]  # as a softmax over the whole vocabulary gives them
+Prediction = dict[int, float]
+"""The most probable entities of a subword with their probabilities, at least one, best first."""
 
 
 class SpELModel:
@@ -65,11 +60,14 @@ class SpELModel:
     def predict(self, tokens: Sequence[int]) -> list[Prediction]:
         """Return a prediction for each token of a text, <s> and </s> included."""
         torch = require("torch", extra="models")
+        predictions: list[Prediction] = []
         with torch.inference_mode():
             hidden = self._encoder(torch.tensor([tokens], device=self._out.device)).last_hidden_state[0]
-            best = (hidden @ self._out.T).softmax(-1).topk(self._top_k)
-        rows = zip(best.indices.tolist(), best.values.tolist(), strict=True)
-        return [Prediction(tuple(ids), tuple(probabilities)) for ids, probabilities in rows]
+            for some in hidden.split(_AT_ONCE):
+                best = (some @ self._out.T).softmax(-1).topk(self._top_k)
+                rows = zip(best.indices.tolist(), best.values.tolist(), strict=True)
+                predictions += [dict(zip(*row, strict=True)) for row in rows]
+        return predictions
 
 
 def read_titles(folder: Path, rows: int) -> list[str]:
@@ -89,13 +87,10 @@ def read_titles(folder: Path, rows: int) -> list[str]:
         entries += [entry for entry in dict.fromkeys([*lines[1], *lines[2]]) if entry not in known]
     if len(entries) != rows:
         missing = ", ".join(path.name for path in files if not path.is_file())
+        fault = f"{missing} is missing" if missing else "a file is cut short or of another version"
         raise InvalidInputError(
             f"the vocabulary in {folder} has {len(entries):,} entries, but the checkpoint's output embedding has {rows:,} rows: "
-            + (
-                f"{missing} is missing"
-                if missing
-                else "a file is cut short, of another version, or not the published one"
-            )
+            f"{fault}"
         )
     titles = [entry.replace("%27", "'").replace("%26", "&").replace("_", " ").strip() for entry in entries]
     return ["", "", *titles[2:]]
@@ -110,12 +105,9 @@ def read_checkpoint(path: Path) -> tuple[Any, Tensor]:
     torch, transformers = require("torch", extra="models"), require("transformers", extra="models")
     # With mmap the language model's head takes no memory.
     content = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
-    named = {
-        name.removeprefix("roberta."): tensor
-        for name, tensor in content["bert_lm"].items()
-        if name.startswith("roberta.")
-    }
-    tensors = {name: tensor.float().contiguous() for name, tensor in named.items() if not _UNUSED.fullmatch(name)}
+    state = content["bert_lm"]
+    names = {name: name.removeprefix("roberta.") for name in state if name.startswith("roberta.")}
+    tensors = {own: state[name].float().contiguous() for name, own in names.items() if not _UNUSED.fullmatch(own)}
     words, hidden = tensors["embeddings.word_embeddings.weight"].shape
     config = transformers.RobertaConfig(
         vocab_size=words,

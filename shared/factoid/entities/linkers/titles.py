@@ -199,6 +199,8 @@ def singulars(key: str) -> list[str]:
 
 def _match(span: Span, keys: Sequence[str], names: Mapping[str, list[Name]], telling: bool) -> bool:
     """Give a span the names that it may mean, out of those of some keys; return whether there are any."""
+    if names.keys().isdisjoint(keys):  # as for most spans
+        return False
     whole: list[Name] = []
     for key in keys:
         # Beside a function word only names with a mark are joined: "on call" is "on-call", but "a 4" is not the "A4".

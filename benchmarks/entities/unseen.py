@@ -35,7 +35,7 @@ def main() -> None:
     arguments.more, arguments.encoder = None, False
     with tempfile.TemporaryDirectory() as folder, into(arguments.into, "unseen"):
         linker = make_linker(arguments, Path(folder) / "all", all_titles(arguments, listed=False))
-        print("| | questions | named | linked | gold | only | gold of named | mentions | ms p50 | ms p99 |")
+        print("| | questions | named | linked | gold | only | gold of named | mentions | CPU ms p50 | CPU ms p99 |")
         print("|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|")
         for name, asked in (
             ("SQuAD", list(squad(arguments.data))),

@@ -79,6 +79,7 @@ def test_squeezed_names_have_the_same_letters_and_digits(name):
 def test_only_names_with_a_mark_are_joined_beside_a_function_word():
     with glossary("Inform", "on-call", "AT&T") as store:
         found = links(TitleLinker(store), "Are those on call in form, at AT & T?")
+        assert links(TitleLinker(store), "the at&t plan") == {"at&t": "AT&T"}
     assert found == {"on call": "on-call", "AT & T": "AT&T"}
 
 

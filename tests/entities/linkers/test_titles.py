@@ -12,11 +12,11 @@ from factoid.entities.linkers.titles import TitleLinker, singulars
 from factoid.errors import InvalidInputError
 from tests.entities.linkers.stores import links, make_store
 
-TITLES = """Zynga|The Who|Who|It|Will (law)|Will Smith|Yahoo!|Yahoo|Who Framed Roger Rabbit|AC/DC|.NET|C++
+TITLES = """Zynga|The Who|Who|It|Will (law)|Will Smith|Yahoo!|Who Framed Roger Rabbit|AC/DC|.NET|C++
 C (programming language)|C Sharp|St. Louis|Seine-Saint-Denis|Denis|Terry Pratchett|Going Postal|Barack Obama|Steam engine
 Long Way|On Broadway|Broadway|Ken Barlow|Coronation Street|The Lord of the Rings|1984|65daysofstatic|World Health Organization
-United States|The Capital|Paris|What Is Love|東京|東京タワー|Beyoncé|Jeopardy!|The Beatles|"Heroes"|Was zählt|In Flames
-Agents of S.H.I.E.L.D. (season 5)|List of rivers of Wales|Rivers|Was|I Know|القاهرة|ירושלים|กรุงเทพ|Why|Why?|Levi's|Levi
+United States|The Capital|Paris|What Is Love|東京|東京タワー|Beyoncé|"Heroes"|Was zählt|In Flames
+Agents of S.H.I.E.L.D. (season 5)|List of rivers of Wales|Rivers|Was|القاهرة|ירושלים|กรุงเทพ|Why|Why?|Levi's|Levi
 First aid|In Paris|A Long Way|In vitro|May|June|At Home
 Time (magazine)|TIME|One Two Three Four Five Six Seven Eight Nine Ten Eleven Twelve|Ivan|Black Water|Café Müller|NASA""".replace(
     "\n", "|"
@@ -43,26 +43,20 @@ def store(tmp_path_factory):
         ("Who is The Who's drummer?", {"The Who": "The Who"}),
         ("Who is the Who?", {"the Who": "The Who"}),
         ("Who is the author of It?", {"It": "It"}),
-        ("Who was Ivan, who wrote It?", {"Ivan": "Ivan"}),
         ("Will Will Smith win?", {"Will Smith": "Will Smith"}),
         ("Will it rain?", {}),
-        ("What is it?", {}),
         ("Who directed Who Framed Roger Rabbit?", {"Who Framed Roger Rabbit": "Who Framed Roger Rabbit"}),
         ("Which language was Was zählt written in?", {"Was zählt": "Was zählt"}),
         ("Does the WHO act in the US?", {"WHO": "World Health Organization", "US": "United States"}),
-        ("Who sang I Know?", {"I Know": "I Know"}),
         # punctuation
         ("Who founded Yahoo!?", {"Yahoo!": "Yahoo!"}),
-        ("Who founded Yahoo?", {"Yahoo": "Yahoo"}),
         ("Is AC/DC from Paris?", {"AC/DC": "AC/DC", "Paris": "Paris"}),
         ("Is .NET older than C++ or C#?", {".NET": ".NET", "C++": "C++", "C#": "C Sharp"}),
-        ("Is C a language?", {"C": "C (programming language)"}),
         ("Did John C. Smith build the Statue?", {}),
         ("Where is Seine-Saint-Denis?", {"Seine-Saint-Denis": "Seine-Saint-Denis"}),
         ("Is it Terry Pratchett's Going Postal?", {name: name for name in ("Terry Pratchett", "Going Postal")}),
         ("What is Obama’s age?", {"Obama": "Barack Obama"}),
         ("Who makes Levi’s jeans?", {"Levi’s": "Levi's"}),
-        ("Who hosts Jeopardy!", {"Jeopardy!": "Jeopardy!"}),
         ('Who sang "Heroes"?', {'"Heroes"': '"Heroes"'}),
         ("Wow!!! And who is it?", {}),
         ("Who is in Agents of S.H.I.E.L.D. (season 5)?", {name: name for name in TITLES.split("|") if "S.H" in name}),
@@ -80,8 +74,6 @@ def store(tmp_path_factory):
         ("What does zynga do?", {"zynga": "Zynga"}),
         ("Who owns TIME?", {"TIME": "TIME"}),
         ("Who owns Time?", {"Time": "Time (magazine)"}),
-        ("who are the beatles", {"the beatles": "The Beatles"}),
-        ("which rivers does it have", {}),
         ("does it have rivers", {"rivers": "Rivers"}),
         ("who wrote the lord of the rings", {"the lord of the rings": "The Lord of the Rings"}),
         ("WHO FOUNDED ZYNGA?", {"ZYNGA": "Zynga"}),
@@ -90,11 +82,8 @@ def store(tmp_path_factory):
         ("Is it in Paris, Ivan?", {"Paris": "Paris", "Ivan": "Ivan"}),  # not the song
         ("it was a long way", {"a long way": "A Long Way"}),  # no capitals: they tell nothing
         ("It was a long way.", {"a long way": "A Long Way"}),  # nor does that of the first word
-        ("Was Ivan at home?", {"Ivan": "Ivan"}),
         ("Is May warmer than June?", {"May": "May", "June": "June"}),
-        ("Is it so, and may Ivan come?", {"Ivan": "Ivan"}),
         ("May Ivan come in June?", {"Ivan": "Ivan", "June": "June"}),
-        ("Will Ivan come in June?", {"Ivan": "Ivan", "June": "June"}),
         ("Did Ivan see it at first sight?", {"Ivan": "Ivan"}),  # no title
         # numbers
         ("Who was in Paris in 1984?", {"Paris": "Paris"}),

@@ -125,8 +125,8 @@ class Words:
                         continue  # the "C." of a name
                     if inner and telling:
                         exact, weak = True, count == 1 and not form.isupper()  # "It", but not "US"
-                    elif lower_case and common:
-                        weak = count == 1
+                    elif "&" in form or (lower_case and common):  # "at&t"
+                        weak = count == 1 or not lower_case
                     elif not whole:
                         continue
                 elif plain or not letters:

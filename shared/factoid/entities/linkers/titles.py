@@ -204,7 +204,7 @@ def _match(span: Span, keys: Sequence[str], names: Mapping[str, list[Name]], tel
     whole: list[Name] = []
     for key in keys:
         # Beside a function word only names with a mark are joined: "on call" is "on-call", but "a 4" is not the "A4".
-        joined = span.function and key.count(" ") < keys[0].count(" ")
+        joined = span.function and "&" not in key and key.count(" ") < keys[0].count(" ")
         some = names.get(key, ())
         whole = whole or [n for n in some if (n.kind is NameKind.SQUEEZED if joined else n.kind < NameKind.PART)]
     if not whole:
@@ -234,9 +234,11 @@ def _plain(form: str) -> str:
 
 def _worth(names: Sequence[Name], around: Mapping[str, int]) -> dict[int, float]:
     """Return what each article of some names is worth in links; words of its title's suffix in the text count most."""
+    by_article: dict[int, list[Name]] = {}
+    for name in names:
+        by_article.setdefault(name.article_id, []).append(name)
     worth = {}
-    for article in {name.article_id for name in names}:
-        some = [name for name in names if name.article_id == article]
+    for article, some in by_article.items():
         suffix = re.findall(r"\w+", name_key(split_title(some[0].title)[1]))
         near = [around[word] for word in map(singular, suffix) if word in around]
         links = sum(name.count for name in some) + max(_WORTH[name.kind] for name in some)

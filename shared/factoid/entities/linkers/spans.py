@@ -188,6 +188,6 @@ def _read(text: str) -> Iterator[Word]:
         stop = key in STOP_WORDS and not (capital and not initial and key in NAMES_IN_CAPITALS)
         stop = stop or (len(key) == 1 and key.isalpha() and after == ".")  # the "C." of a name
         yield Word(*match.span(), key, is_word, bool(gap) or not before, capital, stop, initial, asked, paragraph)
-        initial = form in ".!?…:;。" or (initial and not is_word)
+        initial = (form in ".!?…:;。" and not after.isalnum()) or (initial and not is_word)
         asked = key in DETERMINERS_OF_QUESTIONS
         before = match.end()

@@ -54,7 +54,7 @@ class ChatModelReader(ChatReader):
 
     Args:
         llm: A chat model, or a runnable that takes a prompt and returns a message or a text.
-        options: Those of `factoid.entities.reader.ChatReader`: `max_tokens`, `batch_size` and `prompt`.
+        options: Those of `factoid.entities.reader.ChatReader`: `batch_size` and `prompt`.
     """
 
     def __init__(self, llm: Runnable[Any, Any], **options: Any) -> None:

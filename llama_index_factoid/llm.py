@@ -61,7 +61,7 @@ class LLMReader(ChatReader):
 
     Args:
         llm: The LLM.
-        options: Those of `factoid.entities.reader.ChatReader`: `max_tokens`, `prompt`, and `batch_size`, which only counts in
+        options: Those of `factoid.entities.reader.ChatReader`: `prompt`, and `batch_size`, which only counts in
             `aread_batch` with an LLM that awaits; otherwise requests go one after the other.
     """
 

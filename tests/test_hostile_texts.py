@@ -10,7 +10,7 @@ import pytest
 from factoid.context import pack_context
 from factoid.entities.articles.names import name_key, spelled_out, split_title
 from factoid.entities.importers.wikitext import links, plain_text, prepare
-from factoid.entities.linkers.tokens import tokenize
+from factoid.entities.linkers.spans import Words
 from factoid.entities.reader import clean_answer
 from factoid.evaluate.answers import has_answer_dpr, normalize_answer
 from factoid.propositions.parse import read_propositions
@@ -52,7 +52,7 @@ _READERS: dict[str, Callable[[str], object]] = {
     "tables in a template that is never closed": lambda text: _wikitext("{{a|" + text.replace("{|", "{|\n|-\n")),
     "a heading of wikitext": lambda text: _wikitext(f"= {text}"),
     "names": lambda text: (name_key(text), split_title(text), spelled_out(text)),
-    "tokenize": tokenize,
+    "link": lambda text: list(Words(text).spans(lower_case=True)),
     "clean_answer": clean_answer,
     "normalize_answer": lambda text: (normalize_answer(text), has_answer_dpr(text, "a b")),
     "words": lambda text: (cut_words(text, 100), stands_in(text[1:-1], text)),

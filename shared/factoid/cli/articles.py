@@ -1,4 +1,4 @@
-"""`factoid build-articles`, `articles` and `convert-spel`: make and inspect article stores, and convert a linker."""
+"""`factoid build-articles` and `articles`: make and inspect article stores."""
 
 from __future__ import annotations
 
@@ -122,26 +122,3 @@ def articles(
         print(plain(article.title), wrap(plain(text)), sep="\n\n", end="\n\n")
     for name in names:
         print(f"{plain(name.form)} → {plain(name.title)} ({name.kind.name.lower().replace('_', ' ')})")
-
-
-def convert_spel(
-    checkpoint: Annotated[str, argument("FILE", "A published checkpoint, such as spel-base-step-3-500K.pt.")],
-    output: Annotated[str, option("DIR", "The new folder; SpELLinker(DIR) loads it.")],
-    tokenizer: Annotated[
-        str, option("PATH", "RoBERTa's tokenizer.json or its folder; or roberta-base or roberta-large, to download it.")
-    ],
-    vocabulary: Annotated[
-        str, option("DIR", "A folder with the files aida.txt, enwiki_20230827.txt and out_of_domain.txt.")
-    ],
-    quiet: opts.Quiet = False,
-) -> None:
-    """Convert a checkpoint of the entity linker SpEL to safetensors."""
-    from rich.filesize import decimal
-
-    from factoid.entities.spel import convert_spel as convert
-    from factoid.entities.spel.vocabulary import VocabularyFiles
-
-    files = VocabularyFiles.in_folder(vocabulary)
-    with opts.waiting("converting", quiet=quiet):
-        folder = convert(checkpoint, files, output, tokenizer=tokenizer)
-    print(f"wrote {folder} ({decimal(sum(path.stat().st_size for path in folder.iterdir()))})")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -31,11 +30,8 @@ class TableSummarizer(CoreTableSummarizer, BaseDocumentTransformer):
     Options are those of `ChatModelPropositionizer`, and `prompt`.
     """
 
-    def __init__(
-        self, llm: Runnable[Any, Any], *, cache: Cache = None, keep_completions: bool = False, **options: Any
-    ) -> None:
-        task = replace(SUMMARIES, keeps_completions=keep_completions)
-        super().__init__(ChatModelPropositionizer(llm, task=task, **options), cache=cache)
+    def __init__(self, llm: Runnable[Any, Any], *, cache: Cache = None, **options: Any) -> None:
+        super().__init__(ChatModelPropositionizer(llm, task=SUMMARIES, **options), cache=cache)
 
     @override
     def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from os import PathLike
 from typing import Any
 
@@ -37,9 +36,8 @@ class TableSummarizer(CoreTableSummarizer):
     Options are those of `LLMPropositionizer`, and `prompt`.
     """
 
-    def __init__(self, llm: LLM, *, cache: Cache = None, keep_completions: bool = False, **options: Any) -> None:
-        task = replace(SUMMARIES, keeps_completions=keep_completions)
-        super().__init__(LLMPropositionizer(llm, task=task, **options), cache=cache)
+    def __init__(self, llm: LLM, *, cache: Cache = None, **options: Any) -> None:
+        super().__init__(LLMPropositionizer(llm, task=SUMMARIES, **options), cache=cache)
 
 
 class DocumentIntelligenceReader(BaseReader):

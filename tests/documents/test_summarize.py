@@ -80,12 +80,10 @@ def test_a_failure_costs_its_own_table(server):
     assert json.loads(json.dumps(report.metadata())) == report.metadata()
 
 
-def test_a_cut_off_summary_says_so_and_completions_come_on_request(server):
+def test_a_cut_off_summary_says_so(server):
     server.answers = {"1": (200, completion("Depths of", finish_reason="length"))}
-    kept = TableSummarizer(client(server), "m", keep_completions=True).summarize(TABLES[:2])
-    assert [summary.finish_reason for summary in kept.summaries] == ["length", "stop"]
-    assert kept.summaries[0].completion.choices[0].message.content == "Depths of"
-    assert TableSummarizer(client(server), "m").summarize(TABLES[:1]).summaries[0].completion is None
+    report = TableSummarizer(client(server), "m").summarize(TABLES[:2])
+    assert [summary.finish_reason for summary in report.summaries] == ["length", "stop"]
 
 
 def test_a_cache_is_asked_first_and_holds_no_transient_failure(server, tmp_path):
@@ -94,10 +92,9 @@ def test_a_cache_is_asked_first_and_holds_no_transient_failure(server, tmp_path)
     first = TableSummarizer(client(server), "m", cache=path, max_retries=0).summarize(TABLES)
     assert first.failures == {"HTTP error 500": 1}
     del server.answers["2"], server.requests[:]
-    second = TableSummarizer(client(server), "m", cache=path, keep_completions=True).summarize(TABLES)
+    second = TableSummarizer(client(server), "m", cache=path).summarize(TABLES)
     assert second.metadata()["table_summaries"] == ["Depths, of 1.", "Depths, of 2.", "Depths, of 3."]
     assert len(server.requests) == 1
-    assert [bool(summary.completion) for summary in second.summaries] == [False, True, False]
     assert [summary.finish_reason for summary in second.summaries] == ["stop"] * 3
     other = TableSummarizer(client(server), "m", cache=path, prompt="In one word.")
     other.summarize(TABLES[:1])

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import astuple, dataclass, field
 from operator import sub
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -40,8 +40,6 @@ class TableSummary:
     generated_by: str  # model and prompt
     finish_reason: str = ""  # why the model stopped, if known: "length" means that the summary was cut off
     failure: str = ""  # why there is no summary, in a few words
-    # The client's own answer, if requested and not from a cache.
-    completion: Any = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +82,7 @@ class TableSummarizer:
         model: Name of the model on the server; for a function, the name under which a cache stores its answers.
         cache: Keeps summaries: a `PropositionCache`, the path of its file, created if absent, or a store's folder.
         prompt: Instructions in place of factoid's own.
-        keep_completions: Put the client's own answer into `TableSummary.completion`. Such objects are not JSON, so a cache does
-            not hold them.
-        options: Options of `PromptPropositionizer`: `max_concurrency`, `max_tokens`, `max_retries`, `show_progress` ...
+        options: Options of `PromptPropositionizer`: `max_concurrency`, `max_tokens`, `show_progress` ...
 
     Raises:
         InvalidInputError: The client is neither a client nor a function, an option is out of range, or a function with a cache
@@ -100,10 +96,8 @@ class TableSummarizer:
         *,
         cache: PropositionCache | str | Path | None = None,
         prompt: str | None = None,
-        keep_completions: bool = False,
         **options: Any,
     ) -> None:
-        task = replace(SUMMARIES, keeps_completions=keep_completions)
         if isinstance(client, ChatPropositionizer):
             if client.task.read is not read_summary:
                 raise InvalidInputError(f"expected a client, got a {type(client).__name__}: give its client instead")
@@ -114,9 +108,11 @@ class TableSummarizer:
                 raise InvalidInputError(
                     "a function needs a name before a cache: TableSummarizer(function, 'name of its model', cache=...)"
                 )
-            self._chat = _FunctionChat(client, name, prompt=prompt, task=task, **options)
+            self._chat = _FunctionChat(client, name, prompt=prompt, task=SUMMARIES, **options)
         else:
-            self._chat = PromptPropositionizer(client, model, structured=False, prompt=prompt, task=task, **options)
+            self._chat = PromptPropositionizer(
+                client, model, structured=False, prompt=prompt, task=SUMMARIES, **options
+            )
         self._cached = self._chat if cache is None else CachedPropositionizer(self._chat, cache)
 
     @property
@@ -159,7 +155,7 @@ class _FunctionChat(ChatPropositionizer):
         answer = self.function(prompt)
         if not isinstance(answer, str | None):
             raise InvalidInputError(f"the function that summarizes must return a str, got {type(answer).__name__}")
-        return Reply(read_summary(answer or ""), completion=answer)  # some clients return None if a model says nothing
+        return Reply(read_summary(answer or ""))  # some clients return None if a model says nothing
 
     async def _asend(self, prompt: str) -> Reply:
         return self._send(prompt)
@@ -207,4 +203,4 @@ def _summary(position: int, texts: list[str], name: str) -> TableSummary:
         reason = "table without text" if texts.reason == "empty passage" else texts.reason
         return TableSummary(position, "", name, failure=reason)
     finish = texts[1] if len(texts) > 1 else ""
-    return TableSummary(position, texts[0], name, finish, completion=getattr(texts, "completion", None))
+    return TableSummary(position, texts[0], name, finish)

@@ -26,18 +26,18 @@ def _has_failed(future: Future[Any] | asyncio.Future[Any]) -> bool:
 
 
 def in_threads(
-    work: Callable[[T], R], items: Iterable[T], *, width: int, stop: threading.Event | None = None
+    work: Callable[[T], R], items: Iterable[T], *, width: int, stop: threading.Event
 ) -> Generator[tuple[int, R]]:
     """Yield (position, result) for every item, in any order.
 
     At most `width` items are worked on at a time, each in a copy of the caller's context, and at most twice as many are
-    ahead of the consumer. An early end waits for running threads. With `stop`, it sets that, and they finish in the background;
-    but before one of our own errors is raised they are awaited, since the caller may close their client.
+    ahead of the consumer. An early end sets `stop`, and running threads finish in the background; but before one of our own
+    errors is raised they are awaited, since the caller may close their client.
     """
-    awaited = stop is None
     executor = ThreadPoolExecutor(width, thread_name_prefix="propositions")
     waiting = enumerate(items)
     futures: dict[Future[R], int] = {}
+    awaited = False
     try:
         while True:
             for position, item in islice(waiting, 2 * width - len(futures)):
@@ -50,8 +50,7 @@ def in_threads(
         awaited = True
         raise
     finally:
-        if stop is not None:
-            stop.set()
+        stop.set()
         executor.shutdown(wait=awaited, cancel_futures=True)
 
 
@@ -61,18 +60,15 @@ async def in_tasks(
     """Do the same as `in_threads` in the event loop. An early end cancels running items."""
     waiting = enumerate(items)
     tasks: dict[asyncio.Future[R], int] = {}
-    done: list[tuple[int, asyncio.Future[R]]] = []
     try:
         while True:
-            if not any(_has_failed(task) for _, task in done):  # no slot idles while results are passed on
-                for position, item in islice(waiting, width - len(tasks)):
-                    tasks[asyncio.ensure_future(work(item))] = position
-            for position, task in done:
-                yield position, task.result()
+            for position, item in islice(waiting, width - len(tasks)):
+                tasks[asyncio.ensure_future(work(item))] = position
             if not tasks:
                 return
-            ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            done = [(tasks.pop(task), task) for task in sorted(ended, key=_has_failed)]
+            done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+            for task in sorted(done, key=_has_failed):
+                yield tasks.pop(task), task.result()
     finally:
         for task in tasks:
             task.cancel()

@@ -24,11 +24,15 @@ def test_estimate(run, report, docs, fails, tmp_path):
 
 @pytest.fixture
 def server(monkeypatch):
-    pytest.importorskip("openai")
-    monkeypatch.setattr("factoid.propositions.prompting.batches._POLL", 0.0)
+    openai = pytest.importorskip("openai")
     monkeypatch.setenv("OPENAI_API_KEY", "k")
+    monkeypatch.setattr("factoid.propositions.prompting.batches._POLL", 0.0)
+    make, clients = openai.OpenAI, []
+    monkeypatch.setattr(openai, "OpenAI", lambda **options: clients.append(make(**options)) or clients[-1])
     with running(BatchServer()) as made:
         yield made
+        for client in clients:
+            client.close()
 
 
 def test_submit_collect_and_index(run, report, fails, docs, server, tmp_path):

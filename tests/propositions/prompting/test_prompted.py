@@ -79,7 +79,7 @@ TRANSIENT = {
 async def test_a_passage_that_fails_for_a_time_ends_no_run(ask, server, case):
     server.answers["3."] = TRANSIENT[case]
     texts = [f"{number}." for number in range(12)]
-    timeout = 1 if "hang" in TRANSIENT[case] else 5
+    timeout = 3 if "hang" in TRANSIENT[case] else 5
     results = await ask([unit(text) for text in texts], timeout=timeout)
     failed = results.pop(3)
     assert (failed.reason, failed.transient) == (case.split(",")[0], True)

@@ -139,7 +139,7 @@ class PropositionBatch:
 
     def poll(self) -> list[Batch]:
         """Ask the server about the batches not yet collected."""
-        with self._calling():
+        with self._exclusive():
             return [batch for batch, _ in self._statuses()]
 
     def collect(self) -> BatchReport:
@@ -153,7 +153,7 @@ class PropositionBatch:
 
     def wait(self) -> BatchReport:
         """Collect batches as they end, until all have ended. Call `submit` first; an interrupt loses nothing."""
-        total = sum(batch.requests for batch in self._batches())
+        total = sum(batch.requests for batch in self.poll())
         report = self.collect()
         with tqdm(total=total, desc="propositions", unit=" passages", disable=not self.show_progress) as bar:
             while live := [batch for batch in self.poll() if batch.batch_id]:
@@ -175,31 +175,25 @@ class PropositionBatch:
 
     def cancel(self) -> list[Batch]:
         """Ask the server to stop all batches. Their results until then can be collected."""
-        with self._calling():
+        with self._exclusive():
             for batch, _ in self._statuses():
                 if batch.batch_id and batch.status not in {*_ENDED, "cancelling"}:
                     self._client.batches.cancel(batch.batch_id)
         return self.poll()
 
     @contextmanager
-    def _calling(self) -> Iterator[None]:
-        """Explain errors of the server and its client."""
-        try:
-            yield
-        except require("openai", extra="openai").OpenAIError as error:
-            problem = f"the Batch API failed: {error}. Nothing is lost: call again, and no batch is created twice"
-            raise PropositionizerError(problem) from error
-
-    @contextmanager
     def _exclusive(self) -> Iterator[None]:
-        """Do the same, and keep other processes from submitting and collecting."""
+        """Keep other processes from using the batches during a block, and explain errors of the server."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
-            with FileLock(self.folder / "lock", timeout=5), self._calling():
+            with FileLock(self.folder / "lock", timeout=5):
                 yield
         except OSError as error:
             reason = "another process is using it" if isinstance(error, Timeout) else str(error)
             raise StoreError(f"cannot use the folder of batches {self.folder}: {reason}") from error
+        except require("openai", extra="openai").OpenAIError as error:
+            problem = f"the Batch API failed: {error}. Nothing is lost: call again, and no batch is created twice"
+            raise PropositionizerError(problem) from error
 
     def _batches(self) -> list[Batch]:
         """Return the batches of this propositionizer, oldest first, as they were recorded."""
@@ -207,9 +201,7 @@ class PropositionBatch:
         for path in self.folder.glob("*.json"):
             try:
                 batches.append(Batch(**json.loads(path.read_bytes())))
-            except FileNotFoundError:  # collected by another process
-                continue
-            except (OSError, ValueError, TypeError) as error:
+            except (ValueError, TypeError) as error:
                 problem = f"{path} is not the record of a batch, or is damaged: {error}. Move it away"
                 raise StoreFormatError(problem) from error
         own = (batch for batch in batches if batch.name == self.propositionizer.name)
@@ -281,14 +273,13 @@ def _request_line(propositionizer: PromptPropositionizer, custom_id: str, passag
 
 def _read_reply(record: Mapping[str, Any]) -> Reply:
     """Return the result of one request, from a line of an output or error file."""
-    response = record.get("response") or {}
+    response, error = record.get("response") or {}, record.get("error") or {}
     try:
         return read_completion(response.get("body"))
-    except NoCompletionError as error:
-        error.status = response.get("status_code")
-        failure = judge(error)
-    code = (record.get("error") or {}).get("code")  # batch_expired, batch_cancelled, request_timeout
-    if code or failure is None:
-        failure = Failure(str(code).replace("_", " "), transient=True)
+    except NoCompletionError as problem:
+        problem.status = response.get("status_code")
+        failure = judge(problem)
+    if failure is None or error:  # batch_expired, batch_cancelled, request_timeout
+        failure = Failure(str(error.get("code")).replace("_", " "), transient=True)
     # An error that concerns every passage says nothing about this one.
     return Reply(NoPropositions(failure.reason, transient=failure.transient or bool(failure.remedy)), Usage())

@@ -11,7 +11,7 @@ from langchain_core.runnables import Runnable
 
 from factoid.entities.reader import ChatReader
 from factoid.errors import InvalidInputError
-from factoid.propositions.prompting.chat import ChatPropositionizer, Reply, Task
+from factoid.propositions.prompting.chat import ChatPropositionizer, Reply
 from factoid.propositions.prompting.cost import Usage
 from langchain_factoid.embeddings import model_name
 
@@ -40,10 +40,10 @@ class ChatModelPropositionizer(ChatPropositionizer):
         self.model = model or _name(llm)
 
     def _send(self, prompt: str) -> Reply:
-        return _read(self.llm.invoke(prompt), self.task)
+        return _read(self.llm.invoke(prompt))
 
     async def _asend(self, prompt: str) -> Reply:
-        return _read(await self.llm.ainvoke(prompt), self.task)
+        return _read(await self.llm.ainvoke(prompt))
 
 
 class ChatModelReader(ChatReader):
@@ -88,10 +88,10 @@ def _text(answer: object) -> str:
     return answer
 
 
-def _read(answer: object, task: Task) -> Reply:
+def _read(answer: object) -> Reply:
     text = _text(answer)
     if not isinstance(answer, BaseMessage):
-        return Reply(task.read(text))
+        return Reply(text)
     fields = answer.response_metadata
     finish = fields.get("finish_reason") or fields.get("stop_reason") or fields.get("done_reason")
     refused = bool(answer.additional_kwargs.get("refusal")) or any(
@@ -99,7 +99,7 @@ def _read(answer: object, task: Task) -> Reply:
     )
     counts: Mapping[str, Any] = getattr(answer, "usage_metadata", None) or {}
     usage = Usage(1, counts.get("input_tokens", 0), counts.get("output_tokens", 0))
-    return Reply(task.read(text, finish=str(finish), refused=refused), usage)
+    return Reply(text, finish, refused, usage)
 
 
 def _name(llm: Runnable[Any, Any]) -> str:

@@ -13,7 +13,7 @@ from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore
 
 from factoid.entities.reader import ChatReader
 from factoid.errors import InvalidInputError
-from factoid.propositions.prompting.chat import ChatPropositionizer, Reply, Task
+from factoid.propositions.prompting.chat import ChatPropositionizer, Reply
 from factoid.propositions.prompting.cost import Usage
 
 
@@ -45,11 +45,11 @@ class LLMPropositionizer(ChatPropositionizer):
 
     def _send(self, prompt: str) -> Reply:
         answer = self.llm.chat([ChatMessage(content=prompt)]) if self._chats else self.llm.complete(prompt)
-        return _read(answer, self.task)
+        return _read(answer)
 
     async def _asend(self, prompt: str) -> Reply:
         answer = await (self.llm.achat([ChatMessage(content=prompt)]) if self._chats else self.llm.acomplete(prompt))
-        return _read(answer, self.task)
+        return _read(answer)
 
 
 class LLMReader(ChatReader):
@@ -94,7 +94,7 @@ def _awaits(llm: LLM, method: str) -> bool:
     return next(kind for kind in type(llm).__mro__ if method in vars(kind)) is not CustomLLM
 
 
-def _read(response: ChatResponse | CompletionResponse, task: Task) -> Reply:
+def _read(response: ChatResponse | CompletionResponse) -> Reply:
     text = response.text if isinstance(response, CompletionResponse) else response.message.content
     raw = response.raw
     choice = next(iter(_field(raw, "choices") or ()), None)
@@ -103,7 +103,7 @@ def _read(response: ChatResponse | CompletionResponse, task: Task) -> Reply:
     counts = _field(raw, "usage")
     sent = _field(counts, "prompt_tokens") or _field(counts, "input_tokens") or 0
     usage = Usage(1, sent, _field(counts, "completion_tokens") or _field(counts, "output_tokens") or 0)
-    return Reply(task.read(text or "", finish=str(finish), refused=refused), usage)
+    return Reply(text or "", finish, refused, usage)
 
 
 def _field(source: Any, name: str) -> Any:

@@ -24,7 +24,6 @@ from factoid._optional import require
 from factoid.errors import PropositionizerError, StoreError, StoreFormatError
 from factoid.files.atomic import write_file
 from factoid.propositions.cache import PropositionCache, passage_key
-from factoid.propositions.prompting.chat import Reply
 from factoid.propositions.prompting.cost import Usage
 from factoid.propositions.prompting.failures import Failure, NoCompletionError, judge
 from factoid.propositions.prompting.prompt import prompt_for
@@ -251,15 +250,15 @@ class PropositionBatch:
             reason = batch.error.partition(":")[0].replace("_", " ") or reason
         files = (file for file in (current.output_file_id, current.error_file_id) if file)
         lines = (line for file in files for line in self._client.files.content(file).text.split("\n") if line)
-        replies = {record["custom_id"]: _read_reply(record) for record in map(json.loads, lines)}
-        missing = Reply(NoPropositions(reason, transient=True), Usage())
-        outputs = [replies.get(key, missing).texts for key in batch.passages]
+        results = {record["custom_id"]: _read_result(record) for record in map(json.loads, lines)}
+        missing = NoPropositions(reason, transient=True), Usage()
+        outputs = [results.get(key, missing)[0] for key in batch.passages]
         self.cache.put(batch.name, [bytes.fromhex(key) for key in batch.passages], outputs)
         self._path(batch).unlink()
         failed = [texts for texts in outputs if isinstance(texts, NoPropositions)]
         failures = dict(Counter(texts.reason for texts in failed if not texts.transient))
         returned = dict(Counter(texts.reason for texts in failed if texts.transient))
-        usage = sum((reply.usage for reply in replies.values()), Usage())
+        usage = sum((used for _, used in results.values()), Usage())
         return BatchReport(len(outputs) - len(failed), failures, returned, usage)
 
 
@@ -271,15 +270,16 @@ def _request_line(propositionizer: PromptPropositionizer, custom_id: str, passag
     return json.dumps(line, ensure_ascii=False).encode() + b"\n"
 
 
-def _read_reply(record: Mapping[str, Any]) -> Reply:
-    """Return the result of one request, from a line of an output or error file."""
+def _read_result(record: Mapping[str, Any]) -> tuple[list[str], Usage]:
+    """Return the propositions and the usage of one request, from a line of an output or error file."""
     response, error = record.get("response") or {}, record.get("error") or {}
     try:
-        return read_completion(response.get("body"))
+        reply = read_completion(response.get("body"))
     except NoCompletionError as problem:
         problem.status = response.get("status_code")
         failure = judge(problem)
-    if failure is None or error:  # batch_expired, batch_cancelled, request_timeout
-        failure = Failure(str(error.get("code")).replace("_", " "), transient=True)
-    # An error that concerns every passage says nothing about this one.
-    return Reply(NoPropositions(failure.reason, transient=failure.transient or bool(failure.remedy)), Usage())
+        if failure is None or error:  # batch_expired, batch_cancelled, request_timeout
+            failure = Failure(str(error.get("code")).replace("_", " "), transient=True)
+        # An error that concerns every passage says nothing about this one.
+        return NoPropositions(failure.reason, transient=failure.transient or bool(failure.remedy)), Usage()
+    return reply.propositions(), reply.usage

@@ -28,34 +28,23 @@ from factoid.units import Unit, whole_number
 logger = logging.getLogger(__name__)
 
 _PATIENCE = 8  # passages that fail before any has an answer: there is no server, or no working model
-REFUSALS = ("content_filter", "refusal", "SAFETY")  # a tuple, because servers also send lists, which no set takes
+_CUT_OFF = ("length", "max_tokens", "MAX_TOKENS")  # tuples, because servers also send lists, which no set takes
+_REFUSALS = ("content_filter", "refusal", "SAFETY")
 
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """The result of one request: propositions or `NoPropositions`, and the tokens used."""
+    """The answer to one request."""
 
-    texts: list[str]
+    text: str
+    finish: str | None = None  # why the model stopped, such as "length" or "content_filter"
+    refused: bool = False
     usage: Usage = field(default_factory=lambda: Usage(requests=1))
 
-
-def read_answer(text: str, *, finish: str | None = None, refused: bool = False) -> list[str]:
-    """Return the propositions of an answer; `finish` is why the model stopped, such as "length" or "content_filter"."""
-    texts = read_propositions(text, cut_off=finish in ("length", "max_tokens", "MAX_TOKENS"))
-    return texts if texts or not (refused or finish in REFUSALS) else NoPropositions("refusal")
-
-
-@dataclass(frozen=True, slots=True)
-class Task:
-    """What a chat model is asked to do with a unit."""
-
-    noun: str  # what is requested, for progress bars and logs
-    prompt: Callable[[Unit, str | None], str]  # makes the prompt of a unit and the caller's instructions, if any
-    read: Callable[..., list[str]]  # reads an answer, as `read_answer` does
-    name: Callable[[str, str | None], str]  # names a model and the caller's instructions for caches
-
-
-PROPOSITIONS = Task("propositions", prompt_for, read_answer, versioned_name)
+    def propositions(self) -> list[str]:
+        """Return the propositions, or `NoPropositions`."""
+        texts = read_propositions(self.text, cut_off=self.finish in _CUT_OFF)
+        return texts if texts or not (self.refused or self.finish in _REFUSALS) else NoPropositions("refusal")
 
 
 class ChatPropositionizer(ABC):
@@ -79,11 +68,9 @@ class ChatPropositionizer(ABC):
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
         show_progress: bool = False,
-        task: Task = PROPOSITIONS,
     ) -> None:
         self.max_concurrency = whole_number("max_concurrency", max_concurrency)
         self.prompt = prompt
-        self.task = task
         self.show_progress = show_progress
         self._pace = Pace(requests_per_minute, tokens_per_minute)
         self.usage = Usage()  # tokens of all answers so far, as reported by the server
@@ -94,7 +81,7 @@ class ChatPropositionizer(ABC):
     @property
     def name(self) -> str:
         """Model and prompt."""
-        return self.task.name(self.model, self.prompt)
+        return versioned_name(self.model, self.prompt)
 
     def estimate(self, passages: Iterable[Unit], prices: Prices | None = None, **options: Any) -> Estimate:
         """Return `factoid.propositions.estimate` for this model and prompt; `options` has the cache."""
@@ -145,7 +132,7 @@ class ChatPropositionizer(ABC):
 
     def _bar(self, total: int) -> tqdm[Any]:
         hidden = not self.show_progress or total < 2
-        return tqdm(total=total, desc=self.task.noun, unit=" requests", disable=hidden)
+        return tqdm(total=total, desc="propositions", unit=" requests", disable=hidden)
 
     # One passage of a call with `count` of them
 
@@ -183,17 +170,17 @@ class ChatPropositionizer(ABC):
 
     def _prompt(self, passage: Unit) -> tuple[str, int]:
         """Return the prompt of a passage, and about how many tokens it and its answer have."""
-        prompt = self.task.prompt(passage, self.prompt)
+        prompt = prompt_for(passage, self.prompt)
         return prompt, rough_tokens(prompt) + round(ANSWER_RATIO * rough_tokens(passage.text))
 
     def _read(self, reply: Reply, expected: int) -> list[str]:
-        """Count the tokens of an answer, and return its texts."""
+        """Count the tokens of an answer, and return its propositions."""
         with self._lock:
             self.usage += reply.usage
             self._answered = True
         if used := reply.usage.prompt_tokens + reply.usage.completion_tokens:
             self._pace.correct(used - expected)
-        return reply.texts
+        return reply.propositions()
 
     def _failed(self, error: Exception, count: int) -> NoPropositions | None:
         """Return the result for a passage whose request failed, None for a bug; raise what would fail for every passage."""
@@ -205,7 +192,7 @@ class ChatPropositionizer(ABC):
             problem = f"requests for the model {self.model!r} are rejected: {str(error).rstrip('.')}"
             raise PropositionizerError(f"{problem}. {remedy}") from error
         level = logging.INFO if failure.transient else logging.WARNING
-        logger.log(level, "no %s for a text: %s: %s", self.task.noun, type(error).__name__, error)
+        logger.log(level, "no propositions for a passage: %s: %s", type(error).__name__, error)
         patience = max(_PATIENCE, self.max_concurrency)
         with self._lock:
             self._answered |= failure.answered

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from factoid.errors import InvalidInputError
-from factoid.propositions.prompting.chat import PROPOSITIONS, ChatPropositionizer, Reply, Task
+from factoid.propositions.prompting.chat import ChatPropositionizer, Reply
 from factoid.propositions.prompting.cost import Usage
 from factoid.propositions.prompting.failures import NoCompletionError, words
 
@@ -56,7 +56,6 @@ class PromptPropositionizer(ChatPropositionizer):
         requests_per_minute: Maximum number of requests, which are spread evenly. None for no limit.
         tokens_per_minute: Maximum tokens of prompts and answers, estimated before a request and corrected by its answer.
         show_progress: Whether to show a bar when there is more than one passage.
-        task: What to ask for; other parts of factoid do not ask for propositions.
 
     Raises:
         InvalidInputError: The client has no `chat.completions.create`, or a number is out of range.
@@ -77,7 +76,6 @@ class PromptPropositionizer(ChatPropositionizer):
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
         show_progress: bool = False,
-        task: Task = PROPOSITIONS,
     ) -> None:
         super().__init__(
             max_concurrency=max_concurrency,
@@ -85,7 +83,6 @@ class PromptPropositionizer(ChatPropositionizer):
             requests_per_minute=requests_per_minute,
             tokens_per_minute=tokens_per_minute,
             show_progress=show_progress,
-            task=task,
         )
         options = dict(options or {})
         self.client: Any = client
@@ -107,10 +104,10 @@ class PromptPropositionizer(ChatPropositionizer):
         return {"model": self.model, "messages": messages, **self._arguments}
 
     def _send(self, request: Mapping[str, Any]) -> Reply:
-        return read_completion(self._client.chat.completions.create(**request), self.task)
+        return read_completion(self._client.chat.completions.create(**request))
 
     async def _asend(self, request: Mapping[str, Any]) -> Reply:
-        return read_completion(await self._client.chat.completions.create(**request), self.task)
+        return read_completion(await self._client.chat.completions.create(**request))
 
     def _adapts(self, request: Mapping[str, Any], error: Exception) -> bool:
         """Return whether the server refuses an argument that can be left out, and leave it out from now on."""
@@ -132,18 +129,19 @@ def _is_async(client: Any) -> bool:
     return inspect.iscoroutinefunction(inspect.unwrap(create))  # the openai package wraps its methods
 
 
-def read_completion(response: Any, task: Task = PROPOSITIONS) -> Reply:
-    """Return the propositions and the usage of a chat completion, given as the client's object or its JSON.
+def read_completion(response: Any) -> Reply:
+    """Return the answer in a chat completion, given as the client's object or its JSON.
 
     Raises `NoCompletionError` for anything else, such as an error under status 200, or the page of a website.
     """
     body = response.model_dump(warnings=False) if hasattr(response, "model_dump") else response
     try:
         choice = body["choices"][0]
-        message = choice.get("message") or {}  # a filter may leave it out
-        finish, refused = choice.get("finish_reason"), bool(message.get("refusal"))
-        texts = task.read(message.get("content") or "", finish=finish, refused=refused)
-        usage = body.get("usage") or {}
-        return Reply(texts, Usage(1, usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0))
+        message, usage = choice.get("message") or {}, body.get("usage") or {}  # a filter may leave out the message
+        text = message.get("content") or ""
+        if not isinstance(text, str):
+            raise TypeError("content in parts")
+        used = Usage(1, usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0)
+        return Reply(text, choice.get("finish_reason"), bool(message.get("refusal")), used)
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise NoCompletionError(str(body)[:200]) from error

@@ -124,13 +124,6 @@ async def test_a_page_in_place_of_answers_is_one_error(ask, server):
         await ask([unit(text) for text in server.answers])
 
 
-async def test_empty_passages_are_not_sent(ask, server):
-    assert await ask([]) == server.requests == []
-    results = await ask([unit(" \n"), unit("A.")])
-    assert results == [[], ["A."]]
-    assert (results[0].reason, len(server.requests)) == ("empty passage", 1)
-
-
 CHECK = "Check the client's key and base_url, .* whether it takes these arguments: temperature, response_format"
 
 

@@ -137,35 +137,27 @@ class ChatPropositionizer(ABC):
     # One passage of a call with `count` of them
 
     def _ask(self, count: int, stop: threading.Event, passage: Unit) -> list[str]:
-        if not passage.text.strip():
-            return NoPropositions("empty passage")
         prompt, tokens = self._prompt(passage)
         while not stop.wait(self._pace.take(tokens)):
             request = self.request_for(prompt)
             try:
                 return self._read(self._send(request), tokens)
-            except Exception as error:
-                if self._adapts(request, error):
-                    continue
-                if (failed := self._failed(error, count)) is None:
-                    raise
+            except Exception as error:  # noqa: BLE001 - judged
+                failed = self._failed(error, request, count)
+            if failed is not None:
                 return failed
         return NoPropositions("interrupted", transient=True)
 
     async def _aask(self, count: int, passage: Unit) -> list[str]:
-        if not passage.text.strip():
-            return NoPropositions("empty passage")
         prompt, tokens = self._prompt(passage)
         while True:
             await asyncio.sleep(self._pace.take(tokens))
             request = self.request_for(prompt)
             try:
                 return self._read(await self._asend(request), tokens)
-            except Exception as error:
-                if self._adapts(request, error):
-                    continue
-                if (failed := self._failed(error, count)) is None:
-                    raise
+            except Exception as error:  # noqa: BLE001 - judged
+                failed = self._failed(error, request, count)
+            if failed is not None:
                 return failed
 
     def _prompt(self, passage: Unit) -> tuple[str, int]:
@@ -182,11 +174,13 @@ class ChatPropositionizer(ABC):
             self._pace.correct(used - expected)
         return reply.propositions()
 
-    def _failed(self, error: Exception, count: int) -> NoPropositions | None:
-        """Return the result for a passage whose request failed, None for a bug; raise what would fail for every passage."""
+    def _failed(self, error: Exception, request: Any, count: int) -> NoPropositions | None:
+        """Return the result for a passage whose request failed, None to send another one; raise what every passage would."""
+        if self._adapts(request, error):
+            return None
         failure = judge(error)
         if failure is None:
-            return None
+            raise error
         if failure.remedy:
             remedy = failure.remedy.format(arguments=", ".join(self._arguments))
             problem = f"requests for the model {self.model!r} are rejected: {str(error).rstrip('.')}"
@@ -197,13 +191,12 @@ class ChatPropositionizer(ABC):
         with self._lock:
             self._answered |= failure.answered
             self._unanswered += 1
-            if not self._answered and self._unanswered >= (
-                min(patience, count) if "Connect" in failure.reason else patience
-            ):
-                raise PropositionizerError(
-                    f"no request to {self._address} has been answered so far, the last error: {error!r}. Check the client's "
-                    "base_url, and that the server and the model work"
-                ) from error
+            is_hopeless = self._unanswered >= (min(patience, count) if "Connect" in failure.reason else patience)
+        if is_hopeless and not self._answered:
+            raise PropositionizerError(
+                f"no request to {self._address} has been answered so far, the last error: {error!r}. Check the client's "
+                "base_url, and that the server and the model work"
+            ) from error
         # Before the first answer, the model may be set up wrongly.
         return NoPropositions(failure.reason, transient=failure.transient or not self._answered)
 

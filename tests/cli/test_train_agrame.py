@@ -45,7 +45,7 @@ def test_a_teacher_is_trained_and_a_model_from_it(run, fails, tiny, tmp_path):
     assert (tmp_path / "model" / "teacher" / "teacher.json").exists()
     assert len((tmp_path / "model" / "sentence_scores.jsonl").read_text().split()) > 2
     first, last = out.splitlines()
-    assert first.startswith("trained on 2 queries with 2 passages in 2 steps, loss ")
+    assert first.startswith("trained on 2 queries with 2 passages (0 have fewer) in 2 steps, loss ")
     assert last == "model holds the model: AnyGranularityRanker('model')"
     assert len(AnyGranularityRanker("model").rank("What sank?", PASSAGES)) == 4
     assert "holds a finished model" in fails("train-agrame", "data.jsonl", *options)

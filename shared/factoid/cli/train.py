@@ -31,7 +31,7 @@ def train_propositionizer(
     output: Annotated[str, option("DIR", "Folder for the model, its record and the pairs.")],
     paths: Annotated[list[str] | None, argument("PATH", "Documents to make pairs from: files and folders.")] = None,
     pairs: Annotated[str | None, option("FILE", "Train on these pairs instead, such as an earlier run's.")] = None,
-    passages: Annotated[int | None, option("N", "Use only N passages, chosen evenly.", default="all")] = None,
+    passages: Annotated[int | None, option("N", "Use only N passages, chosen evenly.", default="all", min=1)] = None,
     pairs_only: Annotated[bool, option(None, "Write the pairs and stop before training.", "--pairs-only")] = False,
     *,
     splitting: opts.Splitting,
@@ -54,8 +54,6 @@ def train_propositionizer(
 
     if bool(paths) == bool(pairs):
         raise InvalidInputError("expected documents to make pairs from, or --pairs FILE, and not both")
-    if passages is not None and passages < 1:
-        raise InvalidInputError(f"--passages must be at least 1, got {passages}")
     numbers = asdict(training)
     settings = TrainingSettings(model=numbers.pop("base_model"), **numbers)
     folder = Path(output)
@@ -81,16 +79,16 @@ def train_propositionizer(
         return
     options: dict[str, Any] = {"held_out": held_out, "dropped": seeds.dropped, "use_cpu": cpu, "show_progress": show}
     record = train(seeds.pairs, folder, settings=settings, **options)
-    lines = [f"trained on {record['training_pairs']:,} pairs in {record['steps']:,} steps, {_loss(record)}"]
-    if score := record["score"]:
-        lines.append(f"F1 {score['f1']:.3f} on {record['held_out_pairs']:,} pairs of other documents")
-    lines.append(f"{folder} holds the model: FlanT5Propositionizer({str(folder)!r})")
-    printing.print({"output": str(folder), **record}, "\n".join(lines))
+    _print(printing, folder, record, f"{record['training_pairs']:,} pairs", "FlanT5Propositionizer")
 
 
-def _loss(record: dict[str, Any]) -> str:
+def _print(printing: opts.Output, folder: Path, record: dict[str, Any], data: str, loader: str) -> None:
     losses = [entry["loss"] for entry in record["log"] if "loss" in entry]
-    return f"loss {losses[-1]:.3f}"
+    lines = [f"trained on {data} in {record['steps']:,} steps, loss {losses[-1]:.3f}"]
+    if score := record.get("score"):
+        lines.append(f"F1 {score['f1']:.3f} on {record['held_out_pairs']:,} pairs of other documents")
+    lines.append(f"{folder} holds the model: {loader}({str(folder)!r})")
+    printing.print({"output": str(folder), **record}, "\n".join(lines))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,9 +165,5 @@ def train_agrame(
         scores = folder / "sentence_scores.jsonl"
         read = score_sentences(read, teacher or "", scores, ways=settings.ways, use_cpu=cpu, show_progress=show)
     record = train_ranker(read, folder, settings=settings, use_cpu=cpu, show_progress=show)
-    dropped = f", {record['dropped']:,} dropped: fewer passages than ways" if record["dropped"] else ""
-    text = (
-        f"trained on {record['training_examples']:,} queries with {record['ways']} passages in {record['steps']:,} steps, "
-        f"{_loss(record)}{dropped}\n{folder} holds the model: AnyGranularityRanker({str(folder)!r})"
-    )
-    printing.print({"output": str(folder), **record}, text)
+    data = f"{record['training_examples']:,} queries with {record['ways']} passages ({record['dropped']:,} have fewer)"
+    _print(printing, folder, record, data, "AnyGranularityRanker")

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Sequence
+from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
 from contextlib import aclosing, closing
-from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from tqdm.auto import tqdm
 
 from factoid.errors import InvalidInputError
 from factoid.propositions.cache import PropositionCache, passage_key
+from factoid.propositions.prompting.concurrency import in_background
 from factoid.propositions.protocol import (
     AsyncPropositionizer,
     AsyncStreamingPropositionizer,
@@ -23,8 +23,6 @@ from factoid.propositions.protocol import (
     check_propositionizer,
 )
 from factoid.units import Unit, whole_number
-
-T = TypeVar("T")
 
 
 class CachedPropositionizer:
@@ -88,12 +86,12 @@ class CachedPropositionizer:
 
     async def apropositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
         """Do the same as `propositionize` without blocking the event loop; what cannot await runs in a thread."""
-        outputs, missing = await _in_thread(partial(self._look_up, passages))
+        outputs, missing = await asyncio.to_thread(self._look_up, passages)
         with self._bar(passages, missing) as bar:
             for batch in self._batches(missing):
                 async with aclosing(_aresults(self.propositionizer, batch)) as results:
                     async for result in results:
-                        outputs |= await _in_thread(partial(self._store, *result))
+                        outputs |= await asyncio.to_thread(self._store, *result)
                         bar.update(len(result[0]))
         return self._in_order(passages, outputs)
 
@@ -155,18 +153,9 @@ async def _aresults(
     elif isinstance(propositionizer, AsyncPropositionizer):
         yield passages, await propositionizer.apropositionize(passages)
     else:
-        with closing(_results(propositionizer, passages)) as results:
-            while (result := await _in_thread(partial(next, results, None))) is not None:
+        async with aclosing(in_background(_results(propositionizer, passages))) as results:
+            async for result in results:
                 yield result
-
-
-async def _in_thread(function: Callable[[], T]) -> T:
-    """Call a function in a thread; if cancelled, wait until the thread is done."""
-    task = asyncio.ensure_future(asyncio.to_thread(function))
-    try:
-        return await asyncio.shield(task)
-    finally:
-        await asyncio.wait([task])
 
 
 def with_cache(

@@ -80,8 +80,8 @@ class FlanT5Propositionizer:
             identity = Checkpoint(self.model, self.revision).identity()
         except (PropositionizerError, MissingDependencyError):
             identity = self.revision or ""  # loading the model will report why
-        choice = choose(self.engine, self.device, self.dtype)
-        dtype = {"float32": "", "int8": "ctranslate2-int8"}.get(choice.dtype, choice.dtype)
+        *_, dtype = choose(self.engine, self.device, self.dtype)
+        dtype = {"float32": "", "int8": "ctranslate2-int8"}.get(dtype, dtype)
         limit = "" if self.max_new_tokens == _MAX_NEW_TOKENS else f"max_new_tokens={self.max_new_tokens}"
         return ":".join([f"{self.model}@{identity}" if identity else self.model, *filter(None, [dtype, limit])])
 
@@ -117,6 +117,6 @@ class FlanT5Propositionizer:
     def _load(self) -> Engine:
         with self._lock:
             if self._engine is None:
-                choice = choose(self.engine, self.device, self.dtype)
-                self._engine = load(choice, Checkpoint(self.model, self.revision), copy=self.copy)
+                chosen = choose(self.engine, self.device, self.dtype)
+                self._engine = load(Checkpoint(self.model, self.revision), *chosen, copy=self.copy)
             return self._engine

@@ -195,17 +195,6 @@ async def test_what_the_server_refuses_is_left_out_for_good(ask, server, caplog)
         assert sum(argument in request for request in server.requests) <= 8
 
 
-@pytest.mark.parametrize(
-    ("argument", "settings"),
-    [("response_format", {"structured": True}), ("temperature", {"options": {"temperature": 0.7}})],
-)
-async def test_what_the_caller_insists_on_is_sent(ask, server, argument, settings):
-    server.refuses[argument] = f"Unsupported parameter: '{argument}'."
-    with pytest.raises(PropositionizerError, match=argument):
-        await ask([unit("A.")], **settings)
-    assert len(server.requests) == 1
-
-
 class Fake:
     """A client that answers nothing until it is released."""
 

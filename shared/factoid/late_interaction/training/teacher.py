@@ -7,7 +7,7 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import asdict, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -54,9 +54,9 @@ def train_teacher(
 
     folder = Path(output)
     identity = run_id(settings, examples)
-    record = json.dumps({"training": identity, "settings": asdict(settings)}).encode()
+    record = json.dumps({"training": identity}).encode()
     if (folder / _RECORD).exists():
-        if json.loads((folder / _RECORD).read_bytes())["training"] != identity:
+        if (folder / _RECORD).read_bytes() != record:
             raise InvalidInputError(
                 f"{folder} holds a teacher trained with other examples or settings: choose another folder"
             )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal
 
 from factoid._optional import require
 from factoid.devices import usable_device
@@ -18,16 +18,8 @@ _FLOATS = ("float32", "bfloat16", "float16")
 _DTYPES = {"transformers": _FLOATS, "ctranslate2": (*_FLOATS, "int8")}
 
 
-class Choice(NamedTuple):
-    """An engine with its device and dtype."""
-
-    engine: str
-    device: str
-    dtype: str
-
-
-def choose(engine: str, device: Any, dtype: Any) -> Choice:
-    """Choose what the caller left open, by the installed packages and the machine.
+def choose(engine: str, device: Any, dtype: Any) -> tuple[str, str, str]:
+    """Return engine, device and dtype: what the caller left open, by the installed packages and the machine.
 
     Raises:
         InvalidInputError: There is no such engine or device, or the engine does not compute in this dtype.
@@ -48,15 +40,15 @@ def choose(engine: str, device: Any, dtype: Any) -> Choice:
     name = str(dtype).removeprefix("torch.")
     if name not in _DTYPES.get(engine, ()):
         raise InvalidInputError(f"expected an engine and one of its dtypes, {_DTYPES}, got {engine!r} and {name!r}")
-    return Choice(engine, str(device), name)
+    return engine, str(device), name
 
 
-def load(choice: Choice, checkpoint: Checkpoint, *, copy: bool) -> Engine:
+def load(checkpoint: Checkpoint, engine: str, device: str, dtype: str, *, copy: bool) -> Engine:
     """Load a checkpoint into the chosen engine."""
-    if choice.engine == "ctranslate2":
+    if engine == "ctranslate2":
         from factoid.propositions.engines.ctranslate2_engine import CTranslate2Engine
 
-        return CTranslate2Engine(checkpoint, device=choice.device, dtype=choice.dtype)
+        return CTranslate2Engine(checkpoint, device=device, dtype=dtype)
     from factoid.propositions.engines.torch_engine import TorchEngine
 
-    return TorchEngine(checkpoint, device=choice.device, dtype=choice.dtype, copy=copy)
+    return TorchEngine(checkpoint, device=device, dtype=dtype, copy=copy)

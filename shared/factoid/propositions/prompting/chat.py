@@ -6,7 +6,7 @@ import asyncio
 import logging
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
 from contextlib import aclosing, closing
 from dataclasses import dataclass, field
 from functools import partial
@@ -18,7 +18,7 @@ from tqdm.auto import tqdm
 from factoid.errors import PropositionizerError
 from factoid.propositions.parse import read_propositions
 from factoid.propositions.prompting.concurrency import in_background, in_tasks, in_threads
-from factoid.propositions.prompting.cost import ANSWER_RATIO, Estimate, Prices, Usage, estimate, rough_tokens
+from factoid.propositions.prompting.cost import ANSWER_RATIO, Usage, rough_tokens
 from factoid.propositions.prompting.failures import judge
 from factoid.propositions.prompting.pacing import Pace
 from factoid.propositions.prompting.prompt import prompt_for, versioned_name
@@ -82,10 +82,6 @@ class ChatPropositionizer(ABC):
     def name(self) -> str:
         """Model and prompt."""
         return versioned_name(self.model, self.prompt)
-
-    def estimate(self, passages: Iterable[Unit], prices: Prices | None = None, **options: Any) -> Estimate:
-        """Return `factoid.propositions.estimate` for this model and prompt; `options` has the cache."""
-        return estimate(passages, prices, model=self.model, prompt=self.prompt, **options)
 
     def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
         """Return one list of propositions for each passage, in order; `NoPropositions` for one that failed.

@@ -61,12 +61,13 @@ async def in_tasks(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def in_background(results: Generator[R], stop: threading.Event) -> AsyncGenerator[R]:
+async def in_background(results: Generator[R], stop: threading.Event | None = None) -> AsyncGenerator[R]:
     """Yield from a blocking generator, running it in a thread; an early end sets `stop`."""
     try:
         while (result := await asyncio.to_thread(next, results, None)) is not None:
             yield result
     finally:
-        stop.set()
+        if stop is not None:
+            stop.set()
         with suppress(ValueError):  # if it is still running: then it ends on its own
             results.close()

@@ -43,11 +43,11 @@ class PromptPropositionizer(ChatPropositionizer):
         client: `openai.OpenAI`, which async methods use in threads; `openai.AsyncOpenAI`, which only they can use; or an object
             with the same `chat.completions.create`, which may return a dict.
         model: Name of the model on the server.
-        structured: Whether to request JSON by a schema (`response_format`); None to try, and to stop after the first rejection.
-            Answers are parsed in the same way in any case.
+        structured: Whether to request JSON by a schema (`response_format`), until the server refuses one; None does so except in
+            batches. Answers are parsed in the same way in any case.
         max_concurrency: Maximum number of concurrent requests of a call.
-        temperature: 0 for the likeliest answer; None to send none, as reasoning models require. If the server rejects it, no
-            temperature is sent any more; one in `options` is always sent.
+        temperature: 0 for the likeliest answer; None to send none. If the server refuses it, as those of reasoning models do,
+            none is sent any more.
         max_tokens: Maximum number of tokens of an answer; None to send no limit. If an answer is cut off, its complete
             propositions are kept.
         prompt: Instructions before the passage, with or without examples; None for Figure 8 of the paper.
@@ -96,7 +96,6 @@ class PromptPropositionizer(ChatPropositionizer):
         schema = None if self.structured is False else _RESPONSE_FORMAT
         arguments = {"temperature": temperature, "max_tokens": max_tokens, "response_format": schema}
         self._arguments = {key: value for key, value in arguments.items() if value is not None} | options
-        self._insisted = {*options, "response_format"} if structured else set(options)
 
     def request_for(self, passage_prompt: str) -> dict[str, Any]:
         """Return the arguments of `chat.completions.create` for a whole prompt from `prompt_for`."""
@@ -113,7 +112,7 @@ class PromptPropositionizer(ChatPropositionizer):
         """Return whether the server refuses an argument that can be left out, and leave it out from now on."""
         if getattr(error, "status_code", None) not in {400, 422}:
             return False
-        names = (_OPTIONAL.keys() & request.keys()) - self._insisted
+        names = _OPTIONAL.keys() & request.keys()
         refused = next((name for name in names if _OPTIONAL[name].search(words(error))), None)
         if refused in self._arguments:
             logger.warning("the server accepts no %s for %r: sending none from now on", refused, self.model)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import threading
 from contextlib import aclosing
 
@@ -63,32 +62,6 @@ async def test_a_consumer_who_leaves_sends_no_further_requests(client, async_cli
     await astream.aclose()
     await asyncio.sleep(0.3)  # until the server has counted what was on its way
     assert len(server.requests) <= 20
-
-
-def test_an_interrupt_while_waiting_for_another_try(client, server):
-    """A worker that sleeps before its next try wakes up and sends nothing."""
-    server.answers = {text: refused(429, "Slow down.", Retry_After="60") for text in TEXTS}
-    interrupt = threading.Timer(0.3, signal.pthread_kill, [threading.main_thread().ident, signal.SIGINT])
-    interrupt.start()
-    with pytest.raises(KeyboardInterrupt):
-        PromptPropositionizer(client, "m", max_concurrency=2).propositionize(PASSAGES)
-    interrupt.join()
-    check_that_workers_end()
-    assert len(server.requests) <= 2
-
-
-@pytest.mark.parametrize("kind", ["async", "sync in async"])
-async def test_cancelling_while_waiting_for_another_try(async_client, client, server, kind):
-    server.answers = {text: refused(429, "Slow down.", Retry_After="60") for text in TEXTS}
-    propositionizer = PromptPropositionizer(async_client if kind == "async" else client, "m", max_concurrency=2)
-    task = asyncio.create_task(propositionizer.apropositionize(PASSAGES))
-    while not server.requests:
-        await asyncio.sleep(0.01)
-    await asyncio.sleep(0.1)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await asyncio.wait_for(task, 5)
-    assert len(server.requests) <= 2
 
 
 def test_answers_that_came_before_a_fatal_error_are_kept(client, server, tmp_path):

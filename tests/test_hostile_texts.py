@@ -1,15 +1,9 @@
-"""Patterns, and what cuts, cleans and reads texts, take linear time for hostile ones, and a passage has a bound."""
+"""What cuts, cleans and reads texts takes linear time for hostile ones, and a passage has a bound."""
 
 from __future__ import annotations
 
-import ast
-import importlib
-import itertools
-import pkgutil
-import re
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -125,92 +119,3 @@ def _is_slow(read: Callable[[str], object], fragment: str) -> bool:
     return _seconds(read, long) > _QUICK and min(_seconds(read, long), _seconds(read, long)) > _MOST_GROWTH * _seconds(
         read, short
     )
-
-
-# Every pattern of the packages
-
-_PACKAGES = ("factoid", "langchain_factoid", "llama_index_factoid")
-# The methods of a pattern, by the one that does the same work: all but two look for every match.
-_METHODS = {"match": "match", "fullmatch": "fullmatch"} | dict.fromkeys(
-    ("search", "finditer", "findall", "sub", "subn", "split"), "finditer"
-)
-_ATOMS = (" ", "a", "A", "1", ".", "\n", "(", "-", ",", "'", '"')  # besides those that a pattern names itself
-_MOST_ATOMS = 8
-_CLASS, _NAMED = re.compile(r"\\[AbBdDsSwWZ]|\(\?[:>!=]|\?P<\w+>"), re.compile(r"[^\W_]+|[^\w\s]")
-_NO_TIME = 0.0005  # seconds; no quadratic pattern gets through a thousand characters in that time
-_TRIES = 4
-
-
-def test_every_pattern_is_linear():
-    patterns = {(pattern, method): name for name, pattern, methods in _patterns() for method in methods}
-    assert len(patterns) > 100
-    slow = [
-        f"{name}: {pattern.pattern!r}.{method} on {text(12)!r}"
-        for (pattern, method), name in patterns.items()
-        if (text := _slow_text(pattern, method)) is not None
-    ]
-    assert slow == []
-
-
-def test_a_quadratic_pattern_is_noticed():
-    assert _slow_text(re.compile(r"\s*[|;]\s*"), "finditer") is not None
-    assert _slow_text(re.compile(r"[\d.]+(?:\d*/\d+)?"), "fullmatch") is not None
-    assert _slow_text(re.compile(r"(?<!\s)\s*+[|;]\s*+"), "finditer") is None
-
-
-def _patterns() -> Iterator[tuple[str, re.Pattern[str], set[str]]]:
-    """Yield all patterns, each with its name and the methods that are called on it; all methods where none is."""
-    for package in map(importlib.import_module, _PACKAGES):
-        for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if info.name.endswith("__main__"):
-                continue
-            module = importlib.import_module(info.name)
-            source = Path(str(module.__file__)).read_text("utf-8")
-            for name, value in vars(module).items():
-                called = re.findall(rf"\b{name}(?:\[[^]]*\])?\.(\w+)\(", source)
-                methods = {_METHODS[method] for method in called if method in _METHODS} or {*_METHODS.values()}
-                yield from ((f"{info.name}.{name}", pattern, methods) for pattern in _within(value))
-            for method, literal in re.findall(r"\bre\.(\w+)\(\s*(r?\"[^\"\n]*\")", source):
-                if method in _METHODS:
-                    yield info.name, re.compile(ast.literal_eval(literal)), {_METHODS[method]}
-
-
-def _within(value: object) -> Iterator[re.Pattern[str]]:
-    match value:
-        case re.Pattern(pattern=bytes() as pattern):
-            yield re.compile(pattern.decode("latin-1"), value.flags)
-        case re.Pattern():
-            yield value
-        case dict():
-            yield from itertools.chain.from_iterable(map(_within, value.values()))
-        case list() | tuple() | set() | frozenset():
-            yield from itertools.chain.from_iterable(map(_within, value))
-
-
-def _slow_text(pattern: re.Pattern[str], method: str) -> Callable[[int], str] | None:
-    """Return a text, by its length, for which a pattern takes more than linear time; None if there is none."""
-    return next((text for text in _texts(pattern) if _is_slow_pattern(pattern, method, text)), None)
-
-
-def _is_slow_pattern(pattern: re.Pattern[str], method: str, text: Callable[[int], str]) -> bool:
-    def read(text: str) -> None:
-        for _match in pattern.finditer(text) if method == "finditer" else [getattr(pattern, method)(text)]:
-            pass
-
-    def best(text: str) -> float:
-        return min(_seconds(read, text) for _ in range(3))
-
-    short, long = text(1_000), text(4_000)
-    # A loaded machine slows one measurement, a pattern that is not linear all of them.
-    return _seconds(read, short) >= _NO_TIME and all(best(long) > _MOST_GROWTH * best(short) for _ in range(_TRIES))
-
-
-def _texts(pattern: re.Pattern[str]) -> Iterator[Callable[[int], str]]:
-    """Yield repeated atoms, repeated pairs, and repeated atoms after another; what follows keeps a match from ending well."""
-    named = _NAMED.findall(_CLASS.sub(" ", pattern.pattern).replace("\\", ""))  # characters and words of the pattern
-    atoms = sorted({*_ATOMS, *sorted(set(named), key=lambda literal: (len(literal), literal))[:_MOST_ATOMS]})
-    for atom in atoms:
-        yield lambda size, atom=atom: atom * (size // len(atom))
-    for first, second in itertools.permutations(atoms, 2):
-        yield lambda size, pair=first + second: pair * (size // len(pair)) + "\0"
-        yield lambda size, first=first, second=second: first + second * (size // len(second)) + "\0"

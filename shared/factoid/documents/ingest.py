@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from factoid.documents.boxes import LAYOUT
@@ -142,4 +143,5 @@ def _parts_and_units(
 
 
 def _with_units(report: AddReport, units: Sequence[Unit]) -> AddReport:
-    return report + AddReport(units={Granularity.PROPOSITION: len(units)} if units else {})
+    kind = Granularity.PROPOSITION
+    return replace(report, units={**report.units, kind: report.units.get(kind, 0) + len(units)}) if units else report

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import sys
-from concurrent.futures import ThreadPoolExecutor
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -101,13 +100,6 @@ def test_queries_and_units_go_through_their_own_side():
         ("query", ["q"], {"batch_size": 7, "show_progress_bar": False}),
         ("document", ["a", "b"], {"batch_size": 7, "show_progress_bar": False}),
     ]
-
-
-def test_a_loaded_model_does_not_wait_for_one_that_is_loading():
-    encoder = SentenceTransformerEncoder(Model())
-    encoder.encode_queries(["q"])
-    with ThreadPoolExecutor(1) as thread, encode._LOADING:
-        assert thread.submit(encoder.encode_queries, ["q"]).result(timeout=5).tolist() == [[0, 0]]
 
 
 @needs_models

@@ -34,6 +34,7 @@ from benchmarks.late_interaction.models import MODELS
 from benchmarks.store.report import fill, markdown
 from factoid import AnyGranularityRanker
 from factoid.late_interaction import LateInteractionEncoder, TokenVectorCache, TokenVectors
+from factoid.late_interaction.rank import as_passages
 from factoid.store.token_vectors import TokenDtype
 
 PASSAGES = 100
@@ -197,12 +198,11 @@ def compared(
         scores = {(hit.position, hit.unit.start): hit.score for hit in expected}
         errors += [abs(hit.score - scores[hit.position, hit.unit.start]) for hit in hits]
         same.append((hits[0].position, hits[0].unit.start) == (expected[0].position, expected[0].unit.start))
-    report, cache = ranker.last_report, ranker.cache
-    if report is None or cache is None:
+    cache = ranker.cache
+    if cache is None:
         raise AssertionError
-    return Stored(
-        report.stored_bytes / report.stored, cache.size() / cache.count(), max(errors), statistics.fmean(same)
-    )
+    stored = statistics.fmean(tokens.stored_bytes for tokens in ranker.tokens(as_passages(passages)))
+    return Stored(stored, cache.size() / cache.count(), max(errors), statistics.fmean(same))
 
 
 def report(measured: Mapping[str, Measured], arguments: argparse.Namespace) -> str:

@@ -149,18 +149,15 @@ class SentenceTransformerEncoder:
         return np.asarray(vectors, np.float32).reshape(len(texts), model.get_embedding_dimension() or -1)
 
     def _model(self) -> SentenceTransformer:
-        if self._loaded is None:
-            with _LOADING:
-                self._loaded = self._loaded or self._load()
-        return self._loaded
-
-    def _load(self) -> SentenceTransformer:
-        library = require("sentence_transformers", extra="models")
-        source = offline_model() if self._source is None else self._source
-        if not isinstance(source, str):
-            return source
-        with loading("encoder", source):
-            return library.SentenceTransformer(source, device=self.device)  # type: ignore[no-any-return]
+        with _LOADING:
+            if self._loaded is None:
+                library = require("sentence_transformers", extra="models")
+                source = offline_model() if self._source is None else self._source
+                if isinstance(source, str):
+                    with loading("encoder", source):
+                        source = library.SentenceTransformer(source, device=self.device)
+                self._loaded = source
+            return self._loaded
 
 
 def to_matrix(vectors: Sequence[Sequence[float]] | Vectors, count: int) -> Vectors:

@@ -193,8 +193,8 @@ class PropCite:
     def stream(self, chunks: Iterable[str], passages: Passages) -> Generator[CitedSentence, None, None]:
         """Yield each sentence of an answer with its citations when the next one begins, and the last one at the end.
 
-        The texts add up to that of `cite`, and the sentences are nearly always the same, however the answer is cut into chunks.
-        Closing this generator also closes the generator of chunks.
+        However the answer is cut into chunks, the sentences are nearly always those of `cite`. Closing this generator also closes
+        the generator of chunks.
 
         Args:
             chunks: The answer in parts.
@@ -328,6 +328,6 @@ class _AnswerCiter:
             self._counts["below_margin"] += 1
             return None
         kind, passage = Granularity.SENTENCE, self._passages[position]
-        [units], _ = self._ranker.placed_units([passage], kind)
+        [units] = self._ranker.placed_units([passage], kind)
         hits = scorer.hits(kind, passage, position, tokens[position], units, similarities[position])
         return Citation(position, score, margin, claim, tuple(spans), max(hits, key=attrgetter("score")))

@@ -23,7 +23,7 @@ from factoid.late_interaction.align import align
 from factoid.late_interaction.encoder import LateInteractionEncoder, TokenEncoder
 from factoid.late_interaction.score import Mask, span_scores, token_mask
 from factoid.progress import progress_bar
-from factoid.propositions import Propositionizer, Report, SyntaxPropositionizer
+from factoid.propositions import Propositionizer, SyntaxPropositionizer
 from factoid.propositions.decompose import decompose
 from factoid.sentences import Span
 from factoid.split import split_sentences
@@ -59,7 +59,6 @@ class RankReport:
     whole: int = 0  # passages ranked as a whole, because no unit of theirs has a scored token
     encoded: int = 0  # passages that the model read in this call
     stored: int = 0  # passages whose token vectors came from the cache
-    propositions: Report | None = None  # report of the propositionizer, if one was used
 
 
 def ranked_granularity(granularity: str) -> Granularity:
@@ -151,10 +150,7 @@ class AnyGranularityRanker:
         whole = as_passages(passages)
         if units is not None and len(units) != len(whole):
             raise InvalidInputError(f"expected a list of units for each of {len(whole)} passages, got {len(units)}")
-        if not whole:
-            self.last_report = RankReport()
-            return []
-        placed, decomposed = self.placed_units(whole, kind, units)
+        placed = self.placed_units(whole, kind, units)
         unaligned = sum(unit.metadata.get("fallback") == UNALIGNED for row in placed for unit, _ in row)
         counts = Counter(passages=len(whole), unaligned=unaligned)
         scorer = QueryScorer(self.encoder, query, self.alpha)
@@ -167,7 +163,7 @@ class AnyGranularityRanker:
                 row = scorer.hits(kind, whole[position], position, tokens, placed[position], similarities)
                 counts["whole"] += kind is not Granularity.PASSAGE and row[0].unit is row[0].passage
                 hits += [_rolled_up(row)] if parents == "passage" and kind is not Granularity.PASSAGE else row
-        self.last_report = RankReport(**counts, propositions=decomposed)
+        self.last_report = RankReport(**counts)
         return sorted(hits, key=attrgetter("score"), reverse=True)[:limit]
 
     async def arank(
@@ -195,7 +191,7 @@ class AnyGranularityRanker:
                 counts["passages"] += len(batch)
                 counts.update(_token_counts(self.tokens(batch, strict=True)))
                 bar.update(len(batch))
-        self.last_report = RankReport(**counts, propositions=None)
+        self.last_report = RankReport(**counts)
         return self.last_report
 
     def tokens(self, passages: Sequence[Unit], *, strict: bool = False) -> list[TokenVectors]:
@@ -222,28 +218,23 @@ class AnyGranularityRanker:
 
     def placed_units(
         self, passages: Sequence[Unit], kind: Granularity, units: Sequence[Sequence[Unit]] | None = None
-    ) -> tuple[list[list[PlacedUnit]], Report | None]:
-        """Return the units of each passage with the spans that score them, and the propositionizer's report if it ran."""
+    ) -> list[list[PlacedUnit]]:
+        """Return the units of each passage with the spans that score them."""
         if kind is Granularity.PASSAGE:
-            return [[] for _ in passages], None
+            return [[] for _ in passages]
         sentences = [split_sentences(passage) for passage in passages]
         if kind is Granularity.SENTENCE:
-            return [[(unit, [(unit.start, unit.end)]) for unit in row] for row in units or sentences], None
-        report = None
+            return [[(unit, [(unit.start, unit.end)]) for unit in row] for row in units or sentences]
         if units is None:
-            units, report = self._propositions(passages)
+            distinct = {passage.id: passage for passage in passages}
+            propositions: dict[str, list[Unit]] = {passage_id: [] for passage_id in distinct}
+            for unit in decompose(list(distinct.values()), self.propositionizer).units:
+                propositions[unit.parent_id].append(unit)
+            units = [propositions[passage.id] for passage in passages]
         return [
             [_aligned(unit, passage, around) for unit in row]
             for row, passage, around in zip(units, passages, sentences, strict=True)
-        ], report
-
-    def _propositions(self, passages: Sequence[Unit]) -> tuple[list[list[Unit]], Report]:
-        distinct = {passage.id: passage for passage in passages}
-        decomposition = decompose(list(distinct.values()), self.propositionizer)
-        propositions: dict[str, list[Unit]] = {}
-        for unit in decomposition.units:
-            propositions.setdefault(unit.parent_id, []).append(unit)
-        return [propositions.get(passage.id, []) for passage in passages], decomposition.report
+        ]
 
 
 class QueryScorer:

@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from factoid import Document, SentenceTransformerEncoder, UnitStore, encode
+from factoid import Document, SentenceTransformerEncoder, UnitStore
 from factoid.encode import OFFLINE_PACKAGE, Encoder
 from factoid.errors import EncoderMismatchError, InvalidInputError, MissingDependencyError
 from factoid.testing import HashEncoder, ScriptedPropositionizer
@@ -112,13 +112,6 @@ def test_folders_and_loaded_models_are_the_same_model(encoder):
     given = SentenceTransformerEncoder(encoder._model(), device="cpu")
     for same in (SentenceTransformerEncoder(folder, device="cpu"), given):
         np.testing.assert_allclose(same.encode_units(["The tower leans."]), expected, atol=1e-6)
-
-
-@pytest.mark.parametrize("vectors", [[], [[1.0], [2.0]], [1.0, 2.0, 3.0]])
-def test_there_is_one_vector_for_each_text(vectors):
-    with pytest.raises(EncoderMismatchError, match="expected one vector for each of 3 texts, got shape"):
-        encode.to_matrix(vectors, 3)
-    assert encode.to_matrix([], 0).shape == (0, 0)
 
 
 def test_a_store_knows_its_model_by_name(tmp_path):

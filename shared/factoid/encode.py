@@ -162,11 +162,15 @@ class SentenceTransformerEncoder:
 
 def to_matrix(vectors: Sequence[Sequence[float]] | Vectors, count: int) -> Vectors:
     """Return the vectors of `count` texts as one float32 array; refuse another count. Shape: (count, dim)."""
-    matrix = np.asarray(vectors, np.float32)
+    expected = f"expected one vector for each of {count} texts, of one dimension, got"
+    try:
+        matrix = np.asarray(vectors, np.float32)
+    except ValueError as error:
+        raise EncoderMismatchError(f"{expected} {error}") from error
     if not count and not matrix.size:
         return matrix.reshape(0, 0)
     if matrix.ndim != 2 or len(matrix) != count:
-        raise EncoderMismatchError(f"expected one vector for each of {count} texts, got shape {matrix.shape}")
+        raise EncoderMismatchError(f"{expected} shape {matrix.shape}")
     return matrix
 
 

@@ -197,17 +197,13 @@ def test_a_proposition_that_shares_no_word_counts_as_the_sentence(monkeypatch: p
     assert citation.score == pytest.approx(ranking(bare(SENTENCE))[0][0], rel=1e-5)
 
 
-def test_passages_are_encoded_once() -> None:
-    for run in ("cite", "stream"):
-        encoder = WordVectors()
-        script = ScriptedPropositionizer(lambda unit: [unit.text])
-        cite = PropCite(encoder, propositionizer=script)
-        if run == "cite":
-            cite.cite("Anna sang. Berlin slept. Anna sang.", iter(PASSAGES))
-            assert [[unit.text for unit in call] for call in script.calls] == [["Anna sang.", "Berlin slept."]]
-        else:
-            list(cite.stream(["Anna sang. Berlin", " slept. Anna sang."], iter(PASSAGES)))
-        assert encoder.encoded == PASSAGES
+def test_passages_and_sentences_are_encoded_once() -> None:
+    script = ScriptedPropositionizer(lambda unit: [unit.text])
+    cite = PropCite(WordVectors(), propositionizer=script)
+    cite.cite("Anna sang. Berlin slept. Anna sang.", iter(PASSAGES))
+    assert [[unit.text for unit in call] for call in script.calls] == [["Anna sang.", "Berlin slept."]]
+    list(cite.stream(["Anna sang. Berlin", " slept. Anna sang."], iter(PASSAGES)))
+    assert cite.ranker.encoder.encoded == 2 * PASSAGES  # type: ignore[attr-defined]
 
 
 @given(texts, st.lists(st.integers(0, 10_000), max_size=10))

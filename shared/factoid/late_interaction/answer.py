@@ -12,6 +12,7 @@ from factoid.sentences import Span, sentence_spans
 
 _BOUNDARY = re.compile(r"[.!?…‽؟۔।。！？｡\n]")
 _WHOLE_WORD = re.compile(r"\w\W")
+_NEXT_WORD = 30  # characters behind a mark that decide whether a sentence ends there
 _FENCE = re.compile(r"^[ \t]*+(?:```|~~~)", re.MULTILINE)
 _TABLE_RULE = re.compile(r"[ \t|]*\n(?=[^\n]*\|)[ \t|:]*-[ \t|:-]*(?:\n|\Z)")  # below the header of a table
 # Inline code; or numbers in brackets with the space before them, unless they index a letter or are a link.
@@ -89,18 +90,19 @@ class GrowingAnswer:
     def __init__(self, text: str = "") -> None:
         self._text = text
         self._returned = 0  # characters
+        self._read = 0  # characters in which no other sentence ends than those returned
 
     def feed(self, chunk: str) -> list[Stretch]:
         """Return the stretches that are complete with this chunk."""
         self._text += chunk
-        if not _BOUNDARY.search(self._text, self._returned):
+        if not _BOUNDARY.search(self._text, self._read):
             return []
-        complete = []
-        for span, (following, _) in pairwise(self._spans()):
-            if not _WHOLE_WORD.search(self._text, following):
-                break
-            complete.append(span)
-        return self._stretches(complete)
+        spans = self._spans()
+        complete = [span for span, (following, _) in pairwise(spans) if _WHOLE_WORD.search(self._text, following)]
+        stretches = self._stretches(complete)
+        if len(spans) <= len(complete) + 1:  # no other sentence waits for its next word
+            self._read = max(self._returned, len(self._text) - _NEXT_WORD)
+        return stretches
 
     def finish(self) -> list[Stretch]:
         """Return the rest at the end of the answer."""

@@ -6,7 +6,6 @@ import hashlib
 import html
 import json
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -123,7 +122,7 @@ class KeptEncoder:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._encoder = SentenceTransformerEncoder(show_progress=sys.stderr.isatty())
+        self._encoder = SentenceTransformerEncoder()
         self._vectors: dict[bytes, Vectors] = {}
         if path.exists():
             with np.load(path, allow_pickle=False) as kept:

@@ -1,4 +1,4 @@
-"""Patterns, and what cuts, cleans and reads texts, take linear time for hostile ones, and a passage has a bound."""
+"""What cuts, cleans and reads texts takes linear time for hostile ones, and a passage has a bound."""
 
 from __future__ import annotations
 

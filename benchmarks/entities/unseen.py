@@ -6,8 +6,8 @@ The store is the one of `benchmarks.entities.linking questions`. "named" is the 
 article with the answer stands, in any case; "linked" that of those with a mention; "gold" of those with that title among
 its mentions; "only" of those with no other; "gold of named" of the questions that name the title.
 
-No test or benchmark of the linker had these questions while its rules were written. When it was made shorter, what a rule is worth
-was measured with them, among others, and what changed here was read.
+No test or benchmark of the linker had these questions while its rules were written. When it was made shorter, what a rule is
+worth was measured with them, among others, and what changed here was read.
 """
 
 from __future__ import annotations

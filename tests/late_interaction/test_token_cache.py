@@ -18,7 +18,7 @@ from hypothesis.extra.numpy import arrays
 from factoid import AnyGranularityRanker, Document, Granularity, UnitStore
 from factoid.errors import InvalidInputError, StoreFormatError
 from factoid.files import sqlite
-from factoid.late_interaction import LateInteractionEncoder, TokenVectorCache, TokenVectors, maxsim
+from factoid.late_interaction import LateInteractionEncoder, TokenVectorCache, TokenVectors, span_scores
 from factoid.store.token_vectors import TOKENS
 from factoid.testing import HashEncoder
 from tests.late_interaction.test_rank import OSLO, PARIS, PASSAGES, VASA
@@ -101,7 +101,9 @@ def test_scores_are_within_the_stated_bound(tmp_path_factory: pytest.TempPathFac
     if len(vectors):
         product = (np.abs(query) @ np.broadcast_to(bound, vectors.shape).T).max(axis=1).sum()
         slack = 1e-4 * (1 + np.abs(query @ vectors.T).max())
-        assert abs(maxsim(query, stored.vectors) - maxsim(query, vectors)) <= product + slack
+        everything = [np.ones(len(vectors), bool)]
+        [rounded], [exact] = (span_scores(query @ tokens.T, everything) for tokens in (stored.vectors, vectors))
+        assert abs(rounded - exact) <= product + slack
 
 
 def test_values_that_a_dtype_cannot_hold_are_refused(tmp_path: Path) -> None:
@@ -166,19 +168,6 @@ def test_other_files_are_refused_and_left_alone(tmp_path: Path) -> None:
 def test_dtypes_that_are_unknown() -> None:
     with pytest.raises(InvalidInputError, match="dtype must be one of"):
         TokenVectorCache("tokens", dtype="float64")
-
-
-def test_encoders_without_a_fingerprint_have_no_cache(tmp_path: Path) -> None:
-    class Nameless:
-        def encode_query(self, text: str, *, finer: bool = False) -> TokenVectors:
-            return WordVectors().encode_query(text, finer=finer)
-
-        def encode_passages(self, texts) -> list[TokenVectors]:
-            return WordVectors().encode_passages(texts)
-
-    assert len(AnyGranularityRanker(Nameless()).rank(QUERY, PASSAGES)) == 6
-    with pytest.raises(InvalidInputError, match="Nameless has no method `fingerprint`"):
-        AnyGranularityRanker(Nameless(), cache=tmp_path / "tokens").rank(QUERY, PASSAGES)
 
 
 def test_a_file_that_cannot_be_written_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

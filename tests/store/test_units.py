@@ -94,7 +94,7 @@ def test_vectors_that_do_not_fit_leave_the_store_as_it_was(path, vectors, messag
     [
         (np.zeros((4, 4)), r"one vector for each of 1 texts, of one dimension, got shape \(4, 4\)"),
         (np.zeros(3), r"got shape \(3,\)"),
-        ([[1.0], [1.0, 2.0]], "got 2 of several dimensions"),
+        ([[1.0], [1.0, 2.0]], "of one dimension, got .* inhomogeneous"),
         (np.full((1, 4), np.nan), "not finite: the encoder failed"),
     ],
 )

@@ -52,7 +52,7 @@ _READERS: dict[str, Callable[[str], object]] = {
     "tables in a template that is never closed": lambda text: _wikitext("{{a|" + text.replace("{|", "{|\n|-\n")),
     "a heading of wikitext": lambda text: _wikitext(f"= {text}"),
     "names": lambda text: (name_key(text), split_title(text), spelled_out(text)),
-    "link": lambda text: list(Words(text).spans(lower_case=True)),
+    "link": lambda text: sum(1 for _ in Words(text).spans(lower_case=True)),
     "clean_answer": clean_answer,
     "normalize_answer": lambda text: (normalize_answer(text), has_answer_dpr(text, "a b")),
     "words": lambda text: (cut_words(text, 100), stands_in(text[1:-1], text)),

@@ -219,9 +219,9 @@ def test_lines_that_are_missing_are_told_by_the_count(held, tmp_path):
         with pytest.raises(UnreadableFileError, match=rf"states {count} records, and holds {count - 1}, .*cut short"):
             copy.import_from(path)
         assert len(copy) == len(held)
-    path.write_bytes(b"".join(lines[:-1]))
+    (tmp_path / "records.jsonl").write_bytes(b"".join(lines[:-1]))
     with opened(None) as copy:
-        assert copy.import_from(path) == count - 1
+        assert copy.import_from(tmp_path / "records.jsonl") == count - 1
 
 
 def test_files_of_others(tmp_path):

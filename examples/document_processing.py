@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from factoid import Hit, SentenceTransformerEncoder, UnitStore
-from factoid.documents import TableSummarizer, add_layout, clean, draw_regions, read_layout, regions
+from factoid.documents import add_layout, clean, draw_regions, read_layout, regions, summarize_tables
 
 SAMPLE = Path(__file__).parent / "data" / "tide-gauges.pdf"
 QUESTION = "What was the highest level at Sund Mouth in 2022?"
@@ -36,7 +36,7 @@ def main(
     question: str = QUESTION,
     output: Path = Path("document_processing"),
     encoder: Any = None,
-    summarizer: TableSummarizer | None = None,
+    summarizer: Callable[[str], str | None] = outline,
     read: Callable[[str, str], str] | None = None,
 ) -> Hit:
     """Process a document, answer a question from it, and return the evidence.
@@ -47,14 +47,15 @@ def main(
         question: The question.
         output: Folder for what is written.
         encoder: None for the small model of the demo.
-        summarizer: None for a stand-in without a model.
+        summarizer: Answers the prompts for summaries of tables; by default without a model.
         read: Answers a question from a text; None to answer with the evidence as it stands.
     """
     document = clean(read_layout(source))
-    print(f"{document.title or source.name}: {len(document.sections)} sections, {len(document.tables)} tables")
-    summaries = (summarizer or TableSummarizer(outline)).summarize(document.tables)
+    kinds = [part.kind for part in document.parts]
+    print(f"{document.title or source.name}: {kinds.count('text')} sections, {len(document.tables)} tables")
+    summaries = summarize_tables(document.tables, summarizer)
     print(summaries)
-    for summary in summaries.metadata()["table_summaries"]:
+    for summary in summaries.texts:
         print(f"  {summary}")
 
     with UnitStore(output / "store", encoder=encoder or SentenceTransformerEncoder()) as store:
@@ -72,7 +73,7 @@ def main(
     place = ", ".join(filter(None, [source.name, f"page {', '.join(map(str, pages)) or 'unknown'}", fact.section]))
     print(f"\n{question}\n{answer} [1]\n\n[1] {place}")
     for region in places:
-        print(f"    page {region.page}, box {[round(number, 2) for number in region.polygon]}")
+        print(f"    page {region.page}, box {[round(number, 2) for number in region.rectangle]}")
 
     pdf = pdf or (source if source.suffix.lower() == ".pdf" else None)
     for picture in output.glob("page-*.png"):  # of the question before
@@ -110,13 +111,15 @@ if __name__ == "__main__":
 
         client = OpenAI()
 
-        def ask(question: str, text: str) -> str:
-            """Answer a question from a text."""
-            prompt = f"Answer in one sentence, from this text alone.\n\nText: {text}\n\nQuestion: {question}"
+        def ask(prompt: str) -> str:
+            """Return the model's answer."""
             messages: Any = [{"role": "user", "content": prompt}]
-            return str(
-                client.chat.completions.create(model=arguments.openai, messages=messages).choices[0].message.content
-            )
+            answer = client.chat.completions.create(model=arguments.openai, messages=messages)
+            return str(answer.choices[0].message.content)
 
-        options = {"summarizer": TableSummarizer(client, arguments.openai), "read": ask}
+        def answer_from(question: str, text: str) -> str:
+            """Answer a question from a text."""
+            return ask(f"Answer in one sentence, from this text alone.\n\nText: {text}\n\nQuestion: {question}")
+
+        options = {"summarizer": ask, "read": answer_from}
     main(arguments.source, pdf=arguments.pdf, question=arguments.question, **options)

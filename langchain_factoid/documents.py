@@ -3,55 +3,28 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
 from langchain_core.documents import BaseDocumentTransformer, Document
+from langchain_core.output_parsers import StrOutputParser
 from langchain_core.runnables import Runnable
 from typing_extensions import override
 
-from factoid.documents import CleaningOptions, LayoutDocument, Region, clean, read_layout
+from factoid.documents import (
+    LayoutDocument,
+    Region,
+    SummaryReport,
+    asummarize_tables,
+    clean,
+    read_layout,
+    summarize_tables,
+)
 from factoid.documents.boxes import regions_in
 from factoid.documents.document import KINDS, PartKind
-from factoid.documents.ingest import parts_with_summaries
 from factoid.documents.read import Loaded, read_loaded
-from factoid.documents.summarize import SUMMARIES, SummaryReport
-from factoid.documents.summarize import TableSummarizer as CoreTableSummarizer
-from factoid.errors import InvalidInputError
-from factoid.propositions.cache import Cache
-from langchain_factoid.chat_model import ChatModelPropositionizer
 from langchain_factoid.convert import stored_document
-
-
-class TableSummarizer(CoreTableSummarizer, BaseDocumentTransformer):
-    """Summarizes tables like `factoid.documents.TableSummarizer`, with a LangChain chat model or a runnable around one.
-
-    Options are those of `ChatModelPropositionizer`, and `prompt`.
-    """
-
-    def __init__(
-        self, llm: Runnable[Any, Any], *, cache: Cache = None, keep_completions: bool = False, **options: Any
-    ) -> None:
-        task = replace(SUMMARIES, keeps_completions=keep_completions)
-        super().__init__(ChatModelPropositionizer(llm, task=task, **options), cache=cache)
-
-    @override
-    def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
-        """Return each loaded document, cleaned, with `table_count` and `table_summaries` in its metadata.
-
-        Summaries are plain strings, in the order of the tables, "" where one failed (`table_summary_failures` says why).
-        """
-        return [_whole(loaded, self.summarize(loaded.document.tables)) for loaded in _read(documents)]
-
-    @override
-    async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
-        """Do the same as `transform_documents`, and await the model."""
-        return [
-            _whole(loaded, await self.asummarize(loaded.document.tables))
-            for loaded in await asyncio.to_thread(_read, documents)
-        ]
 
 
 class DocumentIntelligenceTransformer(BaseDocumentTransformer):
@@ -61,31 +34,30 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
     Markdown of other converters, such as Docling, Unstructured and pymupdf4llm. Parts are those of `LayoutDocument.documents`.
 
     Args:
-        options: The cleaning rules; None for all of them.
+        without: Names of cleaning rules that are not applied.
         kinds: Which parts to return, some of "text", "table", "figure" and "reference", which is left out by default.
-        summarizer: Gives each table a document of the kind "table summary" behind it, with the table's id under `doc_id`, as
-            LangChain's `MultiVectorRetriever` wants it.
+        summarizer: A chat model that gives each table a document of the kind "table summary" behind it, with the table's id under
+            `table_id`, for LangChain's `MultiVectorRetriever`. A table for which the model raises has none; a log says so.
 
     Raises:
-        InvalidInputError: On use, if a document's metadata holds a damaged result.
+        InvalidInputError: On use, if a document's metadata holds a damaged result, or there is no such rule.
     """
 
     def __init__(
         self,
         *,
-        options: CleaningOptions | None = None,
+        without: Iterable[str] = (),
         kinds: Iterable[PartKind] = KINDS,
-        summarizer: TableSummarizer | None = None,
+        summarizer: Runnable[Any, Any] | None = None,
     ) -> None:
-        if summarizer is not None and not isinstance(summarizer, TableSummarizer):
-            raise InvalidInputError(f"expected a langchain_factoid.TableSummarizer, got {type(summarizer).__name__}")
-        self._options, self._kinds, self._summarizer = options, tuple(kinds), summarizer
+        self._without, self._kinds = tuple(without), tuple(kinds)
+        self._summarizer = summarizer | StrOutputParser() if summarizer is not None else None
 
     @override
     def transform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
         """Return the parts of loaded documents, in order."""
-        parts = []
-        for loaded in _read(documents, self._options):
+        parts: list[Document] = []
+        for loaded in self._read(documents):
             parts += self._parts(loaded.document, loaded.metadata, self._summarize(loaded.document))
         return parts
 
@@ -93,58 +65,33 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
     async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
         """Do the same as `transform_documents`, and await the model of the summarizer."""
         parts: list[Document] = []
-        for loaded in await asyncio.to_thread(_read, documents, self._options):
-            tables = loaded.document.tables
-            summaries = await self._summarizer.asummarize(tables) if self._summarizer else None
+        for loaded in await asyncio.to_thread(self._read, documents):
+            model, tables = self._summarizer, loaded.document.tables
+            summaries = await asummarize_tables(tables, model.ainvoke) if model else None
             parts += await asyncio.to_thread(self._parts, loaded.document, loaded.metadata, summaries)
         return parts
 
     def transform_result(
         self, result: str | PathLike[str] | Any, *, metadata: dict[str, Any] | None = None
     ) -> list[Document]:
-        """Return the parts of a raw result: a JSON file, the parsed JSON, or an object of the service's package.
-
-        Raises:
-            UnreadableFileError: The file is missing, truncated or not JSON.
-            InvalidInputError: The JSON is something else.
-        """
-        document = clean(read_layout(result), self._options)
+        """Return the parts of a raw result: a JSON file, the parsed JSON, or an object of the service's package."""
+        document = clean(read_layout(result), without=self._without)
         return self._parts(document, metadata or {}, self._summarize(document))
 
+    def _read(self, documents: Iterable[Document]) -> list[Loaded]:
+        return read_loaded(((document.page_content, document.metadata) for document in documents), self._without)
+
     def _summarize(self, document: LayoutDocument) -> SummaryReport | None:
-        return self._summarizer.summarize(document.tables) if self._summarizer else None
+        return summarize_tables(document.tables, self._summarizer.invoke) if self._summarizer else None
 
     def _parts(
-        self, document: LayoutDocument, metadata: dict[str, Any], summaries: SummaryReport | None
+        self, document: LayoutDocument, metadata: Mapping[str, Any], summaries: SummaryReport | None
     ) -> list[Document]:
-        documents = []
-        for part, summary in parts_with_summaries(document, self._kinds, summaries, metadata):
-            documents.append(stored_document(part))
-            if summary:
-                documents.append(stored_document(summary))
-                documents[-1].metadata["doc_id"] = part.id
-        return documents
+        parts = document.documents(self._kinds, metadata=metadata, summaries=summaries)
+        return [stored_document(part) for part in parts]
 
 
 def regions_of(document: Document) -> list[Region]:
-    """Return where on the pages a part stands, or a unit of one that a splitter or search returned, line by line.
-
-    Raises:
-        InvalidInputError: The metadata is damaged.
-    """
+    """Return where on the pages a part stands, or a unit of one that a splitter or search returned, line by line."""
     start = document.metadata.get("start_index", 0)
     return regions_in(document.metadata, start, document.metadata.get("end_index", start + len(document.page_content)))
-
-
-def _read(documents: Iterable[Document], options: CleaningOptions | None = None) -> list[Loaded]:
-    pairs = []
-    for document in documents:
-        if not isinstance(document, Document):
-            raise InvalidInputError(f"expected langchain_core.documents.Document, got {type(document).__name__}")
-        pairs.append((document.page_content, document.metadata))
-    return read_loaded(pairs, options)
-
-
-def _whole(loaded: Loaded, summaries: SummaryReport) -> Document:
-    title = {"title": loaded.document.title} if loaded.document.title else {}
-    return Document(page_content=loaded.document.text, metadata=loaded.metadata | title | summaries.metadata())

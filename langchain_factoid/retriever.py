@@ -69,7 +69,7 @@ class MultiGranularRetriever(BaseRetriever):
             parse_filter(options["filter"])
         del options["k"]
         try:
-            SearchOptions.of(options).kinds(self.store.store.granularities)
+            SearchOptions(**options).kinds(self.store.store.granularities)
         except TypeError as error:  # pydantic converts ValueErrors only
             raise InvalidInputError(str(error)) from error
         return self

@@ -9,7 +9,6 @@ from llama_index_factoid.citations import PropCiteQueryEngine  # noqa: E402 - af
 from llama_index_factoid.documents import (  # noqa: E402 - after the check above
     DocumentIntelligenceNodeParser,
     DocumentIntelligenceReader,
-    TableSummarizer,
     regions_of,
 )
 from llama_index_factoid.embeddings import EmbeddingEncoder, EncoderEmbedding  # noqa: E402
@@ -35,6 +34,5 @@ __all__ = [
     "PassageNodeParser",
     "PropCiteQueryEngine",
     "PropositionNodeParser",
-    "TableSummarizer",
     "regions_of",
 ]

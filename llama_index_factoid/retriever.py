@@ -83,7 +83,7 @@ class MultiGranularRetriever(BaseRetriever):
         query = VectorStoreQuery(similarity_top_k=self._k, filters=filters, mode=mode)  # type: ignore[arg-type]  # refuses unknown modes
         search = vector_store.search_options(query, self._search)
         del search["k"]
-        SearchOptions.of(search).kinds(vector_store.client.granularities)
+        SearchOptions(**search).kinds(vector_store.client.granularities)
 
     @property
     def similarity_top_k(self) -> int:
@@ -126,7 +126,7 @@ class MultiGranularRetriever(BaseRetriever):
         if not hits:
             return
         client = self._store.client
-        name, recorded = EmbeddingEncoder(self._embed_model).name, client.encoder_name
+        name, recorded = EmbeddingEncoder(self._embed_model).name, client.stats()["encoder"]
         if name != recorded:
             node_id = (hits[0].matches or hits)[0].unit.id
             nodes, stored = self._store.get_nodes([node_id]), client.vectors([node_id]).get(node_id)

@@ -1,4 +1,4 @@
-"""Readers over the models of both frameworks: prompts, limits, documents, batches, sync and async."""
+"""Readers over the models of both frameworks: prompts, documents, batches, sync and async."""
 
 from __future__ import annotations
 
@@ -33,13 +33,9 @@ DOCUMENT = "Rouen lies on the Seine."
 class ChatModel(LangChainModel):
     """Writes back what it was asked, as JSON."""
 
-    max_tokens: int | None = None
-
 
 class SyncLLM(LlamaIndexModel):
     """The same of LlamaIndex, without an async method of its own."""
-
-    max_tokens: int | None = None
 
 
 class AsyncLLM(SyncLLM):
@@ -52,25 +48,17 @@ each_reader = pytest.mark.parametrize(("reader_class", "model_class"), READERS)
 
 
 @each_reader
-async def test_prompts_limits_and_threads(reader_class, model_class):
+async def test_prompts_and_threads(reader_class, model_class):
     script = Script({})
     llm = model_class(script=script)
     reader = reader_class(llm)
     assert isinstance(reader, Reader)
     prompt = f"{DOCUMENT}\n\nAnother.\n\nBased on these texts, answer this question:\nQ: Which river?\nA:"
     assert json.loads(reader.read("Which river?", [DOCUMENT, "Another."])) == [prompt]
-    assert (reader.llm.max_tokens, llm.max_tokens) == (10, None)  # the caller's model is left alone
     script.threads.clear()
     assert json.loads(await reader.aread("Which river?")) == ["Answer this question:\nQ: Which river?\nA:"]
     # What cannot await does not block the event loop.
     assert (threading.get_ident() in script.threads) is (model_class is not SyncLLM)
-
-
-@each_reader
-def test_the_lower_limit_holds(reader_class, model_class):
-    for limit, asked, expected in ((4, 10, 4), (500, 10, 10), (500, None, 500)):
-        llm = model_class(script=Script({}), max_tokens=limit)
-        assert reader_class(llm, max_tokens=asked).llm.max_tokens == expected
 
 
 @each_reader
@@ -100,12 +88,9 @@ async def test_documents_as_retrievers_return_them(reader_class, model_class):
 
 
 @each_reader
-async def test_bad_input(reader_class, model_class):
-    with pytest.raises(InvalidInputError, match="got 1 for 2 questions"):
-        await reader_class(model_class(script=Script({}))).aread_batch(["a", "b"], [[]])
-    for options in ({"batch_size": 0}, {"max_tokens": 0}):
-        with pytest.raises(InvalidInputError, match=r"(batch_size|max_tokens) must be at least 1"):
-            reader_class(model_class(script=Script({})), **options)
+def test_bad_input(reader_class, model_class):
+    with pytest.raises(InvalidInputError, match="batch_size must be at least 1"):
+        reader_class(model_class(script=Script({})), batch_size=0)
     with pytest.raises(InvalidInputError, match="got str"):
         reader_class("gpt")
 
@@ -124,4 +109,4 @@ async def test_chains_and_fakes_of_the_frameworks():
     parsed = ChatModelReader(FakeListChatModel(responses=["{}"]) | JsonOutputParser())
     with pytest.raises(InvalidInputError, match="no output parser"):
         parsed.read("Which?")
-    assert LLMReader(MockLLM(), max_tokens=3).read("Which?") == "text text text"
+    assert LLMReader(MockLLM(max_tokens=3)).read("Which?") == "text text text"

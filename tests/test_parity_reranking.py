@@ -22,7 +22,7 @@ from langchain_factoid import AnyGranularityReranker, MultiGranularRetriever
 from llama_index_factoid import AnyGranularityRerank, EncoderEmbedding, MultiGranularFaissVectorStore
 from llama_index_factoid import MultiGranularRetriever as NodeRetriever
 from tests.late_interaction.word_vectors import WordVectors
-from tests.test_parity import CORPUS, QUERIES, langchain, langchain_store, llama_index, llama_index_index, rounded
+from tests.test_parity import CORPUS, QUERIES, langchain, langchain_store, llama_index, rounded
 
 METADATA = [{"title": f"Title {place}", "page": place} for place in range(len(CORPUS))]
 
@@ -106,8 +106,6 @@ def test_a_rerankers_scores_are_no_relevance() -> None:
         langchain_store().similarity_search_with_relevance_scores(QUERIES[0], rerank=ranker)
     with pytest.raises(ValueError, match="rerank"):
         MultiGranularRetriever(store=langchain_store(), rerank="colbert")
-    with pytest.raises(InvalidInputError, match="rerank must be a ranker"):
-        NodeRetriever(llama_index_index(), rerank="colbert")
 
 
 def test_nodes_of_other_parsers_are_ranked_as_they_are() -> None:

@@ -14,8 +14,8 @@ from tests.documents.seeds import printed_paper
 from tests.documents.test_tables import HARBOURS
 
 
-def texts(table, **options):
-    return [proposition.text for proposition in row_propositions(table, **options)]
+def texts(table):
+    return [proposition.text for proposition in row_propositions(table)]
 
 
 def test_a_value_has_its_headers_and_its_evidence():
@@ -36,11 +36,10 @@ def test_averages_totals_and_rows_with_two_names():
         ["Owl", "Large", "3", "4"],
     ]
     flipped = [["Model", "Size", "Avg.", "Total"], ["Model", "Size", "Recall", "Count"], *cells[2:]]
-    assert texts(table_of(flipped, header_rows=2), text="a small owl, a large one")[:2] == [
-        "Owl with small size has Recall of 1 on average.",
-        "Owl with small size has Count of 2 in total.",
+    assert texts(table_of(flipped, header_rows=2))[1:3] == [
+        "Owl with Small size has Count of 2 in total.",
+        "Owl with Large size has Recall of 3 on average.",
     ]
-    assert texts(table_of(flipped, header_rows=2))[2] == "Owl with Large size has Recall of 3 on average."
 
 
 def test_rows_with_units_of_their_own_are_what_is_measured():
@@ -52,7 +51,6 @@ def test_rows_with_units_of_their_own_are_what_is_measured():
     ]
     turned = [list(column) for column in zip(*sheet, strict=True)]
     assert texts(table_of(turned))[:2] == ["HX-200 has Output of 8 kW.", "HX-200 has Weight of 59 kg."]
-    assert texts(table_of([["Property", "Value"], ["Weight", "59 kg"]])) == ["Weight: 59 kg."]
 
 
 def test_rows_that_could_be_mixed_up_name_what_describes_them():
@@ -78,29 +76,19 @@ def test_a_merged_value_is_said_once_and_an_empty_one_not_at_all():
     assert texts(Table((), 3, 3)) == texts(Table((), 0, 0)) == []
 
 
-@pytest.mark.parametrize("mark", ["-", "–", "—", "n/a", "N/A"])
+@pytest.mark.parametrize("mark", ["—", "n/a"])
 def test_a_mark_for_an_empty_cell_is_no_value(mark):
     table = [["Gauge", "2022", "2023"], ["P7", "3.1", mark], ["P8", mark, mark]]
     assert texts(table_of(table)) == ["P7 has 2022 of 3.1.", "Gauge: P8."]
-
-
-def test_signs_are_values():
-    assert texts(table_of([["Ion", "Charge"], ["Sodium", "+"], ["Chloride", "-"]]))[1] == "Chloride has Charge of -."
 
 
 def test_a_row_with_a_name_and_no_values_is_a_row():
     (table,) = markdown_tables("| Item | Price | Stock |\n| - | - | - |\n| Lamp | | |\n| Sofa | 400 | 2 |\n")
     assert [record["Item"] for record in table.to_records()] == ["Lamp", "Sofa"]
     assert texts(table) == ["Item: Lamp.", "Sofa has Price of 400.", "Sofa has Stock of 2."]
-    sheet = table_of([["Name", "Signature"], ["Ann", ""], ["Bob", ""]])
-    assert sheet.to_records() == [{"Name": "Ann", "Signature": ""}, {"Name": "Bob", "Signature": ""}]
-    assert texts(sheet) == ["Name: Ann.", "Name: Bob."]
 
 
 def test_a_first_column_without_a_header_names_rows():
-    rows = "|Germany|||\n|2020|3|1|\n|2021|4|2|\n|France|||\n|2020|5|3|\n"
-    (table,) = markdown_tables(f"| | Sales | Cost |\n|-|-|-|\n{rows}")
-    assert texts(table)[:2] == ["2020 has Sales of 3.", "2020 has Cost of 1."]
     groups = "| | Sales |\n| - | - |\n| Germany ||\n| 2020 | 3 |\n| 2021 | 4 |\n| France ||\n| 2020 | 5 |\n"
     (table,) = markdown_tables(groups)
     assert texts(table) == [
@@ -123,34 +111,18 @@ def test_every_sentence_of_an_invoice_names_its_row():
     ]
 
 
-def test_a_last_row_that_spans_the_table_is_said_as_it_stands():
-    (table,) = markdown_tables("| City | Sales |\n| - | - |\n| Oslo | 1 |\n| As of May ||\n")
-    assert texts(table) == ["Oslo has Sales of 1.", "As of May."]
-    assert table.to_records()[1]["City"] == "As of May"
-
-
-def test_a_total_at_the_end_is_under_no_section():
-    rows = "| North ||\n| Oslo | 1 |\n| South ||\n| Rome | 2 |\n| Total | 3 |\n"
-    (table,) = markdown_tables(f"| City | Sales |\n| - | - |\n{rows}")
-    assert [row.description for row in table.rows()] == ["North", "South", ""]
-    assert texts(table)[1:] == ["Under “South”, Rome has Sales of 2.", "Total has Sales of 3."]
-
-
 # The printed paper
 
 
 def test_the_sentence_of_the_issue():
-    text = printed_paper()
-    assert "In Table 2, Contriever with proposition granularity has R@5 of 52.7 on average." in texts(
-        markdown_tables(text)[2], text=text
-    )
+    sentence = "In Table 2, Contriever with Proposition granularity has R@5 of 52.7 on average."
+    assert sentence in texts(markdown_tables(printed_paper())[2])
 
 
 @pytest.mark.parametrize("number", [1, 2, 3])
 def test_every_numeric_cell_is_one_sentence(number):
-    text = printed_paper()
-    table = markdown_tables(text)[number]
-    propositions = row_propositions(table, text=text)
+    table = markdown_tables(printed_paper())[number]
+    propositions = row_propositions(table)
     grid = table.texts()
     names = 1 if number == 1 else 2
     places = {
@@ -168,4 +140,4 @@ def test_every_numeric_cell_is_one_sentence(number):
         assert proposition.text.startswith(f"In Table {number}, {grid[row][0]} ")
         headers = [header.replace("Avg.", "average") for header in table.headers()[column]]
         assert all(header in proposition.text for header in headers)
-        assert names == 1 or f" with {grid[row][1].lower()} granularity " in proposition.text
+        assert names == 1 or f" with {grid[row][1]} granularity " in proposition.text

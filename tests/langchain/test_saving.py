@@ -68,5 +68,5 @@ def test_merging(filled: MultiGranularFAISS, embedding: Any, tmp_path: Path) -> 
         filled.merge_from(other)
     assert filled.get_by_ids(["olm", "titan"]) == [changed, TITAN]
     filled.add_documents([OLM])
-    filled.merge_from(tmp_path / "other", on_conflict="keep")
+    filled.merge_from(tmp_path / "other", keep=True)
     assert filled.get_by_ids(["olm"]) == [OLM]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+from llama_index.core.base.llms.types import CompletionResponse
 from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.schema import Document, IndexNode, MetadataMode, NodeRelationship, TextNode
 
@@ -16,7 +17,6 @@ from llama_index_factoid import (
     DocumentIntelligenceReader,
     MultiGranularNodeParser,
     PassageNodeParser,
-    TableSummarizer,
     regions_of,
 )
 from llama_index_factoid.convert import to_units
@@ -51,29 +51,20 @@ def test_references_are_left_out_by_default(tmp_path):
     assert len(DocumentIntelligenceReader(kinds=["reference"]).load_data(path)) == 1
 
 
-@pytest.mark.parametrize("read", ["reader", "parser"])
-def test_units_of_parts_know_their_boxes(read):
+def test_units_of_parts_know_their_boxes():
     result = samples()[FORM]["analyzeResult"]
-    if read == "reader":
-        parts = DocumentIntelligenceReader().load_data(result)
-    else:
-        parts = DocumentIntelligenceNodeParser().get_nodes_from_documents(
-            [Document(text=result["content"], metadata=result)]
-        )
-    nodes = MultiGranularNodeParser(granularities=("proposition",)).get_nodes_from_documents(parts)
+    parts = DocumentIntelligenceNodeParser()([Document(text=result["content"], metadata=result)])
+    nodes = MultiGranularNodeParser(granularities=("proposition",))(parts)
     (node,) = [node for node in nodes if node.text == "Gregory Lynch has Currency of $605.37."]
     assert [region.page for region in regions_of(node)] == [2, 2]
     assert all(regions_of(part) for part in parts)
     assert regions_of(TextNode(text="x")) == []
-    with pytest.raises(InvalidInputError, match="expected a Unit, got TextNode: use regions_of"):
-        regions(node)
     assert all("content" not in node.metadata for node in nodes)
 
 
 def test_a_pipeline_with_summaries_that_point_at_tables():
-    summarizer = TableSummarizer(LlamaIndexModel(script=Lakes()))
     document = Document(text=TEXT, metadata={"source": "wells.md"})
-    parser = DocumentIntelligenceNodeParser(summarizer=summarizer)
+    parser = DocumentIntelligenceNodeParser(summarizer=LlamaIndexModel(script=Lakes()))
     nodes = parser.get_nodes_from_documents([document])
     assert [(type(node), node.metadata["kind"]) for node in nodes] == [
         (TextNode, "text"),
@@ -88,23 +79,6 @@ def test_a_pipeline_with_summaries_that_point_at_tables():
     assert "In Table 1, New well has Depth (m) of 54." in texts
 
 
-def test_indices_count_the_loaded_document_or_are_none():
-    text = "# Dam\n\nThe dam is old.\nIt holds.\n\n## 2 Gates\n\nGate 2 closed late.\n\n## 3 Weir\n\nIt is 3 me-\ntres high.\n"
-    pipeline = IngestionPipeline(transformations=[DocumentIntelligenceNodeParser(), MultiGranularNodeParser()])
-    nodes = pipeline.run(documents=[Document(text=text, id_="dam")])
-    pages = [Document(text=part, metadata={"page": place}) for place, part in enumerate(text.split("\n\n## 3 "), 1)]
-    for node in [*nodes, *pipeline.run(documents=pages)]:
-        source = text if node.ref_doc_id == "dam" else pages[0].text
-        if node.start_char_idx is not None and node.metadata["granularity"] != "proposition":
-            assert source[node.start_char_idx : node.end_char_idx].split() == node.text.split()
-    places = {node.text: node.start_char_idx for node in nodes if node.metadata["granularity"] == "passage"}
-    assert places == {
-        "The dam is old. It holds.": text.index("The dam"),
-        "Gate 2 closed late.": text.index("Gate 2"),
-        "It is 3 metres high.": None,
-    }
-
-
 def test_units_of_units_know_their_boxes():
     result = samples()[FORM]["analyzeResult"]
     parts = DocumentIntelligenceReader().load_data(result)
@@ -117,25 +91,24 @@ def test_units_of_units_know_their_boxes():
     assert regions(stored) == regions_of(units[-1]) != []
 
 
-async def test_a_summary_that_failed_is_left_out(tmp_path):
-    script = Lakes(fail="Fixed Rows")
-    summarizer = TableSummarizer(LlamaIndexModel(script=script), max_concurrency=1, cache=tmp_path / "cache.sqlite")
+class Awaiting(LlamaIndexModel):
+    async def acomplete(self, prompt, formatted=False, **kwargs):
+        given = await self.script.aanswer(prompt)
+        return CompletionResponse(text=given["text"])
+
+
+async def test_a_summary_that_failed_is_left_out_and_async_awaits_the_model():
     result = samples()[FORM]["analyzeResult"]
     loaded = [Document(text=result["content"], metadata=result)]
-    parser = DocumentIntelligenceNodeParser(summarizer=summarizer)
-    nodes, anodes = parser.get_nodes_from_documents(loaded), await parser.aget_nodes_from_documents(loaded)
-    assert [node.node_id for node in nodes] == [node.node_id for node in anodes]
+    nodes = DocumentIntelligenceNodeParser(summarizer=LlamaIndexModel(script=Lakes("Fixed Rows")))(loaded)
     assert sum(isinstance(node, IndexNode) for node in nodes) == 3
-
-
-async def test_async_awaits_the_model():
-    summarizer = TableSummarizer(LlamaIndexModel(script=Awaited()))
-    nodes = await DocumentIntelligenceNodeParser(summarizer=summarizer).aget_nodes_from_documents([Document(text=TEXT)])
-    assert [node.metadata["kind"] for node in nodes] == ["text", "table", "table summary"]
+    for model in (LlamaIndexModel(script=Lakes("Fixed Rows")), Awaiting(script=Awaited("Fixed Rows"))):
+        parser = DocumentIntelligenceNodeParser(summarizer=model)
+        assert len(await parser.aget_nodes_from_documents(loaded)) == len(nodes)
 
 
 def test_what_cannot_be_used():
-    with pytest.raises(InvalidInputError, match="expected a LlamaIndex LLM, got str"):
-        TableSummarizer("gpt")
     with pytest.raises(ValueError, match="extra"):
         DocumentIntelligenceNodeParser(words=5)
+    with pytest.raises(InvalidInputError, match="rules are selection_marks"):
+        DocumentIntelligenceNodeParser(without=("all",))([Document(text="x")])

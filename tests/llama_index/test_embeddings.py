@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import pickle
 import threading
 
@@ -39,12 +38,6 @@ def filled(path, parser, **options):
     index = VectorStoreIndex.from_vector_store(store, embed_model=EncoderEmbedding(HashEncoder()))
     index.insert_nodes(parser(documents))
     return store
-
-
-def test_a_store_in_memory_refuses_to_be_pickled_or_copied(store):
-    for act in (pickle.dumps, copy.deepcopy):
-        with pytest.raises(TypeError, match=r"cannot be pickled or copied.*(persist|copy_to)\("):
-            act(store)
 
 
 @pytest.mark.parametrize("parents", ["passage", "unit"])

@@ -117,7 +117,7 @@ def test_bad_input(index, embed_model):
         ({"parents": "both"}, "parents must be .passage."),
         ({"mode": "svm"}, "does not answer mode 'svm'"),
         ({"filters": {"about": "cat"}}, "filters must be MetadataFilters, got dict"),
-        ({"search_kwargs": {"nprobe": 3}}, "unknown options .'nprobe'"),
+        ({"search_kwargs": {"nprobe": 3}}, "unexpected keyword argument 'nprobe'"),
     ]:
         with pytest.raises((InvalidInputError, TypeError), match=message):
             MultiGranularRetriever(index, **options)

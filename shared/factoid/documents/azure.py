@@ -5,15 +5,11 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import pairwise
-from typing import Any, cast, get_args
-
-import numpy as np
+from typing import Any
 
 from factoid.documents.boxes import Box
-from factoid.documents.layout import Element, Layout, Page, Picture, Role, Words, broken_pages, words_of
-from factoid.documents.tables import Cell, CellKind, Region, Table
+from factoid.documents.layout import Element, Layout, Page, broken_pages
+from factoid.documents.tables import Cell, Region, Table
 from factoid.errors import InvalidInputError
 from factoid.sentences import Span
 
@@ -24,284 +20,228 @@ EXPECTED = (
 _SOURCE = re.compile(r"D\((\d+),([-+\d.,\seE]+)\)")  # how Content Understanding writes a place
 _LINE_GAP = 0.5  # of a line's height: lines further apart belong to different paragraphs
 _MOST_CELLS = 10_000_000  # positions of one grid: more means damage
+# Names of API v3 by those of v2.1.
+_VERSION_3 = {
+    "boundingBox": "polygon",
+    "columns": "columnCount",
+    "page": "pageNumber",
+    "rows": "rowCount",
+    "text": "content",
+}
 
-Offset = Callable[[int], int]
+Json = Mapping[str, Any]
+Places = Sequence[int]  # in the content, by the service's offsets; the last is the end
 
 
-def read_result(source: Mapping[str, Any]) -> Layout:
+def read_result(source: Json) -> Layout:
     """Return the layout of a parsed result, in camel case or in the snake case of the Python packages; see `read_layout`."""
     try:
         return _read(source)
     except InvalidInputError:
         raise
-    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
         raise InvalidInputError(
             f"the layout is damaged, {type(error).__name__}: {error}. {EXPECTED[0].upper()}{EXPECTED[1:]}"
         ) from error
 
 
-def _read(source: Mapping[str, Any]) -> Layout:
-    result = source
-    for key in ("analyzeResult", "result"):
-        inner = _get(result, key)
-        result = inner if isinstance(inner, Mapping) else result
+def _read(source: Json) -> Layout:
     status = str(source.get("status", "succeeded")).lower()
-    if result is source and status != "succeeded":
+    if status != "succeeded":
         raise InvalidInputError(
             f"the operation is {status!r}: expected one that succeeded. {source.get('error', '')}".rstrip()
         )
-    if contents := _get(result, "contents"):
+    result = source.get("analyzeResult") or source.get("analyze_result") or source.get("result") or source
+    if contents := result.get("contents"):
         texts = [part for part in contents if "markdown" in part]
         if len(texts) != 1:
             raise InvalidInputError(
                 f"the result holds {len(texts)} contents with Markdown: read each separately, read_layout(contents[0])"
             )
         result = texts[0]
-    if _get(result, "readResults") is not None:
-        return _read_version_2(result)
-    markdown, content = _get(result, "markdown"), _get(result, "content")
-    if isinstance(markdown, str):
-        return _read_content(markdown, result, is_markdown=True)
-    if isinstance(content, str) and isinstance(_get(result, "pages"), list):
-        return _read_content(content, result, is_markdown=False)
-    names = ", ".join(map(repr, sorted(map(str, result))[:8])) or "nothing"
-    raise InvalidInputError(f"a dict with {names} is not a layout: {EXPECTED}")
-
-
-def _read_content(content: str, result: Mapping[str, Any], *, is_markdown: bool) -> Layout:
-    sources = [page for page in _get(result, "pages") or [] if isinstance(page, Mapping)]
-    offset = _offsets(content, sources, str(_get(result, "stringIndexType") or ""))
-    depths = _depths(_get(result, "sections") or [])
-    elements = [
-        Element(_spans(paragraph, offset), _role(paragraph), depths.get(position, 0))
-        for position, paragraph in enumerate(_get(result, "paragraphs") or [])
+    if any("_" in name for name in result):
+        result = _renamed(result, lambda name: re.sub("_(.)", lambda match: match[1].upper(), name))
+    if "readResults" in result:
+        result = _as_version_3(result)
+    content = result.get("markdown", result.get("content"))
+    if not isinstance(content, str) or not ("markdown" in result or isinstance(result.get("pages"), list)):
+        names = ", ".join(map(repr, sorted(map(str, result))[:8])) or "nothing"
+        raise InvalidInputError(f"a dict with {names} is not a layout: {EXPECTED}")
+    sources = result.get("pages") or []
+    words = [word for page in sources for word in page.get("words") or []]
+    places = _places(content, words, str(result.get("stringIndexType")))
+    elements = [Element(_spans(part, places), str(part.get("role") or "")) for part in result.get("paragraphs") or []]
+    figures = [
+        Element(_spans(figure, places), "figure", _spans(figure.get("caption") or {}, places))
+        for figure in result.get("figures") or []
     ]
-    form = _get(result, "contentFormat")
-    pages = tuple(_page(page, number, _spans(page, offset)) for number, page in enumerate(sources, start=1))
+    form = result.get("contentFormat")
+    pages = tuple(_page(page, number, _spans(page, places)) for number, page in enumerate(sources, start=1))
     return Layout(
         content,
-        is_markdown=is_markdown or form == "markdown" or (form is None and not elements),
+        is_markdown="markdown" in (form, *result) or (form is None and not elements),
         pages=pages or broken_pages(content),
-        words=_words(sources, offset, len(content)),
-        elements=tuple(element for element in elements if element.spans),
-        tables=tuple(_table(table, offset) for table in _get(result, "tables") or []),
-        pictures=tuple(
-            Picture(_spans(figure, offset), _spans(_get(figure, "caption") or {}, offset))
-            for figure in _get(result, "figures") or []
-        ),
+        words=_words(zip(pages, sources, strict=True), places),
+        elements=tuple(element for element in figures + elements if element.spans),
+        tables=tuple(_table(table, places) for table in result.get("tables") or []),
     )
 
 
-def _read_version_2(result: Mapping[str, Any]) -> Layout:
-    """Read API v2.1, which has lines but no content: the lines make up the content, and close lines a paragraph."""
-    texts: list[str] = []
-    pages: list[Page] = []
+def _renamed(value: Any, rename: Callable[[str], str]) -> Any:
+    """Return a copy of some JSON with other names. Points of the Python packages, dicts of x and y, become flat lists."""
+    if isinstance(value, Mapping):
+        return {rename(name): _renamed(part, rename) for name, part in value.items()}
+    if not isinstance(value, list):
+        return value
+    if value and isinstance(value[0], Mapping) and value[0].keys() == {"x", "y"}:
+        return [point[axis] for point in value for axis in ("x", "y")]
+    return [_renamed(part, rename) for part in value]
+
+
+def _page(source: Json, number: int, spans: tuple[Span, ...]) -> Page:
+    width, height = float(source.get("width") or 0), float(source.get("height") or 0)
+    return Page(int(source.get("pageNumber") or number), width, height, str(source.get("unit") or ""), spans)
+
+
+def _words(pages: Iterable[tuple[Page, Json]], places: Places) -> list[Box]:
+    """Return the words with a place; of overlapping words, the first in the content counts."""
     boxes: list[Box] = []
-    elements: list[Element] = []
-    length = 0
-    for source in _get(result, "readResults"):
-        page, start = int(source["page"]), length
-        lines: list[tuple[Span, tuple[float, ...]]] = []
-        for line in source.get("lines") or []:
-            text, end = line["text"], 0
-            for word in line.get("words") or []:
-                begin = text.find(word["text"], end)
-                if begin >= 0 and (polygon := _polygon(_get(word, "boundingBox"))):
-                    end = begin + len(word["text"])
-                    boxes.append(Box(length + begin, length + end, page, polygon))
-            lines.append(((length, length + len(text)), _polygon(_get(line, "boundingBox"))))
-            texts.append(text)
-            length += len(text) + 1
-        pages.append(_page(source, page, ((start, length),) if lines else ()))
-        elements += [Element((span,)) for span in _paragraphs(lines)]
-    tables: list[Table] = []
-    for source in _get(result, "pageResults") or []:
-        tables += [_table(table, int, _get(source, "page")) for table in _get(source, "tables") or []]
-    return Layout("\n".join(texts), False, tuple(pages), words_of(boxes), tuple(elements), tuple(tables))
+    for page, source in pages:
+        for word in source.get("words") or []:
+            regions = [Region(page.number, _rectangle(word.get("polygon") or ())), *_regions(word)]
+            region = next((region for region in regions if region.rectangle), None)
+            boxes += [Box(*span, *region) for span in _spans(word, places)[:1] if region and span[0] < span[1]]
+    words: list[Box] = []
+    for box in sorted(boxes):
+        if not words or box.start >= words[-1].end:
+            words.append(box)
+    return words
 
 
-def _paragraphs(lines: Sequence[tuple[Span, tuple[float, ...]]]) -> Iterator[Span]:
-    """Yield spans of lines of which each is directly below the one before and begins at about the same place."""
-    start = lines[0][0][0] if lines else 0
-    for ((_, end), upper), ((begin, _), lower) in pairwise(lines):
-        height = upper[7] - upper[1] if upper else 0.0
-        close = bool(upper and lower) and -height < lower[1] - upper[7] < _LINE_GAP * height
-        if not (close and abs(lower[0] - upper[0]) < height):
-            yield start, end
-            start = begin
-    if lines:
-        yield start, lines[-1][0][1]
-
-
-def _page(source: Mapping[str, Any], number: int, spans: tuple[Span, ...]) -> Page:
-    width, height, angle = (float(_get(source, name) or 0) for name in ("width", "height", "angle"))
-    number = int(_get(source, "pageNumber") or number)
-    return Page(number, width, height, str(_get(source, "unit") or ""), angle, spans)
-
-
-def _words(pages: Iterable[Mapping[str, Any]], offset: Offset, length: int) -> Words:
-    boxes: list[Box] = []
-    for position, page in enumerate(pages, start=1):
-        number = int(_get(page, "pageNumber") or position)
-        for word in _get(page, "words") or []:
-            region = next(_regions(word, number), None)
-            for start, end in _spans(word, offset)[:1]:
-                if region and len(region.polygon) == 8 and start < end <= length:
-                    boxes.append(Box(start, end, region.page, region.polygon))
-    return words_of(boxes)
-
-
-def _role(source: Mapping[str, Any]) -> Role:
-    role = _get(source, "role")
-    return cast("Role", role) if role in get_args(Role) else ""
-
-
-def _depths(sections: Sequence[Mapping[str, Any]]) -> dict[int, int]:
-    """Return the depth of the section in the service's tree for each paragraph that begins one; the root is 0."""
-    depths: dict[int, int] = {}
-    waiting = [(0, 0)] if sections else []
-    visited: set[int] = set()
-    while waiting:
-        section, depth = waiting.pop()
-        if section in visited or section >= len(sections):
-            continue
-        visited.add(section)
-        elements = [str(element).split("/") for element in _get(sections[section], "elements") or []]
-        places = [(parts[1], int(parts[2])) for parts in elements if len(parts) == 3]
-        if depth and places and places[0][0] == "paragraphs":
-            depths[places[0][1]] = depth
-        waiting += [(place, depth + 1) for kind, place in places if kind == "sections"]
-    return depths
-
-
-# Tables
-
-
-def _table(source: Mapping[str, Any], offset: Offset, page: int = 0) -> Table:
-    """Return a table, cell by cell as the service returns it; `page` is that of a table of API v2.1."""
-    cells = [_cell(cell, offset, page) for cell in _get(source, "cells") or []]
-    rows = max([_number(source, "rowCount", "rows"), *(cell.row + cell.row_span for cell in cells)])
-    columns = max([_number(source, "columnCount", "columns"), *(cell.column + cell.column_span for cell in cells)])
+def _table(source: Json, places: Places) -> Table:
+    """Return a table, cell by cell as the service returns it."""
+    cells = [_cell(cell) for cell in source.get("cells") or []]
+    rows = max([int(source["rowCount"]), *(cell.row + cell.row_span for cell in cells)])
+    columns = max([int(source["columnCount"]), *(cell.column + cell.column_span for cell in cells)])
     if rows * columns > _MOST_CELLS:
         raise ValueError(f"a table has {rows} rows and {columns} columns")
-    first = [cell.text for cell in cells if cell.row == 0]
-    named = len(set(first)) == columns > 1 and all(text and not text.isdecimal() for text in first)
-    if page and named and not any(cell.kind == "columnHeader" for cell in cells):  # v2.1 often marks no headers
-        cells = [replace(cell, kind="columnHeader") if cell.row == 0 else cell for cell in cells]
-    regions = tuple(_regions(source, page))
-    caption = _get(source, "caption") or {}
+    regions = tuple(_regions(source))
+    caption = source.get("caption") or {}
     return Table(
         tuple(cells),
         rows,
         columns,
-        _get(caption, "content") or "",
-        tuple(_get(note, "content") for note in _get(source, "footnotes") or []),
+        caption.get("content") or "",
+        tuple(note["content"] for note in source.get("footnotes") or []),
         pages=tuple(dict.fromkeys(region.page for region in regions)),
-        span=_extent(source, offset),
-        caption_span=_extent(caption, offset),
+        span=_extent(source, places),
+        caption_span=_extent(caption, places),
         regions=regions,
     )
 
 
-def _cell(source: Mapping[str, Any], offset: Offset, page: int) -> Cell:
-    kind = _get(source, "kind") or ("columnHeader" if _get(source, "isHeader") else "content")
-    text = _get(source, "text" if page else "content") or ""
+def _cell(source: Json) -> Cell:
+    kind, text = str(source.get("kind") or "content"), source.get("content") or ""
     if not isinstance(text, str):
         raise TypeError(f"a cell's content is {text!r:.40}")
-    return Cell(
-        _number(source, "rowIndex"),
-        _number(source, "columnIndex"),
-        text,
-        int(_get(source, "rowSpan") or 1),
-        int(_get(source, "columnSpan") or 1),
-        cast("CellKind", kind) if kind in get_args(CellKind) else "content",
-        _extent(source, offset),
-        tuple(_regions(source, page)),
-    )
+    row, column = int(source["rowIndex"]), int(source["columnIndex"])
+    row_span, column_span = int(source.get("rowSpan") or 1), int(source.get("columnSpan") or 1)
+    if min(row, column) < 0 or min(row_span, column_span) < 1:
+        raise ValueError(f"a cell is at row {row} and column {column}, and spans {row_span} and {column_span}")
+    return Cell(row, column, text, row_span, column_span, kind, tuple(_regions(source)))
 
 
-# Fields
+def _spans(source: Json, places: Places) -> tuple[Span, ...]:
+    spans = [source["span"]] if source.get("span") else source.get("spans") or []
+    bounds = [(span["offset"], span["offset"] + span["length"]) for span in spans]
+    if bounds and min(bounds)[0] < 0:
+        raise ValueError(f"an offset is {min(bounds)[0]}")
+    end = len(places) - 1
+    return tuple((places[min(start, end)], places[min(stop, end)]) for start, stop in bounds)
 
 
-def _get(source: Any, name: str) -> Any:
-    """Return a field by its name in JSON or in the Python packages: "pageNumber", `page_number`."""
-    if not isinstance(source, Mapping):
-        raise TypeError(f"expected a dict with {name!r}, got {source!r:.60}")
-    if name in source:
-        return source[name]
-    return source.get(re.sub("[A-Z]", lambda match: f"_{match[0].lower()}", name))
-
-
-def _number(source: Mapping[str, Any], *names: str) -> int:
-    for name in names:
-        if (value := _get(source, name)) is not None:
-            return int(value)
-    raise KeyError(names[0])
-
-
-def _spans(source: Mapping[str, Any], offset: Offset) -> tuple[Span, ...]:
-    single = _get(source, "span")
-    spans = [single] if single else _get(source, "spans") or []
-    return tuple((offset(span["offset"]), offset(span["offset"] + span["length"])) for span in spans)
-
-
-def _extent(source: Mapping[str, Any], offset: Offset) -> Span | None:
-    spans = _spans(source, offset)
+def _extent(source: Json, places: Places) -> Span | None:
+    spans = _spans(source, places)
     return (min(start for start, _ in spans), max(end for _, end in spans)) if spans else None
 
 
-def _regions(source: Mapping[str, Any], page: int) -> Iterator[Region]:
-    if polygon := _polygon(_get(source, "polygon") or _get(source, "boundingBox")):
-        yield Region(page, polygon)
-    for region in _get(source, "boundingRegions") or []:
-        yield Region(_number(region, "pageNumber"), _polygon(_get(region, "polygon")))
-    for match in _SOURCE.finditer(str(_get(source, "source") or "")):
-        yield Region(int(match[1]), tuple(map(float, match[2].split(","))))
+def _regions(source: Json) -> Iterator[Region]:
+    for region in source.get("boundingRegions") or []:
+        yield Region(int(region["pageNumber"]), _rectangle(region.get("polygon") or ()))
+    for match in _SOURCE.finditer(str(source.get("source") or "")):
+        yield Region(int(match[1]), _rectangle(match[2].split(",")))
 
 
-def _polygon(points: Iterable[Any] | None) -> tuple[float, ...]:
-    """Return coordinates of points, given as a flat list of numbers or as records of x and y as in the Python package of v3."""
-    pairs = ((point["x"], point["y"]) if isinstance(point, Mapping) else (point,) for point in points or [])
-    return tuple(float(number) for pair in pairs for number in pair)
+def _rectangle(polygon: Sequence[Any]) -> tuple[float, ...]:
+    """Return left, top, right and bottom of a polygon, which is given as x and y of its corners in turn."""
+    xs, ys = [float(x) for x in polygon[::2]], [float(y) for y in polygon[1::2]]
+    return (min(xs), min(ys), max(xs), max(ys)) if ys else ()
 
 
-# Offsets: services count code points, UTF-16 code units, or what a reader sees as one character
-
-
-def _offsets(content: str, pages: Sequence[Mapping[str, Any]], kind: str) -> Offset:
-    """Return the conversion of the service's offsets to those of a Python string: what fits most words, else what it states."""
+def _places(content: str, words: Sequence[Json], stated: str) -> Places:
+    """Return the places that fit most words: services count code points, UTF-16 code units, or what a reader sees as one."""
     length = len(content)
-    ways: dict[str, Any] = {"unicodeCodePoint": range(length + 1)}
+    ways: dict[str, Places] = {"unicodeCodePoint": range(length + 1)}
     if not content.isascii() or "\r\n" in content:
-        units = np.fromiter((1 + (character > "\uffff") for character in content), np.int32, length)
-        ways["utf16CodeUnit"] = np.append(np.repeat(np.arange(length), units), length)
-        elements = (place for place in range(length) if not _continues_element(content, place))
-        ways["textElements"] = np.append(np.fromiter(elements, np.int32), length)
-    words = [word for page in pages for word in _get(page, "words") or []]
+        units = [place for place in range(length) for _ in range(1 + (content[place] > "\uffff"))]
+        seen = [place for place in range(length) if not _continues_element(content[place], content[place - 1 : place])]
+        ways |= {"utf16CodeUnit": [*units, length], "textElements": [*seen, length]}
 
-    def fitting(name: str) -> int:
-        offset = _clipped(ways[name])
-        spans = ((word.get("content"), *_spans(word, offset)) for word in words)
-        return sum(content[span[0][0] : span[0][1]] == text for text, *span in spans if span)
+    def fitting(name: str) -> tuple[int, bool]:
+        spans = ((word.get("content"), span) for word in words for span in _spans(word, ways[name])[:1])
+        return sum(content[start:end] == text for text, (start, end) in spans), name == stated
 
-    order = sorted(ways, key=lambda name: name != kind)
-    differ = len({len(positions) for positions in ways.values()}) > 1
-    return _clipped(ways[max(order, key=fitting) if differ else order[0]])
+    return ways[max(ways, key=fitting)]
 
 
-def _clipped(positions: Sequence[int]) -> Offset:
-    last = len(positions) - 1
-
-    def offset(value: int) -> int:
-        if not isinstance(value, int) or value < 0:
-            raise TypeError(f"an offset must be a number of characters, got {value!r}")
-        return int(positions[min(value, last)])
-
-    return offset
-
-
-def _continues_element(content: str, place: int) -> bool:
+def _continues_element(character: str, before: str) -> bool:
     """Return whether a character forms one element with the one before: a mark, joined emoji or a line end."""
-    character, before = content[place], content[place - 1] if place else ""
-    joins = character in "\u200d\ufe0e\ufe0f" or "\U0001f3fb" <= character <= "\U0001f3ff" or before == "\u200d"
-    return bool(before) and (unicodedata.combining(character) > 0 or joins or before + character == "\r\n")
+    is_part = unicodedata.category(character)[0] == "M" or "\U0001f3fb" <= character <= "\U0001f3ff"
+    return before != "" and (is_part or "\u200d" in (character, before) or before + character == "\r\n")
+
+
+def _as_version_3(result: Json) -> Json:
+    """Return a result of API v2.1, which has lines but no content, in the form of v3.
+
+    The lines make up the content, those of tables behind the others of their page. Close lines are a paragraph. In a table
+    without a marked header it is a full first row of distinct texts.
+    """
+    copy = _renamed(result, lambda name: _VERSION_3.get(name, name))
+    tables: list[dict[str, Any]] = []
+    homes: dict[str, int] = {}  # the tables of lines, by the lines' names
+    for page in copy.get("pageResults") or []:
+        for table in page.get("tables") or []:
+            cells, place = table["cells"], {"pageNumber": page["pageNumber"]}
+            first = {cell["content"] for cell in cells if cell["rowIndex"] == 0}
+            is_named = len({text for text in first if text and not text.isdecimal()}) == table["columnCount"] > 1
+            is_named = is_named and not any(cell.get("isHeader") for cell in cells)
+            for cell in cells:
+                is_header = cell.get("isHeader") or (is_named and cell["rowIndex"] == 0)
+                cell |= {"kind": "columnHeader" if is_header else "content", "boundingRegions": [cell | place]}
+                names = (name.rpartition("/words/")[0] for name in cell.get("elements") or [])
+                homes |= dict.fromkeys(names, len(tables))
+            tables.append(table | {"spans": [], "boundingRegions": [table | place]})
+    texts: list[str] = []
+    paragraphs: list[dict[str, Any]] = []
+    at = 0
+    for number, page in enumerate(copy["readResults"]):
+        page["span"], page["words"] = {"offset": at}, []
+        above: Sequence[float] = ()
+        lines = [(f"#/readResults/{number}/lines/{row}", line) for row, line in enumerate(page.get("lines") or [])]
+        for name, line in sorted(lines, key=lambda line: homes.get(line[0], -1)):
+            begin, height = at, above[7] - above[1] if above else 0
+            for word in line["words"]:
+                word["span"] = {"offset": at, "length": len(word["content"])}
+                texts.append(word["content"])
+                at += len(word["content"]) + 1
+            page["words"] += line["words"]
+            span, box = {"offset": begin, "length": at - 1 - begin}, line["polygon"]
+            if name in homes:
+                tables[homes[name]]["spans"].append(span)
+            elif height and -height < box[1] - above[7] < _LINE_GAP * height and abs(box[0] - above[0]) < height:
+                paragraphs[-1]["spans"].append(span)
+            else:
+                paragraphs.append({"spans": [span]})
+            above = box
+        page["span"]["length"] = at - page["span"]["offset"]
+    return {"content": " ".join(texts), "pages": copy["readResults"], "paragraphs": paragraphs, "tables": tables}

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import zlib
 from base64 import b85decode, b85encode
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple
-
-import numpy as np
 
 from factoid.documents.tables import Region
 from factoid.errors import InvalidInputError
@@ -16,34 +15,25 @@ from factoid.units import Unit
 
 LAYOUT = "layout"  # the key of a document's metadata that holds its boxes
 
-_SCALE = 100  # steps of a page's unit: a hundredth of an inch, or of a pixel
-_NOWHERE = (0.0,) * 8
-_COLUMNS = 11  # start, end, page and eight coordinates
-
 
 class Box(NamedTuple):
-    """A word of a text on a page: its span in the text, the page's number, and x and y of four corners in turn.
-
-    The polygon is () if only the page is known.
-    """
+    """A word of a text on a page: its span in the text, and its place as in a `Region`."""
 
     start: int
     end: int
     page: int
-    polygon: tuple[float, ...]
+    rectangle: tuple[float, ...]
 
 
 def regions(unit: Unit) -> list[Region]:
     """Return where a unit of any store is on the pages, line by line, in reading order.
 
-    Its document's metadata holds the boxes of the words. The list is empty if the document did not come from a layout, or came
-    from one without words such as bare Markdown.
+    Its document's metadata holds the boxes of the words. The list is empty if the document did not come from a layout. A region
+    without a rectangle is a page on which no words are known.
 
     Raises:
-        InvalidInputError: The metadata is damaged, or this is not a unit.
+        InvalidInputError: The metadata is damaged.
     """
-    if not isinstance(unit, Unit):
-        raise InvalidInputError(f"expected a Unit, got {type(unit).__name__}: use regions_of of its framework")
     return regions_in(unit.metadata, unit.start, unit.end)
 
 
@@ -66,29 +56,31 @@ def cut_boxes(packed: str, start: int, end: int) -> str:
 
 
 def lines(boxes: Iterable[Box]) -> list[Region]:
-    """Return words as lines: those that follow each other on one baseline, at any angle, are one region."""
-    merged: list[Region] = []
-    height = 0.0
+    """Return words as lines: the rectangles around words that follow each other at one height."""
+    rows: list[Region] = []
     for _, _, page, word in boxes:
-        last = merged[-1].polygon if merged and merged[-1].page == page else None
-        if last and word and _continues(last, word, height):
-            merged[-1] = Region(page, (*last[:2], *word[2:6], *last[6:]))
-        elif word or last != ():  # one region is enough for a page without known words
-            merged.append(Region(page, word))
-        if word:
-            height = float(np.hypot(word[6] - word[0], word[7] - word[1]))
-    return merged
+        line = rows[-1].rectangle if rows and rows[-1].page == page else None
+        if line and word and _continues(line, word):
+            rows[-1] = Region(page, (line[0], min(line[1], word[1]), word[2], max(line[3], word[3])))
+        elif word or line != ():  # one region is enough for a page without known words
+            rows.append(Region(page, word))
+    return rows
+
+
+def _continues(line: Sequence[float], word: Sequence[float]) -> bool:
+    """Return whether a word continues a line: at its height, and at most three heights further on."""
+    height, gap = word[3] - word[1], word[0] - line[2]
+    return -height < gap < 3 * height and min(line[3], word[3]) - max(line[1], word[1]) > height / 2
 
 
 def pack(boxes: Sequence[Box]) -> str:
     """Return boxes as a short string, rounded to a hundredth of the page's unit; "" for none."""
-    if not boxes:
-        return ""
-    corners = (np.array([box.polygon or _NOWHERE for box in boxes]) * _SCALE).round()
-    rows = np.hstack([[box[:3] for box in boxes], corners]).astype(np.int64)
-    rows[:, 5:] -= np.tile(rows[:, 3:5], 3)  # corners from the first one: small numbers that repeat
-    steps = np.diff(rows, axis=0, prepend=0).T.astype("<i4")
-    return b85encode(zlib.compress(steps.tobytes(), 9)).decode("ascii")
+    rows = []
+    for start, end, page, rectangle in boxes:
+        left, top, right, bottom = (round(100 * number) for number in rectangle or (0, 0, 0, 0))
+        rows.append((start, end - start, page, left, top, right - left, bottom - top))
+    columns = json.dumps([*zip(*rows, strict=True)])  # like numbers stand together
+    return b85encode(zlib.compress(columns.encode(), 9)).decode("ascii") if rows else ""
 
 
 @lru_cache(64)
@@ -99,31 +91,18 @@ def unpack(packed: str) -> tuple[Box, ...]:
         InvalidInputError: `pack` did not make the string.
     """
     try:
-        steps = np.frombuffer(zlib.decompress(b85decode(packed)), "<i4").reshape(_COLUMNS, -1)
-    except (ValueError, zlib.error) as error:
+        boxes = []
+        for start, size, page, left, top, width, height in zip(
+            *json.loads(zlib.decompress(b85decode(packed))), strict=True
+        ):
+            rectangle = (left / 100, top / 100, (left + width) / 100, (top + height) / 100)
+            boxes.append(Box(start, start + size, page, rectangle if any(rectangle) else ()))
+    except (ValueError, TypeError, zlib.error) as error:
         raise InvalidInputError(
             f"metadata[{LAYOUT!r}] must hold what factoid.documents wrote, got {packed!r:.60}"
         ) from error
-    rows = np.cumsum(steps.T.astype(np.int64), axis=0)
-    rows[:, 5:] += np.tile(rows[:, 3:5], 3)
-    return tuple(
-        Box(start, end, page, tuple(corner / _SCALE for corner in corners) if any(corners) else ())
-        for start, end, page, *corners in rows.tolist()
-    )
+    return tuple(boxes)
 
 
 def _within(boxes: Iterable[Box], start: int, end: int) -> list[Box]:
     return [box for box in boxes if box.start < end and start < box.end]
-
-
-def _continues(line: tuple[float, ...], word: tuple[float, ...], height: float) -> bool:
-    """Return whether a word continues a line, at most three heights further on and less than half a height off it."""
-    along = np.array(line[2:4]) - np.array(line[:2])
-    length = float(np.hypot(*along))
-    if not length or not height:
-        return False
-    along /= length
-    gap = np.array(word[:2]) - np.array(line[2:4])
-    ahead, aside = float(gap @ along), float(gap @ np.array([-along[1], along[0]]))
-    turned = np.array(word[2:4]) - np.array(word[:2])
-    return -height < ahead < 3 * height and abs(aside) < height / 2 and float(turned @ along) >= 0

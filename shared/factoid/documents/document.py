@@ -1,122 +1,85 @@
-"""A cleaned document: its text in sections, figures, references and tables, each traced to the content, pages and boxes."""
+"""A clean document: its sections, tables and figures, each traced to the content, the pages and the boxes of its words."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from factoid.documents.blocks import LayoutBlock
 from factoid.documents.boxes import LAYOUT, Box, lines, pack
-from factoid.documents.layout import Layout
+from factoid.documents.layout import Layout, grouped
 from factoid.documents.table_sentences import row_propositions
 from factoid.documents.tables import Region, Table
-from factoid.documents.trace import TracedText
+from factoid.documents.trace import TracedText, inserted, join
 from factoid.errors import InvalidInputError
-from factoid.sentences import Span
 from factoid.units import LINES, PROPOSITIONS, Document
+
+if TYPE_CHECKING:
+    from factoid.documents.summarize import SummaryReport
 
 PartKind = Literal["text", "table", "figure", "reference"]
 KINDS: tuple[PartKind, ...] = ("text", "table", "figure")  # what is indexed by default: references state no facts
+SUMMARY = "table summary"  # metadata["kind"] of a summary
 
-
-@dataclass(frozen=True, slots=True)
-class Paragraph:
-    """A paragraph, with its span in the clean text."""
-
-    role: Literal["title", "heading", "text", "code", "formula", "footnote", "caption", "figure", "reference"]
-    start: int
-    end: int
-    section: tuple[str, ...]  # path of headings, outermost first
-
-
-@dataclass(frozen=True, slots=True)
-class Section:
-    """A heading with the text below it, up to the next heading: a span of the clean text without figures and references."""
-
-    heading: str  # as printed, number included; "" for the text before the first heading
-    path: tuple[str, ...]  # headings, outermost first, its own included
-    start: int
-    end: int
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A figure: a span of the clean text with its caption and, if it is text such as a listing, its paragraphs."""
-
-    caption: str
-    start: int
-    end: int
-    inside: str = ""  # text in the picture, such as labels of axes, as the service read it; not in the clean text
-    section: tuple[str, ...] = ()  # path of headings
-    pages: tuple[int, ...] = ()  # page numbers
+_SEPARATOR = "\n\n"  # between paragraphs
+_REFERENCES = re.compile(
+    r"(?:[\dA-Z]{1,2}(?:\.\d{1,2})*\.?\s+)?(?:references|bibliography|works cited|literature(?: cited)?|literaturverzeichnis|"
+    r"références|referencias)(?: and notes)?\W*",
+    re.IGNORECASE,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Part:
+    """A section with its footnotes, a table, a figure, or the list of references."""
+
+    kind: PartKind | Literal["heading"]  # a "heading" has no text below it, and parts that name it in their paths
+    traced: TracedText  # of a table and a figure the caption
+    path: tuple[str, ...]  # headings, outermost first; a section's own included
+    table: Table | None = None
+    inside: str = ""  # of a figure, the text in the picture, such as labels of axes, as the service read it
+
+    @property
+    def text(self) -> str:
+        """The clean text, in Markdown; `traced` also holds the position of each character in the content."""
+        return self.traced.text
+
+
+@dataclass(frozen=True, eq=False)
 class LayoutDocument:
     """A document that `factoid.documents.clean` made from a layout. The texts of its tables are clean as well."""
 
     title: str
-    traced: TracedText  # the clean text, with the position of each character in the content
-    paragraphs: tuple[Paragraph, ...]  # all of the clean text, in order
-    sections: tuple[Section, ...]
-    figures: tuple[Figure, ...]
-    tables: tuple[Table, ...]
+    parts: tuple[Part, ...]  # in order; tables and figures follow the section in which they stand
     layout: Layout  # the layout that was cleaned
-    changes: Mapping[str, int] = field(default_factory=dict)  # how often each rule of `CleaningOptions` was applied
+    changes: Mapping[str, int]  # how many paragraphs, tables and figures each rule changed
+
+    @cached_property
+    def traced(self) -> TracedText:
+        """The clean text, with the position of each character in the content; inserted characters have none."""
+        return join([part.traced for part in self.parts if part.text], _SEPARATOR)
 
     @property
     def text(self) -> str:
-        """The clean text, in Markdown: each section with its footnotes, then its figures' captions. Tables are separate."""
+        """The clean text, in Markdown: all parts, of tables and figures the captions."""
         return self.traced.text
 
     @property
-    def references(self) -> tuple[Span, ...]:
-        """Spans of the entries of the reference list in the clean text."""
-        return tuple((part.start, part.end) for part in self.paragraphs if part.role == "reference")
-
-    def sources(self, start: int, end: int) -> list[Span]:
-        """Return where a part of the clean text is in the content, in order; inserted characters have no place."""
-        return self.traced.sources(start, end)
-
-    def locate(self, start: int, end: int) -> list[Region]:
-        """Return where a part of the clean text is on the pages, line by line.
-
-        If pages are known but words are not, a region is a whole page and has no polygon.
-
-        Raises:
-            InvalidInputError: The span is not within the text.
-        """
-        if not 0 <= start <= end <= len(self.text):
-            raise InvalidInputError(f"expected a span in the {len(self.text)} characters of the text, got {start, end}")
-        return lines(self.boxes(start, end))
-
-    def boxes(self, start: int, end: int) -> list[Box]:
-        """Return the words of a part of the clean text, with their spans in the clean text."""
-        words = self.layout.words
-        boxes: list[Box] = []
-        last = -1
-        for run in self.traced.cut(start, end).runs:
-            stop = run.origin + run.end - run.start
-            if not len(words) and (page := self.layout.page_at(run.origin)):
-                boxes.append(Box(start + run.start, start + run.end, page, ()))
-            for place in words.within(run.origin, stop):
-                word = words.box(place)
-                begin = start + run.start + max(word.start - run.origin, 0)
-                finish = start + run.start + min(word.end, stop) - run.origin
-                if place == last:  # its other half, such as after a removed hyphen
-                    begin = boxes.pop().start
-                boxes.append(Box(begin, finish, word.page, word.polygon))
-                last = place
-        return boxes
+    def tables(self) -> list[Table]:
+        """The tables, in order."""
+        return [part.table for part in self.parts if part.table]
 
     def documents(
         self,
         kinds: Iterable[PartKind] = KINDS,
         *,
         metadata: Mapping[str, Any] | None = None,
+        summaries: SummaryReport | None = None,
     ) -> list[Document]:
-        """Return what to index: a document for each section, table and figure, and on request for each entry of the references.
+        """Return what to index: a document for each section, table and figure, and on request for the references.
 
         Sections include their heading, so that splitters name it; the path above it is the document's `section`. A table's text
         is its caption and a sentence for each value, on lines that already are propositions. Added to the given `metadata`, such
@@ -124,69 +87,102 @@ class LayoutDocument:
         index of a table in `tables` (`table`), and the boxes of the words (`layout`), which `factoid.documents.regions` reads for
         any unit, from any store.
 
+        With `summaries` of the tables, each table is followed by its summary, of the kind "table summary" and with the id of the
+        table's document under `table_id`, for stores that look the table up. `add_layout` puts both into one of factoid's.
+
         Raises:
-            InvalidInputError: A kind is unknown.
+            InvalidInputError: A kind is unknown, or the numbers of summaries and tables differ.
         """
-        makers = {"text": self._texts, "table": self._tables, "figure": self._figures, "reference": self._references}
-        kinds = list(kinds)
-        if unknown := [kind for kind in kinds if kind not in makers]:
-            raise InvalidInputError(f"kinds must be among {', '.join(makers)}, got {', '.join(map(repr, unknown))}")
-        return [document for kind in makers if kind in kinds for document in makers[kind](dict(metadata or {}))]
+        chosen = {*kinds}
+        if unknown := chosen - {*get_args(PartKind)}:
+            raise InvalidInputError(f"kinds are {', '.join(get_args(PartKind))}, got {', '.join(map(repr, unknown))}")
+        if summaries and len(summaries.texts) != len(self.tables):
+            raise InvalidInputError(f"got {len(summaries.texts)} summaries for {len(self.tables)} tables")
+        documents: list[Document] = []
+        offset = number = 0
+        for part in self.parts:
+            if part.table:
+                if "table" in chosen and (document := self._table(part.table, part.traced, number, metadata or {})):
+                    documents.append(document)
+                    if summaries and (summary := summaries.texts[number]):
+                        documents.append(_summary(document, summary))
+                number += 1
+            elif part.kind in chosen and part.text:
+                documents.append(self._text(part, offset, metadata or {}))
+            offset += len(part.text) + len(_SEPARATOR) if part.text else 0
+        return documents
 
-    def _texts(self, metadata: dict[str, Any]) -> Iterator[Document]:
-        elsewhere = [part.section for part in self.paragraphs if part.role not in ("title", "heading")]
-        elsewhere += [section.path[:-1] for section in self.sections if section.path]
-        named = {path[:depth] for path in elsewhere for depth in range(len(path) + 1)}
-        of_tables = {table.section for table in self.tables}
-        starts = [part.start for part in self.paragraphs]
-        for section in self.sections:
-            first, last = bisect_left(starts, section.start), bisect_left(starts, section.end)
-            bare = all(part.role in ("title", "heading") for part in self.paragraphs[first:last])
-            if not bare or (section.path not in named and ", ".join(section.path) not in of_tables):
-                yield self._part("text", section.start, section.end, section.path[:-1], metadata)
+    def _text(self, part: Part, offset: int, metadata: Mapping[str, Any]) -> Document:
+        boxes = self.layout.boxes(part.traced)
+        pages = sorted({box.page for box in boxes})
+        path = part.path if part.kind == "figure" else part.path[:-1]
+        facts = {"kind": part.kind, "pages": pages, "offset": offset, LAYOUT: pack(boxes)}
+        return Document(part.text, self.title, ", ".join(path), metadata={**metadata, **_known(facts)})
 
-    def _figures(self, metadata: dict[str, Any]) -> Iterator[Document]:
-        for figure in self.figures:
-            if figure.start < figure.end:
-                yield self._part("figure", figure.start, figure.end, figure.section, metadata)
+    def _table(self, table: Table, caption: TracedText, number: int, metadata: Mapping[str, Any]) -> Document | None:
+        text = ""
+        boxes: list[Box] = []
+        for separator, line, places in self._table_lines(table, caption):
+            text += separator if text else ""
+            start, text = len(text), text + line
+            boxes += [Box(start, len(text), place.page, place.rectangle) for place in places]
+        facts = {"kind": "table", "pages": list(table.pages), "table": number, LAYOUT: pack(boxes), PROPOSITIONS: LINES}
+        return Document(text, self.title, table.section, metadata={**metadata, **_known(facts)}) if text else None
 
-    def _references(self, metadata: dict[str, Any]) -> Iterator[Document]:
-        for part in self.paragraphs:
-            if part.role == "reference":
-                yield self._part("reference", part.start, part.end, part.section, metadata)
-
-    def _part(self, kind: PartKind, start: int, end: int, path: Sequence[str], metadata: dict[str, Any]) -> Document:
-        boxes = [box._replace(start=box.start - start, end=box.end - start) for box in self.boxes(start, end)]
-        pages = sorted({box.page for box in boxes} or self.layout.pages_of(self.sources(start, end)))
-        facts = {"kind": kind, "pages": pages, "offset": start, LAYOUT: pack(boxes)}
-        return Document(self.text[start:end], self.title, ", ".join(path), metadata=metadata | _known(facts))
-
-    def _tables(self, metadata: dict[str, Any]) -> Iterator[Document]:
-        for number, table in enumerate(self.tables):
-            text, boxes = "", []
-            for separator, line, places in self._table_lines(table):
-                text += separator if text else ""
-                start, text = len(text), text + line
-                boxes += [Box(start, len(text), at.page, at.polygon) for at in places if len(at.polygon) in (0, 8)]
-            if text:
-                facts = {"kind": "table", "pages": list(table.pages), "table": number, LAYOUT: pack(boxes)}
-                facts |= {PROPOSITIONS: LINES}
-                yield Document(text, self.title, table.section, metadata=metadata | _known(facts))
-
-    def _table_lines(self, table: Table) -> Iterator[tuple[str, str, Sequence[Region]]]:
+    def _table_lines(self, table: Table, caption: TracedText) -> Iterator[tuple[str, str, Sequence[Region]]]:
         """Yield caption, a line for each value and footnotes, each with its separator before it and where it is printed."""
         if table.caption:
-            printed = lines(self.layout.boxes([table.caption_span])) if table.caption_span else []
-            yield "\n\n", table.caption, printed or table.regions
+            yield _SEPARATOR, table.caption, lines(self.layout.boxes(caption)) or table.regions
         last = -1
-        for value in row_propositions(table, text=self.text):
-            words = self.layout.boxes(cell.span for cell in value.cells if cell.span)
-            printed = lines(words) or [region for cell in value.cells for region in cell.regions]
-            yield "\n" if value.row == last else "\n\n", value.text, printed or table.regions
+        for value in row_propositions(table):
+            places = [region for cell in value.cells for region in cell.regions]
+            yield "\n" if value.row == last else _SEPARATOR, value.text, places or table.regions
             last = value.row
         for note in table.footnotes:
-            yield "\n\n", note, table.regions
+            yield _SEPARATOR, note, table.regions
+
+
+def _summary(table: Document, text: str) -> Document:
+    facts = {"kind": SUMMARY, PROPOSITIONS: LINES, "table_id": table.id}
+    metadata = {key: value for key, value in table.metadata.items() if key != LAYOUT}
+    return Document(text, table.title, table.section, metadata=metadata | facts)
 
 
 def _known(facts: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in facts.items() if value not in ("", [])}
+
+
+def assembled(blocks: Sequence[LayoutBlock], layout: Layout, changes: Mapping[str, int]) -> LayoutDocument:
+    """Return the document of clean blocks. Paragraphs go to the section of the last heading, its footnotes last."""
+    title = next((block.text.text for block in blocks if block.kind == "title"), "")
+    levels = sorted({block.level for block in blocks if block.kind == "heading"})
+    parts: list[Part] = []
+    headings: list[tuple[int, str]] = []  # the path, each heading with its depth from 1
+    for group in grouped(blocks, lambda _, block: block.kind in ("title", "heading")):
+        head = group[0]
+        texts = [block.text for block in group if block.kind not in ("title", "heading", "footnote", "table", "figure")]
+        texts += [block.text for block in group if block.kind == "footnote"]
+        kind: Literal["text", "heading", "reference"] = "text" if texts else "heading"
+        if head.kind == "heading":
+            depth = levels.index(head.level) + 1
+            name = " ".join(head.text.text.split())
+            headings = [*(step for step in headings if step[0] < depth), (depth, name)]
+            kind = "reference" if texts and _REFERENCES.fullmatch(name) else kind
+            texts.insert(0, join([inserted("#" * min(depth + 1, 6) + " "), head.text]))
+        elif head.kind == "title":
+            texts.insert(0, join([inserted("# "), head.text]))
+        path = tuple(name for _, name in headings)
+        if texts:
+            parts.append(Part(kind, join(texts, _SEPARATOR), path))
+        for block in group:
+            if block.kind == "figure":
+                parts.append(Part("figure", block.text, path, inside=block.inside))
+            elif block.table:
+                pages = block.table.pages or ((block.page,) if block.page else ())
+                table = replace(block.table, title=title, section=", ".join(path), pages=pages)
+                parts.append(Part("table", block.text, path, table))
+    for place, part in enumerate(parts):
+        below = parts[place + 1].path if place + 1 < len(parts) else None
+        if part.kind == "heading" and (below is None or below[: len(part.path)] != part.path):
+            parts[place] = replace(part, kind="text")  # nothing else names it
+    return LayoutDocument(title, tuple(parts), layout, changes)

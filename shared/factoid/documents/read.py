@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from factoid.documents.azure import EXPECTED, read_result
-from factoid.documents.clean import CleaningOptions, clean
+from factoid.documents.clean import clean
 from factoid.documents.document import LayoutDocument
-from factoid.documents.layout import Layout, Page, broken_pages
+from factoid.documents.layout import Layout, Page, broken_pages, grouped
 from factoid.documents.pdf import read_pdf
 from factoid.errors import InvalidInputError, UnreadableFileError
 from factoid.metadata import plain_metadata
 
 _SEPARATOR = "\n\n"
-_PAGE = ("page", "page_label")
-# The fields of a result, in JSON and in the Python packages.
-_RESULT = frozenset(
-    "apiVersion api_version modelId model_id stringIndexType string_index_type contentFormat content_format content pages "
-    "paragraphs tables figures sections keyValuePairs key_value_pairs styles languages documents warnings".split()
+_RESULT = frozenset(  # fields of a result that are no lists, in JSON and in the Python packages
+    "apiVersion api_version modelId model_id stringIndexType string_index_type contentFormat content_format content".split()
 )
 
 
@@ -30,7 +27,7 @@ def read_layout(source: str | PathLike[str] | Mapping[str, Any] | Any) -> Layout
 
     Args:
         source: A path of a JSON file, the parsed JSON, or an object of the service's Python package (with `as_dict` or
-            `to_dict`). API v2.1, v3.x and v4 of Azure Document Intelligence, content as text or Markdown, and Azure Content
+            `to_dict`): API v2.1, v3.x and v4 of Azure Document Intelligence, content as text or Markdown, and Azure Content
             Understanding, with or without the envelope of the operation. A file that ends in .md or .txt is bare Markdown, and a
             PDF is read without a service (`read_pdf`).
 
@@ -81,58 +78,48 @@ class Loaded(NamedTuple):
     position: int  # of the first of the documents, from 0
 
 
-def read_loaded(
-    documents: Iterable[tuple[str, Mapping[str, Any]]], options: CleaningOptions | None = None
-) -> list[Loaded]:
+def read_loaded(documents: Iterable[tuple[str, Mapping[str, Any]]], without: Iterable[str] = ()) -> list[Loaded]:
     """Return the clean documents in the texts of a loader.
 
     * Metadata with a whole result, as from LangChain's `AzureAIDocumentIntelligenceLoader` with mode "single" or "markdown":
       the result is read.
-    * Consecutive texts whose number under "page" or "page_label" rises by one, as with mode "page" and from other loaders:
-      one document, with its pages.
+    * Consecutive texts whose number under "page" rises by one, as with mode "page" and from other loaders: one document, with
+      its pages.
     * Any other text: bare Markdown.
 
     Raises:
-        InvalidInputError: The metadata is a damaged result.
+        InvalidInputError: The metadata is a damaged result, or there is no such rule.
     """
-    layouts = _layouts(documents)
-    return [Loaded(clean(layout, options), plain_metadata(fields)[0], position) for layout, fields, position in layouts]
+    skipped = [*without]
+    return [
+        Loaded(clean(layout, without=skipped), plain_metadata(metadata), position)
+        for layout, metadata, position in _layouts(documents)
+    ]
 
 
 def _layouts(documents: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[tuple[Layout, dict[str, Any], int]]:
-    pages: list[tuple[int, str]] = []
-    first, shared = 0, dict[str, Any]()
-    for position, (text, metadata) in enumerate(documents):
-        number = _page_number(metadata)
-        rest = {key: value for key, value in metadata.items() if key not in _PAGE}
-        if pages and (number != pages[-1][0] + 1 or rest != shared):
-            yield _joined(pages), shared, first
-            pages = []
+    for group in grouped(enumerate(documents), _is_no_next_page):
+        position, (text, metadata) = group[0]
         if isinstance(metadata.get("pages"), list) and "content" in metadata:
-            result = {key: metadata[key] for key in metadata if key in _RESULT}
-            yield read_layout(result), {key: metadata[key] for key in metadata if key not in _RESULT}, position
-        elif number is None:
-            yield read_markdown(text), dict(metadata), position
+            own = {key: value for key, value in metadata.items() if key not in _RESULT and not isinstance(value, list)}
+            yield read_layout(metadata), own, position
+        elif isinstance(metadata.get("page"), int):
+            own = {key: value for key, value in metadata.items() if key != "page"}
+            yield _joined([text for _, (text, _) in group], first=max(metadata["page"], 1)), own, position
         else:
-            first, shared = (first, shared) if pages else (position, rest)
-            pages.append((number, text))
-    if pages:
-        yield _joined(pages), shared, first
+            yield read_markdown(text), dict(metadata), position
 
 
-def _page_number(metadata: Mapping[str, Any]) -> int | None:
-    number = next((metadata[key] for key in _PAGE if key in metadata), None)
-    if isinstance(number, str) and number.isdecimal():
-        return int(number)
-    return number if isinstance(number, int) and not isinstance(number, bool) else None
+def _is_no_next_page(last: tuple[int, Any], new: tuple[int, Any]) -> bool:
+    (_, (_, before)), (_, (_, after)) = last, new
+    return not isinstance(before.get("page"), int) or after != {**before, "page": before["page"] + 1}
 
 
-def _joined(pages: list[tuple[int, str]]) -> Layout:
-    """Return the texts of consecutive pages as one layout. A page 0, from loaders that count from 0, becomes page 1."""
-    offset = 1 if pages[0][0] == 0 else 0
-    placed: list[Page] = []
+def _joined(texts: Sequence[str], first: int) -> Layout:
+    """Return texts as the pages of one layout, the first of which has this number."""
+    pages: list[Page] = []
     at = 0
-    for number, text in pages:
-        placed.append(Page(number + offset, spans=((at, at + len(text)),)))
+    for number, text in enumerate(texts, first):
+        pages.append(Page(number, spans=((at, at + len(text)),)))
         at += len(text) + len(_SEPARATOR)
-    return Layout(_SEPARATOR.join(text for _, text in pages), pages=tuple(placed))
+    return Layout(_SEPARATOR.join(texts), pages=tuple(pages))

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+import unicodedata
 
+from factoid.documents.tables import TICK
 from factoid.documents.trace import Edit
 from factoid.sentences import Span
 
-_INVISIBLE = re.compile("\u00ad[^\\S\n]*\n\\s*|[\u00ad\u200b\u2060\ufeff]")
-_LIGATURES = {"ﬀ": "ff", "ﬁ": "fi", "ﬂ": "fl", "ﬃ": "ffi", "ﬄ": "ffl", "ﬅ": "st", "ﬆ": "st"}
-_LIGATURE = re.compile("[ﬀ-ﬆ]")
-_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
-# A heading, a fence or a table without its escape.
-_BLOCK_MARK = re.compile(r"^[ \t]*\\(?:#{1,6}\s|[`~]{3}|\|)", re.MULTILINE)
-DISPLAY = ("$$", "\\[")  # how a formula on lines of its own begins
-_LINE_BREAK = re.compile(r"(?<![ \t])[ \t]*+\n\s*+")
-_QUOTED_LINE_BREAK = re.compile(r"(?<![ \t])[ \t]*+\n[\s>]*+")
-_CJK = (
-    r"\u2e80-\u2fdf\u3000-\u312f\u31a0-\u4dbf\u4e00-\u9fff\uf900-\ufaff\ufe30-\ufe4f\uff00-\uff9f\U00020000-\U0003ffff"
+# Ticked or empty boxes: whole lines of them, else those in a line with the white space around them.
+_MARKS = re.compile(
+    rf"^[ \t]*+(?:{TICK}[ \t]*+)++(?:\n|\Z)|(?<![ \t])[ \t]*+{TICK}(?:[ \t]*+{TICK})*+[ \t]*+", re.MULTILINE
 )
-# Scripts without spaces between words: Chinese and Japanese, Thai, Lao, Khmer and Burmese.
-_UNSPACED = re.compile(rf"[{_CJK}\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff]")
+_CHARACTERS = re.compile(
+    "(?P<ligature>[ﬀ-ﬆ])"
+    r"|(?P<blank>(?<=\S)(?:[ \t\u00a0\u2009\u202f]{2,}|[\u00a0\u2009\u202f])(?=\S))"
+    "|\u00ad[^\\S\n]*\n\\s*|[\u00ad\u200b\u2060\ufeff]"  # a soft hyphen with the line end behind it
+)
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+DISPLAY = ("$$", "\\[")  # how a formula on lines of its own begins
+_LINE_BREAK = re.compile(r"(?<![ \t])[ \t]*+\n\s*+(?!- )")  # not before an item of a list
+_QUOTED_LINE_BREAK = re.compile(r"(?<![ \t])[ \t]*+\n[\s>]*+")
+# Thai, Lao, Burmese, Khmer, Chinese and Japanese have no spaces between words.
+_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\uff00-\uff9f]")
 _VERBATIM = re.compile(
     r"(?<!\\)\$\$(?:(?!\$\$)[^\\]|\\.)++\$\$"
     r"|(?<![\\$\w])\$(?![\s$])(?:\\.|[^$\\])++(?<!\s)\$(?![\d$])"
@@ -31,33 +33,13 @@ _VERBATIM = re.compile(
 )
 # "\[3\]" is not a formula, but a citation with escapes.
 _MATH = re.compile(r"\\[A-Za-z]|[\^={}+<>]|\A\\\(\s*[A-Za-z]\s*\\\)\Z")
-_SPACES = re.compile(r"(?<=\S)(?:[ \t\u00a0\u2009\u202f]{2,}|[\u00a0\u2009\u202f])(?=\S)")
-_BULLET = re.compile(r"[·•‣▪●◦?]\s+(?=\S)")
-_RAISED = re.compile(r"<(su[bp])>([^<>]{0,20})</su[bp]>|[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁼⁽⁾ⁿⁱ]+(?:,[⁰¹²³⁴⁵⁶⁷⁸⁹]+)*", re.IGNORECASE)
-_NOTE = re.compile(r"[⁰¹²³⁴⁵⁶⁷⁸⁹]+(?:[,⁻][⁰¹²³⁴⁵⁶⁷⁸⁹]+)*|[^\w+\-−⁺⁻=]{0,3}\d{0,3}(?:[,–]\d{1,3})*[^\w+\-−⁺⁻=]{0,3}")
-_BEFORE_NOTE = re.compile(r"(?:[^\W\d_]{4}[)\]]?|[.,;:!?…。！？\"'”’»])\Z")  # "(a + b)²" is a power
-_ORDINAL = re.compile(r"st|nd|rd|th")
-RAISED: dict[int, Any] = str.maketrans(
-    "0123456789+-−=()abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVWαβγδθφχ",
-    "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂᵅᵝᵞᵟᶿᵠᵡ",
-)
-LOWERED: dict[int, Any] = str.maketrans(
-    "0123456789+-−=()aehijklmnoprstuvxβγρφχ", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₕᵢⱼₖₗₘₙₒₚᵣₛₜᵤᵥₓᵦᵧᵨᵩᵪ"
+_BULLET = re.compile(r"(?:^[ \t]*+[·•‣▪●◦]|\A\?)\s+(?=\S)", re.MULTILINE)  # "?" is one that a console could not show
+_NOTE = re.compile(  # behind a word of four letters or punctuation: "m²" is a unit
+    r"(?:(?<=[^\W\d_]{4})|(?<=[.,;:!?…。！？\"'”’»]))"
+    r"(?:[⁰¹²³⁴⁵⁶⁷⁸⁹]+(?:[,⁻][⁰¹²³⁴⁵⁶⁷⁸⁹]+)*|<sup>[\d\s,–]{1,9}</sup>)",
+    re.IGNORECASE,
 )
 _DAGGERS = re.compile(r"(?<=[\w.,;:)\"”])[†‡]+(?=[\s.,;:)]|\Z)|(?:(?<=\s)|\A)[†‡]+\s?(?=\w)")
-_AUTHOR_MARKS = re.compile(
-    r"(?<!\s)\s*+(?<![\w*^†‡§¶])[*^†‡§¶]++(?=\s|[.,;]|\Z)|(?<=\w)[*^†‡§¶]++(?=[\s,;.]|\Z)|(?:(?<=\s)|\A)[*^†‡§¶]++\s?(?=\w)"
-)
-
-
-def soft_hyphens(text: str) -> list[Edit]:
-    """Remove soft hyphens, with the line end after them, and zero-width characters."""
-    return [(*match.span(), "") for match in _INVISIBLE.finditer(text)]
-
-
-def ligatures(text: str) -> list[Edit]:
-    """Write ligatures as letters."""
-    return [(*match.span(), _LIGATURES[match[0]]) for match in _LIGATURE.finditer(text)]
 
 
 def verbatim(text: str) -> list[Span]:
@@ -69,16 +51,43 @@ def verbatim(text: str) -> list[Span]:
     return [match.span() for match in matches if match[0][0] in "$`" or _MATH.search(match[0])]
 
 
+def selection_marks(text: str) -> list[Edit]:
+    """Remove the marks of ticked or empty boxes."""
+    edits: list[Edit] = []
+    for match in _MARKS.finditer(text):
+        start, end = match.span()
+        is_inside = text[max(start - 1, 0) : start] not in ("", "\n") and text[end : end + 1] not in ("", "\n")
+        edits.append((start, end, " " if is_inside else ""))
+    return edits
+
+
+def characters(text: str) -> list[Edit]:
+    """Write ligatures as letters and one space for several, and remove soft hyphens and zero-width characters."""
+    return [
+        (*match.span(), " " if match["blank"] else unicodedata.normalize("NFKC", match["ligature"] or ""))
+        for match in _CHARACTERS.finditer(text)
+    ]
+
+
 def escapes(text: str) -> list[Edit]:
-    r"""Remove Markdown's backslashes, as in "1\."; one that keeps a line from being a heading or a table stays."""
-    guarded = {match.start() + match[0].index("\\") for match in _BLOCK_MARK.finditer(text)}
-    return [(match.start(), match.start() + 1, "") for match in _ESCAPE.finditer(text) if match.start() not in guarded]
+    r"""Remove Markdown's backslashes, as in "1\."."""
+    return [(match.start(), match.start() + 1, "") for match in _ESCAPE.finditer(text)]
+
+
+def footnote_marks(text: str) -> list[Edit]:
+    """Remove daggers, and raised numbers behind punctuation and words."""
+    return [(*match.span(), "") for pattern in (_NOTE, _DAGGERS) for match in pattern.finditer(text)]
+
+
+def bullets(text: str) -> list[Edit]:
+    """Write "- " for the bullets of lists."""
+    return [(*match.span(), "- ") for match in _BULLET.finditer(text)]
 
 
 def line_breaks(text: str) -> list[Edit]:
     """Join the lines of a paragraph or a quote, without a space between characters of scripts that have none.
 
-    A formula of several lines keeps its own.
+    Items of lists and formulas keep lines of their own.
     """
     displays = [span for span in verbatim(text) if text.startswith(DISPLAY, span[0]) and "\n" in text[slice(*span)]]
     edges = {place for span in displays for place in span}
@@ -90,44 +99,3 @@ def line_breaks(text: str) -> list[Edit]:
         unspaced = start and _UNSPACED.match(text, start - 1) and _UNSPACED.match(text, end)
         edits.append((start, end, "" if unspaced else " "))
     return edits
-
-
-def spaces(text: str) -> list[Edit]:
-    """Write one space for several, and for a non-breaking or a thin one."""
-    return [(*match.span(), " ") for match in _SPACES.finditer(text)]
-
-
-def bullets(text: str) -> list[Edit]:
-    """Write "- " for the bullet at the start of a paragraph; "?" is one that a console could not show."""
-    match = _BULLET.match(text)
-    return [(*match.span(), "- ")] if match else []
-
-
-def footnote_marks(text: str, *, front: bool = False) -> list[Edit]:
-    """Remove raised numbers and daggers after words; write other raised and lowered text as Unicode, as in "m²".
-
-    In `front` matter raised numbers are also removed after names of any length.
-    """
-    edits: list[Edit] = []
-    for match in _RAISED.finditer(text):
-        tag, mark = (match[1].lower(), match[2]) if match[1] else ("", match[0])
-        before = text[max(0, match.start() - 5) : match.start()]
-        is_behind = _BEFORE_NOTE.search(before) or (front and before[-1:].isalpha()) or mark[:1] in tuple("[†‡§¶")
-        if tag != "sub" and _NOTE.fullmatch(mark) and (is_behind or not mark):
-            edits.append((*match.span(), ""))
-        elif tag and (written := _written(tag, mark, before)) is not None:
-            edits.append((*match.span(), written))
-    return edits + [(*match.span(), "") for match in _DAGGERS.finditer(text)]
-
-
-def _written(tag: str, mark: str, before: str) -> str | None:
-    """Return a raised or lowered mark without its tags; None if Unicode does not have its characters."""
-    if _ORDINAL.fullmatch(mark) and before[-1:].isdigit():
-        return mark
-    table = RAISED if tag == "sup" else LOWERED
-    return mark.translate(table) if all(ord(char) in table or char in ", ⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻" for char in mark) else None
-
-
-def author_marks(text: str) -> list[Edit]:
-    """Remove all marks that tie names to notes, as in "A. Smith*†", in front matter and at the beginning of notes."""
-    return [(*match.span(), "") for match in _AUTHOR_MARKS.finditer(text)]

@@ -5,206 +5,153 @@ A summary is generated text and may be wrong: it is marked as such, and nothing 
 
 from __future__ import annotations
 
+import asyncio
+import logging
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import astuple, dataclass, field, replace
-from operator import sub
-from pathlib import Path
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from factoid.documents.document import KINDS, SUMMARY, LayoutDocument, PartKind
 from factoid.documents.tables import Table
 from factoid.errors import InvalidInputError
-from factoid.propositions.cache import PropositionCache
-from factoid.propositions.cached_propositionizer import CachedPropositionizer
-from factoid.propositions.prompting.chat import REFUSALS, ChatPropositionizer, Reply, Task
-from factoid.propositions.prompting.cost import Usage
-from factoid.propositions.prompting.prompted import PromptPropositionizer
-from factoid.propositions.protocol import NoPropositions
-from factoid.units import Granularity, Unit, content_id, make_unit
+from factoid.ingest import AddReport
+from factoid.split import split_passages
+from factoid.units import Document, Granularity, Unit, child_unit
 
 if TYPE_CHECKING:
-    from openai import AsyncOpenAI, OpenAI
+    from factoid.store import UnitStore
 
 PROMPT = """\
 Summarize the table below in two to five sentences, for somebody who searches for what it says. Tell what it is about, what
 its rows and columns are, and its most important values with what they belong to. State only what the table says, and call a
 value the highest or lowest only after comparing it with all others of its column. Answer with the summary alone."""
 
-
-@dataclass(frozen=True, slots=True)
-class TableSummary:
-    """A generated summary of one table."""
-
-    table: int  # index of the table in the input, from 0
-    text: str  # "" if it failed
-    generated_by: str  # model and prompt
-    finish_reason: str = ""  # why the model stopped, if known: "length" means that the summary was cut off
-    failure: str = ""  # why there is no summary, in a few words
-    # The client's own answer, if requested and not from a cache.
-    completion: Any = field(default=None, compare=False, repr=False)
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
 class SummaryReport:
-    """The summaries of tables, one for each in their order, and the tokens of the requests."""
+    """The summaries of tables, in their order."""
 
-    summaries: tuple[TableSummary, ...]
-    usage: Usage = field(default_factory=Usage)
-
-    @property
-    def failures(self) -> dict[str, int]:
-        """Tables without a summary, counted by reason."""
-        return dict(Counter(summary.failure for summary in self.summaries if summary.failure))
+    texts: tuple[str, ...]  # "" for a table without a summary
+    failures: Mapping[int, str] = field(default_factory=dict)  # why, by the table's index from 0
 
     def metadata(self) -> dict[str, Any]:
-        """Return `table_count` and `table_summaries`, a string for each table in order, "" for a failed one.
-
-        If summaries failed, `table_summary_failures` says why, by index from 0. JSON can hold all of it.
-        """
-        texts = [summary.text for summary in self.summaries]
-        failures = {str(summary.table): summary.failure for summary in self.summaries if summary.failure}
-        metadata: dict[str, Any] = {"table_count": len(texts), "table_summaries": texts}
+        """Return `table_count`, `table_summaries` and, if there are failures, `table_summary_failures`, as JSON can hold them."""
+        failures = {str(place): reason for place, reason in self.failures.items()}
+        metadata: dict[str, Any] = {"table_count": len(self.texts), "table_summaries": list(self.texts)}
         return metadata | ({"table_summary_failures": failures} if failures else {})
 
     def __str__(self) -> str:
-        count, failed = len(self.summaries), sum(self.failures.values())
-        reasons = ", ".join(f"{times} {reason}" for reason, times in self.failures.items())
+        reasons = ", ".join(f"{times} {reason}" for reason, times in Counter(self.failures.values()).items())
+        count, failed = len(self.texts), len(self.failures)
         return f"{count} tables → {count - failed} summaries; {failed} failed" + (f" ({reasons})" if reasons else "")
 
 
-class TableSummarizer:
-    """Summarizes tables by asking a chat model, one request for each table, several at a time.
-
-    Requests are paced, retried and cached like those of `PromptPropositionizer`. A table that fails loses only its own summary.
+def summarize_tables(
+    tables: Sequence[Table], model: Callable[[str], str | None], *, prompt: str = PROMPT, max_concurrency: int = 8
+) -> SummaryReport:
+    """Ask a model for a summary of each table, several at a time. A table that fails loses only its own summary.
 
     Args:
-        client: `openai.OpenAI`, `openai.AsyncOpenAI` or a client with the same methods; or a function from a prompt to an answer,
-            such as one around any other model, which returns None or "" for no answer. The packages for LangChain and LlamaIndex
-            have a `TableSummarizer` that takes their models.
-        model: Name of the model on the server; for a function, the name under which a cache stores its answers.
-        cache: Keeps summaries: a `PropositionCache`, the path of its file, created if absent, or a store's folder.
+        tables: The tables, as `clean(...).tables` holds them.
+        model: A function from a prompt to an answer, None or "" for none. Retries and limits are its own.
         prompt: Instructions in place of factoid's own.
-        keep_completions: Put the client's own answer into `TableSummary.completion`. Such objects are not JSON, so a cache does
-            not hold them.
-        options: Options of `PromptPropositionizer`: `max_concurrency`, `max_tokens`, `max_retries`, `show_progress` ...
+        max_concurrency: The number of threads that call the function.
 
     Raises:
-        InvalidInputError: The client is neither a client nor a function, an option is out of range, or a function with a cache
-            has no name.
+        InvalidInputError: The function returns something other than a string.
     """
 
-    def __init__(
-        self,
-        client: OpenAI | AsyncOpenAI | Callable[[str], str | None] | ChatPropositionizer | Any,
-        model: str = "",
-        *,
-        cache: PropositionCache | str | Path | None = None,
-        prompt: str | None = None,
-        keep_completions: bool = False,
-        **options: Any,
-    ) -> None:
-        task = replace(SUMMARIES, keeps_completions=keep_completions)
-        if isinstance(client, ChatPropositionizer):
-            if client.task.read is not read_summary:
-                raise InvalidInputError(f"expected a client, got a {type(client).__name__}: give its client instead")
-            self._chat: ChatPropositionizer = client
-        elif callable(client):
-            name = model or getattr(client, "__qualname__", "")
-            if cache is not None and (not name or "<lambda>" in name):
-                raise InvalidInputError(
-                    "a function needs a name before a cache: TableSummarizer(function, 'name of its model', cache=...)"
-                )
-            self._chat = _FunctionChat(client, name, prompt=prompt, task=task, **options)
+    def ask(text: str) -> object:
+        try:
+            return model(text) if text else None
+        except Exception as error:  # noqa: BLE001 - it is logged, and costs one table
+            return error
+
+    with ThreadPoolExecutor(max_concurrency) as pool:
+        return _report(pool.map(ask, _prompts(tables, prompt)))
+
+
+async def asummarize_tables(
+    tables: Sequence[Table],
+    model: Callable[[str], Awaitable[str | None]],
+    *,
+    prompt: str = PROMPT,
+    max_concurrency: int = 8,
+) -> SummaryReport:
+    """Do the same as `summarize_tables` with a function that is awaited."""
+    limit = asyncio.Semaphore(max_concurrency)
+
+    async def ask(text: str) -> object:
+        async with limit:
+            return await model(text) if text else None
+
+    return _report(await asyncio.gather(*map(ask, _prompts(tables, prompt)), return_exceptions=True))
+
+
+def add_layout(
+    store: UnitStore,
+    document: LayoutDocument,
+    *,
+    kinds: Iterable[PartKind] = KINDS,
+    summaries: SummaryReport | None = None,
+    metadata: Mapping[str, Any] | None = None,
+    **options: Any,
+) -> AddReport:
+    """Add the parts of a clean document to a store, with summaries as further ways to find a table.
+
+    A summary is one more proposition of the table's first passage, which holds the caption: a search that finds it returns the
+    table. Arguments are those of `LayoutDocument.documents`; options are those of `UnitStore.add_documents`.
+
+    Raises:
+        InvalidInputError: The numbers of summaries and tables differ, or an option is out of range.
+        StoreError: The store is closed or read-only, or writing fails.
+    """
+    sizes = {key: options[key] for key in ("words", "min_words") if key in options}
+    parts: dict[str, Document] = {}
+    units: list[Unit] = []
+    for part in document.documents(kinds, metadata=metadata, summaries=summaries):
+        if part.metadata["kind"] == SUMMARY:
+            table = parts[part.metadata["table_id"]]
+            unit = child_unit(split_passages(table, **sizes)[0], part.text, Granularity.PROPOSITION, 0, len(table.text))
+            units.append(replace(unit, metadata=part.metadata))
         else:
-            self._chat = PromptPropositionizer(client, model, structured=False, prompt=prompt, task=task, **options)
-        self._cached = self._chat if cache is None else CachedPropositionizer(self._chat, cache)
-
-    @property
-    def name(self) -> str:
-        """Model and prompt, recorded as the author of every summary."""
-        return self._chat.name
-
-    def summarize(self, tables: Sequence[Table]) -> SummaryReport:
-        """Return a summary of each table.
-
-        Raises:
-            InvalidInputError: An item is not a table.
-            PropositionizerError: No request reached the server, or it rejects what it would reject for every table.
-            StoreError: The cache cannot be read or written.
-        """
-        units, before = _units(tables), self._chat.usage
-        return self._report(self._cached.propositionize(units), before)
-
-    async def asummarize(self, tables: Sequence[Table]) -> SummaryReport:
-        """Do the same as `summarize` without blocking the event loop."""
-        units, before = _units(tables), self._chat.usage
-        return self._report(await self._cached.apropositionize(units), before)
-
-    def _report(self, outputs: Sequence[list[str]], before: Usage) -> SummaryReport:
-        usage = Usage(*map(sub, astuple(self._chat.usage), astuple(before)))
-        summaries = tuple(_summary(position, texts, self.name) for position, texts in enumerate(outputs))
-        return SummaryReport(summaries, usage)
+            parts[part.id] = part
+    report = store.add_documents(parts.values(), **options)
+    store.add(units)
+    kind = Granularity.PROPOSITION
+    return replace(report, units={**report.units, kind: report.units.get(kind, 0) + len(units)}) if units else report
 
 
-class _FunctionChat(ChatPropositionizer):
-    """Ask a function that returns an answer to a prompt."""
-
-    _can_asend = False
-
-    def __init__(self, function: Callable[[str], str | None], name: str, **options: Any) -> None:
-        super().__init__(**options)
-        self.function, self.model = function, name
-
-    def _send(self, prompt: str) -> Reply:
-        answer = self.function(prompt)
-        if not isinstance(answer, str | None):
-            raise InvalidInputError(f"the function that summarizes must return a str, got {type(answer).__name__}")
-        return Reply(read_summary(answer or ""), completion=answer)  # some clients return None if a model says nothing
-
-    async def _asend(self, prompt: str) -> Reply:
-        return self._send(prompt)
+async def aadd_layout(store: UnitStore, document: LayoutDocument, **options: Any) -> AddReport:
+    """Do the same as `add_layout` in a thread."""
+    return await asyncio.to_thread(add_layout, store, document, **options)
 
 
-def table_prompt(table: Unit, instructions: str | None = None) -> str:
-    """Return the whole prompt for a table, given as a unit whose text is its Markdown."""
-    place = "".join(
-        f"{label}: {' '.join(text.split())}\n"
-        for label, text in (("Document", table.title), ("Section", table.section))
-        if text
-    )
-    return f"{(PROMPT if instructions is None else instructions).rstrip()}\n\n{place}Table:\n\n{table.text}\n\nSummary:"
-
-
-def read_summary(text: str, *, finish: str | None = None, refused: bool = False) -> list[str]:
-    """Return a summary and why the model stopped, or `NoPropositions`."""
-    if refused or finish in REFUSALS:
-        return NoPropositions("refusal")
-    summary = " ".join(text.split())
-    return [summary, "" if finish in (None, "None") else str(finish)] if summary else NoPropositions("empty answer")
-
-
-def _versioned_name(model: str, prompt: str | None) -> str:
-    return f"{model}@table summary {content_id(PROMPT if prompt is None else prompt)}"
-
-
-SUMMARIES = Task("table summaries", table_prompt, read_summary, _versioned_name)
-
-
-def _units(tables: Sequence[Table]) -> list[Unit]:
-    """Return tables as passages of their Markdown, empty for a table without text."""
-    if isinstance(tables, Table) or not all(isinstance(table, Table) for table in tables):
-        raise InvalidInputError("expected a list of factoid.documents.Table, as clean(...).tables holds them")
-    units = []
+def _prompts(tables: Sequence[Table], instructions: str) -> list[str]:
+    """Return a prompt for each table, "" for one without text."""
+    prompts = []
     for table in tables:
-        text = table.to_markdown() if any(cell.text.strip() for cell in table.cells) else ""
-        place: dict[str, Any] = {"document_id": "", "parent_id": "", "start": 0, "end": len(text)}
-        units.append(make_unit(text, Granularity.PASSAGE, title=table.title, section=table.section, **place))
-    return units
+        places = (("Document", table.title), ("Section", table.section))
+        place = "".join(f"{label}: {' '.join(text.split())}\n" for label, text in places if text)
+        prompt = f"{instructions.rstrip()}\n\n{place}Table:\n\n{table.to_markdown()}\n\nSummary:"
+        prompts.append(prompt if any(cell.text.strip() for cell in table.cells) else "")
+    return prompts
 
 
-def _summary(position: int, texts: list[str], name: str) -> TableSummary:
-    if isinstance(texts, NoPropositions):
-        reason = "table without text" if texts.reason == "empty passage" else texts.reason
-        return TableSummary(position, "", name, failure=reason)
-    finish = texts[1] if len(texts) > 1 else ""
-    return TableSummary(position, texts[0], name, finish, completion=getattr(texts, "completion", None))
+def _report(answers: Iterable[object]) -> SummaryReport:
+    texts: list[str] = []
+    failures: dict[int, str] = {}
+    for place, answer in enumerate(answers):
+        if isinstance(answer, Exception):
+            logger.warning("a table has no summary", exc_info=answer)
+            failures[place] = f"the model raised {type(answer).__name__}"
+        elif not isinstance(answer, str | None):
+            raise InvalidInputError(f"the model must return a string, got {type(answer).__name__}")
+        texts.append(" ".join(answer.split()) if isinstance(answer, str) else "")
+        if not texts[-1]:
+            failures.setdefault(place, "empty answer")
+    return SummaryReport(tuple(texts), failures)

@@ -14,7 +14,6 @@ _ABBREVIATED = re.compile(r"\bAvg\.", re.IGNORECASE)
 _COMMON_NOUN = re.compile(r"[A-Z][a-z]+(?: [a-z]+)*")
 _LONG = 8  # number of words from which a text is quoted after a colon
 _QUANTITY = re.compile(r"[^\w(]*\d[\d.,\s–-]*(.*)")  # a number and its unit
-_GENERAL = {"value", "values", "description", "details"}  # headers that say nothing about a value
 _EMPTY = re.compile(r"[-–—]{1,3}|n/a", re.IGNORECASE)  # how a cell is printed that has no value
 _ENDS = (".", "!", "?", "…", '."', ".”", '?"', "?”")
 
@@ -23,33 +22,26 @@ _ENDS = (".", "!", "?", "…", '."', ".”", '?"', "?”")
 class RowProposition:
     """A sentence about one value of a table, at this position in the grid."""
 
-    text: str  # such as "In Table 2, Contriever with proposition granularity has R@5 of 52.7 on average."
+    text: str  # such as "In Table 2, Contriever with Proposition granularity has R@5 of 52.7 on average."
     row: int
     column: int
     cells: tuple[Cell, ...]  # the value's, then those of the row's name: the evidence
 
 
-def row_propositions(table: Table, *, text: str = "") -> list[RowProposition]:
+def row_propositions(table: Table) -> list[RowProposition]:
     """Return a sentence for every value of a table's body, row by row.
 
     A row is named by its first columns (see `Table.row_header_columns`). The outermost of several headers says what a value holds
     for, the others what it is. The row above that describes a row ("Supervised models") is named if rows could be mixed up
     without it, or if they or the table have no name. A row with only a name is one sentence, "Name: Ann." Where each row has a
-    unit of its own, as in a data sheet, its name is the measure. Values are as printed; a dash and "n/a" are none, except for a
-    dash in a table of signs.
-
-    Args:
-        table: The table. Its label or caption begins each sentence.
-        text: The document's text: a row's name that it writes in lower case is not a proper name.
+    unit of its own, as in a data sheet, its name is the measure. Values are as printed; a dash and "n/a" are none. The table's
+    label or caption begins each sentence.
     """
     count = table.row_header_columns()
     levels = table.headers()
-    evidence = text or " ".join([table.caption, *table.footnotes])
-    lower = set(re.findall(r"\b[a-z]\w+", evidence))
     rows = list(table.rows())
-    has_signs = any(cell.text.strip() == "+" for cell in table.cells)  # "-" is one of them
-    parts = [_heads_and_values(row, count, None if has_signs else _EMPTY) for row in rows]
-    names = [_name(heads, levels, lower) for heads, _ in parts]
+    parts = [_heads_and_values(row, count) for row in rows]
+    names = [_name(heads, levels) for heads, _ in parts]
     repeated = {name for name, times in Counter(names).items() if times > 1}
     are_measures = _are_measures([list(values) for _, values in parts])
     propositions = []
@@ -70,11 +62,11 @@ def row_propositions(table: Table, *, text: str = "") -> list[RowProposition]:
     return propositions
 
 
-def _heads_and_values(row: Row, count: int, empty: re.Pattern[str] | None) -> tuple[dict[Cell, int], dict[Cell, int]]:
+def _heads_and_values(row: Row, count: int) -> tuple[dict[Cell, int], dict[Cell, int]]:
     """Return the cells that name a row (the first columns, else its first text) and the others, all with their columns."""
     texts: dict[Cell, int] = {}
     for column, cell in enumerate(row.cells):
-        if cell and (text := plain_text(cell)) and not (empty and empty.fullmatch(text)):
+        if cell and (text := plain_text(cell)) and not _EMPTY.fullmatch(text):
             texts.setdefault(cell, column)
     heads = {cell: column for cell, column in texts.items() if column < count}
     words = [(cell, column) for cell, column in texts.items() if not is_number(plain_text(cell))]
@@ -95,24 +87,18 @@ def _place(table: Table) -> str:
     return f"in the table “{table.caption.rstrip('. ')}”" if table.caption else ""
 
 
-def _name(heads: Mapping[Cell, int], levels: Sequence[tuple[str, ...]], lower: set[str]) -> str:
+def _name(heads: Mapping[Cell, int], levels: Sequence[tuple[str, ...]]) -> str:
     """Return what a row is about: its first header that is not a number, "with" the others."""
     parts = [(plain_text(cell), " ".join(levels[column])) for cell, column in heads.items()]
     name, *others = sorted(parts, key=lambda part: is_number(part[0])) or [("", "")]
     with_others = [
-        f"{_lowered(value, lower)} {header.lower() if _COMMON_NOUN.fullmatch(header) else header}" if header else value
-        for value, header in others
+        f"{value} {header.lower() if _COMMON_NOUN.fullmatch(header) else header}".rstrip() for value, header in others
     ]
     return f"{name[0]} with {' and '.join(with_others)}" if with_others else name[0]
 
 
-def _lowered(name: str, lower: set[str]) -> str:
-    return name.lower() if _COMMON_NOUN.fullmatch(name) and name.split()[0].lower() in lower else name
-
-
 def _sentence(name: str, levels: tuple[str, ...], value: str) -> str:
     """Return the sentence for a row's value, with a full stop."""
-    levels = tuple(level for level in levels if level.lower() not in _GENERAL)
     outer, measure = (levels[0], " ".join(levels[1:])) if len(levels) > 1 else ("", " ".join(levels))
     measure = _ABBREVIATED.sub("average", measure)  # a full stop would end the sentence for splitters
     scope = _SCOPES.get(outer.lower().strip(". "), f" for {outer}" if outer else "")

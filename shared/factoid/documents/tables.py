@@ -2,39 +2,30 @@
 
 from __future__ import annotations
 
-import html
 import re
-from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import takewhile
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from factoid._optional import require
-from factoid.errors import InvalidInputError
 from factoid.sentences import Span
 
 if TYPE_CHECKING:
     import pandas as pd
 
-# The names of Azure Document Intelligence. A "description" is a row about the rows below it, such as "Supervised models".
-CellKind = Literal["content", "columnHeader", "rowHeader", "stubHead", "description"]
-
 TICK = r"(?::(?:un)?selected:|[☐☑☒])"  # how services write a ticked or empty box
 SELECTION = re.compile(rf"\s?{TICK}")
 _NUMBER = re.compile(r"[-+−–±~<>≤≥≈]?\s?[$€£¥]?\s?\d[\d,. ]*\s?(?:%|‰|[kKMB]|bn|million|billion)?[*†‡]?")
 _LABEL = re.compile(r"(?:Table|Tab\.|Exhibit|Schedule)\s+(?:[A-Z]{0,2}[\d.]*\d[a-z]?|[IVXLC]+|[A-Z])(?=[\s:.|—–-]|$)")
-_SUM = re.compile(r"(?:grand |sub-?)?(?:total|sum)s?\b", re.IGNORECASE)
 _ROW_HEADER_WORDS = 8  # most words in the name of a row
 
 
-@dataclass(frozen=True, slots=True)
-class Region:
+class Region(NamedTuple):
     """A part of a page."""
 
     page: int  # its number, from 1
-    # x and y of each corner in turn, in the page's unit, clockwise from the text's upper left
-    polygon: tuple[float, ...]
+    rectangle: tuple[float, ...]  # left, top, right and bottom in the page's unit; () if only the page is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,8 +37,8 @@ class Cell:
     text: str  # what a reader sees, on one line
     row_span: int = 1  # rows that it covers
     column_span: int = 1
-    kind: CellKind = "content"
-    span: Span | None = None  # its place in the content that was read
+    # "columnHeader", "rowHeader", "stubHead", "description" (of the rows below it, such as "Supervised models") or "content"
+    kind: str = "content"
     regions: tuple[Region, ...] = ()  # its places on the pages
 
 
@@ -61,11 +52,7 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table as a grid of cells. A position without a cell is empty; where cells overlap, the first one counts.
-
-    Raises:
-        InvalidInputError: A cell has an impossible position or extends beyond the grid.
-    """
+    """A table as a grid of cells. A position without a cell is empty; where cells overlap, the first one counts."""
 
     cells: tuple[Cell, ...]  # in reading order
     row_count: int  # of the grid, header rows included
@@ -78,18 +65,6 @@ class Table:
     span: Span | None = None  # its place in the content that was read
     caption_span: Span | None = None  # the place of its caption there, if outside of the table
     regions: tuple[Region, ...] = ()  # its places on the pages
-
-    def __post_init__(self) -> None:
-        for cell in self.cells:
-            bottom, right = cell.row + cell.row_span, cell.column + cell.column_span
-            if min(cell.row, cell.column) < 0 or min(cell.row_span, cell.column_span) < 1:
-                raise InvalidInputError(
-                    f"a cell's row and column must be at least 0 and its spans at least 1, got {cell}"
-                )
-            if bottom > self.row_count or right > self.column_count:
-                raise InvalidInputError(
-                    f"a cell extends beyond {self.row_count} rows and {self.column_count} columns: {cell}"
-                )
 
     @property
     def label(self) -> str:
@@ -124,28 +99,24 @@ class Table:
     def rows(self) -> Iterator[Row]:
         """Yield the rows below the headers; a text that spans a row describes the rows below it and is not yielded.
 
-        In the last row it describes nothing and is yielded. A row with a name and empty cells is a row like any other. A total
-        that occurs once, such as one at the end, belongs to the whole table: no row describes it.
+        In the last row it describes nothing and is yielded. A row with a name and empty cells is a row like any other.
         """
         grid = list(enumerate(self.grid()))[self.header_rows :]
         distinct = ([cell for cell in dict.fromkeys(cells) if cell and cell.text] for _, cells in grid)
         rows = [(*row, texts) for row, texts in zip(grid, distinct, strict=True) if texts]
-        firsts = Counter(texts[0].text for _, _, texts in rows)
         description = ""
         for index, cells, texts in rows:
             if self.column_count > 1 and _describes(texts) and index != rows[-1][0]:
                 description = texts[0].text
             else:
-                is_whole = _SUM.match(texts[0].text) is not None and firsts[texts[0].text] == 1
-                yield Row(index, cells, "" if is_whole else description)
+                yield Row(index, cells, description)
 
     def row_header_columns(self) -> int:
         """Return the number of columns at the left that name the rows.
 
         These are the columns that the service calls row headers. Otherwise they are as many of the columns before the first
-        number as are needed to tell the rows apart or, if that fails, those up to the first column of words that differ in most
-        of its rows. A first column without a header names rows. In a table without numbers, it is the first column if all its
-        texts are short and distinct.
+        measure as are needed to tell the rows apart, up to one with words if there is one, else the first. In a table without
+        numbers, it is the first column if all its texts are short and distinct.
         """
         marked = [cell.column + cell.column_span for cell in self.cells if cell.kind == "rowHeader"]
         rows = list(self.rows())
@@ -154,14 +125,12 @@ class Table:
         columns = [[plain_text(row.cells[column]) for row in rows] for column in range(self.column_count)]
         numeric = [any(map(is_number, texts)) for texts in columns]
         if any(numeric[1:]):
+            counts = []
             for count in range(1, numeric.index(True, 1) + 1):
-                if len(set(zip(*columns[:count], strict=True))) == len(rows):
-                    return count
-            for count, texts in enumerate(columns[:-1], 1):
-                filled = [text for text in texts if text]
-                if len(set(filled)) * 2 > len(filled) and not all(map(is_number, filled)):
-                    return count
-            return 0 if numeric[0] and self.headers()[0] else 1
+                names = [name for name in zip(*columns[:count], strict=True) if any(name)]
+                counts += [count] if len(set(names)) == len(names) else []
+            worded = (count for count in counts if not numeric[count - 1])
+            return next(worded, counts[0]) if counts else int(not (numeric[0] and self.headers()[0]))
         first = columns[0]
         short = all(text and len(text.split()) <= _ROW_HEADER_WORDS and ":" not in text for text in first)
         return 1 if short and len(set(first)) == len(rows) else 0
@@ -193,26 +162,17 @@ class Table:
         return records
 
     def to_pandas(self) -> pd.DataFrame:
-        """Return the body as a data frame, with a MultiIndex of columns if headers have levels.
-
-        A column whose texts are all numbers holds numbers; thousands may be separated by commas.
+        """Return the records as a data frame. A column whose texts are all numbers holds numbers.
 
         Raises:
             MissingDependencyError: pandas is not installed.
         """
         pandas: Any = require("pandas", extra="documents")
-        records = self.to_records()
-        levels = [levels or (name,) for levels, name in zip(self.headers(), self.names(), strict=True)]
-        described = bool(records) and len(records[0]) > len(levels)
-        frame = pandas.DataFrame(records, columns=(["description"] if described else []) + self.names(), dtype=object)
-        for name in frame.columns:
-            texts = [text.replace(",", "") for text in frame[name] if text]
-            if texts and all(re.fullmatch(r"[-+]?\d+(?:\.\d+)?", text) for text in texts):
-                frame[name] = pandas.to_numeric(frame[name].str.replace(",", ""))
-        depth = max(map(len, levels), default=1)
-        if depth > 1:
-            levels = [("description",), *levels] if described else levels
-            frame.columns = pandas.MultiIndex.from_tuples([(*names, *[""] * (depth - len(names))) for names in levels])
+        frame = pandas.DataFrame(self.to_records())
+        for name, texts in frame.items():
+            numbers = pandas.to_numeric(texts.str.replace(",", ""), errors="coerce")
+            if numbers.notna().any() and (texts[numbers.isna()] == "").all():
+                frame[name] = numbers
         return frame
 
     def to_markdown(self) -> str:
@@ -223,26 +183,11 @@ class Table:
         lines += ["", *([self.caption] if self.caption else []), *self.footnotes]
         return "\n".join(lines).rstrip("\n")
 
-    def to_html(self) -> str:
-        """Return the table as HTML with its merged cells. Texts are escaped."""
-        rows: list[list[str]] = [[] for _ in range(self.row_count)]
-        for cell in sorted(self.cells, key=lambda cell: cell.column):
-            rows[cell.row].append(_html_cell(cell))
-        caption = [f"<caption>{html.escape(self.caption)}</caption>"] if self.caption else []
-        return "\n".join(["<table>", *caption, *(f"<tr>{''.join(row)}</tr>" for row in rows), "</table>"])
-
 
 def _describes(texts: Sequence[Cell]) -> bool:
     """Return whether a row is one cell that spans it, or one marked as the head of the rows below."""
     marked = texts[0].column_span > 1 or texts[0].kind in ("stubHead", "description")
     return len(texts) == 1 and marked and not is_number(plain_text(texts[0]))
-
-
-def _html_cell(cell: Cell) -> str:
-    tag = "th" if cell.kind in ("columnHeader", "stubHead", "rowHeader") else "td"
-    spans = f' rowspan="{cell.row_span}"' if cell.row_span > 1 else ""
-    spans += f' colspan="{cell.column_span}"' if cell.column_span > 1 else ""
-    return f"<{tag}{spans}>{html.escape(cell.text)}</{tag}>"
 
 
 def _line(texts: Iterable[str]) -> str:

@@ -13,7 +13,7 @@ from typing_extensions import override
 
 from factoid.errors import InvalidInputError
 from factoid.filters import Filter, parse_filter
-from factoid.search import Fusion, Weights
+from factoid.search import Weights
 from factoid.store.options import Parents, Reranker, SearchOptions
 from langchain_factoid.convert import hit_documents
 from langchain_factoid.vector_store import MultiGranularFAISS
@@ -35,7 +35,7 @@ class MultiGranularRetriever(BaseRetriever):
     Attributes:
         store: Where to search.
         k: The number of documents, passages or units.
-        granularity, parents, filter, fetch_k, expand, weights, lexical, fusion, rerank, candidates, min_score: As in
+        granularity, parents, filter, fetch_k, expand, weights, lexical, rerank, candidates, min_score: As in
             `factoid.store.SearchOptions`; `parents` None is the store's.
         search_type: "hybrid" for the similarity of the best unit, that of its passage, and the query's words; "similarity"
             without the words; or "mmr" for maximal marginal relevance.
@@ -56,7 +56,6 @@ class MultiGranularRetriever(BaseRetriever):
     expand: int = Field(default=0, ge=0)
     weights: Weights | None = None
     lexical: float | None = None
-    fusion: Fusion | None = None
     rerank: Reranker | None = None
     candidates: int = Field(default=100, ge=1)
     min_score: float | None = None

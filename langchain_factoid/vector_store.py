@@ -21,7 +21,7 @@ from factoid.ingest import AddReport, Split, own_children, whole_passage
 from factoid.propositions.prompting.chat import split_options
 from factoid.store import UnitStore
 from factoid.store.database.schema import local_folder
-from factoid.store.options import SearchOptions
+from factoid.store.options import Parents, SearchOptions
 from factoid.store.transfer.copies import copy_over
 from factoid.units import Document as CoreDocument
 from factoid.units import Hit, check_text
@@ -66,7 +66,7 @@ class MultiGranularFAISS(VectorStore):
         embedding: Embeddings | None = None,
         *,
         store: UnitStore | None = None,
-        parents: str | None = None,
+        parents: Parents | None = None,
         relevance_score_fn: Callable[[float], float] | None = None,
         **options: Any,
     ) -> None:
@@ -214,7 +214,7 @@ class MultiGranularFAISS(VectorStore):
             query: The question, as text.
             k: The number of documents; fewer only if the store has fewer, or fewer pass.
             options: Those of `factoid.store.SearchOptions`, which every search takes. `parents` None is the store's, words
-                count only if `weights`, `lexical` or `fusion` is given, and `score_threshold` is another name for `min_score` (in
+                count only if `weights` or `lexical` is given, and `score_threshold` is another name for `min_score` (in
                 `similarity_search_with_relevance_scores` it is a relevance). Passages and units come with their place in the
                 document, as `PassageTextSplitter` describes it; what `expand` adds is under `neighbours`.
 
@@ -296,7 +296,7 @@ class MultiGranularFAISS(VectorStore):
         """Return options under the core's names, with the store's defaults; words count if asked for, or if hybrid."""
         if options.get("parents") is None:
             options["parents"] = self.parents
-        if not hybrid and all(options.get(name) is None for name in ("weights", "lexical", "fusion")):
+        if not hybrid and options.get("weights") is None and options.get("lexical") is None:
             options["lexical"] = 0
         if (threshold := options.pop("score_threshold", None)) is not None:
             options["min_score"] = threshold
@@ -375,12 +375,9 @@ class _Cores:
 
 
 def _comparable(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of a search whose scores must be similarities; refuse scores from ranks or a ranker."""
-    if options.get("fusion") == "rrf" or options.get("rerank") is not None:
-        raise InvalidInputError(
-            "relevance scores need similarities, and neither fusion='rrf' nor rerank gives them: leave both out, or use "
-            "fusion='max'"
-        )
+    """Return the options of a search whose scores must be similarities; refuse those of a ranker."""
+    if options.get("rerank") is not None:
+        raise InvalidInputError("relevance scores need similarities, and rerank gives others: leave it out")
     return options
 
 

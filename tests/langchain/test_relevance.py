@@ -67,8 +67,8 @@ def test_a_relevance_of_ones_own() -> None:
 
 
 def test_relevance_needs_similarities(store: MultiGranularFAISS) -> None:
-    with pytest.raises(InvalidInputError, match="fusion='max'"):
-        store.similarity_search_with_relevance_scores("query", granularity="mixed", fusion="rrf")
+    with pytest.raises(InvalidInputError, match="rerank"):
+        store.similarity_search_with_relevance_scores("query", rerank=object())
 
 
 def test_no_cosine_is_above_1() -> None:

@@ -50,7 +50,6 @@ def test_a_unit_that_could_not_be_read_back_is_refused(change, message):
         ({"filter": [1]}, "a dict of conditions or a callable"),
         ({"mmr": 2}, "mmr must be from 0"),
         ({"lexical": 1.5}, "from 0 to 1"),
-        ({"lexical": 0.5, "fusion": "rrf"}, "leave one of them out"),
         ({"parameters": ["nprobe"]}, "parameters must be a dict"),
         ({"unit_ids": "u1"}, "expected a list of ids, got the string 'u1'"),
     ],

@@ -151,8 +151,6 @@ def test_the_default_weighs_passage_and_words(store):
     assert store.search(question, 5) == store.search(question, 5, weights=Weights())
     (vector,) = store.encoder.encode_queries([question])
     assert store.search_by_vector(vector, 5) == store.search(question, 5, lexical=0)
-    kinds = ["sentence", "proposition"]
-    assert store.search(question, 5, granularity=kinds, fusion="max") != store.search(question, 5, granularity=kinds)
 
 
 @pytest.mark.parametrize("granularities", [["passage"], ["sentence"], ["proposition"], ["passage", "sentence"]])

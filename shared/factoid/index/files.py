@@ -1,8 +1,8 @@
 """An index on disk: a cache of the database.
 
-`NAME.npz` has the ids, the vectors if the index is exact, further arrays, and a record with the stamp. Before it, other kinds are
-written as `NAME-GENERATION.faiss`, whose size and SHA-256 are in the record. A reader that does not find all of it whole builds the
-index again: after a crash, while another process writes, or on a failing disk.
+`NAME.npz` has the ids, the vectors if the index is exact, further arrays, and a record with the stamp. Before it, other kinds
+are written as `NAME-GENERATION.faiss`, whose size and SHA-256 are in the record. A reader that does not find all of it whole
+builds the index again: after a crash, while another process writes, or on a failing disk.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from factoid.files.atomic import HashingWriter, move_into_place, part_beside, sweep, write_file
+from factoid.files.atomic import HashingWriter, move_into_place, part_beside, write_file
 from factoid.index.matrix import Matrix
 from factoid.index.vector_index import VectorIndex
 
@@ -35,7 +35,7 @@ logger = logging.getLogger(__name__)
 class Loaded(NamedTuple):
     """An index of vectors, if there is one, and the stamp and arrays with which it was saved."""
 
-    index: VectorIndex | None
+    vectors: VectorIndex | None
     stamp: dict[str, Any]
     arrays: dict[str, NDArray[Any]]
 
@@ -51,7 +51,6 @@ def save(
         OSError: A file cannot be written; existing files are unchanged.
         RuntimeError: The same, while FAISS was writing.
     """
-    sweep(path)
     record: dict[str, Any] = {"format": _FORMAT, "stamp": dict(stamp)}
     name = f"{path.name}-{stamp['generation']}.faiss"
     if index is not None:
@@ -64,7 +63,7 @@ def save(
     target = path.with_name(f"{path.name}.npz")
     with part_beside(target) as part:
         with part.open("wb") as out:
-            np.savez(out, **{_RECORD: np.array(json.dumps(record))}, **arrays)
+            np.savez(out, **{_RECORD: np.array(json.dumps(record)), **arrays})  # type: ignore[arg-type]
         move_into_place(part, target)
     for file in files(path):
         if file.suffix == ".faiss" and file.name != record.get("file", {}).get("name"):

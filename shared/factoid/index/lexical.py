@@ -192,7 +192,7 @@ class LexicalIndex:
 class Answer(NamedTuple):
     """The best texts for a query."""
 
-    index: LexicalIndex
+    lexical: LexicalIndex
     words: Sequence[str]  # of the query
     rows: RowIds  # best first
     shares: Vectors  # scores, divided by the highest, or by half the score of a text with all words if that is more
@@ -215,7 +215,7 @@ class Answer(NamedTuple):
             reached = totals[order[k - 1]] if len(order) >= k else -np.inf
             possible = totals + scale * self.shares[-1] >= reached
             possible[at] = False
-            shares[possible] = self.index.scores(self.words, rows[possible]) / self.highest
+            shares[possible] = self.lexical.scores(self.words, rows[possible]) / self.highest
             totals[possible] += scale * shares[possible]
         return shares
 

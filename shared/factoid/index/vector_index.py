@@ -81,7 +81,8 @@ class VectorIndex:
         self.hidden = int((self.by_position < 0).sum())
         self.gpu: GpuCopy | None = None
         self._mapped = _mapped  # in a file: it has to be copied before it can change
-        self._forget()
+        self._ranked: tuple[RowIds, RowIds] | None = None  # the ids, ascending, and their positions
+        self._asked: tuple[RowIds | None, RowIds | None] = None, None  # ids, and their positions
 
     def __len__(self) -> int:
         return len(self.by_position) - self.hidden
@@ -200,7 +201,7 @@ class VectorIndex:
         """
         if allowed is None and self.hidden:
             allowed = self.by_position >= 0
-        count = len(self.by_position) if allowed is None else np.count_nonzero(allowed)
+        count = len(self.by_position) if allowed is None else int(np.count_nonzero(allowed))
         if count == len(self.by_position):
             allowed = None
         scores, ids = np.full((len(queries), k), -np.inf, np.float32), np.full((len(queries), k), -1)
@@ -335,7 +336,7 @@ class VectorIndex:
 
     def _make_changeable(self) -> None:
         """Copy an index out of a mapped file: FAISS ends the process if a mapped index grows. A copy on GPUs is dropped."""
-        self._forget()
+        self._ranked, self._asked = None, (None, None)
         if self.gpu is not None:
             self.gpu.forget()
         if self._mapped:
@@ -343,11 +344,6 @@ class VectorIndex:
 
             self.content = faiss.deserialize_index(faiss.serialize_index(self.content))
             self._mapped = False
-
-    def _forget(self) -> None:
-        """Drop what is known of the positions of ids."""
-        self._ranked: tuple[RowIds, RowIds] | None = None
-        self._asked: tuple[RowIds | None, RowIds | None] = None, None
 
 
 def membership(values: RowIds, chosen: RowIds) -> Mask:

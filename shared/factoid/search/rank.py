@@ -255,9 +255,9 @@ class _Ranking:
         """Return the part of vectors in the scores of units, given the parts of their passages. Shape: (units,)."""
         weights = [channel.weight for channel in self.channels]
         if not self._has_context:
-            return sum(weights) * scores
+            return np.asarray(sum(weights) * scores)
         around = np.where(np.isnan(parts[-1]), scores, parts[-1])
-        return sum(weights[:-1]) * scores + weights[-1] * around
+        return np.asarray(sum(weights[:-1]) * scores + weights[-1] * around)
 
     @property
     def _has_context(self) -> bool:

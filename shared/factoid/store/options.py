@@ -10,7 +10,6 @@ from typing import Any, Literal, Protocol, get_args, runtime_checkable
 from factoid._optional import require
 from factoid.errors import InvalidInputError
 from factoid.filters import Filter
-from factoid.index.kinds import NAMES
 from factoid.index.lexical import has_tantivy
 from factoid.search import Weights
 from factoid.units import Granularity, Hit, Unit, whole_number
@@ -75,7 +74,7 @@ class SearchOptions:
     """
 
     granularity: str | Sequence[str] | None = None
-    parents: str = "passage"
+    parents: Parents = "passage"
     filter: Filter | None = None
     document_ids: Sequence[str] | None = None
     unit_ids: Sequence[str] | None = None

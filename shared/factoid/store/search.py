@@ -99,7 +99,7 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list
             limit,
             level=options.parents,
             weights=query.weights,
-            lexical=words and words.index,
+            lexical=None if words is None else words.index,
             texts=texts,
             length=length,
         )

@@ -26,7 +26,7 @@ from factoid.store.database.connections import Connections
 from factoid.store.database.schema import local_folder
 from factoid.store.database.snapshot import StoredUnit
 from factoid.store.database.transaction import Transaction, check_unit
-from factoid.store.indexes.build import INDEXES, Builder, LexicalBuilder, VectorBuilder, index_files
+from factoid.store.indexes.build import INDEXES, Builder, LexicalBuilder, VectorBuilder, index_files, remove_index
 from factoid.store.indexes.views import Views
 from factoid.store.options import SearchOptions
 from factoid.store.rerank import answer
@@ -422,7 +422,7 @@ class UnitStore:
         """Shrink the store to its content; needs about its size of free disk, and the same again for temporary files.
 
         Data that only old readers need and token vectors of texts that are not passages of the store are dropped, and indexes
-        that hide removed vectors are rebuilt. Each step leaves a whole store, so a call may be killed at any moment and
+        are rebuilt. Each step leaves a whole store, so a call may be killed at any moment and
         repeated. Searches of this and other processes continue meanwhile; writes wait.
 
         Raises:
@@ -431,7 +431,11 @@ class UnitStore:
         """
         with self.connections.transaction() as writing:
             writing.forget_changes()
-        self.views.refresh(renew=True, show_progress=show_progress)
+        self.views.forget()
+        if self.path is not None:
+            for name in INDEXES:
+                remove_index(self.path, name)
+        self.views.refresh(show_progress=show_progress)
         self.views.save()
         if self.path is not None and (self.path / TOKENS).exists():
             with self.connections.reading() as snapshot:

@@ -46,13 +46,13 @@ async def test_hybrid_weighs_words_as_well(filled: MultiGranularFAISS) -> None:
 
 
 def test_all_options_of_a_search(filled: MultiGranularFAISS) -> None:
-    others = MultiGranularRetriever(store=filled, k=1, search_kwargs={"document_ids": ["kakapo"], "refine": 3})
+    others = MultiGranularRetriever(store=filled, k=1, search_kwargs={"document_ids": ["kakapo"], "expand": 1})
     assert [document.id for document in others.invoke("eyes")] == ["kakapo"]
     assert [document.id for document in others.invoke("eyes", document_ids=["olm"])] == ["olm"]
     tree = Not(Comparison("year", Operator.LT, 1800))
     assert [document.id for document in MultiGranularRetriever(store=filled, filter=tree).invoke("eyes")] == ["kakapo"]
-    with pytest.raises(InvalidInputError, match="refine"):
-        others.invoke("eyes", refine=0)
+    with pytest.raises(InvalidInputError, match="expand"):
+        others.invoke("eyes", expand=-1)
     with pytest.raises(TypeError, match=r"unexpected keyword argument 'hybrid'"):
         others.invoke("eyes", hybrid=False)
     with pytest.raises(InvalidInputError, match="search_type must be"):

@@ -77,7 +77,7 @@ def load(path: Path, *, mmap: bool = False) -> Loaded | None:
     changes.
     """
     try:
-        with np.load(path.with_name(f"{path.name}.npz"), allow_pickle=False) as content:
+        with path.with_name(f"{path.name}.npz").open("rb") as file, np.load(file, allow_pickle=False) as content:
             arrays = {name: content[name] for name in content.files}  # each has a checksum
         record = json.loads(str(arrays.pop(_RECORD)))
         if record["format"] != _FORMAT:

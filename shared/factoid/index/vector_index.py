@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from factoid._optional import require
 from factoid.encode import Vectors
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.index.kinds import EXACT, Parameters, check_kind, make, search_parameters, search_width
@@ -70,6 +71,7 @@ class VectorIndex:
         _ids: RowIds | None = None,
         _mapped: bool = False,
     ) -> None:
+        require("faiss", extra="cpu")
         self.ability = check_kind(kind, dim)
         self.dim, self.kind, self.similarity = dim, kind, Similarity(similarity)
         self.exact = kind == EXACT  # `scores` has the inner products with all vectors

@@ -10,6 +10,7 @@ from typing import Any, Literal, Protocol, get_args, runtime_checkable
 from factoid._optional import require
 from factoid.errors import InvalidInputError
 from factoid.filters import Filter
+from factoid.index.kinds import NAMES
 from factoid.index.lexical import has_tantivy
 from factoid.search import Weights
 from factoid.units import Granularity, Hit, Unit, whole_number
@@ -99,8 +100,10 @@ class SearchOptions:
             whole_number(name, getattr(self, name), least=least)
         if self.rerank is not None and self.mmr is not None:
             raise InvalidInputError("rerank and mmr each choose the order of the hits: leave one of them out")
-        if self.parameters is not None and not isinstance(self.parameters, Mapping):
-            raise InvalidInputError(f'parameters must be a dict such as {{"nprobe": 32}}, got {self.parameters!r}')
+        if self.parameters is not None and (not isinstance(self.parameters, Mapping) or self.parameters.keys() - NAMES):
+            raise InvalidInputError(
+                f'parameters must be a dict such as {{"nprobe": 32, "efSearch": 128}}, got {self.parameters!r}'
+            )
 
     def blend(self, default: Weights, *, has_texts: bool) -> Weights:
         """Return the weight of each channel; reject a weight of words that cannot be searched."""

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from factoid import UnitStore, Weights
+from factoid import UnitStore
 from factoid.errors import InvalidInputError, StoreError
 from tests.store.content import DIM, filled, state, unit
 

@@ -65,8 +65,8 @@ def save(
         with part.open("wb") as out:
             np.savez(out, **{_RECORD: np.array(json.dumps(record)), **arrays})  # type: ignore[arg-type]
         move_into_place(part, target)
-    for file in files(path):
-        if file.suffix == ".faiss" and file.name != record.get("file", {}).get("name"):
+    for file in path.parent.glob(f"*{glob.escape(path.name)}-*.faiss*"):  # also what a killed process was writing
+        if file.name != record.get("file", {}).get("name"):
             file.unlink(missing_ok=True)
 
 

@@ -160,7 +160,7 @@ class View:
 
     def scores(self, queries: Vectors, positions: Ids) -> Vectors:
         """Return the exact scores of units. Shapes: (queries, dim) and (units,) to (queries, units)."""
-        if not self.index.exact or len(positions) * _SCATTERED < len(self.index):
+        if not self.index.exact or len(positions) * _SCATTERED < self.columns.rows.size:
             return gathered_products(queries, self.columns.vectors[positions], self.exact)
         scores = self.index.scores(queries, self.columns.vectors)
         whole = len(positions) == scores.shape[1] and (positions[1:] > positions[:-1]).all()

@@ -18,6 +18,7 @@ from functools import cached_property
 from itertools import pairwise
 from math import isnan
 from numbers import Real
+from operator import attrgetter
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -124,8 +125,8 @@ def best_groups(
     blended = lexical is not None or len(plan) > 1
     whole, total = True, 0
     for view, *_ in plan:
-        whole &= view.is_small()
-        total += len(view.columns)
+        whole &= view.index.exact or view.is_small()
+        total += view.columns.rows.size
     if not (whole or blended or level != "unit" or views[0].index.lossy):
         return _nearest(views[0], queries, k)
     keys, found = np.empty(0, np.int64), []
@@ -141,8 +142,8 @@ def best_groups(
     for start in range(0, len(queries), step):
         some, words = queries[start : start + step], []
         if lexical is not None:
-            complete = views[0].allowed is None and {len(view.units.keys) for view, *_ in plan} == {len(keys)}
-            words = [lexical.ask(text, allowed=None if complete else keys) for text in texts[start : start + step]]
+            allowed = None if views[0].allowed is None and len(keys) == len(lexical) else keys
+            words = [lexical.ask(text, allowed=allowed) for text in texts[start : start + step]]
         chosen = keys
         if not whole:
             of_words = [answer.rows[: max(_FOUND, _FACTOR * k)] for answer in words]
@@ -166,8 +167,9 @@ def best_groups(
 
 def _passages(views: Sequence[View]) -> Ids:
     """Return the passages that have allowed units in some view, ascending."""
-    keys = [view.units.keys for view in views]
-    return keys[0] if len(keys) == 1 else np.unique(np.concatenate(keys))
+    if len(views) == 1:
+        return views[0].units.keys
+    return np.unique(np.concatenate([view.units.keys for view in views]))
 
 
 def _plan(views: Sequence[View], passages: View | None, alpha: float, dense: float) -> list[tuple[View, float, bool]]:
@@ -240,7 +242,7 @@ class _Ranking:
 
     def _dense(self, parts: Vectors) -> Vectors:
         """Return the part of vectors in the score of each passage, or of the best unit in it. Shape: (passages,)."""
-        weights = np.array([channel.weight for channel in self.channels], np.float32)[:, None]
+        weights = np.array(list(map(attrgetter("weight"), self.channels)), np.float32)[:, None]
         if self.level == "unit":
             searched = [channel.searched for channel in self.channels]
             return self._blended(np.fmax.reduce(parts[searched]), parts)
@@ -322,7 +324,9 @@ class _Ranking:
 
 def _named(names: Sequence[str], scores: Sequence[float], share: float) -> dict[str, float]:
     """Return the parts of a score by name, without those that are not there."""
-    parts = {name: score for name, score in zip(names, scores, strict=False) if not isnan(score)}
+    parts = dict(zip(names, scores, strict=False))
+    if any(map(isnan, scores)):
+        parts = {name: score for name, score in parts.items() if not isnan(score)}
     return parts | {LEXICAL: share} if share else parts
 
 

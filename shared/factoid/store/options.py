@@ -97,7 +97,8 @@ class SearchOptions:
         if self.mmr is not None and not 0 <= self.mmr <= 1:
             raise InvalidInputError(f"mmr must be from 0 (only diversity counts) to 1 (it does not), got {self.mmr!r}")
         for name, least in (("expand", 0), ("fetch_k", 1), ("candidates", 1)):
-            whole_number(name, getattr(self, name), least=least)
+            if type(value := getattr(self, name)) is not int or value < least:
+                whole_number(name, value, least=least)
         if self.rerank is not None and self.mmr is not None:
             raise InvalidInputError("rerank and mmr each choose the order of the hits: leave one of them out")
         if self.parameters is not None and (not isinstance(self.parameters, Mapping) or self.parameters.keys() - NAMES):

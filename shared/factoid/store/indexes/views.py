@@ -94,7 +94,7 @@ class Views:
                 if self._alone in (None, threading.get_ident()):
                     # Taken after the lock: no index can have a later generation than the snapshot.
                     with self._connections.reading() as snapshot:
-                        states = [self.states[kind] for kind in kinds]
+                        states = list(map(self.states.__getitem__, kinds))
                         if {state.generation for state in states} <= {snapshot.generation}:
                             return work(snapshot, states)
                     break

@@ -13,8 +13,8 @@ import numpy as np
 
 from factoid.filters import INSERT_FIELD, field_rows, parse_metadata
 from factoid.index import VectorIndex
-from factoid.store.database.records import checksum, digest
-from factoid.store.database.snapshot import AMONG, DOCUMENT, UNIT, Snapshot
+from factoid.store.database.records import digest
+from factoid.store.database.snapshot import AMONG, DOCUMENT, UNIT, Snapshot, checksum
 from factoid.store.indexes.build import INDEXES, read_index, remove_index
 
 if TYPE_CHECKING:

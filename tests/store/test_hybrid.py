@@ -127,7 +127,7 @@ def test_files_are_copied_read_again_and_built_anew_where_damaged(tmp_path, monk
         assert store.verify() == []
         assert store.stats()["index_bytes"]["lexical"] > 0
     files = tmp_path / "lexical.npz"
-    files.write_bytes(flipped(files.read_bytes()))
+    files.write_bytes(files.read_bytes()[:-9])
     with UnitStore(tmp_path, encoder=None) as store, caplog.at_level(logging.WARNING):
         assert "the index lexical is damaged" in store.verify()[0]
         assert titles(store.search("Heron", 1, lexical=1)) == ["Heron"]

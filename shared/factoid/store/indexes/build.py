@@ -168,15 +168,15 @@ def read_index(path: Path, *, mmap: bool = False) -> IndexState | None:
     if cache is None:
         return None
     index, stamp, arrays = cache
-    columns = Columns(*arrays.pop("columns"))
-    if path.name != LEXICAL:
-        return IndexState(index=index, columns=columns, **stamp)
-    try:
-        words = LexicalIndex(stamp.pop("language"), files=arrays)
-    except ValueError as error:
-        logger.warning("%s cannot be read (%s): it is built again", path, error)
-        return None
-    return IndexState(index=words, columns=columns, **stamp)
+    columns, language = Columns(*arrays.pop("columns")), stamp.pop("language", None)
+    state = IndexState(index=index, columns=columns, **stamp)
+    if state.granularity == LEXICAL:
+        try:
+            state.index = LexicalIndex(language, files=arrays)
+        except ValueError as error:
+            logger.warning("%s cannot be read (%s): it is built again", path, error)
+            return None
+    return state if state.granularity == path.name else None
 
 
 def index_files(folder: Path, name: str) -> list[Path]:

@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from factoid.encode import EMBED_TEMPLATE, check_template, with_heading
 from factoid.errors import InvalidInputError
-from factoid.metadata import MetadataPolicy, hit_fields, plain_metadata, with_fields
+from factoid.metadata import hit_fields, plain_metadata, with_fields
 from factoid.units import Document as CoreDocument
 from factoid.units import Granularity, Hit, Unit
 
@@ -52,25 +52,17 @@ class RetrievedDocument(Document):
         return self.without_query().to_json()
 
 
-def to_core(
-    document: Document,
-    document_id: str | None = None,
-    *,
-    policy: MetadataPolicy = "coerce",
-    changes: dict[str, str] | None = None,
-) -> CoreDocument:
+def to_core(document: Document, document_id: str | None = None) -> CoreDocument:
     """Return a document as the core takes it: title and section from metadata where they are strings.
 
-    Without an id, one is made from content and metadata. `changes` takes the keys whose values `plain_metadata` changed.
+    Without an id, one is made from content and metadata.
 
     Raises:
         InvalidInputError: It is not a document, its text holds lone surrogates, or its metadata cannot be stored.
     """
     if not isinstance(document, Document):
         raise InvalidInputError(f"expected langchain_core.documents.Document, got {type(document).__name__}")
-    metadata, coerced = plain_metadata(document.metadata, policy)
-    if changes is not None:
-        changes |= coerced
+    metadata = plain_metadata(document.metadata)
     title, section = (value if isinstance(value := metadata.get(key), str) else "" for key in _HEADINGS)
     return CoreDocument(document.page_content, title, section, document_id or document.id or "", metadata)
 

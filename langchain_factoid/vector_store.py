@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from inspect import signature
 from pathlib import Path
 from typing import Any, Self
@@ -20,7 +18,6 @@ from factoid.errors import InvalidInputError, StoreFormatError
 from factoid.files.sqlite import FILE
 from factoid.filters import Filter
 from factoid.ingest import AddReport, Split, own_children, whole_passage
-from factoid.metadata import MetadataPolicy, check_metadata_policy
 from factoid.propositions.prompting.chat import split_options
 from factoid.store import UnitStore
 from factoid.store.database.schema import local_folder
@@ -30,8 +27,6 @@ from factoid.units import Document as CoreDocument
 from factoid.units import Hit, check_text
 from langchain_factoid.convert import hit_documents, in_step, stored_document, text_documents, to_core, unit_document
 from langchain_factoid.embeddings import EmbeddingsEncoder, EncoderEmbeddings
-
-logger = logging.getLogger(__name__)
 
 Ids = Iterable[str | None] | None
 Scored = tuple[Document, float]
@@ -52,7 +47,6 @@ class MultiGranularFAISS(VectorStore):
         store: A store of the core that has an encoder, in place of `embedding` and of options of `UnitStore`.
         parents: What searches return by default: "document", "passage" or "unit". None for documents or, in a
             store that has units without their documents, passages.
-        metadata: "coerce" converts metadata to what JSON can hold (a line in the log names the keys); "strict" refuses the rest.
         relevance_score_fn: Turns a score into a relevance from 0 to 1; None for `(1 + score) / 2`, clipped.
         options: Those of `UnitStore.add_documents`, for all documents, and those of `factoid.UnitStore`, such as `path`;
             `granularities` is by default what the store has embedded, and all for an empty one.
@@ -73,13 +67,11 @@ class MultiGranularFAISS(VectorStore):
         *,
         store: UnitStore | None = None,
         parents: str | None = None,
-        metadata: MetadataPolicy = "coerce",
         relevance_score_fn: Callable[[float], float] | None = None,
         **options: Any,
     ) -> None:
         self._recipe, options = split_options(UnitStore.add_documents, options)
-        check_metadata_policy(metadata)  # these two checks before a store is made
-        SearchOptions(parents=parents or "document")
+        SearchOptions(parents=parents or "document")  # checks before a store is made
         if store is None:
             signature(UnitStore).bind_partial(**options)  # names an unknown option rather than a missing embedding
             encoding = EmbeddingsEncoder(embedding)  # type: ignore[arg-type]  # refuses None
@@ -91,7 +83,6 @@ class MultiGranularFAISS(VectorStore):
         self.store = store
         self.parents = parents or ("passage" if store.lacks_texts else "document")
         self.last_report: AddReport | None = None
-        self._metadata = metadata
         self._relevance = relevance_score_fn or _relevance
 
     @property
@@ -171,7 +162,7 @@ class MultiGranularFAISS(VectorStore):
             StoreError: The store is read-only or closed.
         """
         del batch_size
-        cores = _Cores(documents, ids, self._metadata)
+        cores = _Cores(documents, ids)
         return self._report(self.store.add_documents(cores, **self._recipe), cores)
 
     async def aadd_documents(  # type: ignore[override]
@@ -179,14 +170,14 @@ class MultiGranularFAISS(VectorStore):
     ) -> list[str]:
         """Do the same as `add_documents`. The iterable is read in threads."""
         del batch_size
-        cores = _Cores(documents, ids, self._metadata)
+        cores = _Cores(documents, ids)
         return self._report(await self.store.aadd_documents(cores, **self._recipe), cores)
 
     def add_embeddings(self, text_embeddings: Embedded, metadatas: Metadatas = None, ids: Ids = None) -> list[str]:
         """Add texts with embeddings that were made elsewhere, each as its own only unit at every granularity."""
         pairs = list(text_embeddings)
         texts = text_documents([text for text, _ in pairs], None if metadatas is None else list(metadatas))
-        cores = _Cores(texts, ids, self._metadata)
+        cores = _Cores(texts, ids)
         distinct = {core.id: core for core in cores}.values()
         vectors = dict(zip(cores.ids, to_matrix([embedding for _, embedding in pairs], len(pairs)), strict=True))
         passages = [whole_passage(core) for core in distinct]
@@ -213,10 +204,7 @@ class MultiGranularFAISS(VectorStore):
         return True
 
     def _report(self, report: AddReport, cores: _Cores) -> list[str]:
-        self.last_report = replace(report, coerced=cores.changes)
-        if cores.changes:
-            keys = ", ".join(f"{key} ({types})" for key, types in cores.changes.items())
-            logger.warning("metadata was changed to what JSON can hold: %s; metadata='strict' refuses it", keys)
+        self.last_report = report
         return cores.ids
 
     def similarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
@@ -373,17 +361,15 @@ class MultiGranularFAISS(VectorStore):
 
 
 class _Cores:
-    """LangChain documents as the core takes them, with their ids and the changes to metadata so far."""
+    """LangChain documents as the core takes them, with their ids so far."""
 
-    def __init__(self, documents: Iterable[Document], ids: Ids, policy: MetadataPolicy) -> None:
+    def __init__(self, documents: Iterable[Document], ids: Ids) -> None:
         self._pairs = in_step(documents, "ids", ids)
-        self._policy: MetadataPolicy = policy
         self.ids: list[str] = []
-        self.changes: dict[str, str] = {}
 
     def __iter__(self) -> Iterator[CoreDocument]:
         for document, document_id in self._pairs:
-            core = to_core(document, document_id, policy=self._policy, changes=self.changes)
+            core = to_core(document, document_id)
             self.ids.append(core.id)
             yield core
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from functools import wraps
@@ -31,15 +30,12 @@ from factoid.encode import Vectors
 from factoid.errors import InvalidInputError, StoreFormatError
 from factoid.files.sqlite import FILE
 from factoid.filters import matches
-from factoid.metadata import MetadataPolicy, plain_metadata
+from factoid.metadata import plain_metadata
 from factoid.store import UnitStore
 from factoid.store.options import MIXED, Parents, SearchOptions
 from factoid.units import Granularity, Hit, Unit
 from llama_index_factoid.convert import Kind, as_nodes, child_ids, granularity_of, stored_node, to_tree, to_units
 from llama_index_factoid.embeddings import EmbeddingEncoder
-
-logger = logging.getLogger(__name__)
-
 
 # Options of a query, and their names in the core.
 _NAMES = {"doc_ids": "document_ids", "node_ids": "unit_ids", "mmr_threshold": "mmr", "mmr_prefetch_k": "fetch_k"}
@@ -79,7 +75,6 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         granularity, parents: What queries are compared with and what they return, as in `factoid.store.SearchOptions`.
             Documents are only in stores that the core, the command line or LangChain filled.
         granularities: What can be searched.
-        metadata: "coerce" converts values to what JSON can hold, and logs a warning that names the keys; "strict" refuses them.
         settings: Those of `factoid.UnitStore`, here or as options of their own, such as `index` and `similarity`.
 
     Raises:
@@ -98,7 +93,6 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     granularity: Kind | Literal["mixed"] | tuple[Kind, ...] = "proposition"
     parents: Parents = "passage"
     granularities: tuple[Kind, ...] = Field(default=("passage", "sentence", "proposition"), min_length=1)
-    metadata: MetadataPolicy = "coerce"
     settings: dict[str, Any] = Field(default_factory=dict)
     _store: UnitStore = PrivateAttr()
 
@@ -320,22 +314,19 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         return [unit for unit in self._store.get(node_ids) if tree is None or matches(tree, unit.metadata)]
 
     def _coerced(self, nodes: Sequence[BaseNode]) -> list[BaseNode]:
-        """Return nodes with metadata that JSON can hold, and log what was changed."""
-        coerced, changes = [], dict[str, str]()
+        """Return nodes with metadata that JSON can hold."""
+        coerced = []
         for node in nodes:
             if not isinstance(node, BaseNode):
                 container = f"{type(nodes).__name__} with {type(node).__name__} in it"
                 raise InvalidInputError(f"expected a list of nodes, got {container}")
-            metadata, changed = plain_metadata(node.metadata, self.metadata)
-            if changed:
-                changes |= changed
+            metadata = plain_metadata(node.metadata)
+            if repr(metadata) != repr(node.metadata):  # arrays cannot be compared
                 node = node.model_copy(update={"metadata": metadata}, deep=True)
                 for related in node.relationships.values():
                     for info in related if isinstance(related, list) else [related]:
-                        info.metadata = plain_metadata(info.metadata)[0]
+                        info.metadata = plain_metadata(info.metadata)
             coerced.append(node)
-        if changes:
-            logger.warning("metadata that JSON cannot hold was changed, under %s", ", ".join(map(repr, changes)))
         return coerced
 
     def _check_granularity(self, granularity: str | Sequence[str]) -> None:

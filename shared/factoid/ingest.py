@@ -32,8 +32,6 @@ class AddReport:
     unchanged: int = 0  # already in the store as given, and left alone
     units: Mapping[Granularity, int] = field(default_factory=dict)  # added
     decomposition: Report = field(default_factory=Report)  # what became of the passages in the propositionizer
-    # changed for JSON: keys of metadata, types of their values
-    coerced: Mapping[str, str] = field(default_factory=dict)
 
     def __add__(self, other: AddReport) -> AddReport:
         kinds = [kind for kind in Granularity if kind in self.units or kind in other.units]
@@ -42,7 +40,6 @@ class AddReport:
             self.unchanged + other.unchanged,
             {kind: self.units.get(kind, 0) + other.units.get(kind, 0) for kind in kinds},
             self.decomposition + other.decomposition,
-            {**self.coerced, **other.coerced},
         )
 
 

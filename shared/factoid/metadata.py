@@ -9,7 +9,7 @@ from decimal import Decimal
 from enum import Enum
 from operator import attrgetter
 from pathlib import PurePath
-from typing import Any, Literal, get_args
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -17,42 +17,23 @@ import numpy as np
 from factoid.errors import InvalidInputError
 from factoid.units import Hit, Unit
 
-MetadataPolicy = Literal["coerce", "strict"]
 
+def plain_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a copy of metadata that survives JSON unchanged.
 
-def check_metadata_policy(policy: str) -> None:
-    """Reject any policy other than "coerce" or "strict"."""
-    if policy not in get_args(MetadataPolicy):
-        raise InvalidInputError(f"metadata must be 'coerce' or 'strict', got {policy!r}")
-
-
-def plain_metadata(
-    metadata: Mapping[str, Any], policy: MetadataPolicy = "coerce"
-) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return a copy of metadata that survives JSON unchanged, and the type of each value that had to be changed, by key.
-
-    Dates and times become ISO 8601 strings, UUIDs and paths strings, decimals floats, tuples and sets lists (sets in
-    order), NaN and infinities None, enumerations their values, NumPy values those of Python. The policy "strict" rejects values
-    that would have to be changed.
+    Dates and times become ISO 8601 strings, UUIDs and paths strings, decimals floats, tuples and sets lists (sets in order), NaN
+    and infinities None, enumerations their values, NumPy values those of Python.
 
     Raises:
         InvalidInputError: A key is not a string, or a value has no counterpart in JSON; the message names the key.
     """
-    plain, changes = {}, {}
+    plain = {}
     for key, value in metadata.items():
-        types: list[str] = []
         try:
-            plain[_checked(key)] = _plain(value, types)
+            plain[_checked(key)] = _plain(value)
         except (TypeError, RecursionError) as error:
             raise InvalidInputError(f"metadata[{key!r}] cannot be stored: {error}") from error
-        if types:
-            changes[key] = ", ".join(dict.fromkeys(types))
-    if changes and policy == "strict":
-        raise InvalidInputError(
-            f"metadata would not come back from JSON unchanged: {changes}. Use strings as keys, and strings, numbers, "
-            "booleans, None, lists or dicts as values, or metadata='coerce'"
-        )
-    return plain, changes
+    return plain
 
 
 def _checked(key: object) -> str:
@@ -61,34 +42,26 @@ def _checked(key: object) -> str:
     return key
 
 
-def _plain(value: Any, types: list[str]) -> Any:
-    """Return a value as JSON holds it, and append the types of changed values to `types`."""
+def _plain(value: Any) -> Any:
+    """Return a value as JSON holds it."""
+    if isinstance(value, float | Decimal):
+        return float(value) if math.isfinite(value) else None
     if value is None or isinstance(value, bool | str | int):
         return value
-    if isinstance(value, list):
-        return [_plain(element, types) for element in value]
     if isinstance(value, Mapping):
-        return {_checked(key): _plain(element, types) for key, element in value.items()}
-    if isinstance(value, float) and math.isfinite(value):
-        return float(value)
-    if isinstance(value, float):
-        types.append(str(value))
-        return None
-    types.append(type(value).__name__)
-    if isinstance(value, tuple):
-        return [_plain(element, types) for element in value]
+        return {_checked(key): _plain(element) for key, element in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(element) for element in value]
     if isinstance(value, set | frozenset):
-        return sorted((_plain(element, types) for element in value), key=lambda element: (str(type(element)), element))
+        return sorted(map(_plain, value), key=lambda element: (str(type(element)), element))
     if isinstance(value, date | time):
         return value.isoformat()
     if isinstance(value, UUID | PurePath):
         return str(value)
-    if isinstance(value, Decimal):
-        return float(value) if value.is_finite() else None
     if isinstance(value, Enum):
-        return _plain(value.value, types)
+        return _plain(value.value)
     if isinstance(value, np.generic | np.ndarray):
-        return _plain(value.tolist(), types)
+        return _plain(value.tolist())
     raise TypeError(f"JSON has no counterpart for a {type(value).__name__}, got {value!r:.60}")
 
 

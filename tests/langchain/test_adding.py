@@ -59,22 +59,12 @@ def test_other_numbers_of_ids_are_told(store: MultiGranularFAISS, kind: Any) -> 
             store.add_texts(**arguments)
 
 
-def test_metadata_that_json_cannot_hold(embedding: Any, caplog: pytest.LogCaptureFixture) -> None:
+def test_metadata_that_json_cannot_hold(embedding: Any) -> None:
     metadata = {"published": datetime.date(2020, 1, 2), "pair": (1, "a"), "plain": ["x", None]}
     with MultiGranularFAISS(embedding, propositionizer=SENTENCES) as store:
         store.add_texts(["Ice floats."], [metadata])
         [document] = store.similarity_search("ice", filter={"published": {"$gte": "2020-01-01"}})
         assert document.metadata == {"published": "2020-01-02", "pair": [1, "a"], "plain": ["x", None]}
-        assert store.last_report is not None
-        assert store.last_report.coerced == {"published": "date", "pair": "tuple"}
-        assert "published (date)" in caplog.text
-        caplog.clear()
-        store.add_texts(["Lead sinks."], [{"page": 1}])
-        assert (caplog.text, store.last_report.coerced) == ("", {})
-    with MultiGranularFAISS(embedding, propositionizer=SENTENCES, metadata="strict") as store:
-        with pytest.raises(InvalidInputError, match=r"'published': 'date'.*metadata='coerce'"):
-            store.add_texts(["Ice floats."], [metadata])
-        assert store.add_texts(["Ice floats."], [{"page": 1}], ids=["a"]) == ["a"]
 
 
 async def test_every_kind_of_iterable(embedding: Any) -> None:

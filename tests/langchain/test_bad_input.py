@@ -52,7 +52,6 @@ async def test_bad_searches_are_refused(filled: MultiGranularFAISS, options: dic
         (None, {}, "got NoneType"),
         (HashEncoder(), {}, "got HashEncoder: wrap it in EncoderEmbeddings"),
         (DeterministicFakeEmbedding(size=5), {"parents": "page"}, "'passage', 'document' or 'unit'"),
-        (DeterministicFakeEmbedding(size=5), {"metadata": "lenient"}, "'coerce' or 'strict'"),
     ],
 )
 def test_what_is_refused_makes_no_store(tmp_path: Path, embedding: Any, options: dict[str, Any], message: str) -> None:

@@ -92,7 +92,7 @@ def read_loaded(documents: Iterable[tuple[str, Mapping[str, Any]]], without: Ite
     """
     skipped = [*without]
     return [
-        Loaded(clean(layout, without=skipped), plain_metadata(metadata)[0], position)
+        Loaded(clean(layout, without=skipped), plain_metadata(metadata), position)
         for layout, metadata, position in _layouts(documents)
     ]
 

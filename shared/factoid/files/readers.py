@@ -248,7 +248,7 @@ def _front_matter(text: str, place: str) -> tuple[str, dict[str, Any]]:
             raise yaml.YAMLError("aliases are not read")
         fields = yaml.safe_load(block)
         fields = fields if isinstance(fields, dict) else {}
-        metadata, _ = plain_metadata({str(name): value for name, value in fields.items()})
+        metadata = plain_metadata({str(name): value for name, value in fields.items()})
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: the 30th of February
         reason = " ".join(str(getattr(error, "problem", None) or error).split())
         logger.warning("%s: its front matter is not YAML and gives no metadata: %s", place, reason)

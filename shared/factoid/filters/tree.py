@@ -165,7 +165,7 @@ def comparable(value: Any) -> Any:
     if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
         return {name: comparable(element) for name, element in value.items()}
     try:
-        return plain_metadata({"": value})[0][""]
+        return plain_metadata({"": value})[""]
     except InvalidInputError as error:
         kind = "dict with keys that are not strings" if isinstance(value, Mapping) else type(value).__name__
         raise InvalidInputError(f"cannot compare metadata with a {kind}: metadata holds what JSON can hold") from error

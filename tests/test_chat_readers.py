@@ -67,13 +67,6 @@ async def test_prompts_limits_and_threads(reader_class, model_class):
 
 
 @each_reader
-def test_the_lower_limit_holds(reader_class, model_class):
-    for limit, asked, expected in ((4, 10, 4), (500, 10, 10), (500, None, 500)):
-        llm = model_class(script=Script({}), max_tokens=limit)
-        assert reader_class(llm, max_tokens=asked).llm.max_tokens == expected
-
-
-@each_reader
 async def test_batches(reader_class, model_class):
     script = Script({}, seconds=0.01)
     reader = reader_class(model_class(script=script), batch_size=3)
@@ -97,17 +90,6 @@ async def test_documents_as_retrievers_return_them(reader_class, model_class):
     expected = reader.read("Which?", [DOCUMENT, "Another."])
     assert reader.read("Which?", documents) == await reader.aread("Which?", documents) == expected
     assert reader.read("Which?", documents[0]) == reader.read("Which?", DOCUMENT)
-
-
-@each_reader
-async def test_bad_input(reader_class, model_class):
-    with pytest.raises(InvalidInputError, match="got 1 for 2 questions"):
-        await reader_class(model_class(script=Script({}))).aread_batch(["a", "b"], [[]])
-    for options in ({"batch_size": 0}, {"max_tokens": 0}):
-        with pytest.raises(InvalidInputError, match=r"(batch_size|max_tokens) must be at least 1"):
-            reader_class(model_class(script=Script({})), **options)
-    with pytest.raises(InvalidInputError, match="got str"):
-        reader_class("gpt")
 
 
 async def test_chains_and_fakes_of_the_frameworks():

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from contextvars import ContextVar
-from inspect import signature
 
 import pytest
 
@@ -19,9 +18,7 @@ from llama_index.core.llms import MockLLM
 
 import langchain_factoid
 import llama_index_factoid
-from factoid.errors import PropositionizerError
-from factoid.propositions import PromptPropositionizer, Usage
-from factoid.propositions.prompting.chat import ChatPropositionizer
+from factoid.propositions import Usage
 from factoid.propositions.prompting.prompt import PROMPT_VERSION, prompt_for
 from tests.propositions.conftest import FastClock
 from tests.propositions.prompting.server import unit
@@ -80,50 +77,6 @@ async def test_the_same_script_gives_the_same_results(ask, make):
     assert {text: count for text, count in script.asked.items() if count > 1} == {"Busy.": 3, "Down.": 3}
     answered = sum(script.asked.values()) - 2 - 3 - 1 - 2
     assert propositionizer.usage == Usage(answered, 10 * answered, 5 * answered)
-
-
-@pytest.mark.parametrize("make", FRAMEWORKS)
-async def test_requests_run_side_by_side_and_leave_the_loop_free(make):
-    script = Script({}, seconds=0.1)
-    texts = [f"{number}." for number in range(48)]
-    task = asyncio.create_task(make(script, max_concurrency=16).apropositionize([unit(text) for text in texts]))
-    ticks = 0
-    while not task.done():
-        await asyncio.sleep(0.005)
-        ticks += 1
-    assert await task == [[text] for text in texts]
-    assert script.peak == 16
-    assert ticks >= 10  # a loop that is blocked ticks once for each answer at most
-
-
-@pytest.mark.parametrize("make", FRAMEWORKS)
-@pytest.mark.parametrize(
-    ("error", "kind"),
-    [
-        (ServerError(401, "wrong key"), PropositionizerError),
-        (TypeError("None has no len()"), TypeError),
-        (ValueError("unknown option top_q"), PropositionizerError),
-    ],
-)
-async def test_what_would_fail_for_every_passage_is_raised(ask, make, error, kind):
-    script = Script({f"{number}.": error for number in range(50)})
-    with pytest.raises(kind):
-        await ask(make(script, max_concurrency=2), [unit(text) for text in script.answers])
-    assert sum(script.asked.values()) < 20
-
-
-def test_the_same_keywords_with_the_same_defaults():
-    langchain, llama_index, shared, core = (
-        {name: parameter.default for name, parameter in signature(kind).parameters.items()}
-        for kind in (
-            langchain_factoid.ChatModelPropositionizer,
-            llama_index_factoid.LLMPropositionizer,
-            ChatPropositionizer,
-            PromptPropositionizer,
-        )
-    )
-    assert langchain == llama_index
-    assert shared == {name: core[name] for name in shared}
 
 
 def test_names_are_model_and_prompt():

@@ -83,7 +83,7 @@ def filters(key: str, value: Any, operator: FilterOperator = FilterOperator.EQ) 
     return MetadataFilters(filters=[MetadataFilter(key=key, value=value, operator=operator)])
 
 
-MAX = {"granularity": ["passage", "sentence"], "search_kwargs": {"fusion": "max"}}
+MAX = {"granularity": ["passage", "sentence"], "fusion": "max"}
 PAIRS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     *(({"granularity": kind}, {"granularity": kind}) for kind in ("passage", "sentence", "proposition", "mixed")),
     (MAX, MAX),
@@ -93,7 +93,7 @@ PAIRS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({}, {}),
     (
         {"search_type": "mmr", "lambda_mult": 0.3, "fetch_k": 99},
-        {"mode": "mmr", "search_kwargs": {"mmr_threshold": 0.3, "mmr_prefetch_k": 99}},
+        {"mode": "mmr", "mmr_threshold": 0.3, "mmr_prefetch_k": 99},
     ),
 ]
 

@@ -24,6 +24,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from statistics import fmean
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
@@ -32,7 +33,7 @@ from proposition_data import HALVES, Example, KeptEncoder, name_subject, read_de
 from factoid import Unit, split_sentences
 from factoid.propositions import Propositionizer, Report, SyntaxPropositionizer
 from factoid.propositions.decompose import ground
-from factoid.propositions.score import EncoderSimilarity, PropositionF1, Similarity, TokenF1, mean_f1, proposition_f1
+from factoid.propositions.score import EncoderSimilarity, PropositionF1, Similarity, TokenF1, proposition_f1
 
 VECTORS = Path(__file__).resolve().parents[1] / "build" / "factscore" / "minilm.npz"
 HEAD = [
@@ -65,12 +66,6 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="factscore-labeled, or densex-demo with --densex")
     parser.add_argument("--densex", action="store_true", help="compare with the Propositionizer's output instead")
-    parser.add_argument(
-        "--min-words",
-        type=int,
-        default=None,
-        help="of SyntaxPropositionizer where it is not atomic; absent: its default",
-    )
     parser.add_argument("--similarity", choices=["minilm", "tokens"], default="minilm")
     parser.add_argument(
         "--worst", type=int, default=0, metavar="N", help="print the N worst of the development half, last row"
@@ -101,11 +96,10 @@ def main() -> None:
 
 def syntax(examples: list[Example], arguments: argparse.Namespace) -> list[Output]:
     """SyntaxPropositionizer as it is for retrieval and with atomic facts, and the latter without knowing the topic."""
-    options = {} if arguments.min_words is None else {"min_words": arguments.min_words}
     passages = [example.passage for example in examples]
     atomic = SyntaxPropositionizer(atomic=True)
     outputs = [
-        run("syntax", SyntaxPropositionizer(**options), passages),
+        run("syntax", SyntaxPropositionizer(), passages),
         run("syntax, atomic", atomic, passages),
     ]
     if not arguments.densex:  # the annotators saw the sentence alone, and left its pronouns
@@ -164,19 +158,22 @@ def row(
     arguments: argparse.Namespace,
 ) -> list[str]:
     chosen = [at for at, example in enumerate(examples) if example.half == half]
-    mean = mean_f1([scores[at] for at in chosen])
     units = [text for at in chosen for text in output.propositions[at]]
     report = Report()
     sentences = 0
     for at in chosen:
         report += ground([examples[at].passage], [output.propositions[at]]).report
         sentences += len(split_sentences(examples[at].passage))
-    figures = [mean.f1, mean_f1([named[at] for at in chosen]).f1, mean.precision]
+    figures = [
+        fmean(scores[at].f1 for at in chosen),
+        fmean(named[at].f1 for at in chosen),
+        fmean(scores[at].precision for at in chosen),
+    ]
     return [
         f"{half} ({len(chosen)})",
         output.name,
         *("" if arguments.densex else f"{figure:.3f}" for figure in figures),  # see read_densex
-        f"{mean.recall:.3f}",
+        f"{fmean(scores[at].recall for at in chosen):.3f}",
         f"{len(units) / len(chosen):.2f}",
         f"{sum(len(text.split()) for text in units) / len(units):.1f}",
         f"{sum(bool(_PRONOUN.match(text)) for text in units) / len(units):.1%}",

@@ -6,7 +6,6 @@ import hashlib
 import html
 import json
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,7 +15,7 @@ import numpy as np
 from factoid import Granularity
 from factoid.encode import SentenceTransformerEncoder, Vectors
 from factoid.propositions.ground import content_words
-from factoid.units import Unit, make_unit
+from factoid.units import Unit
 
 HALVES = ("development", "held-out")
 
@@ -115,7 +114,7 @@ def _plain(marked: str) -> str:
 
 def _passage(title: str, text: str) -> Unit:
     text = text.strip()
-    return make_unit(text, Granularity.PASSAGE, document_id=title, parent_id=title, start=0, end=len(text), title=title)
+    return Unit("", text, Granularity.PASSAGE, document_id=title, parent_id=title, start=0, end=len(text), title=title)
 
 
 class KeptEncoder:
@@ -123,7 +122,7 @@ class KeptEncoder:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._encoder = SentenceTransformerEncoder(show_progress=sys.stderr.isatty())
+        self._encoder = SentenceTransformerEncoder()
         self._vectors: dict[bytes, Vectors] = {}
         if path.exists():
             with np.load(path, allow_pickle=False) as kept:

@@ -11,7 +11,7 @@ from langchain_core.runnables import Runnable
 
 from factoid.entities.reader import ChatReader
 from factoid.errors import InvalidInputError
-from factoid.propositions.prompting.chat import ChatPropositionizer, Reply, Task
+from factoid.propositions.prompting.chat import ChatPropositionizer, Reply
 from factoid.propositions.prompting.cost import Usage
 from langchain_factoid.embeddings import model_name
 
@@ -19,15 +19,15 @@ from langchain_factoid.embeddings import model_name
 class ChatModelPropositionizer(ChatPropositionizer):
     """Decomposes passages by asking a LangChain chat model (Dense X Retrieval, §3 and Figure 8).
 
-    Sends one request for each passage, several at a time, by `invoke` in threads or by `ainvoke`, and retries and paces them
-    as `factoid.PromptPropositionizer` does. The model's own retries come on top, so give it `max_retries=0`. Does not ask for a
-    schema, since providers treat schemas differently: `llm.bind(response_format=...)` adds one.
+    Sends one request for each passage, several at a time, by `invoke` in threads or by `ainvoke`. Failed requests are tried again
+    by the model alone, so make it with `max_retries=6`. Does not ask for a schema, since providers treat schemas differently:
+    `llm.bind(response_format=...)` adds one.
 
     Args:
         llm: A chat model, or a runnable around one such as `llm.bind(...)`, that takes a prompt and returns a message or a text.
         model: The model's name, under which a cache keeps results; None for the name that `llm` itself has.
-        options: Those of `factoid.PromptPropositionizer` that need no client: `max_concurrency`, `prompt`, `max_retries`,
-            `retry_seconds`, `requests_per_minute`, `tokens_per_minute`, `show_progress`.
+        options: Those of `factoid.PromptPropositionizer` that need no client: `max_concurrency`, `prompt`, `requests_per_minute`,
+            `tokens_per_minute`, `show_progress`.
 
     Raises:
         InvalidInputError: `llm` is not a runnable, or a number is out of range.
@@ -40,10 +40,10 @@ class ChatModelPropositionizer(ChatPropositionizer):
         self.model = model or _name(llm)
 
     def _send(self, prompt: str) -> Reply:
-        return _read(self.llm.invoke(prompt), self.task)
+        return _read(self.llm.invoke(prompt))
 
     async def _asend(self, prompt: str) -> Reply:
-        return _read(await self.llm.ainvoke(prompt), self.task)
+        return _read(await self.llm.ainvoke(prompt))
 
 
 class ChatModelReader(ChatReader):
@@ -54,7 +54,7 @@ class ChatModelReader(ChatReader):
 
     Args:
         llm: A chat model, or a runnable that takes a prompt and returns a message or a text.
-        options: Those of `factoid.entities.reader.ChatReader`: `max_tokens`, `batch_size` and `prompt`.
+        options: Those of `factoid.entities.reader.ChatReader`: `batch_size` and `prompt`.
     """
 
     def __init__(self, llm: Runnable[Any, Any], **options: Any) -> None:
@@ -88,19 +88,18 @@ def _text(answer: object) -> str:
     return answer
 
 
-def _read(answer: object, task: Task) -> Reply:
+def _read(answer: object) -> Reply:
     text = _text(answer)
     if not isinstance(answer, BaseMessage):
-        return Reply(task.read(text), completion=answer)
+        return Reply(text)
     fields = answer.response_metadata
     finish = fields.get("finish_reason") or fields.get("stop_reason") or fields.get("done_reason")
     refused = bool(answer.additional_kwargs.get("refusal")) or any(
         isinstance(block, Mapping) and block.get("type") == "refusal" for block in answer.content
     )
     counts: Mapping[str, Any] = getattr(answer, "usage_metadata", None) or {}
-    cached = (counts.get("input_token_details") or {}).get("cache_read") or 0
-    usage = Usage(1, counts.get("input_tokens", 0), counts.get("output_tokens", 0), cached)
-    return Reply(task.read(text, finish=str(finish), refused=refused), usage, answer)
+    usage = Usage(1, counts.get("input_tokens", 0), counts.get("output_tokens", 0))
+    return Reply(text, finish, refused, usage)
 
 
 def _name(llm: Runnable[Any, Any]) -> str:

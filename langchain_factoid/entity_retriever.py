@@ -29,22 +29,10 @@ _BUILDING = ("path", "title_key", "aliases_key", "duplicates")
 class EntityRetriever(BaseRetriever):
     """Retrieves the articles of the entities that a question names, cut to their first words (Entity Retrieval, §3).
 
-    A document's text is the article's title, a line break and its first words. Its metadata is the article's, with
-    `title`, `mention` (the text that names the entity), `mention_start`, `mention_end` and `score`. An ambiguous mention
-    adds `candidates`, the titles that it may mean; a granularity other than "document" adds `matches`, the units taken from
-    the article. The id is that of the document that the article was made of. Documents of the fallback come unchanged,
-    without those whose text is in an earlier one.
-
+    A document has the article's metadata, with `title`, `mention`, `mention_start`, `mention_end`, `score`, and if there are any
+    `candidates` and `matches`; texts and options are those of `factoid.entities.EntityRetriever`. `encoder` may be embeddings,
+    and `fallback` is a LangChain retriever, whose documents come unchanged, without those whose text is in an earlier one.
     `k`, `words` and `filter` can also be given in a call: `retriever.invoke(question, k=2, filter={"tenant": "north"})`.
-
-    Attributes:
-        articles, linker, words, k, granularity, propositionizer, hybrid, ambiguous, filter: As in
-            `factoid.entities.EntityRetriever`.
-        encoder: As there, or embeddings.
-        fallback: A LangChain retriever, asked when no entity has an article.
-
-    Raises:
-        UnreadableFileError, StoreFormatError: There is no article store under the path.
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
@@ -71,7 +59,7 @@ class EntityRetriever(BaseRetriever):
     @property
     def _core(self) -> CoreRetriever:
         """The core's retriever with the current fields: they may have been set, or changed in a copy."""
-        fields = {name: getattr(self, name) for name in _FIELDS}
+        fields = {name: value for name, value in self if name not in BaseRetriever.model_fields}
         if self._built is None or self._built[0] != fields:
             options = dict(fields)
             if self.encoder is not None and not isinstance(self.encoder, Encoder):
@@ -92,9 +80,9 @@ class EntityRetriever(BaseRetriever):
         return cls(articles=store, **options)
 
     def add_documents(self, documents: Iterable[Document]) -> None:
-        """Add documents, or replace those of the same ids, as `ArticleStore.add` does.
+        """Add documents, or replace those of the same ids, as `factoid.entities.add_own_articles` does.
 
-        This copies the file, so pass many documents at once. Other retrievers see them when their `articles` are reloaded.
+        The file is built again, so pass many documents at once. Other retrievers see them when their `articles` are reloaded.
         """
         add_own_articles(self._core.articles, (to_core(document) for document in documents))
 
@@ -124,9 +112,6 @@ class EntityRetriever(BaseRetriever):
 
     def _entity_documents(self, query: str, k: int | None, options: dict[str, Any]) -> list[Document]:
         return [_document(hit) for hit in self._core.entity_hits(query, k=k, **options)]
-
-
-_FIELDS = EntityRetriever.model_fields.keys() - BaseRetriever.model_fields.keys()
 
 
 def _document(hit: EntityHit) -> Document:

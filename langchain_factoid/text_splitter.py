@@ -77,7 +77,7 @@ class PropositionTextSplitter(PassageTextSplitter):
     of the latest call.
 
     Args:
-        propositionizer, unsupported: As in `factoid.propositionize`; None for `SyntaxPropositionizer`.
+        propositionizer, unsupported: As in `factoid.propositions.decompose`; None for `SyntaxPropositionizer`.
         cache: Keeps what the propositionizer returns: a `factoid.PropositionCache`, or the path of its file, made if absent.
         options: Those of `PassageTextSplitter`, for the passages passed to the propositionizer.
 

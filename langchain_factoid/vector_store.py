@@ -19,6 +19,7 @@ from factoid.ingest import AddReport, Split, own_children, whole_passage
 from factoid.propositions.prompting.chat import split_options
 from factoid.store import UnitStore
 from factoid.store.database.schema import local_folder
+from factoid.store.transfer.copies import copy_over
 from factoid.units import Document as CoreDocument
 from factoid.units import Unit
 from langchain_factoid.convert import hit_documents, stored_document, to_core
@@ -242,9 +243,9 @@ class MultiGranularFAISS(VectorStore):
     def save_local(self, folder_path: str | Path) -> None:
         """Copy the store to a folder; an existing store there is replaced.
 
-        A store with a `path` is always saved there. Errors are those of `UnitStore.copy_to`.
+        A store with a `path` is always saved there. Errors are those of `factoid.store.transfer.copies.copy_over`.
         """
-        self.store.copy_to(folder_path)
+        copy_over(self.store, local_folder(folder_path))
 
     @classmethod
     def load_local(

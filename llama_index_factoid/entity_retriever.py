@@ -26,25 +26,15 @@ from llama_index_factoid.convert import SPAN, retrieved, text_of, to_tree
 from llama_index_factoid.embeddings import EmbeddingEncoder
 
 _BUILDING = ("path", "title_key", "aliases_key", "duplicates")
-_EXCLUDED = "_excluded"  # metadata of an article: the node's lists of keys hidden from models
-_LISTS = ("excluded_llm_metadata_keys", "excluded_embed_metadata_keys")
 
 
 class EntityRetriever(BaseRetriever):
     """Retrieves the articles of the entities that a question names, cut to their first words (Entity Retrieval, §3).
 
-    A node's text is the article's title, a line break and its first words. Its metadata is the article's, with `title`,
-    `mention` (the text that names the entity), `mention_start`, `mention_end` and `score`. An ambiguous mention adds
-    `candidates`, the titles that it may mean; a granularity other than "document" adds `matches`, the units taken from the
-    article. These are excluded from the texts that models get. The id, which is also the `ref_doc_id`, is that of the document
-    that the article was made of. Nodes of the fallback come unchanged, without those whose text is in an earlier one.
-
-    Arguments are those of `factoid.entities.EntityRetriever`, but `encoder` may also be an embedding model, `fallback` is a
-    LlamaIndex retriever, and `filters` are conditions on the metadata of articles.
-
-    Raises:
-        InvalidInputError: An option is out of range.
-        UnreadableFileError, StoreFormatError: There is no article store under the path.
+    A node has the article's metadata, with `title`, `mention`, `mention_start`, `mention_end`, `score`, and if there are any
+    `candidates` and `matches`, all of which are hidden from models; texts and options are those of
+    `factoid.entities.EntityRetriever`. `encoder` may be an embedding model, and `filters` are conditions on the metadata of
+    articles. `fallback` is a LlamaIndex retriever, whose nodes come unchanged, without those whose text is in an earlier one.
     """
 
     def __init__(
@@ -83,9 +73,9 @@ class EntityRetriever(BaseRetriever):
         return cls(store, **options)
 
     def add_documents(self, documents: Iterable[BaseNode]) -> None:
-        """Add documents, or replace those of the same ids, as `ArticleStore.add` does.
+        """Add documents, or replace those of the same ids, as `factoid.entities.add_own_articles` does.
 
-        This copies the file, so pass many documents at once. Other retrievers see them when their `articles` are reloaded.
+        The file is built again, so pass many documents at once. Other retrievers see them when their `articles` are reloaded.
         """
         add_own_articles(self._core.articles, (_core(node) for node in documents))
 
@@ -111,22 +101,18 @@ class EntityRetriever(BaseRetriever):
 
 def _node(hit: EntityHit) -> NodeWithScore:
     fields = hit.fields(*SPAN)
-    metadata = dict(hit.unit.metadata)
-    excluded = metadata.pop(_EXCLUDED, {})
     node = TextNode(
         id_=hit.unit.id,
         text=hit.text,
-        metadata=with_fields(metadata, {"title": fields.pop("title")}),
+        metadata=with_fields(hit.unit.metadata, {"title": fields.pop("title")}),
         relationships={NodeRelationship.SOURCE: RelatedNodeInfo(node_id=hit.unit.id)},
-        **{name: [*excluded.get(name, ()), "title"] for name in _LISTS},
+        excluded_llm_metadata_keys=["title"],  # the text begins with it
+        excluded_embed_metadata_keys=["title"],
     )
     return NodeWithScore(node=retrieved(node, fields), score=hit.score)
 
 
 def _core(node: BaseNode) -> Document:
-    """Return a node as the core takes it, with its lists of metadata hidden from models."""
     if not isinstance(node, BaseNode):
         raise InvalidInputError(f"expected LlamaIndex documents or nodes, got {type(node).__name__}")
-    excluded = {name: keys for name in _LISTS if (keys := getattr(node, name, None))}
-    metadata = {**node.metadata, _EXCLUDED: excluded} if excluded else node.metadata
-    return Document(text_of(node), id=node.node_id, metadata=metadata)
+    return Document(text_of(node), id=node.node_id, metadata=node.metadata)

@@ -13,23 +13,22 @@ from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore
 
 from factoid.entities.reader import ChatReader
 from factoid.errors import InvalidInputError
-from factoid.propositions.prompting.chat import ChatPropositionizer, Reply, Task
+from factoid.propositions.prompting.chat import ChatPropositionizer, Reply
 from factoid.propositions.prompting.cost import Usage
 
 
 class LLMPropositionizer(ChatPropositionizer):
     """Decomposes passages by asking a LlamaIndex LLM (Dense X Retrieval, §3 and Figure 8).
 
-    Sends one request for each passage, several at a time, by `chat` or `complete` in threads or by `achat` or `acomplete`, and
-    retries and paces them as `factoid.PromptPropositionizer` does. The LLM's own retries come on top, so give it
-    `max_retries=0`. Does not ask for a schema, since providers treat schemas differently:
-    `OpenAI(additional_kwargs={"response_format": ...})` adds one.
+    Sends one request for each passage, several at a time, by `chat` or `complete` in threads or by `achat` or `acomplete`. Failed
+    requests are tried again by the LLM alone, so make it with `max_retries=6`. Does not ask for a schema, since providers treat
+    schemas differently: `OpenAI(additional_kwargs={"response_format": ...})` adds one.
 
     Args:
         llm: The LLM.
         model: The model's name, under which a cache keeps results; None for the name that `llm` itself has.
-        options: Those of `factoid.PromptPropositionizer` that need no client: `max_concurrency`, `prompt`, `max_retries`,
-            `retry_seconds`, `requests_per_minute`, `tokens_per_minute`, `show_progress`.
+        options: Those of `factoid.PromptPropositionizer` that need no client: `max_concurrency`, `prompt`, `requests_per_minute`,
+            `tokens_per_minute`, `show_progress`.
 
     Raises:
         InvalidInputError: `llm` is not an LLM, or a number is out of range.
@@ -46,11 +45,11 @@ class LLMPropositionizer(ChatPropositionizer):
 
     def _send(self, prompt: str) -> Reply:
         answer = self.llm.chat([ChatMessage(content=prompt)]) if self._chats else self.llm.complete(prompt)
-        return _read(answer, self.task)
+        return _read(answer)
 
     async def _asend(self, prompt: str) -> Reply:
         answer = await (self.llm.achat([ChatMessage(content=prompt)]) if self._chats else self.llm.acomplete(prompt))
-        return _read(answer, self.task)
+        return _read(answer)
 
 
 class LLMReader(ChatReader):
@@ -61,7 +60,7 @@ class LLMReader(ChatReader):
 
     Args:
         llm: The LLM.
-        options: Those of `factoid.entities.reader.ChatReader`: `max_tokens`, `prompt`, and `batch_size`, which only counts in
+        options: Those of `factoid.entities.reader.ChatReader`: `prompt`, and `batch_size`, which only counts in
             `aread_batch` with an LLM that awaits; otherwise requests go one after the other.
     """
 
@@ -95,23 +94,18 @@ def _awaits(llm: LLM, method: str) -> bool:
     return next(kind for kind in type(llm).__mro__ if method in vars(kind)) is not CustomLLM
 
 
-def _read(response: ChatResponse | CompletionResponse, task: Task) -> Reply:
+def _read(response: ChatResponse | CompletionResponse) -> Reply:
     text = response.text if isinstance(response, CompletionResponse) else response.message.content
     raw = response.raw
     choice = next(iter(_field(raw, "choices") or ()), None)
-    finish = _field(choice, "finish_reason") or _field(raw, "stop_reason", "done_reason")
+    finish = _field(choice, "finish_reason") or _field(raw, "stop_reason") or _field(raw, "done_reason")
     refused = bool(_field(_field(choice, "message"), "refusal"))
-    counts = _field(raw, "usage") or response.additional_kwargs or {}  # the provider's, else the integration's
-    numbers = (
-        _field(counts, "prompt_tokens", "input_tokens"),
-        _field(counts, "completion_tokens", "output_tokens"),
-        _field(_field(counts, "prompt_tokens_details"), "cached_tokens") or _field(counts, "cache_read_input_tokens"),
-    )
-    usage = Usage(1, *(number if isinstance(number, int) else 0 for number in numbers))
-    return Reply(task.read(text or "", finish=str(finish), refused=refused), usage, response)
+    counts = _field(raw, "usage")
+    sent = _field(counts, "prompt_tokens") or _field(counts, "input_tokens") or 0
+    usage = Usage(1, sent, _field(counts, "completion_tokens") or _field(counts, "output_tokens") or 0)
+    return Reply(text or "", finish, refused, usage)
 
 
-def _field(source: Any, *names: str) -> Any:
-    """Return the first field that a record or a mapping has under these names."""
-    values = (source.get(name) if isinstance(source, Mapping) else getattr(source, name, None) for name in names)
-    return next((value for value in values if value is not None), None)
+def _field(source: Any, name: str) -> Any:
+    """Return a field of a record or a mapping, None if it has none."""
+    return source.get(name) if isinstance(source, Mapping) else getattr(source, name, None)

@@ -31,6 +31,7 @@ from factoid.files.sqlite import FILE
 from factoid.filters import matches
 from factoid.store import UnitStore
 from factoid.store.options import Parents
+from factoid.store.transfer.copies import copy_over
 from factoid.units import Unit
 from llama_index_factoid.convert import Kind, hit_nodes, stored_node, to_tree, to_unit
 from llama_index_factoid.embeddings import EmbeddingEncoder
@@ -248,7 +249,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
                 f"a store persists to a local folder, got {persist_path!r}: send it elsewhere with store.client.save_to(url), "
                 "and fetch it with factoid.UnitStore.load_from(url, path, encoder=None)"
             )
-        self._store.copy_to(persist_path)
+        copy_over(self._store, persist_path)
 
     @classmethod
     def from_persist_dir(

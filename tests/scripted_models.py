@@ -18,14 +18,13 @@ from llama_index.core.llms import CustomLLM
 class ServerError(Exception):
     """As clients of providers raise it."""
 
-    def __init__(self, status_code, message="no", **headers):
+    def __init__(self, status_code, message="no"):
         super().__init__(message)
         self.status_code = status_code
-        self.headers = {key.replace("_", "-"): value for key, value in headers.items()}
 
 
 class Script:
-    """Answers by passage: a text, a dict with more than text, an error, or a list of them; others get themselves."""
+    """Answers by passage: a text, a dict with more than text, or an error; others get themselves."""
 
     def __init__(self, answers, *, seconds=0.0):
         self.answers, self.seconds = answers, seconds
@@ -40,7 +39,6 @@ class Script:
             self.asked[text] += 1
             self.threads.add(threading.get_ident())
             given = self.answers.get(text, json.dumps([text]))
-            given = (given.pop(0) if given else json.dumps([text])) if isinstance(given, list) else given
         if isinstance(given, Exception):
             raise given
         return given if isinstance(given, dict) else {"text": given}

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from hashlib import sha256
 
 import pytest
 
-from factoid.files import atomic
-from factoid.files.atomic import part_beside, sweep, write_file
+from factoid.files.atomic import part_beside, write_file
 
 KILLED = """
 import os, sys
@@ -41,31 +41,24 @@ def test_a_file_is_written_whole(tmp_path):
 
 
 @pytest.mark.parametrize("what", ["file", "folder"])
-def test_what_a_killed_process_left_is_removed_and_what_a_living_one_writes_is_not(tmp_path, what):
-    target, folder = tmp_path / "facts.jsonl", what == "folder"
-    (tmp_path / ".other.1.part.lock").touch()
+def test_what_a_killed_process_left_is_removed(tmp_path, what):
+    target = tmp_path / "facts"
     assert subprocess.run([sys.executable, "-c", KILLED, target, what], check=False).returncode == 9
-    assert len(names(tmp_path)) == 3
-    with part_beside(target, folder=folder) as living:
-        assert names(tmp_path) == sorted([".other.1.part.lock", f"{living.name}.lock", *([living.name] * folder)])
-        with part_beside(target, folder=folder) as part:
-            if not folder:
-                part.write_text("all of it")
-            part.replace(target)
-        if not folder:
-            living.write_text("all of it, and later")
-            living.replace(target)
-    assert names(tmp_path) == [".other.1.part.lock", "facts.jsonl"]
+    assert names(tmp_path) == [".facts.part", ".facts.part.lock"]
+    with part_beside(target, folder=True) as part:
+        (part / "content").write_text("all of it")
+        part.replace(target)
+    assert names(tmp_path) == ["facts"]
+    assert (target / "content").read_text() == "all of it"
 
 
-def test_nothing_is_swept_before_it_is_in_its_place(tmp_path, monkeypatch):
-    """A sweep between the last byte and the move, as another process may do it, leaves the file alone."""
-    replace = atomic.Path.replace
+def test_writers_of_one_file_take_turns(tmp_path):
+    def write(number):
+        for _ in range(5):
+            write_file(tmp_path / "facts", lambda out: [out.write(b"%d" % number) for _ in range(1000)])
 
-    def swept(part, file):
-        sweep(tmp_path / "passage")
-        return replace(part, file)
-
-    monkeypatch.setattr(atomic.Path, "replace", swept)
-    write_file(tmp_path / "passage.faiss", lambda out: out.write(b"all of it"))
-    assert [file.read_bytes() for file in tmp_path.iterdir()] == [b"all of it"]
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(write, range(4)))
+    content = (tmp_path / "facts").read_bytes()
+    assert content == content[:1] * 1000
+    assert names(tmp_path) == ["facts"]

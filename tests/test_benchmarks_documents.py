@@ -8,7 +8,7 @@ import pytest
 
 from benchmarks.documents import answered, faults, plain, read_body
 from factoid import Granularity
-from factoid.units import make_unit
+from factoid.units import Unit
 
 
 @pytest.mark.parametrize(
@@ -27,7 +27,7 @@ from factoid.units import make_unit
     ],
 )
 def test_rules(text: str, names: list[str]) -> None:
-    unit = make_unit(text, Granularity.PASSAGE, document_id="d", parent_id="d", start=0, end=len(text))
+    unit = Unit("", text, Granularity.PASSAGE, document_id="d", parent_id="d", start=0, end=len(text))
     assert faults(unit) == names
 
 

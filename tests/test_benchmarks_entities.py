@@ -80,13 +80,6 @@ def made_up():
     return pytest.importorskip("benchmarks.entities.articles", reason="needs the module resource")
 
 
-def test_made_up_articles_are_the_same_from_anywhere(made_up):
-    source = made_up.Synthetic(1100)
-    records = list(source.read())
-    assert len(records) == 2200
-    assert all(list(source.read(skip)) == records[skip:] for skip in (1, 999, 1000, 1001, 2200))
-
-
 def test_builds_and_looks_up(made_up, tmp_path):
     built = made_up.build(tmp_path / "a", 300)
     warm = made_up.look_up(tmp_path / "a", 300, cold=False, count=100)

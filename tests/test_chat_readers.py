@@ -1,4 +1,4 @@
-"""Readers over the models of both frameworks: prompts, limits, documents, batches, sync and async."""
+"""Readers over the models of both frameworks: prompts, documents, batches, sync and async."""
 
 from __future__ import annotations
 
@@ -33,13 +33,9 @@ DOCUMENT = "Rouen lies on the Seine."
 class ChatModel(LangChainModel):
     """Writes back what it was asked, as JSON."""
 
-    max_tokens: int | None = None
-
 
 class SyncLLM(LlamaIndexModel):
     """The same of LlamaIndex, without an async method of its own."""
-
-    max_tokens: int | None = None
 
 
 class AsyncLLM(SyncLLM):
@@ -52,14 +48,13 @@ each_reader = pytest.mark.parametrize(("reader_class", "model_class"), READERS)
 
 
 @each_reader
-async def test_prompts_limits_and_threads(reader_class, model_class):
+async def test_prompts_and_threads(reader_class, model_class):
     script = Script({})
     llm = model_class(script=script)
     reader = reader_class(llm)
     assert isinstance(reader, Reader)
     prompt = f"{DOCUMENT}\n\nAnother.\n\nBased on these texts, answer this question:\nQ: Which river?\nA:"
     assert json.loads(reader.read("Which river?", [DOCUMENT, "Another."])) == [prompt]
-    assert (reader.llm.max_tokens, llm.max_tokens) == (10, None)  # the caller's model is left alone
     script.threads.clear()
     assert json.loads(await reader.aread("Which river?")) == ["Answer this question:\nQ: Which river?\nA:"]
     # What cannot await does not block the event loop.
@@ -106,4 +101,4 @@ async def test_chains_and_fakes_of_the_frameworks():
     parsed = ChatModelReader(FakeListChatModel(responses=["{}"]) | JsonOutputParser())
     with pytest.raises(InvalidInputError, match="no output parser"):
         parsed.read("Which?")
-    assert LLMReader(MockLLM(), max_tokens=3).read("Which?") == "text text text"
+    assert LLMReader(MockLLM(max_tokens=3)).read("Which?") == "text text text"

@@ -36,11 +36,6 @@ def test_the_budget_is_exact_and_the_last_unit_is_cut():
         assert packed(" one  two\tthree. \n", "four\n\nfive six", words=words) == expected
 
 
-def test_the_default_is_a_hundred_words():
-    texts = [" ".join(f"w{n}x{i}" for i in range(30)) for n in range(5)]
-    assert packed(*texts).split() == " ".join(texts).split()[:100]
-
-
 def test_a_unit_within_one_already_taken_is_left_out_and_costs_nothing():
     assert packed("The tower leans.", "the  TOWER\nleans.", "It is old.", words=6) == "The tower leans.\nIt is old."
     assert packed("The tower leans. It is old.", "It is old.", "It", "leans") == "The tower leans. It is old."

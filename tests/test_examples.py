@@ -144,63 +144,17 @@ def test_process_documents(tmp_path):
     assert all(text[unit["start"] : unit["end"]] == unit["text"] for unit in units)
 
 
-def colored(image):
-    """Return the points of a picture that are marked."""
-    pixels = pytest.importorskip("PIL.Image").open(image).convert("RGB")
-    width, height = pixels.size
-    points = ((x, y) for x in range(width) for y in range(height))
-    return [(x, y) for x, y in points if (color := pixels.getpixel((x, y)))[0] - color[2] > 40]
-
-
-@pytest.fixture
-def example():
+def test_document_processing(tmp_path, capsys):
     for package in ("pdfplumber", "pypdfium2", "PIL"):
         pytest.importorskip(package)
-    return load("document_processing")
-
-
-def test_document_processing(example, tmp_path, capsys):
-    evidence = example.main(output=tmp_path, encoder=HashEncoder())
+    example = load("document_processing")
+    evidence = example.main(output=tmp_path, encoder=HashEncoder(), read=lambda question, text: "<script>")
     assert evidence.unit.text == "In Table 1, Sund Mouth has Highest of 271 for 2022."
     printed = capsys.readouterr().out
     assert "1 tables → 1 summaries; 0 failed\n  A table of 4 rows with the columns Gauge, 2021 / Highest" in printed
     assert "[1] tide-gauges.pdf, page 1, 2 Levels\n    page 1, box [" in printed
-    # What is marked, up to the lines around it: in the row of Sund Mouth its name and the highest level of 2022.
-    from tools.sample_pdf import COLUMNS, ROW_HEIGHT, TABLE_TOP
-
-    scale = 110 / 72
-    marked = colored(tmp_path / "page-1.png")
-    assert len(marked) > 500
-    inside = [(x / scale, y / scale) for x, y in marked if min(abs(x / scale - left) for left in COLUMNS) > 2]
-    assert {round((y - TABLE_TOP) / ROW_HEIGHT - 0.5) for _, y in inside} <= {3, 4, 5}
-    assert {sum(x >= left for left in COLUMNS) - 1 for x, _ in inside} == {0, 3}
-    example.main(output=tmp_path, encoder=HashEncoder(), read=lambda question, text: f"<script>{question}</script>")
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "&lt;script&gt;" in page
     assert "<script" not in page
     assert '<img src="page-1.png"' in page
-
-
-def test_document_processing_of_another_file_in_the_same_folder(example, tmp_path):
-    output, other = tmp_path / "out", tmp_path / "other.md"
-    example.main(output=output, encoder=HashEncoder())
-    assert [path.name for path in output.glob("*.png")] == ["page-1.png"]
-    for level in ("3 m", "4 m"):
-        other.write_text(f"# Sund Mouth\n\nThe quay lies at {level}.\n", encoding="utf-8")
-        assert example.main(other, output=output, encoder=HashEncoder()).unit.text == f"The quay lies at {level}."
-    assert not list(output.glob("*.png"))
-
-
-def test_document_processing_of_a_result(example, tmp_path, data, capsys):
-    folder = data / "azure-docintel" / "code-samples" / "Data" / "layout"
-    evidence = example.main(
-        folder / "sample-layout-output.json",
-        pdf=folder / "sample-layout.pdf",
-        question="trading symbol of 2.125% notes due 2021",
-        output=tmp_path,
-        encoder=HashEncoder(),
-    )
-    assert evidence.unit.text == "2.125% Notes due 2021 has Trading Symbol of MSFT."
-    tops = [y * 72 / 110 / 72 for _, y in colored(tmp_path / "page-1.png")]
-    assert 5.25 < min(tops) < max(tops) < 5.5  # inches, the row of the service's own grid
-    assert "page 1, box [3.84, 5.3" in capsys.readouterr().out
+    assert (tmp_path / "page-1.png").exists()

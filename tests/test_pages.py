@@ -145,9 +145,8 @@ def test_what_is_typed_is_found_as_the_table_says() -> None:
 
 
 def test_every_importer_is_in_the_table() -> None:
-    named = set(re.findall(r"^\| `\w+` \| `(\w+)` \|", read("docs/entities.md"), re.MULTILINE))
-    assert named <= set(importers.__all__)
-    assert {name for name in importers.__all__ if name not in {"OwnDocuments", "RedirectLines"}} == named
+    named = re.findall(r"^\|.*\| `(\w+)\b", read("docs/entities.md"), re.MULTILINE)
+    assert {*importers.__all__} <= {*named}
 
 
 @pytest.mark.parametrize("table", re.findall(r"<!-- table: ([\w-]+) -->", read("docs/entity-benchmarks.md")))

@@ -39,9 +39,7 @@ class Mine(CustomQueryEngine):
         return Response(self.answer, source_nodes=NODES)
 
 
-@pytest.mark.parametrize(
-    "options", [{}, {"method": "sentence", "top": 2}, {"min_margin": 1.0, "support": "proposition"}]
-)
+@pytest.mark.parametrize("options", [{}, {"method": "sentence", "min_margin": 0.1}])
 @pytest.mark.parametrize("streaming", [False, True])
 @pytest.mark.parametrize("answer", ANSWERS)
 def test_texts_and_citations_are_the_same(answer: str, streaming: bool, options: dict[str, Any]) -> None:

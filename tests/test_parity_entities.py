@@ -68,16 +68,6 @@ def test_the_same_everywhere(articles: ArticleStore, options: dict) -> None:
     assert found >= 3
 
 
-def test_metadata_of_ones_own_do_not_pass_for_the_retrievers() -> None:
-    own = {"title": "Tern", "candidates": ["Ann", "Bob"], "matches": 3}
-    langchain = langchain_factoid.EntityRetriever.from_documents([LangChainDocument("A river.", metadata=own)])
-    llama_index = llama_index_factoid.EntityRetriever.from_documents([LlamaDocument(text="A river.", metadata=own)])
-    (document,), (node,) = langchain.invoke("Is the Tern long?"), llama_index.retrieve("Is the Tern long?")
-    for metadata in (document.metadata, node.node.metadata):
-        assert (metadata["candidates"], metadata["matches"]) == ([], [])
-        assert (metadata["source_candidates"], metadata["source_matches"]) == (["Ann", "Bob"], 3)
-
-
 def langchain_document(text, document_id, title, **metadata):
     return LangChainDocument(text, id=document_id, metadata={"title": title, **metadata})
 

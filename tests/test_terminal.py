@@ -10,27 +10,27 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factoid.terminal import WIDTH, count, excerpt, place, plain, show_hit, wants_color, wrap
-from factoid.units import Granularity, Hit, make_unit
+from factoid.units import Granularity, Hit, Unit
 
 LONG = " ".join(f"word{number}" for number in range(300))
 
 
 def unit(text, start=0, granularity=Granularity.PASSAGE, **fields):
-    return make_unit(text, granularity, document_id="d", parent_id="d", start=start, end=start + len(text), **fields)
+    return Unit("", text, granularity, document_id="d", parent_id="d", start=start, end=start + len(text), **fields)
 
 
 def test_an_excerpt_is_cut_at_words_around_the_highlight():
     start = LONG.index("word150")
-    shown = wrap(excerpt(LONG, start, start + 7, chars=60))
+    shown = excerpt(LONG, start, start + 7, chars=60)
     assert re.fullmatch(r"… word\d+ .*»word150« .* word\d+ …", shown)
     assert len(shown) < 80
 
 
 def test_an_excerpt_of_a_short_text_is_the_text():
-    assert wrap(excerpt("One  fact\nhere.")) == "One fact here."
-    assert wrap(excerpt("One fact here.", 4, 8)) == "One »fact« here."
-    assert wrap(excerpt("One fact here.", 0, 14)) == "»One fact here.«"
-    assert wrap(excerpt("One fact here.", 0, 14), color=True) == "\x1b[1;33mOne fact here.\x1b[0m"
+    assert excerpt("One  fact\nhere.") == "One fact here."
+    assert excerpt("One fact here.", 4, 8) == "One »fact« here."
+    assert excerpt("One fact here.", 0, 14) == "»One fact here.«"
+    assert excerpt("One fact here.", 0, 14, color=True) == "\x1b[1;33mOne fact here.\x1b[0m"
 
 
 @given(st.text(), st.integers(0, 50), st.integers(0, 50), st.integers(1, 400))
@@ -39,7 +39,7 @@ def test_an_excerpt_is_one_harmless_line_with_all_of_a_short_highlight(text, sta
     assert not re.search(r"[\n\r\x1b\x07]", shown)
     inside = re.sub(r"[\s\x00-\x1f\x7f-\x9f]+", " ", text[start : start + length])
     if inside.strip() and len(inside) <= chars:
-        assert f"\x02{inside}\x03" in shown
+        assert f"»{inside}«" in shown
     assert len(shown) <= chars + 8  # dots and marks
 
 

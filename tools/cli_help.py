@@ -29,7 +29,7 @@ terminal only. `factoid --install-completion` makes your shell complete commands
 
 * Text and Markdown (.txt, .text, .md, .markdown, .rst, and any other text that is named) are one document each. YAML front
   matter becomes the document's metadata (dates as ISO strings), and `title` its title.
-* JSON lines (.jsonl), and .json with an object or a list of objects: each object is a document. `text` (or `content`,
+* JSON lines (.jsonl, and .json with an object in each line): each object is a document. `text` (or `content`,
   `page_content`) is required; `title`, `section`, `id` and `metadata` are optional; other fields become metadata.
 * Tables (.csv, .tsv): each row is a document, read as such an object. Without a column of text, its text is "column: value"
   for each cell. A cell that is written as a plain number ("240", "-4.5") is a number in the metadata, for filters such as

@@ -27,7 +27,7 @@ is in their docstrings.
 # Headings, with what stands under each: `module.name`, or a module for the text of its docstring.
 SECTIONS = {
     "The core: `factoid`": [
-        *("factoid.Document", "factoid.split_passages", "factoid.propositionize", "factoid.UnitStore"),
+        *("factoid.Document", "factoid.split_passages", "factoid.propositions.decompose", "factoid.UnitStore"),
         *("factoid.UnitStore.add_documents", "factoid.UnitStore.add", "factoid.UnitStore.search"),
         *("factoid.store.options.SearchOptions", "factoid.Hit", "factoid.Unit", "factoid.UnitStore.delete"),
         *("factoid.pack_context", "factoid.SentenceTransformerEncoder", "factoid.SyntaxPropositionizer"),
@@ -59,7 +59,7 @@ SECTIONS = {
 RECORDS = [
     *("factoid", "factoid.late_interaction", "factoid.documents", "factoid.propositions", "factoid.store"),
     *("factoid.propositions.prompting.batches", "factoid.propositions.score"),
-    *("factoid.entities", "factoid.entities.articles"),
+    *("factoid.entities", "factoid.entities.articles.article"),
     *("factoid.evaluate.citations", "factoid.evaluate.answers", "factoid.evaluate.atomic_facts"),
     *("factoid.evaluate.granularities", "factoid.evaluate.linking"),
     *("factoid.late_interaction.training.examples", "factoid.late_interaction.training.train"),

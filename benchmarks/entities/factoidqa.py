@@ -12,7 +12,7 @@ from pathlib import Path
 
 from factoid.entities.articles.article import Article
 from factoid.entities.articles.names import canonical_title
-from factoid.evaluate.answers import read_yes_no
+from factoid.evaluate.answers import normalize_answer
 
 _COLUMNS = ["ArticleTitle", "Question", "Answer", "DifficultyFromQuestioner", "DifficultyFromAnswerer", "ArticleFile"]
 _PAIRS = "question_answer_pairs.txt"
@@ -92,7 +92,7 @@ def read(folder: Path) -> FactoidQA:
 def _question(title: str, rows: list[list[str]]) -> Question:
     answers = tuple(dict.fromkeys(row[2] for row in rows))
     difficulty = next((row[3] for row in rows if row[3] not in _NOTHING), "")
-    yes_no = all(read_yes_no(answer, whole_words=True) is not None and len(answer.split()) == 1 for answer in answers)
+    yes_no = all(normalize_answer(answer) in ("yes", "no", "true", "false") for answer in answers)
     return Question(rows[0][1], answers, title, difficulty, yes_no)
 
 

@@ -76,10 +76,11 @@ class MiniLM:
     @staticmethod
     def build(passages: Sequence[Passage], folder: Path) -> None:
         from factoid import Granularity, SentenceTransformerEncoder, UnitStore
-        from factoid.units import make_unit
+        from factoid.units import Unit
 
         units = [
-            make_unit(
+            Unit(
+                "",
                 passage.titled,
                 Granularity.PASSAGE,
                 document_id=passage.title,

@@ -52,19 +52,17 @@ def search(
     with ArticleStore(Path(folder) / _STORE) as articles:
         linker: Any = TitleLinker(articles) if titles is None else _Annotations(titles)
         retriever = EntityRetriever(articles, linker, words=words, k=k, granularity=granularity, encoder=encoder)
-        return [[(hit.unit.title, hit.unit.text) for hit in hits] for hits in retriever.retrieve_batch(questions)]
+        found = [retriever.retrieve(question) for question in questions]
+    return [[(hit.unit.title, hit.unit.text) for hit in hits] for hits in found]
 
 
 class _Annotations:
     """Links questions to the titles of a data set, by their order: two articles may share the words of a question."""
 
     def __init__(self, titles: Sequence[str]) -> None:
-        self._titles = titles
+        self._titles = iter(titles)
 
     def link(self, text: str) -> list[Any]:
-        raise NotImplementedError(text)
-
-    def link_batch(self, texts: Sequence[str]) -> list[list[Any]]:
         from factoid.entities import Mention
 
-        return [[Mention(0, len(text), title)] for text, title in zip(texts, self._titles, strict=True)]
+        return [Mention(0, len(text), next(self._titles))]

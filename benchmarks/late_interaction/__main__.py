@@ -16,11 +16,13 @@ import argparse
 import json
 import os
 import platform
+import sqlite3
 import statistics
 import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -197,12 +199,12 @@ def compared(
         scores = {(hit.position, hit.unit.start): hit.score for hit in expected}
         errors += [abs(hit.score - scores[hit.position, hit.unit.start]) for hit in hits]
         same.append((hits[0].position, hits[0].unit.start) == (expected[0].position, expected[0].unit.start))
-    report, cache = ranker.last_report, ranker.cache
-    if report is None or cache is None:
+    if ranker.cache is None:
         raise AssertionError
-    return Stored(
-        report.stored_bytes / report.stored, cache.size() / cache.count(), max(errors), statistics.fmean(same)
-    )
+    file = ranker.cache.file
+    with closing(sqlite3.connect(file)) as connection:
+        size, count = connection.execute("SELECT avg(length(content)), count(*) FROM token_vectors").fetchone()
+    return Stored(size, file.stat().st_size / count, max(errors), statistics.fmean(same))
 
 
 def report(measured: Mapping[str, Measured], arguments: argparse.Namespace) -> str:

@@ -9,7 +9,6 @@ import numpy as np
 
 from factoid.encode import Encoder
 from factoid.errors import InvalidInputError
-from factoid.evaluate.checks import check_list
 from factoid.index.lexical import LexicalIndex
 from factoid.inner_products import products
 
@@ -21,7 +20,7 @@ def cite_by_vectors(
 
     As ALCE's post-hoc citations with GTR. Equal scores keep the order of the passages.
     """
-    _check(sentences, passages, k)
+    _check(k)
     if not sentences or not passages:
         return [[] for _ in sentences]
     scores = products(encoder.encode_queries(list(sentences)), encoder.encode_units(list(passages)).T)
@@ -39,7 +38,7 @@ def cite_by_words(
     Raises:
         MissingDependencyError: tantivy is absent, which comes with the extra `cpu`.
     """
-    _check(sentences, passages, k)
+    _check(k)
     if not passages:
         return [[] for _ in sentences]
     index = LexicalIndex(language)
@@ -49,13 +48,11 @@ def cite_by_words(
 
 def cite_at_random(sentences: Sequence[str], passages: Sequence[str], *, k: int = 1, seed: int = 0) -> list[list[int]]:
     """Return for each sentence the places of k passages drawn at random; the same for the same texts and seed."""
-    _check(sentences, passages, k)
+    _check(k)
     places = range(len(passages))
     return [random.Random(f"{seed} {sentence}").sample(places, min(k, len(places))) for sentence in sentences]
 
 
-def _check(sentences: Sequence[str], passages: Sequence[str], k: int) -> None:
-    check_list(sentences, "sentences")
-    check_list(passages, "passages")
+def _check(k: int) -> None:
     if k < 1:
         raise InvalidInputError(f"k must be at least 1, got {k}")

@@ -39,11 +39,9 @@ DRAWS = 20  # of the row "random"
 WAYS: dict[str, dict[str, Any]] = {
     "PropCite": {},
     "+ margin of at least 1.0": {"min_margin": 1.0},
-    "(i) propositions as queries": {"method": "proposition_text"},
-    "(ii) sentence as query, top 1": {"method": "sentence"},
-    "(iii) sentence as query, top 2": {"method": "sentence", "top": 2},
+    "(ii) sentence as query": {"method": "sentence"},
 }
-"""The rows of Table 9."""
+"""PropCite, its margin, and the ablation (ii) of Table 9."""
 
 Cite = Callable[[str, list[str]], list[int]]
 """Returns the places of the passages that a text cites."""
@@ -111,8 +109,7 @@ def print_scores(answers: Sequence[CitedText], models: dict[str, TokenEncoder], 
         model.encode_passages([text for answer in answers for text in texts_of(answer)])  # in full batches
         compared = None
         for way, options in WAYS.items():
-            propcite = PropCite(model, support="passage", **options)  # the span named as support is not judged
-            scores = judge(answers, propcited(propcite), f"{way}, {name}")
+            scores = judge(answers, propcited(PropCite(model, **options)), f"{way}, {name}")
             compared = compared or scores
             row(f"{way}, {name}", cells(scores, compared))
         first = first or compared

@@ -79,7 +79,7 @@ def _syntax(given: list[Any]) -> Any:
 def _seq2seq(task: Task, given: list[Any]) -> Any:
     import torch
 
-    from factoid.propositions.engines.batching import generate, model_inputs
+    from factoid.propositions.prompting.prompt import passage_input
 
     torch.set_num_threads(task.cores)
     checkpoint = Checkpoint(task.checkpoint, None)
@@ -88,14 +88,14 @@ def _seq2seq(task: Task, given: list[Any]) -> Any:
     engine: Any = (
         _ctranslate2(task, checkpoint) if task.contestant == "ctranslate2" else _torch(task, checkpoint, given)
     )
-    inputs = [parts[0] for parts in model_inputs(given, engine.tokenizer, engine.limit)]
-    engine.generate(inputs[:2], min(task.tokens, 8))  # warms up
+    inputs = engine.tokenizer([passage_input(passage) for passage in given])["input_ids"]
+    list(engine.generate(inputs[:2], min(task.tokens, 8)))  # warms up
     decoder = getattr(engine, "_decoder", None)
     if decoder:
         decoder.steps = 0
 
     def work() -> float | None:
-        for _ in generate(engine, inputs, task.tokens):
+        for _ in engine.generate(inputs, task.tokens):
             pass
         return len(inputs) * task.tokens / decoder.steps if decoder else None
 
@@ -123,8 +123,7 @@ def _loop(task: Task, checkpoint: Any, given: list[Any]) -> Any:
 def _ctranslate2(task: Task, checkpoint: Any) -> Any:
     from factoid.propositions.engines.ctranslate2_engine import CTranslate2Engine
 
-    compute_type = "int8_float32" if task.device == "cpu" else "int8_float16"
-    engine = CTranslate2Engine(checkpoint, device=task.device, compute_type=compute_type)
+    engine = CTranslate2Engine(checkpoint, device=task.device, dtype="int8")
 
     class Forced:
         """Makes every output as long as it may become."""
@@ -136,21 +135,19 @@ def _ctranslate2(task: Task, checkpoint: Any) -> Any:
             forced = {"min_decoding_length": options["max_decoding_length"]}
             return self.translator.translate_batch(source, **options | forced)
 
-    engine._translators[0] = Forced(engine._translators[0])
+    engine._translator = Forced(engine._translator)
     return engine
 
 
 def _torch(task: Task, checkpoint: Any, given: list[Any]) -> Any:
-    import torch
-
-    from factoid.propositions.engines.batching import model_inputs
     from factoid.propositions.engines.t5_decoder import T5Decoder
     from factoid.propositions.engines.torch_engine import TorchEngine
+    from factoid.propositions.prompting.prompt import passage_input
 
     name, _, copy = task.contestant.partition("+")
     dtype = "float32" if name == "float32" else task.dtype
-    engine = TorchEngine(checkpoint, device=torch.device(task.device), dtype=dtype, copy=bool(copy))
-    inputs = [parts[0] for parts in model_inputs(given, engine.tokenizer, engine.limit)]
+    engine = TorchEngine(checkpoint, device=task.device, dtype=dtype, copy=bool(copy))
+    inputs = engine.tokenizer([passage_input(passage) for passage in given])["input_ids"]
     wanted = dict(zip(map(tuple, inputs), material.targets(engine.tokenizer, given, task.tokens), strict=True))
 
     class Forced(T5Decoder):
@@ -165,14 +162,14 @@ def _torch(task: Task, checkpoint: Any, given: list[Any]) -> Any:
 
     decoder = Forced(engine.model)
     engine._decoder = decoder
-    engine._settings.eos_token_id = []
-    plain = engine.generate
+    engine._ends = frozenset()
+    plain = engine._outputs
 
-    def generate(batch: Any, max_new_tokens: int) -> Any:
+    def outputs(batch: Any, max_new_tokens: int) -> Any:
         decoder.script = [wanted[tuple(tokens)] for tokens in batch]
         return plain(batch, max_new_tokens)
 
-    engine.generate = generate  # type: ignore[method-assign]
+    engine._outputs = outputs  # type: ignore[method-assign]
     return engine
 
 

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from factoid import Document, Granularity, SyntaxPropositionizer, Unit
 from factoid.propositions.prompting.prompt import passage_input
-from factoid.units import make_unit
 
 ROOT = Path(__file__).resolve().parents[2]
 SQUAD = ROOT.parent / "shared" / "data" / "squad-v1.1-dev"
@@ -48,7 +47,8 @@ def passages(texts: list[str], count: int, words: int) -> list[Unit]:
 
 def unit(text: str) -> Unit:
     document = Document(text, title="Passage")
-    return make_unit(
+    return Unit(
+        "",
         text,
         Granularity.PASSAGE,
         document_id=document.id,

@@ -72,11 +72,10 @@ def compare(folder: Path, given: list[Any]) -> None:
     from factoid.propositions.engines.torch_engine import TorchEngine
 
     checkpoint, limit = Checkpoint(str(folder), None), 256
-    cpu = torch.device("cpu")
     engines: dict[str, Any] = {
-        "transformers, float32": TorchEngine(checkpoint, device=cpu, dtype="float32", copy=False),
-        "transformers, float32, copying": TorchEngine(checkpoint, device=cpu, dtype="float32"),
-        "ctranslate2, float32": CTranslate2Engine(checkpoint, device="cpu", compute_type="float32"),
+        "transformers, float32": TorchEngine(checkpoint, device="cpu", dtype="float32", copy=False),
+        "transformers, float32, copying": TorchEngine(checkpoint, device="cpu", dtype="float32"),
+        "ctranslate2, float32": CTranslate2Engine(checkpoint, device="cpu", dtype="float32"),
     }
     tokenizer = checkpoint.tokenizer()
     inputs = [tokenizer(passage_input(passage))["input_ids"] for passage in given]
@@ -88,15 +87,12 @@ def compare(folder: Path, given: list[Any]) -> None:
         for rows in (1, len(inputs)):
             began, steps = time.process_time(), _count_steps(engine)
             batches = [inputs[at : at + rows] for at in range(0, len(inputs), rows)]
-            found = [written.tokens for batch in batches for written in engine.generate(batch, limit)]
+            found = [out.tokens for batch in batches for _, out in sorted(engine.generate(batch, limit))]
             seconds = time.process_time() - began
-            # A loop that was cut off must be the beginning of what the model would have gone on with.
-            same = sum(one == other[: len(one)] for one, other in zip(found, expected, strict=True))
-            whole = sum(one == other for one, other in zip(found, expected, strict=True))
+            same = sum(one == other for one, other in zip(found, expected, strict=True))
             note = f", {sum(len(tokens) + 1 for tokens in found) / steps[0]:.2f} tokens a step" if steps[0] else ""
             print(
-                f"{name:32} batches of {rows:2}: {same} of {len(inputs)} as generate writes them ({whole} in full), "
-                f"{seconds:.1f} CPU s{note}"
+                f"{name:32} batches of {rows:2}: {same} of {len(inputs)} as generate writes them, {seconds:.1f} CPU s{note}"
             )
 
 

@@ -67,7 +67,6 @@ def main() -> None:
     parser.add_argument("--curve", type=int, metavar="N", help="questions of the words curve, evenly spread")
     parser.add_argument("--only", choices=["recall", "words"], help="one of the two tables")
     parser.add_argument("--rows", choices=["ours", "others", "all"], default="all", help="beside the default")
-    parser.add_argument("--min-words", type=int, default=4, help="of SyntaxPropositionizer")
     parser.add_argument("--atomic", action="store_true", help="of SyntaxPropositionizer")
     parser.add_argument("--embed-template", default=EMBED_TEMPLATE, help="what is encoded; {text} for the text alone")
     arguments = parser.parse_args()
@@ -75,7 +74,7 @@ def main() -> None:
     encoder = CachedEncoder(SentenceTransformerEncoder(), arguments.cache)
     questions = spread(corpus.questions, arguments.questions)
     queries = encoder.encode_queries([question.text for question in questions])
-    propositionizer = SyntaxPropositionizer(min_words=arguments.min_words, atomic=arguments.atomic)
+    propositionizer = SyntaxPropositionizer(atomic=arguments.atomic)
     units, report = cut(corpus, propositionizer)
     print(f"{len(corpus.documents):,} documents, {len(questions):,} questions; {report}")
     if arguments.cache is None:

@@ -14,7 +14,6 @@ if _TYPE_CHECKING:
         PromptPropositionizer,
         PropositionCache,
         SyntaxPropositionizer,
-        propositionize,
     )
     from factoid.search import Weights
     from factoid.split import split_passages, split_sentences
@@ -37,7 +36,6 @@ __all__ = [
     "UnitStore",
     "Weights",
     "pack_context",
-    "propositionize",
     "split_passages",
     "split_sentences",
 ]

@@ -8,12 +8,13 @@ from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, NamedTuple
+from textwrap import indent
+from typing import Any
 
 import factoid
 from factoid.context import pack_context
 from factoid.encode import Encoder
-from factoid.errors import InvalidInputError, MissingDependencyError
+from factoid.errors import InvalidInputError
 from factoid.evaluate.answers import has_answer_dpr
 from factoid.evaluate.rankings import judge, top_k_accuracy
 from factoid.files.readers import read_documents
@@ -47,7 +48,7 @@ MEASURED: dict[str, dict[str, Any]] = {
 }
 CUTOFFS = (1, 5)
 BUDGETS = (50, 100, 200)  # words
-_BESIDE = 5  # best passages, which are cited, and whose documents the frameworks index again
+_CITABLE = 5  # passages from which the prepared answer cites
 _INDENT = " " * 6
 _WHOLE = 900  # characters: passages of up to about 140 words are shown whole
 _SOURCE = 260
@@ -62,43 +63,24 @@ class Question:
     title: str = ""
 
 
-class Framework(NamedTuple):
-    """A framework and its six lines, to show and to run; they are text because the core imports no framework."""
-
-    name: str
-    setup: str
-    code: str  # sets `hits`, from `texts`, `question` and the result of the setup
-    best: str  # the text and score of the first
-
-
-FRAMEWORKS = (
-    Framework(
-        "LangChain",
-        setup="from langchain_factoid import EncoderEmbeddings; embeddings = EncoderEmbeddings(encoder)",
-        code="""\
-from langchain_core.documents import Document
-from langchain_factoid import MultiGranularFAISS, MultiGranularRetriever, PassageTextSplitter
-passages = PassageTextSplitter().split_documents([Document(text) for text in texts])
-store = MultiGranularFAISS(embeddings)
-store.add_documents(passages)
-hits = MultiGranularRetriever(store=store, k=1).invoke(question)
+# Text, because the core imports no framework.
+FRAMEWORKS = {
+    "LangChain": """\
+from langchain_factoid import EncoderEmbeddings, MultiGranularFAISS, MultiGranularRetriever
+store = MultiGranularFAISS(EncoderEmbeddings(encoder))
+store.add_documents(documents)
+hits = MultiGranularRetriever(store=store, k=5).invoke(question)
 """,
-        best="best = hits[0].page_content, hits[0].metadata['score']",
-    ),
-    Framework(
-        "LlamaIndex",
-        setup="from llama_index_factoid import EncoderEmbedding; embed_model = EncoderEmbedding(encoder)",
-        code="""\
-from llama_index.core import Document, StorageContext, VectorStoreIndex
+    "LlamaIndex": """\
+from llama_index.core import StorageContext, VectorStoreIndex
+from llama_index_factoid import EncoderEmbedding
 from llama_index_factoid import MultiGranularFaissVectorStore, MultiGranularNodeParser
-nodes = MultiGranularNodeParser()([Document(text=text) for text in texts])
 storage = StorageContext.from_defaults(vector_store=MultiGranularFaissVectorStore())
-index = VectorStoreIndex(nodes, storage_context=storage, embed_model=embed_model)
+nodes = MultiGranularNodeParser()(documents)
+index = VectorStoreIndex(nodes, storage_context=storage, embed_model=EncoderEmbedding(encoder))
 hits = index.as_retriever(vector_store_query_mode="hybrid").retrieve(question)
 """,
-        best="best = hits[0].text, hits[0].score",
-    ),
-)
+}
 
 
 def run_demo(
@@ -141,34 +123,13 @@ def run_demo(
             print(_table({name: measure(store, prepared, **options) for name, options in rows}, len(prepared)))
         if citer is not None and CITED in by_text:
             _print_head("An answer, cited fact by fact")
-            passages = [hit.unit for hit in store.search(CITED, _BESIDE, granularity="passage")]
+            passages = [hit.unit for hit in store.search(CITED, _CITABLE, granularity="passage")]
             print(_citations(citer.cite(ANSWER, passages), len(passages)))
-        hits = store.search(chosen[0].text, _BESIDE)
-    # Only the documents of the best hits are indexed again.
-    ids = {hit.unit.document_id for hit in hits}
-    best_documents = [document for document in documents if document.id in ids]
-    for framework in FRAMEWORKS:
-        _print_head(f"The same in six lines of {framework.name}")
-        print(run_framework(framework, best_documents, chosen[0].text, encoder, hits[0]))
+    for framework, code in FRAMEWORKS.items():
+        _print_head(f"The same in {framework}")
+        print(indent(code, "    "), end="")
     if docs is None:
         print('\nThe same on your own files: factoid demo --docs DIR "your question"')
-
-
-def run_framework(
-    framework: Framework, documents: Sequence[Document], question: str, encoder: Encoder, expected: Hit
-) -> str:
-    """Run a framework's six lines; return them, their best hit and how it compares to the core's, or how to install it."""
-    names: dict[str, Any] = {"encoder": encoder, "question": question, "texts": [entry.text for entry in documents]}
-    try:
-        exec("\n".join(framework[1:]), names)  # noqa: S102 - the code above
-    except MissingDependencyError as error:
-        return str(error)
-    text, score = names["best"]
-    # The best hit may differ: words are weighed by how rare they are, here among fewer documents.
-    verdict = "the same passage as above" if text == expected.unit.text else "a different passage from the one above"
-    comment = f"# texts: {count(len(documents), 'document')} of the best hits. question: {plain(question)}"
-    lines = [wrap(comment, indent="    # ", first="    "), *(f"    {line}" for line in framework.code.splitlines())]
-    return "\n".join([*lines, "", f"  score {score:.3f} · {verdict}", wrap(excerpt(text), indent=_INDENT)])
 
 
 # The encyclopedia, and how often each granularity finds the answers
@@ -243,8 +204,8 @@ def _best_unit(kind: Granularity, hit: Hit, question: Question, *, color: bool) 
     lines = ["  " + " · ".join(facts), wrap(place(best), indent=_INDENT)]
     if rewritten:
         lines.append(wrap(plain(best.text), indent=_INDENT))
-    source = excerpt(hit.unit.text, start, end, chars=_SOURCE if end else _WHOLE)
-    lines.append(wrap(source, indent=_INDENT, first=f"{_INDENT}from: " if rewritten else None, color=color))
+    source = excerpt(hit.unit.text, start, end, chars=_SOURCE if end else _WHOLE, color=color)
+    lines.append(wrap(source, indent=_INDENT, first=f"{_INDENT}from: " if rewritten else None))
     return "\n".join(line for line in lines if line)
 
 

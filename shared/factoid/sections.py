@@ -1,7 +1,7 @@
 """Headings and paragraphs of a text: Markdown, underlined and plain headings and questions become title and section.
 
 A heading is not part of any paragraph. One without text under it is kept as a paragraph of its own, so that no word of the
-document is lost. YAML front matter is metadata: its `title` is used, and the rest is left out.
+document is lost. YAML front matter is left out: `factoid.files` reads it as metadata.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from factoid.sentences import LABELLED_LINE, sentence_spans, trim
 from factoid.units import Document
 
 FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?:(?:[\w-]+:|[ \t]|- ).*\n){1,100}---[ \t]*\r?(?:\n|\Z)")
-_FRONT_TITLE = re.compile(r"^title:(.*)$", re.MULTILINE)
 _BLANK_LINE = re.compile(r"\n[^\S\n]*+\n")
 _LINE = re.compile(r"[^\n]+")  # a form feed is not a line end in prose
 _SENTENCE_END = re.compile(r"[.!?。！？][\"'”’)\]]*(?:\s|\Z)")
@@ -26,16 +25,13 @@ _UNWRAPPED = 200
 _PLAIN_CHARS, _PLAIN_WORDS = 80, 10
 _PLAIN_DEPTH = 3  # title, section, subsection: more short lines in a row are a list
 _LEAD_CHARS = 200
-_BOLD_LEVEL, _QUESTION_LEVEL = 7, 10  # below those of Markdown; numbered lines in bold have three levels
+_BOLD_LEVEL, _QUESTION_LEVEL = 7, 8  # below those of Markdown
 _BOLD = re.compile(r"(\*\*|__)(?=[^\n]*[^\W_])(?:(?!\1)[^\n])*[^\n.!?;,…。！？]\1:?")
-_NUMBER = re.compile(r"[*_]+\d{1,3}((?:\.\d{1,3})*)\.?\s")
 _CHAPTER = re.compile(  # "2.1 Core hours", "§ 3", "Article 4"; a number alone is that of a page
     r"(?!\d+\Z)(?:§ ?|(?:Article|Section|Chapter|Artikel|Abschnitt|Kapitel) )?(\d{1,3}(?:\.\d{1,3})*)\.?(?: |\Z)"
 )
-_FIGURE = re.compile(r"[*_]+(?:Fig|Abb|Image|Photo)\w*\.?\s?\d")  # stands below what it names
 _BULLET = re.compile(r"[-+*•‣–—]\s|[|>]")
 _GOES_ON = re.compile(r"(?:[:：]|[;；](?:\s(?:and|or))?)[*_]{0,2}\Z")
-_ANSWER_BLOCKS = 8  # paragraphs for each question in a list of them
 _TERMINATORS = tuple('.!?:;…"”’)]。！？')
 
 
@@ -57,15 +53,13 @@ class _Block(NamedTuple):
 def outline(document: Document) -> tuple[str, list[Paragraph]]:
     """Return the document's title and its paragraphs in order.
 
-    The title is the document's own, else the front matter's, else the first heading if it is of level 1. Sections are written
-    outermost first, joined by ", " as in Dense X Retrieval's Figure 8, and start with the document's own section.
+    The title is the document's own, else the first heading if it is of level 1. Sections are written outermost first, joined by
+    ", " as in Dense X Retrieval's Figure 8, and start with the document's own section.
     """
     text = document.text
     start, title = int(text.startswith("\ufeff")), document.title  # without a byte order mark
     if matter := FRONT_MATTER.match(text, start):
         start = matter.end()
-        line = _FRONT_TITLE.search(matter[0])
-        title = title or (line[1].strip().strip("\"'") if line else "")
     blocks = _joined(text, _blocks(text, start))
     if not any(block.level for block in blocks):
         blocks = _with_plain_headings(text, blocks)
@@ -171,21 +165,15 @@ def _joined(text: str, blocks: Iterable[_Block]) -> list[_Block]:
     return result
 
 
-def _with_leads(text: str, blocks: list[_Block]) -> list[_Block]:
-    """Treat lines in bold, and questions where they are many, as the lowest headings."""
-    paragraphs = [text[block.start : block.end] for block in blocks]
-    levels = [block.level or _lead_level(paragraph) for block, paragraph in zip(blocks, paragraphs, strict=True)]
-    begin = 0
-    for end in [*(index for index, level in enumerate(levels) if 0 < level < _QUESTION_LEVEL), len(levels)]:
-        questions = [index for index in range(begin, end) if levels[index]]
-        if end - begin > len(questions) * _ANSWER_BLOCKS:  # rhetorical ones
-            for index in questions:
-                levels[index] = 0
-        begin = end + 1
-    return [
-        block._replace(level=level, heading=block.heading or _plain(paragraph).removesuffix(":")) if level else block
-        for block, paragraph, level in zip(blocks, paragraphs, levels, strict=True)
-    ]
+def _with_leads(text: str, blocks: Iterable[_Block]) -> list[_Block]:
+    """Treat lines in bold and questions as the lowest headings."""
+    result = []
+    for block in blocks:
+        paragraph = text[block.start : block.end]
+        if level := block.level or _lead_level(paragraph):
+            block = _Block(block.start, block.end, level, block.heading or _plain(paragraph).removesuffix(":"))
+        result.append(block)
+    return result
 
 
 def _lead_level(paragraph: str) -> int:
@@ -193,8 +181,7 @@ def _lead_level(paragraph: str) -> int:
     if len(paragraph) > _LEAD_CHARS:
         return 0
     if _BOLD.fullmatch(paragraph):
-        number = _NUMBER.match(paragraph)
-        return 0 if _FIGURE.match(paragraph) else _BOLD_LEVEL + (min(number[1].count("."), 2) if number else 0)
+        return _BOLD_LEVEL
     is_question = paragraph.rstrip("*_")[-1:] in ("?", "？") and not _BULLET.match(paragraph)
     return _QUESTION_LEVEL if is_question and len(sentence_spans(paragraph)) == 1 else 0
 

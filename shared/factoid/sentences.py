@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from functools import lru_cache
-from itertools import islice, pairwise
+from itertools import pairwise
 
 from factoid.markdown import ONLY_MARKS, read_blocks, visible
-from factoid.words import WORD, count_words
+from factoid.words import count_words, cut_words
 
 Span = tuple[int, int]
 
@@ -92,16 +92,14 @@ _PARENTHESIS = re.compile(r"\([^()\n]{1,300}\)")
 _WORD_CHARACTER = re.compile(r"\w")
 _LAST_TOKEN = re.compile(r"\S{1,40}\Z")
 _NEXT_WORD = re.compile(r"[^\W\d_]{1,40}+")
-_CLAUSE_END = re.compile(r"[,;:–—]\s|[，、；：]")
 
 
 def sentence_spans(text: str) -> list[Span]:
     """Return the spans of the sentences of a text, plain or Markdown, trimmed.
 
     Only white space and what Markdown does not show is left out: marks of lists, quotes and tables, rules, comments, link
-    definitions and empty fences. A heading and a row of a table, also in HTML, are sentences; so is a block of code, with its
-    fences or indentation. Sentences above MAX_WORDS words or MAX_CHARS characters are cut at clause ends (code at line ends),
-    else at white space, else anywhere.
+    definitions and empty fences. A heading and a row of a table are sentences; so is a block of code, with its fences or
+    indentation. Sentences above MAX_WORDS words or MAX_CHARS characters are cut at line ends, else at white space, else anywhere.
     """
     return list(_spans(text))
 
@@ -111,7 +109,7 @@ def _spans(text: str) -> tuple[Span, ...]:
     spans: list[Span] = []
     for block in read_blocks(text):
         if block.kind == "code":
-            spans += _code_spans(text, block.start, block.end)
+            spans += _bounded(text, block.start, block.end)
             continue
         shift = text.index(block.heading, block.start)
         for part in _turns(block.heading or text[block.start : block.end]):
@@ -162,24 +160,6 @@ def _closing_marks(behind: str) -> int:
     """Return how many of the characters after a sentence's last visible one close its emphasis or its link."""
     marks = behind[: len(behind) - _opening_marks(behind)] if " " in behind else behind
     return len(marks.partition("\n")[0].partition("<!--")[0].rstrip()) if marks[:1] in ("*", "_", "]") else 0
-
-
-def _code_spans(text: str, start: int, end: int) -> Iterator[Span]:
-    """Yield a block of code, in pieces of whole lines if it is too long for one."""
-    begin = stop = start
-    words = 0
-    for line in text[start:end].splitlines(keepends=True):
-        length = count_words(line)
-        if stop > begin and (words + length > MAX_WORDS or start + len(line) - begin > MAX_CHARS):
-            yield from _bounded(text, begin, stop)
-            begin, words = start, 0
-        if line.strip():
-            stop, words = start + len(line.rstrip()), words + length
-        elif stop <= begin:
-            begin = start + len(line)
-        start += len(line)
-    if stop > begin:
-        yield from _bounded(text, begin, stop)
 
 
 def trim(text: str, start: int, end: int) -> list[Span]:
@@ -257,25 +237,14 @@ def _ends_sentence(text: str, match: re.Match[str], begin: int, following: int) 
 
 
 def _bounded(text: str, start: int, end: int) -> Iterator[Span]:
-    if end - start <= MAX_CHARS and (end - start <= MAX_WORDS or count_words(text[start:end]) <= MAX_WORDS):
+    """Yield a span, in pieces that fit passages if it is too long for a sentence."""
+    if end - start <= MAX_CHARS and count_words(text[start:end]) <= MAX_WORDS:
         yield start, end
         return
     while start < end:
-        cut = _cut(text, start, end)
+        cut = start + len(cut_words(text[start : min(end, start + MAX_CHARS)], MAX_WORDS // 2))
+        if cut < end:
+            breaks = (text.rfind("\n", start, cut + 1), text.rfind(" ", start, cut + 1))
+            cut = next((at for at in breaks if at > start), cut)
         yield from trim(text, start, cut)
         start = cut
-
-
-def _cut(text: str, start: int, end: int) -> int:
-    """Return where to cut an overlong sentence: after at most half of MAX_WORDS words."""
-    limit = min(end, start + MAX_CHARS)
-    beyond = next(islice(WORD.finditer(text, start, limit), MAX_WORDS // 2, None), None)
-    if beyond:
-        limit = beyond.start()
-    elif limit == end:
-        return end
-    clauses = [match.end() for match in _CLAUSE_END.finditer(text, start + (limit - start) // 2, limit)]
-    if clauses:
-        return clauses[-1]
-    space = max(text.rfind(" ", start + 1, limit + 1), text.rfind("\n", start + 1, limit + 1))
-    return limit if beyond or space < 0 else space

@@ -12,8 +12,6 @@ from factoid.units import Granularity, Hit, Unit
 WIDTH = 100
 _EXCERPT = 320  # characters of a passage shown with a hit: about four lines
 
-# Mark the ends of a highlight until the text is wrapped. No text holds them, since control characters are removed.
-_ON, _OFF = "\x02", "\x03"
 _BOLD, _RESET = "\x1b[1;33m", "\x1b[0m"
 _UNPRINTABLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 
@@ -23,26 +21,22 @@ def wants_color(stream: TextIO) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def excerpt(text: str, start: int = 0, end: int = 0, *, chars: int = _EXCERPT) -> str:
-    """Return about `chars` characters of a text on one line, with `[start, end)` visible and marked for `wrap`."""
+def excerpt(text: str, start: int = 0, end: int = 0, *, chars: int = _EXCERPT, color: bool = False) -> str:
+    """Return about `chars` characters of a text on one line, with `[start, end)` in colour or between » and «."""
     before, inside, after = (_UNPRINTABLE.sub(" ", part) for part in (text[:start], text[start:end], text[end:]))
     if not inside.strip():
         return _head(before + inside + after, chars)
     inside = _head(inside, chars)
     room = chars - len(inside)
     before = _tail(before, max(room // 2, room - len(after)))
-    return f"{before}{_ON}{inside}{_OFF}{_head(after, room - len(before))}"
-
-
-def wrap(text: str, *, indent: str = "", first: str | None = None, color: bool = False) -> str:
-    """Wrap one paragraph at WIDTH columns, and highlight what `excerpt` marked, in colour or between » and «.
-
-    The text is one that `excerpt` or `plain` returned. `first` replaces `indent` before the first line.
-    """
-    first = indent if first is None else first
-    lines = textwrap.fill(text, WIDTH, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False)
     on, off = (_BOLD, _RESET) if color else ("»", "«")
-    return lines.replace(_ON, on).replace(_OFF, off)
+    return f"{before}{on}{inside}{off}{_head(after, room - len(before))}"
+
+
+def wrap(text: str, *, indent: str = "", first: str | None = None) -> str:
+    """Wrap one paragraph at WIDTH columns; `first` replaces `indent` before the first line."""
+    first = indent if first is None else first
+    return textwrap.fill(text, WIDTH, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def count(number: int, noun: str) -> str:
@@ -68,20 +62,20 @@ def show_hit(rank: int, hit: Hit, *, color: bool = False, explain: bool = False)
     lines = [wrap(place(unit) or "(no title)", indent=" " * 12, first=f"{rank:>3}  {hit.score:.3f}  ")]
     if explain and hit.parts:
         lines.append(" " * 12 + "  ".join(f"{name} {part:.3f}" for name, part in hit.parts.items()))
-    lines.append(wrap(excerpt(unit.text, *span), indent=" " * 5, color=color))
+    lines.append(wrap(excerpt(unit.text, *span, color=color), indent=" " * 5))
     for match in matches:
         lines.append(wrap(excerpt(match.unit.text), indent=" " * 14, first=f"     • {match.score:.3f}  "))
-        lines += _around(match)
-    lines += _around(hit)
+        lines.append(_around(match))
+    lines.append(_around(hit))
     if source := unit.metadata.get("source"):
         lines.append(f"     {plain(str(source))}")
-    return "\n".join(lines)
+    return "\n".join(filter(None, lines))
 
 
-def _around(hit: Hit) -> list[str]:
-    """Return the text around a hit, if it was requested."""
+def _around(hit: Hit) -> str:
+    """Return the text around a hit, or "" if it was not requested."""
     text = plain(" ".join(unit.text for unit in hit.neighbours))
-    return [wrap(text, indent=" " * 14, first=f"{'in':>12}  ")] if text else []
+    return wrap(text, indent=" " * 14, first=f"{'in':>12}  ") if text else ""
 
 
 def _head(text: str, chars: int) -> str:

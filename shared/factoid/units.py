@@ -119,7 +119,7 @@ class Unit:
     """A retrieval unit: a passage, sentence or proposition of a document.
 
     Attributes:
-        id: Made from granularity, document, span and text.
+        id: Any string; if empty, made from granularity, document, span and text.
         text: What is encoded and searched.
         granularity: Which kind of unit this is.
         document_id: The document that the unit comes from.
@@ -143,6 +143,11 @@ class Unit:
     metadata: Metadata = field(default_factory=dict, hash=False)
     payload: str = ""
 
+    def __post_init__(self) -> None:
+        if not self.id:
+            unit_id = content_id(self.granularity, self.document_id, self.start, self.end, self.text)
+            object.__setattr__(self, "id", unit_id)
+
 
 @dataclass(frozen=True, slots=True)
 class Hit:
@@ -160,26 +165,8 @@ class Hit:
     parts: Mapping[str, float] = field(default_factory=dict, hash=False, compare=False)
 
 
-def make_unit(
-    text: str,
-    granularity: Granularity,
-    *,
-    document_id: str,
-    parent_id: str,
-    start: int,
-    end: int,
-    title: str = "",
-    section: str = "",
-    metadata: Metadata | None = None,
-) -> Unit:
-    """Return a unit whose id is made from its content."""
-    unit_id = content_id(granularity, document_id, start, end, text)
-    return Unit(unit_id, text, granularity, document_id, parent_id, start, end, title, section, metadata or {})
-
-
 def child_unit(parent: Document | Unit, text: str, granularity: Granularity, start: int, end: int) -> Unit:
     """Return a unit under a document or unit. Its span counts characters of the document's text; the rest is the parent's."""
     document_id = parent.id if isinstance(parent, Document) else parent.document_id
-    unit_id = content_id(granularity, document_id, start, end, text)
     heading = (parent.title, parent.section, parent.metadata)
-    return Unit(unit_id, text, granularity, document_id, parent.id, start, end, *heading)
+    return Unit("", text, granularity, document_id, parent.id, start, end, *heading)

@@ -56,7 +56,7 @@ def test_index_leaves_out_what_cannot_be_read_and_says_so(run, docs, tmp_path, m
     assert code == 1
     assert "3 documents indexed" in out  # two files, and the line before the bad one
     assert err.startswith("factoid: error: 3 files left out; the others are indexed: ")
-    for problem in ("a-photo.txt is a binary file", "notes.jsonl", 'pip install "factoid[documents]"'):
+    for problem in ("a-photo.txt is not text in UTF-8", "notes.jsonl", 'pip install "factoid[documents]"'):
         assert problem in err
 
 
@@ -70,10 +70,10 @@ def test_index_sets_kinds_similarity_and_template(run, report, fails, docs, tmp_
     stats = report("store", "stats", path)
     assert stats["kinds"] == {"passage": "auto", "sentence": "SQ8", "proposition": "HNSW32"}
     assert stats["similarity"] == "cosine"
-    assert "embedded text       {text}" in run("store", "stats", path)[1]
+    assert "embed_template: {text}" in run("store", "stats", path)[1]
     assert "not a FAISS factory string" in fails(*index, "--index", "Sphere")
     assert "unknown granularity" in fails(*index, "--index", "fact=Flat")
-    assert "encoded as '{text}'" in fails(*index, "--embed-template", "{title}: {text}")
+    assert "the embed_template '{text}'" in fails(*index, "--embed-template", "{title}: {text}")
     assert "it is not a store" in fails("index", docs, "--store", docs)
 
 

@@ -13,11 +13,6 @@ from factoid.testing import HashEncoder
 YEAR = "Building began in which year?"
 
 
-@pytest.fixture
-def hits(report):
-    return lambda *argv: report("search", *argv)["hits"]
-
-
 def test_search_shows_passages_with_the_facts_in_them(run, store, monkeypatch):
     code, out, err = run("search", store, YEAR, "-k", "2")
     assert (code, err) == (0, "")
@@ -87,41 +82,11 @@ def test_search_says_which_encoder_a_store_wants(fails, store, monkeypatch):
         (["Vasa", "-k", "0"], "k must be at least 1, got 0"),
         (["Vasa", "--words", "0"], "words must be at least 1"),
         (["Vasa", "--filter", "lang=en"], "--filter must be JSON"),
-        (["Vasa", "--mmr", "2"], "mmr must be from 0"),
-        (["Vasa", "--expand", "-1"], "expand must be at least 0"),
-        (["Vasa", "--parameters", "9"], "--parameters must be a JSON object of names"),
-        (["Vasa", "--refine", "0"], "refine must be at least 1"),
+        (["Vasa", "--rerank", "absent"], "cannot load the late-interaction model 'absent'"),
     ],
 )
 def test_search_checks_its_options(fails, store, argv, problem):
     assert problem in fails("search", store, *argv)
-
-
-def test_search_tells_an_approximate_index_how_wide_to_search(run, hits, fails, docs, tmp_path):
-    run("index", docs, "--store", tmp_path / "s", "--index", "HNSW32")
-    assert hits(tmp_path / "s", "Vasa", "--parameters", '{"efSearch": 9}')
-    assert "no search parameter 'nprobe'" in fails("search", tmp_path / "s", "Vasa", "--parameters", '{"nprobe": 9}')
-
-
-def test_search_mixes_granularities(run, hits, store):
-    found = hits(store, YEAR, "--granularity", "mixed", "-k", "3")
-    assert {match["unit"]["granularity"] for match in found[0]["matches"]} == {"passage", "sentence"}
-    assert found[0]["parts"].keys() == {"passage", "sentence", "proposition", "lexical"}
-    assert "• " in run("search", store, "Building began", "--granularity", "mixed")[1]
-
-
-def test_search_shows_what_stands_around_a_fact(run, hits, store):
-    question = (store, "The tower leaned", "-k", "1", "--expand", "1")
-    (hit,) = hits(*question)
-    texts = [unit["text"] for unit in hit["matches"][0]["neighbours"]]
-    assert texts == ["Building began in 1173.", "The tower leaned by 1178."]
-    assert re.search(r"^ +in  Building began in 1173\. The tower leaned by 1178\.$", run("search", *question)[1], re.M)
-    assert "• " not in run("search", *question, "--granularity", "passage")[1]
-
-
-def test_search_has_a_threshold(hits, store):
-    assert len(hits(store, "The Vasa sank in 1628.")) == 3
-    assert len(hits(store, "The Vasa sank in 1628.", "--min-score", "0.7")) == 1
 
 
 def test_search_does_not_make_a_store(fails, tmp_path):
@@ -129,11 +94,6 @@ def test_search_does_not_make_a_store(fails, tmp_path):
     assert not (tmp_path / "absent").exists()
     (tmp_path / "notes.txt").write_text("Vasa")
     assert f"--store {tmp_path / 'store'}" in fails("search", tmp_path, "Vasa")
-
-
-def test_a_model_that_cannot_be_loaded_is_named(fails, store, tmp_path):
-    shown = fails("search", store, "Vasa", "--rerank", tmp_path)
-    assert f"cannot load the late-interaction model '{tmp_path}'" in shown
 
 
 def test_a_document_cannot_steer_the_terminal(run, tmp_path):

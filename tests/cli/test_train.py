@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import asdict
 
 import pytest
@@ -9,12 +10,14 @@ import pytest
 from factoid import FlanT5Propositionizer
 from factoid.cli.train import Training
 from factoid.propositions.training.seeds import read_pairs
-from factoid.propositions.training.train import TrainingSettings, read_record
+from factoid.propositions.training.train import TrainingSettings
 from tests.cli.conftest import PISA, VASA
 
 pytest.importorskip("accelerate")
 
 from tests.tiny_t5 import write_untrained
+
+pytestmark = pytest.mark.filterwarnings("ignore")  # those of the trainer
 
 SHORT = ["--base-model", "tiny", "--epochs", "1", "--batch-size", "2", "--device-batch-size", "1", "--cpu"]
 
@@ -27,35 +30,31 @@ def tiny(tmp_path, monkeypatch, capsys):
 
 
 def test_documents_become_pairs_and_a_model(run, docs, tiny, tmp_path):
-    code, out, err = run("train-propositionizer", docs, "--output", "model", "--similarity", "encoder", *SHORT)
-    assert (code, err) == (0, "")
+    code, out, err = run("train-propositionizer", docs, "--output", "model", *SHORT)
+    assert code == 0, err
     folder = tmp_path / "model"
     pairs = read_pairs(folder / "pairs.jsonl")
     assert [len(own.propositions) for own in pairs] == [2, 2, 2]
     assert {own.propositionizer for own in pairs} == {"scripted"}
-    record = read_record(folder)
-    assert (record.training_pairs + record.held_out_pairs, record.held_out_pairs > 0) == (3, True)
+    record = json.loads((folder / "training.json").read_text())
+    assert (record["training_pairs"] + record["held_out_pairs"], record["held_out_pairs"] > 0) == (3, True)
     assert out.splitlines()[0] == "3 pairs kept, 0 dropped: model/pairs.jsonl"
-    assert f"F1 {record.score.f1:.3f}" in out
-    assert record.similarity == "EncoderSimilarity"
+    assert f"F1 {record['score']['f1']:.3f}" in out
     assert FlanT5Propositionizer(folder, device="cpu").propositionize([]) == []
     assert (folder / "propositions.sqlite").exists()
 
 
-def test_pairs_can_be_made_first_and_trained_on_later(run, report, docs, tiny):
+def test_pairs_can_be_made_first_and_trained_on_later(run, docs, tiny):
     code, out, _ = run("train-propositionizer", docs, "--output", "seeds", "--pairs-only", "--passages", "2")
     assert (code, out) == (0, "2 pairs kept, 0 dropped: seeds/pairs.jsonl\n")
     options = ["--pairs", "seeds/pairs.jsonl", "--output", "model", "--held-out", "0", *SHORT]
-    record = report("train-propositionizer", *options)
+    record = json.loads(run("train-propositionizer", *options, "--json")[1])
     assert (record["training_pairs"], record["steps"], record["score"]) == (2, 1, None)
 
 
 def test_the_settings_default_to_those_of_python():
-    settings = asdict(TrainingSettings())
     options = asdict(Training())
-    assert options.pop("base_model") == settings.pop("model")
-    assert options.pop("base_revision") == settings.pop("revision")
-    assert options == settings
+    assert TrainingSettings(model=options.pop("base_model"), **options) == TrainingSettings()
 
 
 def test_wrong_use_is_one_line(fails, docs, tmp_path):
@@ -63,9 +62,6 @@ def test_wrong_use_is_one_line(fails, docs, tmp_path):
     pairs = ["--pairs", tmp_path / "none.jsonl", "--output", tmp_path / "model"]
     assert "not both" in fails("train-propositionizer", docs, *pairs)
     assert "none.jsonl cannot be read" in fails("train-propositionizer", *pairs)
-    none = ("train-propositionizer", docs, "--output", tmp_path / "m", "--passages", 0)
-    assert "--passages must be at least 1, got 0" in fails(*none)
-    assert not (tmp_path / "m").exists()
 
 
 def test_a_model_that_is_not_there_costs_no_pairs(run, docs, tmp_path, monkeypatch):

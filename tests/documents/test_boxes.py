@@ -12,7 +12,7 @@ from factoid import Document, Granularity
 from factoid.documents import Box, Region, regions
 from factoid.documents.boxes import LAYOUT, lines, pack, unpack
 from factoid.errors import InvalidInputError
-from factoid.units import make_unit
+from factoid.units import Unit
 
 
 def box(start: int, left: float, top: float, *, page: int = 1) -> Box:
@@ -55,8 +55,15 @@ def test_packed_boxes_come_back(boxes: list[Box]) -> None:
 
 def test_regions_of_a_unit_are_those_of_its_words() -> None:
     document = Document("aaaa bbbb cccc dddd eeee", metadata={LAYOUT: pack(ROW)})
-    unit = make_unit(
-        "bbbb", Granularity.SENTENCE, document_id=document.id, parent_id="p", start=5, end=9, metadata=document.metadata
+    unit = Unit(
+        "",
+        "bbbb",
+        Granularity.SENTENCE,
+        document_id=document.id,
+        parent_id="p",
+        start=5,
+        end=9,
+        metadata=document.metadata,
     )
     assert regions(unit) == [Region(1, ROW[1].rectangle)]
     assert len(regions(replace(unit, start=10, end=17))) == 2
@@ -65,8 +72,8 @@ def test_regions_of_a_unit_are_those_of_its_words() -> None:
 
 @pytest.mark.parametrize("packed", ["x", "é", "Nopd", 5, ["a"]])
 def test_damaged_metadata_is_refused(packed: object) -> None:
-    unit = make_unit(
-        "a", Granularity.SENTENCE, document_id="d", parent_id="p", start=0, end=1, metadata={LAYOUT: packed}
+    unit = Unit(
+        "", "a", Granularity.SENTENCE, document_id="d", parent_id="p", start=0, end=1, metadata={LAYOUT: packed}
     )
     with pytest.raises(InvalidInputError, match="must hold what factoid"):
         regions(unit)

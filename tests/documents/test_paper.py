@@ -8,8 +8,9 @@ from functools import cache
 import pytest
 
 from benchmarks.documents import RULES, faults, plain
-from factoid import SyntaxPropositionizer, Unit, propositionize, split_passages, split_sentences
+from factoid import SyntaxPropositionizer, Unit, split_passages, split_sentences
 from factoid.documents import LayoutDocument, Part, clean, markdown_tables, read_layout, read_markdown, regions
+from factoid.propositions import decompose
 from tests.documents.seeds import first_pages, printed_paper
 
 HEADINGS = """Abstract
@@ -82,7 +83,7 @@ def test_nothing_of_the_service_is_left_in_any_unit(document) -> None:  # type: 
 
 def test_no_proposition_is_dirty() -> None:
     units = [unit for part in paper().documents() for unit in split_passages(part)]
-    propositions = propositionize(units, SyntaxPropositionizer())
+    propositions = decompose(units, SyntaxPropositionizer()).units
     assert len(propositions) > 500
     dirty = [(unit.text, faults(unit)) for unit in propositions if faults(unit)]
     assert dirty == [("F1 =2.", ["no word"])]  # a scrap of a formula

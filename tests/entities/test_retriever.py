@@ -12,10 +12,10 @@ from factoid import Document, Granularity, Hit
 from factoid.entities import AnnotatedLinker, ArticleStore, EntityHit, EntityRetriever, Mention, build_own_articles
 from factoid.errors import InvalidInputError
 from factoid.testing import HashEncoder, ScriptedPropositionizer
-from factoid.units import make_unit
+from factoid.units import Unit
 from tests.entities.rivers import ARVE, RIVERS
 
-OTHER = Hit(make_unit("Rivers run.", Granularity.PASSAGE, document_id="d", parent_id="d", start=0, end=11), 0.25)
+OTHER = Hit(Unit("", "Rivers run.", Granularity.PASSAGE, document_id="d", parent_id="d", start=0, end=11), 0.25)
 
 
 @pytest.fixture(scope="module")
@@ -109,13 +109,6 @@ def test_k_and_words_of_one_call(articles: ArticleStore) -> None:
         retriever.retrieve(question, words=0)
 
 
-def test_a_batch_is_linked_at_once(articles: ArticleStore) -> None:
-    linker = Mock(link_batch=Mock(return_value=[[Mention(0, 4, "Arve")], []]))
-    batch = EntityRetriever(articles, linker).retrieve_batch(["Arve?", "No?"])
-    assert [titles(hits) for hits in batch] == [["Arve"], []]
-    assert [call[0] for call in linker.mock_calls] == ["link_batch"]
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
@@ -125,9 +118,6 @@ def test_a_batch_is_linked_at_once(articles: ArticleStore) -> None:
         ({"hybrid": True}, "give fallback="),
         ({"granularity": "page"}, "unknown granularity 'page'"),
         ({"granularity": "sentence"}, "needs an encoder"),
-        ({"linker": "spel"}, "a method link"),
-        ({"linker": AnnotatedLinker}, "must be an object"),
-        ({"fallback": 5}, "cannot be called"),
     ],
 )
 def test_options_that_cannot_be(articles: ArticleStore, options: dict[str, object], message: str) -> None:
@@ -136,8 +126,27 @@ def test_options_that_cannot_be(articles: ArticleStore, options: dict[str, objec
 
 
 def test_questions_that_cannot_be(articles: ArticleStore) -> None:
-    retriever = EntityRetriever(articles.path)
-    with pytest.raises(InvalidInputError, match="expected several questions, got the string 'Arve'"):
-        retriever.retrieve_batch("Arve")
     with pytest.raises(InvalidInputError, match="question must be a str, got int"):
-        retriever.retrieve(3)  # type: ignore[arg-type]
+        EntityRetriever(articles.path).retrieve(3)  # type: ignore[arg-type]
+
+
+def test_the_filter_of_a_call_replaces_the_retrievers(articles: ArticleStore) -> None:
+    retriever = EntityRetriever(articles, filter={"length": 107})
+    question = "Does the Kembs Canal reach the Arve?"
+    assert titles(retriever.retrieve(question)) == ["Arve"]
+    assert titles(retriever.retrieve(question, filter={"score": "high"})) == ["Kembs Canal"]
+
+
+def test_units_of_an_article_are_made_once_and_stand_under_their_sections() -> None:
+    text = "It is a bird.\n\n## Weight\n\nIt weighs 59 kg. It is heavy.\n\n## Colour\n\nIt is grey."
+    encoder = HashEncoder()
+    encoder.encode_units = encode = Mock(wraps=encoder.encode_units)  # type: ignore[method-assign]
+    with build_own_articles([Document(text, "Tern")]) as store:
+        retriever = EntityRetriever(store, granularity="sentence", encoder=encoder, words=9)
+        calls = []  # in which the sentence was encoded
+        for _ in range(2):
+            [hit] = retriever.retrieve("Which weight has the Tern?")
+            assert hit.unit.text == "Weight: It weighs 59 kg. It is heavy."
+            assert {match.unit.text for match in hit.matches} == {"It weighs 59 kg.", "It is heavy."}
+            calls.append(str(encode.call_args_list).count("It is heavy."))
+    assert calls == [1, 1]

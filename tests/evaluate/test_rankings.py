@@ -38,19 +38,14 @@ def test_judging():
     documents = [["The party", "Modern art"], [], ["Rouen"]]
     answers = [["art"], ["x"], ["Paris", "rouen"]]
     assert judge(documents, answers, has_answer_dpr) == [[False, True], [], [True]]
-    with pytest.raises(InvalidInputError, match="got 3 and 2"):
+    with pytest.raises(ValueError, match="zip"):
         judge(documents, answers[:2], has_answer_dpr)
-    for texts, expected in ((["Paris is"], ["Paris"]), ([["Paris is"]], "P")):
-        with pytest.raises(InvalidInputError, match="expected a list of"):
-            judge(texts, expected, has_answer_dpr)
 
 
 @pytest.mark.parametrize("measure", [ndcg, lambda lists, k: mrr(lists, k=k), top_k_accuracy])
 def test_bad_input(measure):
-    with pytest.raises(InvalidInputError, match="at least 1, got 0"):
-        measure([[True]], 0)
-    for wrong in ([], "yes", [["yes"]], [True, False], {"a": [True]}):
-        with pytest.raises(InvalidInputError, match=r"expected (a list of|for each question, at least one)"):
-            measure(wrong, 3)
+    for lists, k in (([[True]], 0), ([], 3)):
+        with pytest.raises(InvalidInputError, match="at least one question and a k of at least 1"):
+            measure(lists, k)
     lists = [[False, True], [True, True]]
     assert measure(np.array(lists), 3) == measure(lists, 3)

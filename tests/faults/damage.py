@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import gc
 import shutil
 
 from factoid.errors import EncoderMismatchError, StoreError
-from tests.faults.content import add_documents, document, document_units, family, opened, vector_of
-from tests.faults.model import State, WrongAnswerError, check, check_searches
+from tests.faults.content import KINDS, add_documents, document, document_units, family, opened, vector_of
+from tests.faults.model import State, WrongAnswerError, check, check_searches, require
 
 DATABASE = "units.sqlite"
+NAMES = {DATABASE, "lexical.files.npy", "lexical.json", "lexical.columns.npy"}
+NAMES |= {f"{kind}.{end}" for kind in KINDS for end in ("faiss", "json", "columns.npy", "ids.npy")}
 
 
 def flip(content, offset, bit):
@@ -81,6 +84,21 @@ def outcome(path, states, seed=0):
     except Exception as error:
         message = f"an error of another type: {error!r}"
         raise WrongAnswerError(message) from error
+
+
+def no_leftovers(path):
+    """Raise if a closed store holds any file but its database and caches."""
+    extra = {file.name for file in path.iterdir()} - NAMES
+    require(not extra, "files that nothing needs were left behind:", sorted(extra))
+
+
+def check_again(path, state, seed=0):
+    """Open, check and close a store twice: as it is, and with the caches that the first one wrote."""
+    gc.collect()
+    for _ in range(2):
+        with opened(path) as store:
+            check(store, state, seed)
+    no_leftovers(path)
 
 
 def fresh(pristine, path):

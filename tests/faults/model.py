@@ -91,7 +91,7 @@ def check_content(store, state):
     counts = {kind: sum(unit.granularity == kind for unit, _ in state.units.values()) for kind in KINDS}
     require({kind: store.counts().get(kind, 0) for kind in KINDS} == counts, "counts", store.counts(), counts)
     for own, document in state.documents.items():
-        require(store.document(own) == document, "the document", own, "is", store.document(own))
+        require(store.documents([own]) == [document], "the document", own, "is", store.documents([own]))
 
 
 def searched(store, query, *, k, kind, parents, group):

@@ -9,8 +9,7 @@ from itertools import product
 import pytest
 
 from tests.faults.content import KINDS, opened
-from tests.faults.damage import added, caches, fresh, make, outcome, random_damage
-from tests.faults.verify import check_again
+from tests.faults.damage import added, caches, check_again, fresh, make, outcome, random_damage
 
 pytest.importorskip("faiss")
 pytest.importorskip("tantivy", reason="needs factoid[lexical]")

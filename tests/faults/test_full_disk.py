@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import signal
-import subprocess
 from importlib.util import find_spec
 
 import pytest
 
 from factoid.errors import StoreError
 from tests.faults.content import family, opened, vector_of
+from tests.faults.damage import check_again, no_leftovers
 from tests.faults.model import State, check
-from tests.faults.verify import check_again, no_leftovers
 from tests.faults.worker import PATIENCE, apart
 
 pytest.importorskip("faiss")
 resource = pytest.importorskip("resource")
 
-SIZE = 3 << 20  # bytes of the file system, or of the largest file
+SIZE = 3 << 20  # bytes of the largest file
 
 
 class Quota:
     """No file may grow beyond SIZE. SQLite is told "file too large" as others are told "no space"."""
 
-    def __init__(self, _):
+    def __init__(self):
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         self._hard = resource.getrlimit(resource.RLIMIT_FSIZE)[1]
         self._limit(SIZE)
@@ -41,35 +38,9 @@ class Quota:
         self._limit(self._hard)
 
 
-class Mount:
-    """A tmpfs in a mount namespace of this process, which ends with it."""
-
-    def __init__(self, folder):
-        libc = ctypes.CDLL(None, use_errno=True)
-        clone_newns, private = 0x20000, 1 << 18 | 1 << 14  # MS_PRIVATE | MS_REC: nothing of it is seen outside
-        if libc.unshare(clone_newns) or libc.mount(b"none", b"/", None, private, None):
-            raise PermissionError(ctypes.get_errno(), "no mount namespace")
-        self.folder = folder
-        self._mount(f"size={SIZE}")
-
-    def _mount(self, options):
-        subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", str(self.folder)], check=True)
-
-    def fill(self):
-        with contextlib.suppress(OSError), (self.folder / "ballast").open("wb", buffering=0) as file:
-            for size in (4096, 1):
-                with contextlib.suppress(OSError):
-                    while True:
-                        file.write(b"x" * size)
-
-    def free(self):
-        (self.folder / "ballast").unlink(missing_ok=True)
-        self._mount(f"remount,size={8 * SIZE}")
-
-
-def filled(way, folder):
+def filled(folder):
     """Fill a disk and free it, checking the content and all answers before and after each failure; return what happened."""
-    disk, path = way(folder), folder / "store"
+    disk, path = Quota(), folder / "store"
     state, messages, number = State(), [], 0
 
     def more(count):
@@ -113,12 +84,8 @@ def filled(way, folder):
     return messages, parts, len(state.units), len(list(path.iterdir()))
 
 
-@pytest.mark.parametrize("way", [Quota, pytest.param(Mount, marks=pytest.mark.slow)])
-def test_adds_until_the_disk_is_full_and_on_when_there_is_space(tmp_path, way):
-    try:
-        messages, parts, units, files = apart(filled, way, tmp_path).get(PATIENCE)
-    except PermissionError:
-        pytest.skip("this user may not mount a small file system")
+def test_adds_until_the_disk_is_full_and_on_when_there_is_space(tmp_path):
+    messages, parts, units, files = apart(filled, tmp_path).get(PATIENCE)
     assert len(messages) >= 5
     assert all("Free" in message for message in messages)
     assert parts == []  # nothing is left of a cache that could not be written

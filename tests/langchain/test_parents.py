@@ -53,7 +53,7 @@ def test_a_store_that_is_given(tmp_path: Path) -> None:
         store = MultiGranularFAISS(store=core, propositionizer=SENTENCES)
         assert store.embeddings is EMBEDDINGS
         store.add_documents([BOOK])
-        assert (store.store, core.encoder_name) == (core, "mine")
+        assert (store.store, core.stats()["encoder"]) == (core, "mine")
         assert store.similarity_search("thing2") == [BOOK]
         for arguments, options in (((EMBEDDINGS,), {}), ((), {"path": tmp_path})):
             with pytest.raises(InvalidInputError, match="neither embedding nor options"):

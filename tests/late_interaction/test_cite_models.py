@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from factoid import PropCite
-from factoid.errors import InvalidInputError
 from tests.late_interaction.test_rank import OSLO, PASSAGES
 
 
@@ -42,6 +41,3 @@ def test_without_a_projection_the_hidden_states_are_the_vectors() -> None:
     assert words == ["", *re.findall(r"\w+", OSLO), ""]
     is_word = [True, *(bool(re.match(r"\w", token)) for token in re.findall(r"\w+|\.", OSLO)), True]
     np.testing.assert_allclose(tokens.vectors, expected[is_word], atol=1e-5)
-    for model, projection in ((None, True), (object(), False)):
-        with pytest.raises(InvalidInputError, match="projection"):
-            LateInteractionEncoder(model, projection=projection)  # type: ignore[arg-type]

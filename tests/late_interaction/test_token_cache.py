@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import multiprocessing
 import shutil
 import sqlite3
@@ -17,10 +16,9 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from factoid import AnyGranularityRanker, Document, Granularity, UnitStore
-from factoid.errors import InvalidInputError, StoreError, StoreFormatError
+from factoid.errors import InvalidInputError, StoreFormatError
 from factoid.files import sqlite
-from factoid.files.sqlite import FILE
-from factoid.late_interaction import LateInteractionEncoder, TokenVectorCache, TokenVectors, maxsim
+from factoid.late_interaction import LateInteractionEncoder, TokenVectorCache, TokenVectors, span_scores
 from factoid.store.token_vectors import TOKENS
 from factoid.testing import HashEncoder
 from tests.late_interaction.test_rank import OSLO, PARIS, PASSAGES, VASA
@@ -43,6 +41,11 @@ def change(file: Path, sql: str) -> None:
         connection.execute(sql)
 
 
+def count(cache: TokenVectorCache) -> int:
+    with closing(sqlite3.connect(cache.file)) as connection:
+        return connection.execute("SELECT count(*) FROM token_vectors").fetchone()[0]
+
+
 def test_a_full_disk_costs_the_cache_and_not_the_ranking(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -56,8 +59,6 @@ def test_a_full_disk_costs_the_cache_and_not_the_ranking(
     assert ranker.rank(QUERY, PASSAGES) == expected
     assert sources(ranker) == (3, 0)
     assert "3 passages are not kept" in caplog.text
-    with pytest.raises(StoreError, match="full"):
-        ranker.encode_passages(PASSAGES)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -72,18 +73,7 @@ def test_a_known_passage_is_not_encoded_again(tmp_path: Path, dtype) -> None:
     again.rank(QUERY, [*PASSAGES, "A new one."])
     assert sources(again) == (1, 3)
     assert again.encoder.encoded == ["A new one."]
-    assert again.cache.count() == 4
-
-
-@pytest.mark.parametrize("dtype", DTYPES)
-def test_bytes_are_those_on_disk(tmp_path: Path, dtype) -> None:
-    ranker = cached(tmp_path / "tokens", dtype)
-    ranker.rank(QUERY, [OSLO])
-    ranker.rank(QUERY, [OSLO, OSLO])
-    tokens, dim = len(OSLO.split()) + 2, 6
-    expected = tokens * (8 + dim * np.dtype(dtype).itemsize + (4 if dtype == "int8" else 0))
-    assert ranker.last_report.stored_bytes == 2 * expected
-    assert ranker.cache.size() > expected
+    assert count(again.cache) == 4
 
 
 TOKENS_OF = st.tuples(st.integers(0, 6), st.integers(1, 9)).flatmap(
@@ -111,7 +101,9 @@ def test_scores_are_within_the_stated_bound(tmp_path_factory: pytest.TempPathFac
     if len(vectors):
         product = (np.abs(query) @ np.broadcast_to(bound, vectors.shape).T).max(axis=1).sum()
         slack = 1e-4 * (1 + np.abs(query @ vectors.T).max())
-        assert abs(maxsim(query, stored.vectors) - maxsim(query, vectors)) <= product + slack
+        everything = [np.ones(len(vectors), bool)]
+        [rounded], [exact] = (span_scores(query @ tokens.T, everything) for tokens in (stored.vectors, vectors))
+        assert abs(rounded - exact) <= product + slack
 
 
 def test_values_that_a_dtype_cannot_hold_are_refused(tmp_path: Path) -> None:
@@ -139,7 +131,7 @@ def test_headings_models_and_dtypes_have_their_own_entries(tmp_path: Path) -> No
     other.encoder.fingerprint = lambda: "other words"
     other.rank(QUERY, [plain])
     assert sources(other) == (1, 0)
-    assert other.cache.count() == 4
+    assert count(other.cache) == 4
 
 
 def test_a_model_is_known_by_what_it_is(colbert: Path, tmp_path: Path) -> None:
@@ -161,34 +153,6 @@ def test_a_model_is_known_by_what_it_is(colbert: Path, tmp_path: Path) -> None:
     assert LateInteractionEncoder(model).fingerprint() != one.fingerprint()
 
 
-@pytest.mark.parametrize(
-    "damage",
-    [
-        "UPDATE token_vectors SET content = CAST(substr(content, 1, 20) || x'FF' || substr(content, 22) AS BLOB)",
-        "UPDATE token_vectors SET content = substr(content, 1, 100)",
-        "UPDATE token_vectors SET tokens = tokens - 1",
-        "UPDATE token_vectors SET dim = 'six'",
-        "UPDATE token_vectors SET windows = 2",
-        "UPDATE token_vectors SET content = 7",
-        "UPDATE token_vectors SET checksum = checksum + 1",
-        "UPDATE token_vectors SET (tokens, content) = (SELECT tokens, content FROM token_vectors ORDER BY tokens LIMIT 1)",
-    ],
-)
-def test_damaged_entries_are_encoded_again(tmp_path: Path, damage: str, caplog: pytest.LogCaptureFixture) -> None:
-    file = tmp_path / "tokens"
-    expected = cached(file).rank(QUERY, PASSAGES)
-    change(file, damage)
-    ranker = cached(file)
-    with caplog.at_level(logging.WARNING, "factoid"):
-        assert ranker.rank(QUERY, PASSAGES) == expected
-    encoded, stored = sources(ranker)
-    assert encoded >= 2
-    assert encoded + stored == 3
-    assert f"{encoded} entries of {file} are damaged" in caplog.text
-    assert ranker.rank(QUERY, PASSAGES) == expected
-    assert sources(ranker) == (0, 3)
-
-
 def test_other_files_are_refused_and_left_alone(tmp_path: Path) -> None:
     text, foreign = tmp_path / "text", tmp_path / "foreign"
     text.write_text("no database, but long enough to have a header of its own" * 20)
@@ -198,28 +162,12 @@ def test_other_files_are_refused_and_left_alone(tmp_path: Path) -> None:
         cached(text).rank(QUERY, PASSAGES)
     with pytest.raises(StoreFormatError, match="is not a cache of token vectors of format 1"):
         cached(foreign).rank(QUERY, PASSAGES)
-    with pytest.raises(StoreFormatError, match=f"is a folder without {FILE}"):
-        cached(tmp_path).rank(QUERY, PASSAGES)
     assert [file.read_bytes() for file in (text, foreign)] == before
 
 
-@pytest.mark.parametrize(("path", "dtype"), [(3, "float16"), (None, "int8"), ("tokens", "float64")])
-def test_caches_that_cannot_be(path, dtype) -> None:
-    with pytest.raises(InvalidInputError):
-        TokenVectorCache(path, dtype=dtype)
-
-
-def test_encoders_without_a_fingerprint_have_no_cache(tmp_path: Path) -> None:
-    class Nameless:
-        def encode_query(self, text: str, *, finer: bool = False) -> TokenVectors:
-            return WordVectors().encode_query(text, finer=finer)
-
-        def encode_passages(self, texts) -> list[TokenVectors]:
-            return WordVectors().encode_passages(texts)
-
-    assert len(AnyGranularityRanker(Nameless()).rank(QUERY, PASSAGES)) == 6
-    with pytest.raises(InvalidInputError, match="Nameless has no method `fingerprint`"):
-        AnyGranularityRanker(Nameless(), cache=tmp_path / "tokens").rank(QUERY, PASSAGES)
+def test_dtypes_that_are_unknown() -> None:
+    with pytest.raises(InvalidInputError, match="dtype must be one of"):
+        TokenVectorCache("tokens", dtype="float64")
 
 
 def test_a_file_that_cannot_be_written_is_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -231,7 +179,7 @@ def test_a_file_that_cannot_be_written_is_read(tmp_path: Path, monkeypatch: pyte
     assert sources(ranker) == (0, 2)
     ranker.rank(QUERY, PASSAGES)
     assert sources(ranker) == (1, 2)
-    assert ranker.cache.count() == 2
+    assert count(ranker.cache) == 2
     absent = cached(tmp_path / "absent")
     assert len(absent.rank(QUERY, PASSAGES)) == 6
     assert not absent.cache.file.exists()
@@ -261,7 +209,7 @@ def test_processes_share_a_file(tmp_path: Path) -> None:
     for process in processes:
         process.join(120)
     assert [process.exitcode for process in processes] == [0, 0, 0]
-    assert TokenVectorCache(path).count() == 80
+    assert count(TokenVectorCache(path)) == 80
 
 
 # In the folder of a store
@@ -272,26 +220,21 @@ def test_upkeep_of_a_store_with_token_vectors(tmp_path: Path) -> None:
     with UnitStore(folder, encoder=HashEncoder()) as store:
         store.add_documents([Document(text, id=str(place)) for place, text in enumerate(PASSAGES)], min_words=0)
         passages = [unit for unit in store.get(store.ids()) if unit.granularity is Granularity.PASSAGE]
-        assert (store.stats().token_vectors, store.stats().token_bytes) == (0, 0)
+        assert store.stats()["token_bytes"] == 0
         ranker = AnyGranularityRanker(WordVectors(), cache=folder)
         ranker.encode_passages(passages)
         ranker.rank(QUERY, ["No passage of the store."])
-        stats = store.stats()
-        assert stats.token_vectors == 4
-        assert stats.token_bytes == ranker.cache.size() > 0
-        assert "for 4 passages" in str(stats)
-        assert store.verify().ok
+        assert (count(ranker.cache), store.stats()["token_bytes"] > 0) == (4, True)
+        assert store.verify() == []
 
         store.copy_to(tmp_path / "copy")
-        store.save_to(f"file://{tmp_path}/sent")
-        for made in (tmp_path / "copy", tmp_path / "sent"):
-            assert not list(made.rglob(TOKENS))
+        assert not (tmp_path / "copy" / TOKENS).exists()
 
         store.delete(["1"])
         store.compact()
-        assert ranker.cache.count() == 2
+        assert count(ranker.cache) == 2
         ranker.rank(QUERY, [unit for unit in passages if unit.text != OSLO])
         assert sources(ranker) == (0, 2)
         assert PARIS in {unit.text for unit in passages}
         store.clear()
-        assert ranker.cache.count() == 0
+        assert count(ranker.cache) == 0

@@ -45,18 +45,6 @@ def test_bad_input() -> None:
         EntityRetriever.from_documents(["No document."])  # type: ignore[list-item]
 
 
-def test_what_a_node_was_stays() -> None:
-    document = Document(
-        text="Cold.", id_="tern", metadata={"title": "Tern", "page": 3}, excluded_llm_metadata_keys=["page"]
-    )
-    [found] = EntityRetriever.from_documents([document]).retrieve("How cold is the Tern?")
-    assert (found.node.node_id, found.node.ref_doc_id) == ("tern", "tern")
-    assert found.node.metadata["page"] == 3
-    assert "_excluded" not in found.node.metadata
-    assert found.node.get_content(metadata_mode=MetadataMode.LLM) == "Tern\nCold."
-    assert "page" in found.node.get_content(metadata_mode=MetadataMode.EMBED)
-
-
 def test_a_fallback_over_the_same_documents_repeats_nothing() -> None:
     index = VectorStoreIndex.from_documents(GLOSSARY, embed_model=EncoderEmbedding(HashEncoder()))
     retriever = EntityRetriever.from_documents(GLOSSARY, fallback=index.as_retriever(similarity_top_k=4), hybrid=True)

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
-import threading
-
 import pytest
 
 from tests.propositions.prompting.server import Server, running
@@ -16,34 +13,8 @@ def server():
         yield made
 
 
-class FastClock:
-    """Time that passes only by sleeping, and then at once."""
-
-    def __init__(self):
-        self.now = 0.0
-        self.slept: list[float] = []
-        self.lock = threading.Lock()
-
-    def time(self):
-        return self.now
-
-    def sleep(self, seconds, stop):
-        with self.lock:
-            self.slept.append(seconds)
-            self.now += seconds
-
-    async def asleep(self, seconds):
-        self.sleep(seconds, None)
-        await asyncio.sleep(0)
-
-
-@pytest.fixture
-def clock():
-    return FastClock()
-
-
 @pytest.fixture(params=["sync", "async", "sync in async"])
-def ask(request, server, clock):
+def ask(request, server):
     """Returns a function that asks through the real client: with OpenAI, AsyncOpenAI, and OpenAI behind `await`."""
     openai = pytest.importorskip("openai")
     from factoid.propositions.prompting.prompted import PromptPropositionizer
@@ -52,8 +23,7 @@ def ask(request, server, clock):
         """Return the results; `run.propositionizer` is then the one that gave them."""
         kind = openai.AsyncOpenAI if request.param == "async" else openai.OpenAI
         client = kind(timeout=timeout, base_url=base_url, api_key="sk-test")
-        run.propositionizer = PromptPropositionizer(client, "m", **settings)
-        run.propositionizer._pace.clock = clock
+        run.propositionizer = PromptPropositionizer(client, "m", **{"max_retries": 0, **settings})
         try:
             if request.param == "sync":
                 return run.propositionizer.propositionize(passages)

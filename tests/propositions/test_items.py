@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from factoid import Document, SyntaxPropositionizer, propositionize, split_passages
+from factoid import Document, SyntaxPropositionizer, split_passages
+from factoid.propositions import decompose
 from factoid.testing import ScriptedPropositionizer
 
 
 def facts(text, propositionizer=None):
     """The propositions of a text, with the text at their spans."""
-    units = propositionize(split_passages(Document(text)), propositionizer or SyntaxPropositionizer())
+    units = decompose(split_passages(Document(text)), propositionizer or SyntaxPropositionizer()).units
     return [(unit.text, text[unit.start : unit.end]) for unit in units]
 
 

@@ -6,7 +6,7 @@ import json
 import random
 
 from factoid.propositions.prompting.prompt import passage_input
-from factoid.units import Granularity, Unit, make_unit
+from factoid.units import Granularity, Unit
 
 CITIES = {"Pisa": "tower", "Oslo": "fjord", "Lima": "coast", "Cairo": "river", "Kyoto": "temple"}
 LIMIT = 13  # tokens: one passage with a title, or one sentence of the long passage without
@@ -14,8 +14,16 @@ SENTENCES = [f"{city} has a {thing}." for city, thing in CITIES.items()]
 
 
 def unit(text: str, title: str = "", section: str = "") -> Unit:
-    return make_unit(
-        text, Granularity.PASSAGE, document_id="d", parent_id="d", start=0, end=len(text), title=title, section=section
+    return Unit(
+        "",
+        text,
+        Granularity.PASSAGE,
+        document_id="d",
+        parent_id="d",
+        start=0,
+        end=len(text),
+        title=title,
+        section=section,
     )
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from dataclasses import replace
 
 import numpy as np
@@ -11,7 +9,7 @@ import pytest
 
 from factoid import UnitStore, Weights
 from factoid.errors import InvalidInputError, StoreError
-from tests.store.content import DIM, filled, opened, state, unit
+from tests.store.content import DIM, filled, state, unit
 
 GOOD = unit("new")[0]
 QUERY = np.ones(DIM, np.float32)
@@ -38,7 +36,7 @@ def test_a_unit_that_could_not_be_read_back_is_refused(change, message):
         with pytest.raises(InvalidInputError, match=message):
             store.add([GOOD, replace(GOOD, **({"id": "other"} | change))], vectors=[QUERY, QUERY])
         assert state(store) == before
-        assert store.verify().ok
+        assert store.verify() == []
 
 
 @pytest.mark.parametrize(
@@ -50,13 +48,11 @@ def test_a_unit_that_could_not_be_read_back_is_refused(change, message):
         ({"granularity": "word"}, "unknown granularity 'word'"),
         ({"filter": {"x": {"$near": 1}}}, "unknown operator"),
         ({"filter": [1]}, "a dict of conditions or a callable"),
-        ({"min_score": float("nan")}, "min_score must be a number"),
-        ({"mmr": "much"}, "mmr must be a number"),
+        ({"mmr": 2}, "mmr must be from 0"),
         ({"lexical": 1.5}, "from 0 to 1"),
         ({"lexical": 0.5, "fusion": "rrf"}, "leave one of them out"),
-        ({"weights": 0.4}, "weights must be"),
         ({"parameters": ["nprobe"]}, "parameters must be a dict"),
-        ({"unit_ids": "u1"}, "unit_ids must be a list of ids, got 'u1'"),
+        ({"unit_ids": "u1"}, "expected a list of ids, got the string 'u1'"),
     ],
 )
 def test_an_option_that_is_out_of_range_or_of_another_type_is_refused(option, message):
@@ -64,22 +60,10 @@ def test_an_option_that_is_out_of_range_or_of_another_type_is_refused(option, me
         store.search_by_vector(QUERY, **option)
 
 
-@pytest.mark.parametrize("name", ["document_ids", "unit_ids"])
-def test_ids_may_come_from_an_iterator(name):
-    """Several granularities read them several times."""
-    pytest.importorskip("faiss")
-    ids = ["doc1", "doc2"] if name == "document_ids" else ["u3", "u4", "u5"]
-    with filled() as store:
-        options = {"granularity": "mixed", "parents": "unit", "k": 50}
-        wanted = store.search_by_vector(QUERY, **options, **{name: ids})
-        assert store.search_by_vector(QUERY, **options, **{name: iter(ids)}) == wanted != []
-
-
 @pytest.mark.parametrize(
     ("setting", "told"),
     [
         ({"similarity": "l2"}, "unknown similarity 'l2': expected one of inner_product, cosine"),
-        ({"index": {"passage": 5}}, "index must be a FAISS factory string"),
         ({"index": "Fla"}, "'Fla' is not a FAISS factory string"),
         ({"shards": 0}, "shards must be at least 1, got 0"),
         ({"device": "tpu"}, "expected a device such as"),
@@ -129,18 +113,3 @@ def test_parameters_go_to_the_indexes_that_know_them():
         for granularity, parameters in (("passage", {"nprobes": 4}), ("sentence", {"nprobe": 4})):
             with pytest.raises(InvalidInputError, match="no search parameter 'nprobe"):
                 store.search_by_vector(QUERY, granularity=granularity, parameters=parameters, weights=Weights(0, 0))
-
-
-def test_an_unknown_option_is_told_what_there_is():
-    with filled() as store, pytest.raises(TypeError, match=r"unknown options \['score_threshold'\].*min_score"):
-        store.search_by_vector(QUERY, score_threshold=0.5)
-
-
-@pytest.mark.parametrize("copied", [copy.copy, copy.deepcopy, pickle.dumps])
-def test_an_open_store_is_neither_copied_nor_pickled(tmp_path, copied):
-    for path, message in (
-        (None, "a UnitStore cannot be pickled or copied: copy_to"),
-        (tmp_path / "s", "open .*s' again"),
-    ):
-        with opened(path) as store, pytest.raises(TypeError, match=message):
-            copied(store)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-
 import numpy as np
 import pytest
 
@@ -108,17 +106,6 @@ def test_a_reader_follows_although_the_changes_are_forgotten(tmp_path, monkeypat
         assert not built
 
 
-def test_a_store_that_was_filled_anew_is_not_followed(tmp_path, monkeypatch, built):
-    monkeypatch.setattr(transaction, "_LOGGED", 3)
-    with filled(tmp_path / "s", 50) as writer, opened(tmp_path / "s", read_only=True) as reader:
-        assert best(reader) == brute(reader)
-        built.clear()
-        writer.clear()
-        add(writer, 200, 30)
-        assert best(reader) == brute(writer)
-        assert built == [30]
-
-
 def test_the_record_of_commits_does_not_grow_without_end(tmp_path, monkeypatch):
     monkeypatch.setattr(transaction, "_LOGGED", 10)
     with filled(tmp_path / "s", 1) as store:
@@ -126,27 +113,3 @@ def test_the_record_of_commits_does_not_grow_without_end(tmp_path, monkeypatch):
             add(store, number, 1)
         with store.connections.reading() as snapshot:
             assert snapshot.values("SELECT count(*) FROM commits")[0] <= 22
-
-
-def test_verify_does_not_look_at_files_that_are_being_written(tmp_path, monkeypatch):
-    """A check beside a writing thread would find files that do not belong together."""
-    writing, proceed = threading.Event(), threading.Event()
-    original = build.save
-
-    def slow(index, path, **options):
-        original(index, path, **options)
-        path.with_name(f"{path.name}.faiss").write_bytes(b"")  # as in the middle of it
-        writing.set()
-        proceed.wait(0.5)
-        original(index, path, **options)
-
-    monkeypatch.setattr(build, "save", slow)
-    with filled(tmp_path / "s", 20) as store:
-        best(store)
-        saving = threading.Thread(target=store.refresh)
-        saving.start()
-        assert writing.wait(10)
-        report = store.verify()
-        proceed.set()
-        saving.join()
-        assert report.ok

@@ -1,18 +1,21 @@
-"""`UnitStore.copy_to`: the same store elsewhere, complete or not there."""
+"""Copies of a store: the same store elsewhere, complete or not there."""
 
 from __future__ import annotations
 
-import sqlite3
+import sys
 from unittest.mock import Mock
 
 import pytest
 
-from factoid.errors import StoreError, StoreFormatError
+from factoid import UnitStore
+from factoid.errors import InvalidInputError, MissingDependencyError, StoreError, StoreFormatError
 from factoid.store.indexes.build import VectorBuilder
-from factoid.store.transfer import copies as copying
-from tests.store.content import answers, change, filled, opened, put, rows, state, units
+from factoid.store.transfer import copies
+from factoid.store.transfer.copies import copy_over
+from tests.store.content import Numbers, answers, change, filled, flipped, opened, put, rows, state, units
 
 pytest.importorskip("faiss")
+fsspec = pytest.importorskip("fsspec")
 
 
 @pytest.fixture
@@ -20,76 +23,125 @@ def store(held):
     return held
 
 
+@pytest.fixture
+def memory():
+    system = fsspec.filesystem("memory")
+    system.store.clear()
+    system.pseudo_dirs[:] = [""]
+    yield system
+    system.store.clear()
+
+
 def names(folder):
     return sorted(file.name for file in folder.iterdir())
 
 
-def test_a_copy_is_the_same_store_with_its_indexes(store, tmp_path, monkeypatch):
-    (tmp_path / "deep" / "copy").mkdir(parents=True)  # an empty folder is filled
-    store.copy_to(tmp_path / "deep" / "copy")
-    assert names(tmp_path / "deep") == ["copy"]
+def load(path, url="memory://bucket/facts.zip", **options):
+    return UnitStore.load_from(url, path, encoder=Numbers(), **options)
+
+
+@pytest.mark.parametrize("way", ["folder", "memory://bucket/facts.zip", "file://{}/deep/facts.zip"])
+def test_a_copy_is_the_same_store_with_its_indexes(store, memory, tmp_path, monkeypatch, way):
+    folder, url = tmp_path / "new" / "copy", way.format(tmp_path)
+    folder.mkdir(parents=True)  # an empty folder is filled
+    if way == "folder":
+        store.copy_to(folder)
+    else:
+        store.save_to(url)
+        load(folder, url, read_only=True).close()
+    assert names(folder.parent) == ["copy"]
     monkeypatch.setattr(VectorBuilder, "_build", lambda *_, **__: pytest.fail("built again"))
-    with opened(tmp_path / "deep" / "copy") as copy:
+    with opened(folder) as copy:
         assert (state(copy), answers(copy)) == (state(store), answers(store))
-        assert copy.verify().ok
+        assert copy.verify() == []
+
+
+def test_stores_in_memory_and_read_only_ones_are_sent(store, memory, tmp_path):
+    store.close()
+    with filled(None, 9) as one, opened(store.path, read_only=True) as other:
+        for number, sent in enumerate((one, other)):  # the second replaces the first
+            sent.save_to("memory://bucket/facts.zip", storage_options={})
+            with load(tmp_path / str(number)) as copy:
+                assert (state(copy), answers(copy)) == (state(sent), answers(sent))
+    assert [file["name"] for file in memory.ls("/bucket")] == ["/bucket/facts.zip"]
+
+
+def test_what_is_there_is_left_alone(store, memory, tmp_path):
+    store.save_to("memory://bucket/facts.zip")
+    (tmp_path / "file").write_text("x")
+    for path in (store.path, tmp_path / "file"):
+        for copy in (store.copy_to, load):
+            with pytest.raises(InvalidInputError, match=f"{path.name} already exists: name a new folder"):
+                copy(path)
+    assert store.verify() == []
 
 
 @pytest.mark.parametrize("source", ["a", None])
-def test_a_store_that_is_there_is_replaced_for_those_who_have_it_open(tmp_path, source):
+def test_a_copy_over_a_store_is_one_commit_for_those_who_have_it_open(tmp_path, source):
     with filled(source and tmp_path / source, 30, seed=3) as store, filled(tmp_path / "copy", 200) as other:
         before = answers(other)
-        store.copy_to(tmp_path / "new")
-        with opened(tmp_path / "new") as copy:
-            assert state(copy) == state(store)
-        store.copy_to(tmp_path / "copy")
+        copy_over(store, tmp_path / "copy")
         assert state(other) == state(store)
         assert answers(other) == answers(store) != before
         put(other, units(3, prefix="more"))
-        assert other.verify().ok
-        assert len(other) == len(store) + 3
+        assert other.verify() == []
+        copy_over(store, tmp_path / "new")
+        with opened(tmp_path / "new") as copy:
+            assert state(copy) == state(store)
 
 
-def test_its_own_folder_is_left_alone(store, tmp_path):
-    def content():
-        return {file.name: file.read_bytes() for file in store.path.iterdir() if not file.name.endswith("-shm")}
-
-    store.refresh()
-    before = content()
+def test_a_copy_over_its_own_folder_or_another_program_changes_nothing(store, tmp_path):
     (tmp_path / "link").symlink_to(store.path)
-    for path in (store.path, tmp_path / "link"):
-        store.copy_to(path)
-    assert content() == before
-
-
-def test_what_is_no_store_is_left_as_it_is(store, tmp_path):
-    (tmp_path / "other").mkdir()
-    (tmp_path / "other" / "file").write_text("x")
-    with pytest.raises(StoreFormatError, match="it is not a store"):
-        store.copy_to(tmp_path / "other")
-    with pytest.raises(StoreFormatError, match="is a file"):
-        store.copy_to(tmp_path / "other" / "file")
+    before = state(store)
+    copy_over(store, tmp_path / "link")
+    assert state(store) == before
     (tmp_path / "foreign").mkdir()
     change(tmp_path / "foreign", "CREATE TABLE users (name)")
     with pytest.raises(StoreFormatError, match="not a factoid store"):
-        store.copy_to(tmp_path / "foreign")
+        copy_over(store, tmp_path / "foreign")
     assert rows(tmp_path / "foreign", "SELECT name FROM sqlite_master") == [("users",)]
-    assert names(tmp_path / "other") == ["file"]
 
 
-def test_a_copy_that_fails_leaves_nothing(store, tmp_path, monkeypatch):
-    monkeypatch.setattr(copying.shutil, "copyfile", Mock(side_effect=OSError(28, "No space left on device")))
-    with pytest.raises(StoreError, match=r"cannot copy the store to .*copy: No space left on device"):
-        store.copy_to(tmp_path / "copy")
+def test_a_copy_that_fails_leaves_nothing(store, memory, tmp_path, monkeypatch):
+    full = Mock(side_effect=OSError(28, "No space left on device"))
+    with monkeypatch.context() as patch:
+        patch.setattr(copies.shutil, "copyfile", full)
+        for copy, problem in (
+            (lambda: store.copy_to(tmp_path / "copy"), "cannot copy the store to .*copy: No space left on device"),
+            (lambda: store.save_to("memory://facts.zip"), "cannot copy the store to .*: No space left on device"),
+        ):
+            with pytest.raises(StoreError, match=problem):
+                copy()
+    store.save_to("memory://facts.zip")
+    old = state(store)
+    put(store, units(4, prefix="new"))
+    with monkeypatch.context() as patch:
+        patch.setattr(type(memory), "put_file", full)
+        with pytest.raises(StoreError, match=r"cannot send the store to memory://facts\.zip: No space left"):
+            store.save_to("memory://facts.zip")
+    with load(tmp_path / "copy", "memory://facts.zip") as copy:  # the old one is still there
+        assert state(copy) == old
+    assert names(tmp_path) == ["copy", "store"]
+
+
+@pytest.mark.parametrize("damage", [lambda content: content[:-9], flipped, lambda _: b"no zip file", None])
+def test_what_was_damaged_on_its_way_is_refused(store, memory, tmp_path, damage):
+    store.save_to("memory://facts.zip")
+    if damage:
+        memory.pipe_file("/facts.zip", damage(memory.cat_file("/facts.zip")))
+    else:
+        memory.rm("/facts.zip")
+    with pytest.raises(StoreFormatError, match=r"there is no whole store at memory://facts\.zip .*send it again"):
+        load(tmp_path / "copy", "memory://facts.zip")
     assert names(tmp_path) == ["store"]
 
 
-def test_a_store_is_whole_when_its_replacement_fails(store, tmp_path, monkeypatch):
-    with filled(tmp_path / "copy", 5, seed=9) as other:
-        before = state(other), answers(other)
-
-    full = sqlite3.OperationalError("database or disk is full")
-    monkeypatch.setattr(copying, "remove_index", Mock(side_effect=full))
-    with pytest.raises(StoreError, match=r"cannot copy the store to .* is full.* Free some space"):
-        store.copy_to(tmp_path / "copy")
-    with opened(tmp_path / "copy") as other:
-        assert (state(other), answers(other)) == before
+def test_addresses_that_nobody_knows(store, tmp_path, monkeypatch):
+    for call in (lambda: store.save_to("magic://facts"), lambda: load(tmp_path / "copy", "magic://facts")):
+        with pytest.raises(InvalidInputError, match="Protocol not known: magic"):
+            call()
+    for name in ("fsspec", "fsspec.core"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    with pytest.raises(MissingDependencyError, match=r"factoid\[remote\]"):
+        store.save_to("memory://facts")

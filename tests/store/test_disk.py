@@ -41,7 +41,7 @@ def test_a_store_opens_as_it_was_closed(path, expected, monkeypatch):
     with opened(str(path)) as store:
         assert hits(store) == expected
         assert add(store, *range(8)).unchanged == 8
-        assert store.document("doc5") == document(5)
+        assert store.documents(["doc5"]) == [document(5)]
 
 
 def test_an_index_that_cannot_be_written_harms_nothing(tmp_path, expected, monkeypatch, caplog):
@@ -104,7 +104,7 @@ def test_folders_that_cannot_be_made(tmp_path):
 
 def test_another_encoder_is_refused_by_name_and_by_dimension(path):
     with pytest.raises(
-        EncoderMismatchError, match=r"built by the encoder 'HashEncoder\(256\)', .* 'HashEncoder\(64\)'"
+        EncoderMismatchError, match=r"built with the encoder 'HashEncoder\(256\)', .* 'HashEncoder\(64\)'"
     ):
         opened(path, encoder=HashEncoder(64))
     nameless = HashEncoder(64)
@@ -114,4 +114,4 @@ def test_another_encoder_is_refused_by_name_and_by_dimension(path):
             hits(store)
         with pytest.raises(EncoderMismatchError, match="holds vectors of 256 dimensions, got 64"):
             add(store, 99)
-        assert store.document("doc99") is None
+        assert store.documents(["doc99"]) == []

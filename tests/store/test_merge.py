@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from factoid import Document, UnitStore
 from factoid.errors import EncoderMismatchError, InvalidInputError, StoreFormatError
 from factoid.propositions import NoPropositions, PropositionCache
-from factoid.store import MergeReport
 from factoid.store.transfer import merge as merging
 from factoid.testing import HashEncoder, ScriptedPropositionizer
 from tests.store.content import DIM, answers, filled, opened, put, state, unit, unordered
@@ -29,19 +28,24 @@ def scores(store):
     return [dict(each) for each in answers(store, k=1000)]
 
 
+ZERO = dict.fromkeys(["units", "replaced", "deleted", "documents", "propositions"], 0)
+
+
 @pytest.mark.parametrize("where", ["folder", "store", "memory"])
 def test_an_empty_store_becomes_the_other(tmp_path, where):
     with filled(None if where == "memory" else tmp_path / "a") as other, opened(tmp_path / "b") as store:
-        report = store.merge(tmp_path / "a" if where == "folder" else other, show_progress=True)
-        assert report == MergeReport(units=len(other), documents=3)
+        counts = store.merge(tmp_path / "a" if where == "folder" else other, show_progress=True)
+        assert counts == ZERO | {"units": len(other), "documents": 3}
         assert unordered(state(store)) == unordered(state(other))
         assert scores(store) == scores(other)
-        assert store.verify().ok
-        assert store.stats().encoder == "numbers"
-        before = state(store)
-        assert store.merge(other) == MergeReport()
-        assert state(store) == before
-    with filled(tmp_path / "b", 0) as store:  # adding the documents finds them unchanged
+        assert store.verify() == []
+        assert store.stats()["encoder"] == "numbers"
+        assert store.merge(other) == ZERO | {"replaced": 60}  # units without a digest; the two documents are unchanged
+        assert store.merge(other, keep=True) == ZERO
+        assert unordered(state(store)) == unordered(state(other))
+    before = state(store := opened(tmp_path / "b"))
+    with store:  # adding the documents finds them unchanged
+        filled(tmp_path / "b", 0).close()
         assert state(store) == before
 
 
@@ -57,27 +61,26 @@ drawn = st.builds(
 small = st.lists(drawn, max_size=6, unique_by=lambda pair: pair[0].id)
 
 
-@settings(deadline=None, max_examples=40)
-@given(mine=small, theirs=small, block=st.sampled_from([1, 2, 1000]))
-@pytest.mark.parametrize("on_conflict", ["replace", "keep", "error"])
-def test_units_are_the_union_of_two_dicts(mine, theirs, block, on_conflict):
+@settings(deadline=None, max_examples=60)
+@given(mine=small, theirs=small, block=st.sampled_from([1, 2, 1000]), keep=st.booleans())
+def test_documents_are_the_union_of_two_dicts(mine, theirs, block, keep):
     with pytest.MonkeyPatch.context() as patch, opened(None) as store, opened(None) as other:
-        patch.setattr(merging, "BLOCK", block)
+        patch.setattr(merging, "_BLOCK", block)
         put(store, mine)
         put(other, theirs)
         own, added = by_id(store), by_id(other)
-        clashes = {key for key in own.keys() & added.keys() if own[key] != added[key]}
-        if on_conflict == "error" and clashes:
-            with pytest.raises(InvalidInputError, match=rf"unit '{min(clashes)}' is in both .* Nothing was merged"):
-                store.merge(other, on_conflict="error")
-            assert by_id(store) == own
-            return
-        report = store.merge(other, on_conflict=on_conflict)
-        assert by_id(store) == (own | added if on_conflict != "keep" else added | own)
+        counts = store.merge(other, keep=keep)
+        loser, winner = (added, own) if keep else (own, added)
+        won = {each.document_id for each, _ in winner.values()}
+        expected = {key: pair for key, pair in loser.items() if pair[0].document_id not in won} | winner
+        assert by_id(store) == expected
         assert by_id(other) == added
-        told = {"replace": "replaced", "keep": "skipped"}.get(on_conflict)
-        assert report == MergeReport(units=len(added.keys() - own.keys()), **({told: len(clashes)} if told else {}))
-        assert store.verify().ok
+        assert counts == ZERO | {
+            "units": len(expected.keys() - own.keys()),
+            "replaced": 0 if keep else len(own.keys() & added.keys()),
+            "deleted": len(own.keys() - expected.keys()),
+        }
+        assert store.verify() == []
 
 
 SCRIPT = ScriptedPropositionizer(lambda passage: [passage.text])
@@ -87,30 +90,25 @@ def documents(store, *texts):
     store.add_documents([Document(text, id=own) for own, text in texts], propositionizer=SCRIPT)
 
 
-@pytest.mark.parametrize("on_conflict", ["replace", "keep", "error"])
-def test_a_document_that_differs_is_taken_or_left_with_all_its_units(on_conflict):
+@pytest.mark.parametrize("keep", [False, True])
+def test_a_document_that_differs_is_taken_or_left_with_all_its_units(keep):
     with opened(None) as store, opened(None) as other, opened(None) as expected:
         documents(store, ("one", "The old text. It had two sentences."), ("both", "Same."), ("mine", "Mine."))
         documents(other, ("one", "The new text."), ("both", "Same."), ("theirs", "Theirs."))
-        before = state(store)
-        if on_conflict == "error":
-            with pytest.raises(InvalidInputError, match="document 'one' is in both stores, but differs"):
-                store.merge(other, on_conflict="error")
-            assert state(store) == before
-            return
-        report = store.merge(other, on_conflict=on_conflict)
-        text = "The new text." if on_conflict == "replace" else "The old text. It had two sentences."
+        counts = store.merge(other, keep=keep)
+        text = "The old text. It had two sentences." if keep else "The new text."
         documents(expected, ("one", text), ("both", "Same."), ("mine", "Mine."), ("theirs", "Theirs."))
         assert unordered(state(store)) == unordered(state(expected))
-        assert report.documents == (2 if on_conflict == "replace" else 1)
-        assert store.verify().ok
+        news = {"units": 3, "documents": 1} if keep else {"units": 6, "deleted": 4, "documents": 2}
+        assert counts == ZERO | news
+        assert store.verify() == []
 
 
 def test_a_merge_that_was_interrupted_can_be_made_again(tmp_path, monkeypatch):
-    monkeypatch.setattr(merging, "BLOCK", 5)
+    monkeypatch.setattr(merging, "_BLOCK", 5)
     with filled(tmp_path / "a", 90) as other, opened(tmp_path / "b") as store:
         documents(store, ("tower", "Another text."))
-        add, left = merging._add, iter(range(4))
+        add, left = merging._put, iter(range(4))
 
         def adding(*given, **options):
             if next(left, None) is None:
@@ -118,10 +116,10 @@ def test_a_merge_that_was_interrupted_can_be_made_again(tmp_path, monkeypatch):
             return add(*given, **options)
 
         with monkeypatch.context() as patch:
-            patch.setattr(merging, "_add", adding)
+            patch.setattr(merging, "_put", adding)
             with pytest.raises(KeyboardInterrupt):
                 store.merge(other)
-        assert store.verify().ok
+        assert store.verify() == []
         assert 0 < len(store) < len(other)
         store.merge(other)
         assert unordered(state(store)) == unordered(state(other))
@@ -137,9 +135,9 @@ def test_half_and_full_precision_go_together():
 @pytest.mark.parametrize(
     ("options", "dim", "message"),
     [
-        ({"encoder": HashEncoder(DIM)}, DIM, "encoder is 'HashEncoder(8)' here"),
-        ({"encoder": None, "similarity": "cosine"}, DIM, "similarity is 'cosine' here and 'inner_product' there"),
-        ({"encoder": None}, 3, f"dim is 3 here and {DIM} there"),
+        ({"encoder": HashEncoder(DIM)}, DIM, "built with the encoder 'HashEncoder(8)'"),
+        ({"encoder": None, "similarity": "cosine"}, DIM, "by cosine and the other by inner_product"),
+        ({"encoder": None}, 3, f"the dim 3, and the other one with {DIM}"),
     ],
 )
 def test_vectors_that_do_not_go_together_are_refused(options, dim, message):
@@ -155,8 +153,6 @@ def test_what_cannot_be_merged(folder, tmp_path):
         for other in (store, folder):
             with pytest.raises(InvalidInputError, match="cannot be merged into itself"):
                 store.merge(other)
-        with opened(None) as other, pytest.raises(InvalidInputError, match="on_conflict must be"):
-            store.merge(other, on_conflict="both")
         with pytest.raises(StoreFormatError, match="there is no store at"):
             store.merge(tmp_path / "b")
         assert not (tmp_path / "b").exists()
@@ -178,34 +174,10 @@ def test_what_models_said_is_merged_and_answers_beat_failures(tmp_path):
     costly(tmp_path / "a", {"Text 1.": ["One."], "Text 2.": NoPropositions("time-out")})
     costly(tmp_path / "b", {"Text 2.": ["Two."], "Text 1.": NoPropositions("time-out"), "Text 3.": ["Three."]})
     with opened(tmp_path / "a") as store:
-        assert store.merge(tmp_path / "b").propositions == 2
+        assert store.merge(tmp_path / "b")["propositions"] == 2
     assert cached(tmp_path / "a") == (3, 0)
     filled(tmp_path / "c").close()
     with opened(tmp_path / "c") as store:  # one that had no cache yet
-        assert store.merge(tmp_path / "a").propositions == 3
-        assert store.merge(tmp_path / "a").propositions == 0
+        assert store.merge(tmp_path / "a")["propositions"] == 3
+        assert store.merge(tmp_path / "a")["propositions"] == 0
     assert cached(tmp_path / "c") == (3, 0)
-
-
-@pytest.mark.parametrize("on_conflict", ["replace", "keep"])
-def test_a_passage_that_differs_is_taken_or_left_with_what_is_under_it(on_conflict):
-    one = np.ones(DIM, np.float32)
-    with opened(None) as store, opened(None) as other:
-        same = [unit("q", kind="passage", parent="d"), unit("q1", parent="q", vector=one)]
-        put(store, [*same, unit("p", kind="passage", parent="d"), unit("p1", parent="p", vector=one)])
-        put(other, [same[0], unit("q2", parent="q", vector=one)])
-        put(other, [unit("p", kind="passage", parent="d", payload="new"), unit("p2", parent="p", vector=one)])
-        store.merge(other, on_conflict=on_conflict)
-        taken = {"p", "p2"} if on_conflict == "replace" else {"p", "p1"}
-        assert set(store.ids()) == {"q", "q1", "q2"} | taken
-        assert store.get(["p"])[0].payload == ("new" if on_conflict == "replace" else "")
-        assert store.verify().ok
-
-
-def test_a_passage_that_comes_alone_leaves_what_is_under_the_own_one():
-    with opened(None) as store, opened(None) as other:
-        put(store, [unit("p", kind="passage", parent="d"), unit("c", parent="p", vector=np.ones(DIM, np.float32))])
-        put(other, [unit("p", kind="passage", parent="d", payload="new")])
-        store.merge(other)
-        assert [(each.id, each.payload) for each in store.get(["p", "c"])] == [("p", "new"), ("c", "")]
-        assert store.vectors(["c"])

@@ -2,21 +2,11 @@
 
 from __future__ import annotations
 
-import random
-import signal
-import subprocess
-import sys
-import time
-from collections import Counter
-from pathlib import Path
-
 import pytest
 
 from factoid import Document, UnitStore
-from factoid.errors import InvalidInputError
-from factoid.propositions import CachedPropositionizer, NoPropositions, PropositionCache
+from factoid.propositions import NoPropositions, PropositionCache
 from factoid.testing import HashEncoder, ScriptedPropositionizer
-from tests.propositions.passages import facts, passages
 from tests.store.content import rows, state, unordered
 
 
@@ -106,14 +96,6 @@ def test_a_cache_may_be_shared_by_stores(path, tmp_path):
     assert add(tmp_path / "b", costly, documents, cache=tmp_path / "a").decomposition.cached == 9
 
 
-def test_a_propositionizer_with_a_cache_of_its_own_keeps_it(path, tmp_path):
-    cache = PropositionCache(tmp_path / "own")
-    add(path, CachedPropositionizer(Costly(), cache), [document(1)])
-    assert (cache.count(), has_cache(path)) == (3, False)
-    # By the name of what made the propositions, cache or not.
-    assert add(path, Costly(), [document(1)]).unchanged == 1
-
-
 def test_a_document_that_failed_for_a_time_is_tried_again(path):
     def script(passage):
         down = passage.text == "Its river is number 1."
@@ -146,64 +128,3 @@ def test_lasting_failures_are_left_alone_until_they_are_to_be_retried(path):
         report = store.add_documents(documents, min_words=0, propositionizer=better)
         assert (report.documents, report.unchanged, better.asked) == (2, 1, 2)
         assert store.retry_failures() == 0
-
-
-def test_the_policy_for_unsupported_propositions(path):
-    costly = Costly(lambda _: ["Town 1 burned in 1001.", "Napoleon burned it."])
-    burned = Document("It burned in 1001.", title="Town 1", id="doc1")
-    for policy, extra in {"drop": [], "keep": ["Napoleon burned it."], "sentence": [burned.text]}.items():
-        assert add(path, costly, [burned], unsupported=policy).decomposition.unsupported == 1
-        with opened(path) as store:
-            texts = [unit.text for unit in store.get(store.ids()) if unit.granularity == "proposition"]
-        assert texts == ["Town 1 burned in 1001.", *extra]
-        assert add(path, costly, [burned], unsupported=policy).unchanged == 1
-    assert costly.asked == 1  # another policy needs no model
-    with pytest.raises(InvalidInputError, match="one of drop, keep, sentence, got 'remove'"):
-        add(path, costly, [burned], unsupported="remove")
-
-
-def test_a_copy_and_a_cleared_store(path, tmp_path):
-    costly = Costly()
-    add(path, costly, [document(1)])
-    with opened(path) as store:
-        store.copy_to(tmp_path / "copy")
-        store.delete(["doc1"])
-        assert store.add_documents([document(1)], min_words=0, propositionizer=costly).decomposition.cached == 3
-        store.clear()
-    assert (PropositionCache(path).count(), PropositionCache(tmp_path / "copy").count()) == (0, 3)
-
-
-WORKER = """
-import sys
-sys.path.insert(0, sys.argv[1])
-from factoid import Document
-from tests.propositions.passages import LoggingStream, passages
-from tests.store.test_proposition_cache import opened
-documents = [Document(unit.text, id=unit.id) for unit in passages(1000)]
-print("ready", flush=True)
-with opened(sys.argv[2]) as store:
-    store.add_documents(documents, min_words=0, propositionizer=LoggingStream(sys.argv[3], seconds=0.001))
-"""
-
-
-@pytest.mark.slow
-def test_an_indexing_process_that_is_killed_asks_again_what_was_in_flight_only(path, tmp_path):
-    chance = random.Random(7)
-    kills = 0
-    while True:
-        command = [sys.executable, "-c", WORKER, str(Path(__file__).parents[2]), str(path), str(tmp_path / "log")]
-        with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
-            process.stdout.readline()
-            time.sleep(chance.uniform(0.05, 0.6))
-            if kills < 10 and process.poll() is None:
-                process.kill()
-        kills += process.returncode == -signal.SIGKILL
-        if process.returncode == 0:
-            break
-    asked = Counter((tmp_path / "log").read_text().split())
-    assert set(asked) == {str(number) for number in range(1000)}
-    assert kills > 1
-    assert sum(asked.values()) - 1000 <= kills
-    documents = [Document(unit.text, id=unit.id) for unit in passages(1000)]
-    failing = Costly(lambda unit: NoPropositions("too short") if "Town 7 " in unit.text else facts(unit))
-    assert_like_one_without_cache(path, documents, failing)

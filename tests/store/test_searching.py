@@ -98,19 +98,6 @@ def test_against_brute_force(corpus, query, k, granularity, parents, filtered):
             assert condition is None or condition(match.unit.metadata)
 
 
-def test_a_filter_on_units_does_not_ask_for_the_parents_metadata():
-    parent = passage(1, lang="en")
-    with filled([parent, child(parent, 1, lang="de"), child(parent, 2, lang="en")], [[9, 9], [1, 0], [5, 0]]) as store:
-        (hit,) = store.search_by_vector([1, 0], filter={"lang": "de"}, weights=Weights(0, 0))
-        assert (hit.unit, hit.score, [match.unit.id for match in hit.matches]) == (
-            parent,
-            1.0,
-            ["proposition 1 of passage 1"],
-        )
-        for condition in ({"lang": "fr"}, lambda metadata: metadata.get("lang") == "fr"):
-            assert store.search_by_vector([1, 0], filter=condition) == []
-
-
 def test_queries_of_another_shape():
     with filled([passage(1)], [[1, 2]]) as store:
         for wrong in ([1, 2, 3], [[1, 2], [3, 4]], [], [np.nan, 0]):
@@ -129,12 +116,3 @@ def test_a_text_matches_once_whatever_granularities_have_it():
     assert Counter(match.unit.text for match in sentences.matches)["Anna sang."] == 2
     kinds = {match.unit.granularity for match in mixed.matches if match.unit.text == "Anna sang."}
     assert len(kinds) == 1
-
-
-def test_diverse_hits_are_k_that_pass_even_where_fewer_are_fetched():
-    units = [passage(number, even=number % 2 == 0) for number in range(12)]
-    options = {"granularity": "passage", "mmr": 0.5, "fetch_k": 1, "filter": {"even": True}}
-    with filled(units, np.random.default_rng(0).normal(size=(12, 4))) as store:
-        hits = store.search_by_vector(np.ones(4), k=5, **options)
-    assert len({hit.unit.id for hit in hits}) == 5
-    assert all(hit.unit.metadata["even"] for hit in hits)

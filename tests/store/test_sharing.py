@@ -55,7 +55,7 @@ def test_a_process_killed_at_any_moment_leaves_whole_documents(tmp_path, moment)
         lines += process.stdout.read().split()
     committed = int(lines[-1]) + 1
     with opened(path) as store:
-        stored = [number for number in range(10_000) if store.document(f"doc{number}")]
+        stored = [number for number in range(10_000) if store.documents([f"doc{number}"])]
         assert committed <= len(stored) <= committed + 3
         assert stored == list(range(len(stored)))
         assert sorted(store.counts().values()) == [len(stored) * 2, len(stored) * 2, len(stored) * 3]
@@ -141,25 +141,4 @@ def test_many_may_open_a_new_store_at_once(tmp_path):
     with ThreadPoolExecutor(8) as threads:
         list(threads.map(work, range(8)))
     with opened(tmp_path / "store") as store:
-        assert all(store.document(f"doc{number}") == document(number) for number in range(8))
-
-
-def test_opening_waits_for_another_process_that_makes_the_store(tmp_path):
-    with closing(sqlite.connect(tmp_path / "units.sqlite")) as blocker:
-        blocker.execute("BEGIN IMMEDIATE")
-        timer = threading.Timer(0.2, blocker.execute, ["ROLLBACK"])
-        timer.start()
-        with opened(tmp_path) as store:
-            assert add(store, 1).documents == 1
-        timer.join()
-
-
-def test_a_store_may_be_closed_by_several_threads_at_once(tmp_path):
-    class Emptied(list):
-        """Connections that another thread takes between a look and a grasp."""
-
-        def __bool__(self):
-            return True
-
-    with opened(tmp_path) as store:
-        store.connections._idle = Emptied(store.connections._idle)
+        assert store.documents([f"doc{number}" for number in range(8)]) == [document(number) for number in range(8)]

@@ -59,12 +59,12 @@ def test_words_get_more_weight_where_vectors_say_nothing(tmp_path):
 
 def test_ranks_are_those_of_searches():
     with filled(None, Noise()) as store:
-        report = store.tune_weights({question: answer for question, (answer,) in QUESTIONS}, keep=False)
+        report = store.tune_weights([(question, answer) for question, (answer,) in QUESTIONS], keep=False)
         assert store.weights == Weights()
         ranks = []
         for question, (answer,) in QUESTIONS:
-            texts = [hit.unit.text for hit in store.search(question, 40)]
-            ranks.append(1 / (1 + next(at for at, text in enumerate(texts) if answer in text)))
+            texts = [hit.unit.text for hit in store.search(question, 20)]
+            ranks.append(next((1 / rank for rank, text in enumerate(texts, 1) if answer in text), 0))
         assert report.current_mrr == pytest.approx(np.mean(ranks))
 
 
@@ -81,7 +81,7 @@ def test_what_cannot_be_fitted(tmp_path):
             store.tune_weights(QUESTIONS[:5])
         with pytest.raises(InvalidInputError, match="0 of 40 questions"):
             store.tune_weights([(question, ["nowhere"]) for question, _ in QUESTIONS])
-        with pytest.raises(InvalidInputError, match="weights must be"):
-            store.weights = 0.4
     with UnitStore(tmp_path / "s", encoder=Noise(), read_only=True) as store, pytest.raises(StoreError, match="read"):
+        store.tune_weights(QUESTIONS)
+    with UnitStore(tmp_path / "s", encoder=None) as store, pytest.raises(InvalidInputError, match="no encoder"):
         store.tune_weights(QUESTIONS)

@@ -13,7 +13,6 @@ from factoid import (
     SentenceTransformerEncoder,
     SyntaxPropositionizer,
     UnitStore,
-    propositionize,
     split_passages,
     split_sentences,
 )
@@ -23,6 +22,7 @@ from factoid.entities import EntityRetriever, build_own_articles
 from factoid.entities.importers import MediaWikiDump
 from factoid.errors import MissingDependencyError
 from factoid.files.readers import read_file
+from factoid.propositions import decompose
 from factoid.testing import HashEncoder
 
 TEXT = """# Surtsey
@@ -49,7 +49,7 @@ assert Path(factoid.__file__).is_relative_to(sys.prefix), f"not the wheel: {fact
 document = Document(TEXT)
 (passage,) = split_passages(document)
 assert (passage.title, len(split_sentences(passage))) == ("Surtsey", 2)
-propositions = propositionize([passage], SyntaxPropositionizer())
+propositions = decompose([passage], SyntaxPropositionizer()).units
 assert len(propositions) > 2, propositions
 assert any("1963" in unit.text and unit.text not in TEXT for unit in propositions), propositions
 print(*(f"  {unit.text}" for unit in propositions), sep="\n")
@@ -63,7 +63,7 @@ with build_own_articles([Document(passage.text, passage.title)]) as articles:
 with TemporaryDirectory() as folder:
     dump = Path(folder, "dump.xml")
     dump.write_text("<mediawiki><page><title>A</title><ns>0</ns><id>1</id></page></mediawiki>", encoding="utf-8")
-    missing(lambda: list(MediaWikiDump(dump).read()), 'pip install "factoid[wikipedia]"')
+    assert [article.title for article in MediaWikiDump(dump)] == ["A"]
 missing(lambda: SentenceTransformerEncoder("any").encode_queries(["?"]), 'pip install "factoid[models]"')
 missing(lambda: AnyGranularityRanker("any").rank("?", ["Here."]), 'pip install "factoid[models]"')
 missing(lambda: list(read_file("page.html")), 'pip install "factoid[documents]"')

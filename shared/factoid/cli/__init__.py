@@ -71,7 +71,6 @@ for _command in (
     train.train_agrame,
     articles.build_articles,
     articles.articles,
-    articles.convert_spel,
 ):
     app.command()(opts.grouped(_command))  # named as the function, with "-" for "_"
 

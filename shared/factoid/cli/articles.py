@@ -1,93 +1,99 @@
-"""`factoid build-articles`, `articles` and `convert-spel`: make and inspect article stores, and convert a linker."""
+"""`factoid build-articles` and `articles`: make and inspect article stores."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from factoid.cli import options as opts
 from factoid.cli.options import argument, option
-from factoid.errors import InvalidInputError
-from factoid.terminal import count, plain, wrap
+from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.files.lines import filled_lines, located, parse_object
+from factoid.terminal import plain, wrap
 from factoid.units import whole_number
 
-_MOST = 20  # most names that a list shows
-_SOURCES_HELP = (
-    "Files and folders: a MediaWiki XML dump (.bz2), the output of wikiextractor --json, KILT's knowledge source, the Parquet "
-    'files of wikimedia/wikipedia, JSON lines of {"title", "text", "aliases", "redirects", "metadata"}, CSV with columns title, '
-    "text, aliases, redirects and id; with --format titles, JSON lines of {title: text}."
-)
+if TYPE_CHECKING:
+    from factoid.entities.articles.article import Record
 
 
 def build_articles(
     path: Annotated[
         str, argument("PATH", "The file to make; an existing one is replaced when the new one is complete.")
     ],
-    sources: Annotated[list[str], argument("SOURCE", _SOURCES_HELP)],
-    source_format: Annotated[
-        Literal["auto", "dump", "wikiextractor", "kilt", "parquet", "titles", "jsonl", "csv"],
-        option(None, "Format of the sources; auto goes by the name and first bytes of each.", "--format"),
-    ] = "auto",
-    title_key: Annotated[str, option("NAME", "Field of JSON lines or column of CSV that holds the title.")] = "title",
-    text_key: Annotated[str, option("NAME", "Field of JSON lines or column of CSV that holds the text.")] = "text",
-    redirects: Annotated[
-        list[str] | None, option("FILE", "Lines of a name, a tab and the title it leads to; may be repeated.")
-    ] = None,
+    sources: Annotated[
+        list[str],
+        argument(
+            "SOURCE",
+            "Files: a MediaWiki XML dump (.xml, .bz2), KILT's knowledge source (.json), Parquet files of wikimedia/wikipedia, "
+            "or your own documents: JSON lines (.jsonl) or tables (.csv, .tsv) with fields title, text, aliases and id.",
+        ),
+    ],
+    title_key: Annotated[str, option("NAME", "Field or column of your own documents that holds the title.")] = "title",
     words: Annotated[int, option("N", "Keep the first N words of each article.")] = 1000,
     duplicates: Annotated[
-        Literal["first", "last", "join", "error"],
-        option(None, "Which of several articles with one title to keep; join joins their texts, error stops."),
+        Literal["first", "join", "keep"],
+        option(None, "What to keep of articles with one title: the first, their texts joined, or all."),
     ] = "first",
     workers: Annotated[int, option("N", "Number of processes that read a MediaWiki dump.")] = 1,
-    allow_truncated: Annotated[
-        bool, option(None, "Read a damaged MediaWiki dump up to the damage instead of failing.", "--allow-truncated")
-    ] = False,
-    restart: Annotated[bool, option(None, "Start over instead of resuming an interrupted build.", "--restart")] = False,
     *,
     output: opts.Output,
 ) -> None:
-    """Make an article store from a Wikipedia dump, a dataset or your own articles, for entity retrieval."""
-    from rich.filesize import decimal
+    """Make an article store from a Wikipedia dump, a dataset or your own articles, for entity retrieval.
 
+    Call it again to go on after an interruption.
+    """
     from factoid.entities.articles.build import build_articles as build
-    from factoid.entities.articles.build import describe_faults
-    from factoid.entities.importers import RedirectLines
-    from factoid.entities.importers.detect import make_sources
 
-    readers = make_sources(
-        [Path(source) for source in sources],
-        source_format,
-        title_key=title_key,
-        text_key=text_key,
-        workers=workers,
-        words=words,
-        allow_truncated=allow_truncated,
-    )
-    if redirects:
-        readers.append(RedirectLines(redirects))
+    files = list(map(Path, sources))
+    if missing := [file for file in files if not file.is_file()]:
+        raise UnreadableFileError(f"{missing[0]} is not a file")
+    stamps = [(str(file.absolute()), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
     report = build(
         path,
-        readers,
+        *_read(files, title_key=title_key, workers=workers, words=words),
         words=words,
         duplicates=duplicates,
-        resume=not restart,
+        resume=f"{title_key} in {stamps}",
         show_progress=output.show_progress,
-        warn=False,  # the report says so
     )
-    built = f"{count(report.articles, 'article')}, {count(report.names, 'name')}, {decimal(report.bytes)}"
-    aliases = f"{report.aliases:,} {'alias' if report.aliases == 1 else 'aliases'}"
-    lines = [
-        f"{path}: {built}, in {report.seconds:,.1f} s",
-        f"{count(report.redirects, 'redirect')}, {aliases}, {count(report.links, 'link')}",
-        *map(plain, describe_faults(report, duplicates)),
-    ]
-    if report.left_out:
-        reasons = sorted(report.left_out.items(), key=lambda item: -item[1])
-        lines.append(f"left out of the sources: {'; '.join(f'{reason}: {number:,}' for reason, number in reasons)}")
-    output.print({"path": path, **asdict(report)}, "\n".join(lines))
+    rows = asdict(report)
+    output.print(
+        {"path": path, **rows}, "\n".join(f"{name.replace('_', ' ')}: {value}" for name, value in rows.items())
+    )
+
+
+def _read(files: Iterable[Path], *, title_key: str, workers: int, words: int) -> list[Iterable[Record]]:
+    """Return the sources for some files: by their endings, and by the first record of those in JSON."""
+    from factoid.entities.importers import MediaWikiDump, OwnDocuments, read_kilt, read_parquet
+    from factoid.files.readers import JSONL_ENDING, TABLE_ENDINGS, read_documents
+
+    sources: list[Iterable[Record]] = []
+    dumps, own = [], []
+    for file in files:
+        ending = file.suffix.lower()
+        if ending == ".parquet":
+            sources.append(read_parquet(file))
+        elif ending not in {".json", JSONL_ENDING, *TABLE_ENDINGS}:
+            dumps.append(file)
+        elif ending in TABLE_ENDINGS or not _is_kilt(file):
+            own.append(file)
+        else:
+            sources.append(read_kilt(file))
+    if dumps:
+        sources.append(MediaWikiDump(dumps, workers=workers, words=words))
+    if own:
+        sources.append(OwnDocuments(read_documents(own), title_key=title_key))
+    return sources
+
+
+def _is_kilt(file: Path) -> bool:
+    number, line = next(filled_lines(file), (0, b"{}"))
+    with located(f"{file}:{number}"):
+        return "wikipedia_title" in parse_object(line)
 
 
 def articles(
@@ -97,67 +103,22 @@ def articles(
         typer.Argument(metavar="TITLE", help="A title, redirect or alias to look up.", show_default="show counts"),
     ] = None,
     words: Annotated[int, option("N", "Show the first N words.")] = 100,
-    as_json: opts.AsJson = False,
 ) -> None:
     """Show what an article store holds, or look up a name in it."""
-    from factoid.entities.articles import ArticleStore, name_key
+    from factoid.entities.articles.names import name_key
+    from factoid.entities.articles.store import ArticleStore
     from factoid.words import cut_words
 
     whole_number("--words", words)
     with ArticleStore(path) as store:
         if title is None:
-            stats = store.stats()
-            rows = {
-                "articles": stats.articles,
-                **{f"names: {kind}": number for kind, number in stats.names.items()},
-                "redirects elsewhere": stats.outside,
-                "links read": stats.links,
-                "words kept": stats.words,
-                "bytes": stats.bytes,
-            }
-            lines = [f"{name:<20}{number:>16,}" for name, number in rows.items()]
-            lines += [f"built from {plain(source)}" for source in stats.sources]
-            opts.Output(as_json=as_json).print(stats, "\n".join(lines))
+            print("\n".join(f"{name}: {plain(str(value))}" for name, value in store.stats().items()))
             return
-        names, article, target = store.names([name_key(title)]), store.get(title), store.title_of(title)
+        names, article = store.names([name_key(title)]).get(name_key(title), []), store.get(title)
     if not names:
-        if target is not None:
-            raise InvalidInputError(f"{title!r} redirects to {target!r}, which is not in {path}")
         raise InvalidInputError(f"{path} does not know the name {title!r}")
-    listed = [(name, name.kind.name.lower()) for name in names[name_key(title)]]
-    text = " ".join(cut_words(article.text, words).split()) if article else ""
-    if as_json:
-        shown = article and {"title": article.title, "text": text, "metadata": dict(article.metadata)}
-        opts.print_json({"article": shown, "names": [{**asdict(name), "kind": kind} for name, kind in listed]})
-        return
     if article is not None:
+        text = " ".join(cut_words(article.text, words).split())
         print(plain(article.title), wrap(plain(text)), sep="\n\n", end="\n\n")
-    print(f"{plain(title)!r} names:")
-    for name, kind in listed[:_MOST]:
-        links = f", {count(name.count, 'link')}" if name.count else ""
-        print(f"  {plain(name.title)} ({kind.replace('_', ' ')}{links})")
-    if len(listed) > _MOST:
-        print(f"  and {count(len(listed) - _MOST, 'other')}")
-
-
-def convert_spel(
-    checkpoint: Annotated[str, argument("FILE", "A published checkpoint, such as spel-base-step-3-500K.pt.")],
-    output: Annotated[str, option("DIR", "The new folder; SpELLinker(DIR) loads it.")],
-    tokenizer: Annotated[
-        str, option("PATH", "RoBERTa's tokenizer.json or its folder; or roberta-base or roberta-large, to download it.")
-    ],
-    vocabulary: Annotated[
-        str, option("DIR", "A folder with the files aida.txt, enwiki_20230827.txt and out_of_domain.txt.")
-    ],
-    quiet: opts.Quiet = False,
-) -> None:
-    """Convert a checkpoint of the entity linker SpEL to safetensors."""
-    from rich.filesize import decimal
-
-    from factoid.entities.spel import convert_spel as convert
-    from factoid.entities.spel.vocabulary import VocabularyFiles
-
-    files = VocabularyFiles.in_folder(vocabulary)
-    with opts.waiting("converting", quiet=quiet):
-        folder = convert(checkpoint, files, output, tokenizer=tokenizer)
-    print(f"wrote {folder} ({decimal(sum(path.stat().st_size for path in folder.iterdir()))})")
+    for name in names:
+        print(f"{plain(name.form)} → {plain(name.title)} ({name.kind.name.lower().replace('_', ' ')})")

@@ -221,7 +221,7 @@ def min_words(words: int) -> int:
     return min(50, whole_number("--words", words) // 2)
 
 
-def read_object(name: str, text: str | None, *, holding: str = "conditions") -> dict[str, Any] | None:
+def read_object(name: str, text: str | None) -> dict[str, Any] | None:
     """Return the JSON object given to an option such as "--filter"; None if the option is absent."""
     if text is None:
         return None
@@ -230,7 +230,7 @@ def read_object(name: str, text: str | None, *, holding: str = "conditions") -> 
     except ValueError as error:
         raise InvalidInputError(f"{name} must be JSON, got {text!r}: {error}") from error
     if not isinstance(value, dict):
-        raise InvalidInputError(f"{name} must be a JSON object of {holding}, got {text!r}")
+        raise InvalidInputError(f"{name} must be a JSON object of conditions, got {text!r}")
     return value
 
 

@@ -12,7 +12,6 @@ from typing import Annotated, Literal
 from factoid.cli import options as opts
 from factoid.cli.options import argument, option
 from factoid.errors import InvalidInputError
-from factoid.terminal import count
 from factoid.units import Unit
 
 _BATCH = 64  # passages decomposed together: output starts early, and models still get full batches
@@ -98,6 +97,7 @@ def batch(
     cache: Annotated[str, option("FILE", "Cache for the results; batches under way are recorded in FILE.batches.")],
     paths: Annotated[list[str] | None, argument("PATH", f"With submit: {opts.PATHS_HELP}")] = None,
     wait: Annotated[bool, option(None, "With collect: wait until all batches have ended.", "--wait")] = False,
+    max_requests: Annotated[int, option("N", "Requests of a batch; fewer for an account with a short queue.")] = 40_000,
     words: opts.Words = 100,
     temperature: opts.Temperature = 0.0,
     base_url: opts.BaseUrl = None,
@@ -111,30 +111,25 @@ def batch(
         raise InvalidInputError(f"factoid batch {action} takes {'files' if action == 'submit' else 'no files'}")
     show = output.show_progress
     chat = opts.Splitting(model=model, base_url=base_url, temperature=temperature, max_concurrency=1)
-    batches = PropositionBatch(opts.make_prompted(chat), cache, show_progress=show)
-    if action != "submit" and not batches.folder.exists() and not batches.cache.path.exists():
-        raise InvalidInputError(f"there is no {cache}, and so no batch: name the --cache of factoid batch submit")
-    if action == "submit" or batches.cache.path.exists():
-        batches.cache.count()  # opened now: a file of another kind is refused before anything is done
+    batches = PropositionBatch(opts.make_prompted(chat), cache, max_requests=max_requests, show_progress=show)
+    if action != "submit" and not batches.folder.exists():
+        raise InvalidInputError(f"there is no {batches.folder}: name the --cache of factoid batch submit")
     if action == "collect":
         report = batches.wait() if wait else batches.collect()
-        rest = batches.poll()
-        used = f"{report.usage.prompt_tokens:,} prompt tokens, {report.usage.completion_tokens:,} tokens of answers"
-        lines = [str(report), used]
-        if rest:
-            lines.append(f"not ended yet: {len(rest)}. Collect again later, or with --wait")
-        if report.returned:
-            lines.append("passages without an answer are sent again by: factoid batch submit")
-        output.print({**asdict(report), "batches": [asdict(batch) for batch in rest]}, "\n".join(lines))
+        lines = [str(report), f"{report.usage.prompt_tokens:,} + {report.usage.completion_tokens:,} tokens"]
+        lines += ["passages without an answer are sent again by: factoid batch submit"] if report.returned else []
+        lines += (
+            [f"not ended yet: {len(rest)}. Collect again later, or with --wait"] if (rest := batches.poll()) else []
+        )
+        output.print({**asdict(report), "not_ended": len(rest)}, "\n".join(lines))
         return
     if action == "submit":
         chosen = batches.submit(list(opts.read_passages(paths or [], words, show_progress=show)))
     else:
         chosen = batches.cancel() if action == "cancel" else batches.poll()
+    names = ("batch_id", "status", "completed", "requests", "error")
+    rows = [{name: getattr(batch, name) for name in names} for batch in chosen]
     lines = [
-        f"{batch.batch_id}  {batch.status}  {batch.completed:,} of {count(batch.requests, 'request')}"
-        + (f": {batch.error}" if batch.error else "")
-        for batch in chosen
+        "{batch_id}  {status}  {completed:,} of {requests:,} requests  {error}".format(**row).rstrip() for row in rows
     ]
-    nothing = "no batches: everything is in the cache, or nothing was submitted"
-    output.print([asdict(batch) for batch in chosen], "\n".join(lines) or nothing)
+    output.print(rows, "\n".join(lines) or "no batches: everything is in the cache, or nothing was submitted")

@@ -36,16 +36,9 @@ def search(
         option("WEIGHT", "Diversify the hits: weight of the question, from 0 (only diversity counts) to 1."),
     ] = None,
     expand: Annotated[int, option("N", "Show N sentences before and after each fact.")] = 0,
-    parameters: Annotated[
-        str | None, option("JSON", "Width of approximate searches, as in '{\"nprobe\": 32}' or '{\"efSearch\": 128}'.")
-    ] = None,
-    refine: Annotated[
-        int | None, option("N", "Compressed indexes: candidates per result to score again exactly.", default="10")
-    ] = None,
     rerank: Annotated[
         str | None, option("MODEL", "Rank the best passages again with a late-interaction model, by name or folder.")
     ] = None,
-    candidates: Annotated[int, option("N", "Number of passages that --rerank ranks.")] = 100,
     words: Annotated[
         int | None, option("N", "Print the first N words of the best units, as context for a reader model.")
     ] = None,
@@ -62,9 +55,6 @@ def search(
         "min_score": min_score,
         "mmr": mmr,
         "lexical": lexical,
-        "parameters": opts.read_object("--parameters", parameters, holding="names and numbers"),
-        "refine": refine,
-        "candidates": candidates,
     }
     if rerank is not None:
         from factoid.late_interaction import AnyGranularityRanker

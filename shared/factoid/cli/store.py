@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import sys
-from dataclasses import asdict
-from typing import Annotated, Literal
+from typing import Annotated
 
 import typer
 
@@ -18,37 +16,44 @@ app = typer.Typer(
 )
 
 Folder = Annotated[str, argument("DIR", "The store.")]
-UnitFile = Annotated[
-    str, argument("FILE", "File of units, .jsonl, .jsonl.gz or .parquet; its documents lie beside it.")
-]
+UnitFile = Annotated[str, argument("FILE", "File of units and documents, .jsonl or .parquet.")]
 
 
 def stats(store: Folder, as_json: opts.AsJson = False) -> None:
     """Count what a store holds."""
     with opts.open_store(store, read_only=True) as opened:
         result = opened.stats()
-    opts.Output(as_json=as_json).print(result, result)
+    lines = []
+    for name, value in result.items():
+        parts = ", ".join(f"{part} {number}" for part, number in value.items()) if isinstance(value, dict) else value
+        lines.append(f"{name}: {parts}")
+    opts.Output(as_json=as_json).print(result, "\n".join(lines))
 
 
 def verify(
     store: Folder,
-    repair: Annotated[bool, option(None, "Repair what can be derived from the rest of the store.", "--repair")] = False,
+    repair: Annotated[
+        bool, option(None, "Delete damaged units and documents, and make again what follows from the rest.", "--repair")
+    ] = False,
     *,
     output: opts.Output,
 ) -> None:
     """Check that a store is intact; exit with 1 if it is not."""
     with opts.open_store(store, read_only=not repair) as opened:
-        report = opened.verify(repair=repair, show_progress=output.show_progress)
-    output.print({"ok": report.ok, **asdict(report)}, report)
-    if not report.ok:
-        raise StoreError(f"the store at {store} has {count(len(report.problems), 'problem')}")
+        problems = opened.verify(repair=repair)
+        left = opened.verify() if problems and repair else problems
+    output.print({"problems": problems, "left": left}, "\n".join(problems) or "all is well")
+    if left:
+        raise StoreError(f"the store at {store} has {count(len(left), 'problem')}")
 
 
 def compact(store: Folder, *, output: opts.Output) -> None:
     """Shrink a store to the size of its content."""
     with opts.open_store(store) as opened:
-        report = opened.compact(show_progress=output.show_progress)
-    output.print(report, report)
+        before = opened.stats()["bytes"]
+        opened.compact(show_progress=output.show_progress)
+        after = opened.stats()["bytes"]
+    output.print({"before": before, "after": after}, f"database: {before:,} bytes before, {after:,} after")
 
 
 def export(
@@ -60,8 +65,8 @@ def export(
 ) -> None:
     """Write units and documents as JSON lines or Parquet."""
     with opts.open_store(store, read_only=True) as opened:
-        report = opened.export(file, vectors=not no_vectors, show_progress=output.show_progress)
-    output.print({**asdict(report), "files": [str(path) for path in report.files]}, report)
+        records = opened.export(file, vectors=not no_vectors, show_progress=output.show_progress)
+    output.print({"records": records}, f"{records:,} units and documents in {file}")
 
 
 def import_units(store: Folder, file: UnitFile, encoder: opts.EncoderName = None, *, output: opts.Output) -> None:
@@ -69,31 +74,29 @@ def import_units(store: Folder, file: UnitFile, encoder: opts.EncoderName = None
     from factoid.store import UnitStore
 
     with UnitStore(store, encoder=None if encoder is None else opts.make_encoder(encoder)) as opened:
-        report = opened.import_from(file, show_progress=output.show_progress)
-    output.print(report, f"added to {store}: {report}")
+        records = opened.import_from(file, show_progress=output.show_progress)
+    output.print({"records": records}, f"{records:,} units and documents added to {store}")
 
 
 def merge(
     store: Folder,
     other: Annotated[str, argument("OTHER", "The store to add.")],
-    on_conflict: Annotated[
-        Literal["replace", "keep", "error"],
-        option(None, "For a document or unit that differs: take the other store's, keep this one's, or stop."),
-    ] = "replace",
+    keep: Annotated[
+        bool, option(None, "Keep documents that are in both as they are here, instead of replacing them.", "--keep")
+    ] = False,
     *,
     output: opts.Output,
 ) -> None:
     """Add everything from another store."""
     with opts.open_store(store) as opened:
-        report = opened.merge(other, on_conflict=on_conflict, show_progress=output.show_progress)
-    output.print(report, report)
+        counts = opened.merge(other, keep=keep, show_progress=output.show_progress)
+    output.print(counts, "\n".join(f"{name}: {number:,}" for name, number in counts.items()))
 
 
 def delete(
     store: Folder,
     ids: Annotated[list[str] | None, argument("ID", "Documents, or units with the units under them.")] = None,
     condition: opts.Filter = None,
-    yes: Annotated[bool, option(None, "Skip the confirmation that a terminal asks for.", "--yes")] = False,
     *,
     output: opts.Output,
 ) -> None:
@@ -102,47 +105,30 @@ def delete(
     if bool(ids) == (parsed is not None):
         raise InvalidInputError("factoid store delete takes either ids or --filter")
     with opts.open_store(store) as opened:
-        if sys.stdin.isatty() and not yes:
-            chosen = count(len(ids), "id") if ids else count(len(opened.ids(parsed)), "unit")
-            print(f"delete {chosen} from {store}, with all under them? [y/N] ", end="", file=sys.stderr, flush=True)
-            if sys.stdin.readline().strip().lower() not in ("y", "yes"):
-                raise InvalidInputError("nothing was deleted")
-        with opts.waiting("deleting", quiet=output.quiet):
-            with opened.connections.reading() as snapshot:
-                unknown = [id_ for id_ in ids or () if not (*snapshot.document_rows([id_]), *snapshot.unit_rows([id_]))]
-            deleted = opened.delete(ids or None, filter=parsed)
+        with opened.connections.reading() as snapshot:
+            unknown = [id_ for id_ in ids or () if not (*snapshot.document_rows([id_]), *snapshot.unit_rows([id_]))]
+        deleted = opened.delete(ids or None, filter=parsed)
     missing = f"\nnot in the store: {', '.join(unknown)}" if unknown else ""
     output.print({"deleted": deleted, "unknown": unknown}, f"{count(deleted, 'unit')} deleted{missing}")
 
 
 def copy(
-    store: Folder,
-    to: Annotated[str, argument("TO", "A folder, or an address such as s3://bucket/facts (extra remote).")],
+    store: Annotated[str, argument("FROM", "The store, or the address to which it was copied.")],
+    to: Annotated[str, argument("TO", "A new folder, or an address such as s3://bucket/facts.zip (extra remote).")],
     *,
     output: opts.Output,
 ) -> None:
-    """Copy a store to a folder, or to another file system."""
-    with opts.open_store(store, read_only=True) as opened, opts.waiting("copying", quiet=output.quiet or "://" in to):
-        if "://" in to:
-            opened.save_to(to, show_progress=output.show_progress)
+    """Copy a store to a new folder, to another file system, or from there."""
+    from factoid.store.transfer.copies import load_from
+
+    with opts.waiting("copying", quiet=output.quiet):
+        if "://" in store:
+            load_from(store, to)
         else:
-            opened.copy_to(to)
+            with opts.open_store(store, read_only=True) as opened:
+                (opened.save_to if "://" in to else opened.copy_to)(to)
     output.print({"store": store, "copy": to}, f"{to} is a copy of {store}")
 
 
-def fetch(
-    store: Folder,
-    url: Annotated[str, argument("URL", "The address to which factoid store copy sent it.")],
-    *,
-    output: opts.Output,
-) -> None:
-    """Copy a store from another file system into a new folder."""
-    from factoid.store import UnitStore
-
-    with UnitStore.load_from(url, store, encoder=None, show_progress=output.show_progress) as opened:
-        counts = opened.counts()
-    output.print({"store": store, "total": counts}, f"{store} holds {opts.listed(counts) or 'nothing'}")
-
-
-for _command in (stats, verify, compact, export, import_units, merge, delete, copy, fetch):
+for _command in (stats, verify, compact, export, import_units, merge, delete, copy):
     app.command("import" if _command is import_units else None)(opts.grouped(_command))

@@ -5,15 +5,13 @@ from __future__ import annotations
 import hashlib
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import Annotated, Any
 
 from factoid.cli import options as opts
 from factoid.cli.options import argument, option
 from factoid.errors import InvalidInputError
 
-if TYPE_CHECKING:
-    from factoid.late_interaction.training.train import RankerRecord
-    from factoid.propositions.training.train import TrainingRecord
+_TEACHER_RATE = 2e-5  # learning rate of a cross-encoder
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,28 +19,19 @@ class Training:
     """How the model is trained: the options of `TrainingSettings`, as a group."""
 
     base_model: Annotated[str, option("NAME", "Model to start from, by name or folder.")] = "google/flan-t5-large"
-    base_revision: Annotated[str | None, option("NAME", "Branch, tag or commit of --base-model.")] = None
     epochs: Annotated[int, option("N", "Passes over the pairs.")] = 3
     batch_size: Annotated[int, option("N", "Pairs per step.")] = 64
     device_batch_size: Annotated[
         int, option("N", "Pairs on a device at once; fewer take less memory, with the same result.")
     ] = 8
     learning_rate: Annotated[float, option("N", "Initial learning rate; it falls linearly to 0.")] = 1e-4
-    weight_decay: Annotated[float, option("N", "Weight decay of AdamW.")] = 1e-4
-    max_tokens: Annotated[int, option("N", "Leave out pairs whose input or output has more tokens.")] = 512
-    checkpoint_steps: Annotated[int, option("N", "Steps between checkpoints.")] = 200
-    seed: Annotated[int, option("N", "Random seed for the order of pairs and for dropout.")] = 0
 
 
 def train_propositionizer(
     output: Annotated[str, option("DIR", "Folder for the model, its record and the pairs.")],
     paths: Annotated[list[str] | None, argument("PATH", "Documents to make pairs from: files and folders.")] = None,
     pairs: Annotated[str | None, option("FILE", "Train on these pairs instead, such as an earlier run's.")] = None,
-    passages: Annotated[int | None, option("N", "Use only N passages, chosen evenly.", default="all")] = None,
-    min_coverage: Annotated[float, option("SHARE", "Drop passages with a smaller share of covered sentences.")] = 0.8,
-    max_unsupported: Annotated[
-        float, option("SHARE", "Drop passages with a larger share of unsupported propositions.")
-    ] = 0.0,
+    passages: Annotated[int | None, option("N", "Use only N passages, chosen evenly.", default="all", min=1)] = None,
     pairs_only: Annotated[bool, option(None, "Write the pairs and stop before training.", "--pairs-only")] = False,
     *,
     splitting: opts.Splitting,
@@ -50,9 +39,6 @@ def train_propositionizer(
     retry_failed: opts.RetryFailed = False,
     training: Training,
     held_out: Annotated[int, option("N", "Pairs to evaluate on, from other documents; at most a tenth of all.")] = 1000,
-    similarity: Annotated[
-        Literal["tokens", "encoder"], option(None, "Similarity for F1: common words, or all-MiniLM-L6-v2.")
-    ] = "tokens",
     cpu: Annotated[bool, option(None, "Do not use GPUs.", "--cpu")] = False,
     printing: opts.Output,
 ) -> None:
@@ -62,17 +48,14 @@ def train_propositionizer(
     """
     from factoid.propositions import PropositionCache
     from factoid.propositions.cached_propositionizer import with_cache
-    from factoid.propositions.score import EncoderSimilarity, TokenF1
     from factoid.propositions.training.seeds import Seeds, make_seeds, read_pairs, write_pairs
     from factoid.propositions.training.train import TrainingSettings
     from factoid.propositions.training.train import train_propositionizer as train
 
     if bool(paths) == bool(pairs):
         raise InvalidInputError("expected documents to make pairs from, or --pairs FILE, and not both")
-    if passages is not None and passages < 1:
-        raise InvalidInputError(f"--passages must be at least 1, got {passages}")
     numbers = asdict(training)
-    settings = TrainingSettings(model=numbers.pop("base_model"), revision=numbers.pop("base_revision"), **numbers)
+    settings = TrainingSettings(model=numbers.pop("base_model"), **numbers)
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
     show = printing.show_progress
@@ -88,23 +71,24 @@ def train_propositionizer(
             # Ids come from content: every run chooses the same passages, and mostly the same when the corpus grows.
             units.sort(key=lambda unit: hashlib.sha256(unit.id.encode()).digest())
             units = units[:passages]
-        seeds = make_seeds(units, source, min_coverage=min_coverage, max_unsupported=max_unsupported)
+        seeds = make_seeds(units, source)
         write_pairs(folder / "pairs.jsonl", seeds.pairs)
         if not printing.as_json:
             print(f"{seeds}: {folder / 'pairs.jsonl'}", flush=True)
     if pairs_only:
         return
-    record = train(
-        seeds.pairs,
-        folder,
-        settings=settings,
-        held_out=held_out,
-        similarity=EncoderSimilarity(opts.make_encoder(None)) if similarity == "encoder" else TokenF1(),
-        dropped=seeds.dropped,
-        use_cpu=cpu,
-        show_progress=show,
-    )
-    printing.print({"output": str(folder), **asdict(record)}, _described(folder, record))
+    options: dict[str, Any] = {"held_out": held_out, "dropped": seeds.dropped, "use_cpu": cpu, "show_progress": show}
+    record = train(seeds.pairs, folder, settings=settings, **options)
+    _print(printing, folder, record, f"{record['training_pairs']:,} pairs", "FlanT5Propositionizer")
+
+
+def _print(printing: opts.Output, folder: Path, record: dict[str, Any], data: str, loader: str) -> None:
+    losses = [entry["loss"] for entry in record["log"] if "loss" in entry]
+    lines = [f"trained on {data} in {record['steps']:,} steps, loss {losses[-1]:.3f}"]
+    if score := record.get("score"):
+        lines.append(f"F1 {score['f1']:.3f} on {record['held_out_pairs']:,} pairs of other documents")
+    lines.append(f"{folder} holds the model: {loader}({str(folder)!r})")
+    printing.print({"output": str(folder), **record}, "\n".join(lines))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -123,15 +107,6 @@ class Fitting:
     batch_size: Annotated[int, option("N", "Queries per step.")] = 32
     device_batch_size: Annotated[int, option("N", "Queries on a device at once; fewer take less memory.")] = 8
     learning_rate: Annotated[float, option("N", "Peak learning rate.")] = 1e-5
-    warmup: Annotated[
-        float, option("SHARE", "Share of steps in which the learning rate rises; then it falls linearly to 0.")
-    ] = 0.1
-    weight_decay: Annotated[float, option("N", "Weight decay of AdamW.")] = 0.01
-    max_tokens: Annotated[
-        int | None, option("N", "Maximum tokens of a passage in training.", default="what the model reads")
-    ] = None
-    checkpoint_steps: Annotated[int, option("N", "Steps between checkpoints.")] = 200
-    seed: Annotated[int, option("N", "Random seed for new weights, the order of examples and dropout.")] = 0
 
 
 def train_agrame(
@@ -148,7 +123,6 @@ def train_agrame(
     collection: Annotated[
         Path | None, option("FILE", "ColBERTv2's format: lines of an id, a tab and a passage.")
     ] = None,
-    limit: Annotated[int | None, option("N", "Use only the first N examples.", default="all")] = None,
     teacher: Annotated[str | None, option("NAME", "Cross-encoder that scores sentences, by name or folder.")] = None,
     teacher_model: Annotated[
         str | None, option("NAME", "Train the cross-encoder from this model, on the answers in the examples.")
@@ -156,10 +130,6 @@ def train_agrame(
     teacher_examples: Annotated[
         Path | None, option("FILE", "Train the cross-encoder on these JSON lines instead, for data without answers.")
     ] = None,
-    teacher_rate: Annotated[float, option("N", "Learning rate of the cross-encoder.")] = 2e-5,
-    least_weight: Annotated[
-        float, option("SHARE", "Do not score sentences of passages with a smaller share of the scores' softmax.")
-    ] = 0.01,
     fitting: Fitting,
     cpu: Annotated[bool, option(None, "Do not use GPUs.", "--cpu")] = False,
     printing: opts.Output,
@@ -177,14 +147,12 @@ def train_agrame(
         raise InvalidInputError("expected --teacher, or --teacher-model to train one, and not both")
     if teacher_examples and not teacher_model:
         raise InvalidInputError("expected --teacher-model with --teacher-examples")
-    if limit is not None and limit < 1:
-        raise InvalidInputError(f"--limit must be at least 1, got {limit}")
     settings = RankerSettings(**asdict(fitting))
     folder, show = Path(output), printing.show_progress
     if queries and collection:
-        read = read_colbert_examples(examples, queries, collection, ways=settings.ways, limit=limit)
+        read = read_colbert_examples(examples, queries, collection, ways=settings.ways)
     else:
-        read = read_examples(examples)[:limit]
+        read = read_examples(examples)
     if settings.sentence_weight and (teacher or teacher_model):
         from factoid.late_interaction.training.teacher import score_sentences, train_teacher
 
@@ -192,37 +160,10 @@ def train_agrame(
             teacher = str(folder / "teacher")
             answered = read_examples(teacher_examples) if teacher_examples else read
             numbers = {field.name: getattr(settings, field.name) for field in fields(FitSettings)}
-            teaching = FitSettings(**{**numbers, "model": teacher_model, "learning_rate": teacher_rate})
+            teaching = FitSettings(**{**numbers, "model": teacher_model, "learning_rate": _TEACHER_RATE})
             train_teacher(answered, teacher, settings=teaching, use_cpu=cpu, show_progress=show)
-        read = score_sentences(
-            read,
-            teacher or "",
-            folder / "sentence_scores.jsonl",
-            ways=settings.ways,
-            least_weight=least_weight,
-            use_cpu=cpu,
-            show_progress=show,
-        )
+        scores = folder / "sentence_scores.jsonl"
+        read = score_sentences(read, teacher or "", scores, ways=settings.ways, use_cpu=cpu, show_progress=show)
     record = train_ranker(read, folder, settings=settings, use_cpu=cpu, show_progress=show)
-    printing.print({"output": str(folder), **asdict(record)}, _fitted(folder, record))
-
-
-def _described(folder: Path, record: TrainingRecord) -> str:
-    lines = [f"trained on {record.training_pairs:,} pairs in {record.steps:,} steps, loss {record.loss[-1][1]:.3f}"]
-    if (score := record.score) is not None:
-        lines.append(
-            f"F1 {score.f1:.3f} (precision {score.precision:.3f}, recall {score.recall:.3f}; {record.similarity}) on "
-            f"{record.held_out_pairs:,} pairs of other documents"
-        )
-    return "\n".join([*lines, f"{folder} holds the model: FlanT5Propositionizer({str(folder)!r})"])
-
-
-def _fitted(folder: Path, record: RankerRecord) -> str:
-    last = record.loss[-1]
-    parts = ", ".join(f"{name} {last[name]:.3f}" for name in ("passage", "sentence") if name in last)
-    dropped = f", {record.dropped:,} dropped: fewer passages than ways" if record.dropped else ""
-    return (
-        f"trained on {record.training_examples:,} queries with {record.ways} passages in {record.steps:,} steps, "
-        f"loss {last['loss']:.3f} ({parts}){dropped}\n"
-        f"{folder} holds the model: AnyGranularityRanker({str(folder)!r})"
-    )
+    data = f"{record['training_examples']:,} queries with {record['ways']} passages ({record['dropped']:,} have fewer)"
+    _print(printing, folder, record, data, "AnyGranularityRanker")

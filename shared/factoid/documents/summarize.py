@@ -122,7 +122,8 @@ def add_layout(
             parts[part.id] = part
     report = store.add_documents(parts.values(), **options)
     store.add(units)
-    return report + AddReport(units={Granularity.PROPOSITION: len(units)} if units else {})
+    kind = Granularity.PROPOSITION
+    return replace(report, units={**report.units, kind: report.units.get(kind, 0) + len(units)}) if units else report
 
 
 async def aadd_layout(store: UnitStore, document: LayoutDocument, **options: Any) -> AddReport:

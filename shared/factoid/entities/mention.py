@@ -6,8 +6,6 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from factoid.errors import InvalidInputError
-
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
@@ -27,11 +25,7 @@ class Match(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A stretch of a text that names an entity.
-
-    Raises:
-        InvalidInputError: The span is empty or begins before the text, or there is no title.
-    """
+    """A stretch of a text that names an entity."""
 
     start: int
     end: int  # of the span [start, end) in characters of the text
@@ -41,13 +35,9 @@ class Mention:
     ambiguous: bool = False  # whether only their order decided between several candidates
     match: Match = Match.NAME
 
-    def __post_init__(self) -> None:
-        if not 0 <= self.start < self.end or not self.title:
-            raise InvalidInputError(f"a mention must have a title, and a span of some characters, got {self!r}")
-
 
 class EntityLinker(Protocol):
-    """Finds the entities in a text. A linker that also has `link_batch`, from texts to lists of mentions, gets many at once."""
+    """Finds the entities in a text."""
 
     def link(self, text: str) -> list[Mention]:
         """Return the mentions, in order of the text and without overlap; none if the text names no entity."""

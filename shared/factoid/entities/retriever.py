@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -29,8 +28,6 @@ from factoid.words import count_words, cut_words, stands_in
 Ambiguous = Literal["first", "all", "skip"]
 Fallback = Callable[[str, int], Sequence[Hit]]
 T = TypeVar("T")
-_VIEWS = 256  # filters whose views of the articles are kept
-_REMEMBERED = 256  # articles whose units and vectors stay in memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,8 +46,6 @@ class EntityHit(Hit):
         """Return the hit's fields for the metadata of a framework's document; `start` and `end` name a match's span."""
         fields: dict[str, Any] = {"title": self.unit.title, "score": self.score, "mention": self.named}
         fields |= {"mention_start": self.mention.start, "mention_end": self.mention.end}
-        # The user's own fields of these names are hidden.
-        fields |= {name: [] for name in ("candidates", "matches") if name in self.unit.metadata}
         if self.mention.ambiguous:
             fields["candidates"] = [candidate.title for candidate in self.mention.candidates]
         return fields | hit_fields(self, start, end)
@@ -107,87 +102,51 @@ class EntityRetriever:
             raise InvalidInputError(f"ambiguous must be one of {', '.join(get_args(Ambiguous))}, got {ambiguous!r}")
         if hybrid and fallback is None:
             raise InvalidInputError("hybrid=True fills up with hits of a fallback: give fallback=...")
-        if fallback is not None and not callable(fallback):
-            raise InvalidInputError(f"a fallback is called with question and number, {fallback!r} cannot be called")
-        if linker is not None and (isinstance(linker, type) or not hasattr(linker, "link")):
-            raise InvalidInputError(f"linker must be an object with a method link(text), got {linker!r}")
         self.articles = articles if isinstance(articles, ArticleStore) else ArticleStore(articles)
         self.linker: EntityLinker = linker if linker is not None else TitleLinker(self.articles, encoder=encoder)
-        self._views: dict[str, tuple[ArticleStore, EntityLinker]] = {}
-        self.filter = filter
-        self._view(filter)  # refuses a bad filter
+        self._view = self._filtered(filter)
         self.words, self.k, self.hybrid, self.fallback, self.ambiguous = words, k, hybrid, fallback, ambiguous
-        self.granularity = Granularity(granularity)
-        self._best: BestUnits | None = None
+        self.granularity, self.propositionizer = Granularity(granularity), propositionizer
         if self.granularity is not Granularity.DOCUMENT:
-            self._best = BestUnits(self.granularity, encoder, propositionizer)
+            if encoder is None:
+                raise InvalidInputError(f"granularity {granularity!s} needs an encoder: give encoder=...")
+            self._encode = encoder.encode_queries
+            self._units = UnitStore(encoder=encoder, granularities=[self.granularity])
+            self._in_units: set[str] = set()  # ids of articles
+            self._lock = threading.Lock()
+            weakref.finalize(self, self._units.close)
 
     def retrieve(
         self, question: str, *, k: int | None = None, words: int | None = None, filter: Filter | None = None
     ) -> list[Hit]:
         """Return at most k hits: `EntityHit`s before those of the fallback. Options that are None are the retriever's."""
-        return self.retrieve_batch([question], k=k, words=words, filter=filter)[0]
-
-    def retrieve_batch(
-        self, questions: Sequence[str], *, k: int | None = None, words: int | None = None, filter: Filter | None = None
-    ) -> list[list[Hit]]:
-        """Return the hits of each question; linkers with `link_batch` link all questions at once."""
-        if isinstance(questions, str):
-            raise InvalidInputError(f"expected several questions, got the string {questions[:60]!r}")
-        for question in questions:
-            check_text(question, "question")
-        articles, linker = self._view(filter)
-        link_batch = getattr(linker, "link_batch", None) or (lambda texts: [linker.link(text) for text in texts])
-        filled = []
-        for question, mentions in zip(questions, link_batch(questions), strict=True):
-            hits: list[Hit] = [*self._hits(articles, question, mentions, k, words)]
-            if self.fallback is not None and self.wants_more(len(hits), k):
-                limit = self.k if k is None else k
-                more = self.fallback(question, limit)
-                hits = with_fallback(hits, more, lambda hit: getattr(hit, "text", hit.unit.text))[:limit]
-            filled.append(hits)
-        return filled
+        hits: list[Hit] = [*self.entity_hits(question, k=k, words=words, filter=filter)]
+        limit = self.k if k is None else k
+        if self.fallback is not None and self.wants_more(len(hits), k):
+            more = self.fallback(question, limit)
+            hits = with_fallback(hits, more, lambda hit: getattr(hit, "text", hit.unit.text))[:limit]
+        return hits
 
     def entity_hits(
         self, question: str, *, k: int | None = None, words: int | None = None, filter: Filter | None = None
     ) -> list[EntityHit]:
         """Return the hits of `retrieve` without those of any fallback."""
         check_text(question, "question")
-        articles, linker = self._view(filter)
-        return self._hits(articles, question, linker.link(question), k, words)
-
-    def _view(self, condition: Filter | None) -> tuple[ArticleStore, EntityLinker]:
-        """Return the articles that pass a filter, or the retriever's, and a linker of those."""
-        condition = self.filter if condition is None else condition
-        if condition is None:
-            return self.articles, self.linker
-        key = repr(condition)  # for a function, its address; the view keeps the function alive
-        view = self._views.get(key)
-        if view is None:
-            articles = self.articles.filtered(condition)
-            linker = self.linker.over(articles) if isinstance(self.linker, TitleLinker) else self.linker
-            view = self._views[key] = articles, linker
-            for oldest in list(self._views)[:-_VIEWS]:
-                self._views.pop(oldest, None)  # another thread may do the same
-        return view
-
-    def _hits(
-        self, articles: ArticleStore, question: str, mentions: Sequence[Mention], k: int | None, words: int | None
-    ) -> list[EntityHit]:
+        articles, linker = self._view if filter is None else self._filtered(filter)
         limit = whole_number("k", self.k if k is None else k)
         budget = whole_number("words", self.words if words is None else words)
         hits: dict[int, EntityHit] = {}
-        query = None
-        for number, mention in self._meant(articles, mentions):
+        query: Vectors | None = None
+        for number, mention in self._meant(articles, linker.link(question)):
             article = None if number in hits else articles.find(number)
             if article is None:  # chosen already, or deleted since it was linked
                 continue
             matches: list[Hit] = []
-            if self._best is None:
+            if self.granularity is Granularity.DOCUMENT:
                 text = cut_words(article.text, budget).strip()
             else:
-                query = self._best.query(question) if query is None else query
-                text, matches = self._best.best(query, article, budget)
+                query = np.asarray(self._encode([question]))[0] if query is None else query
+                text, matches = self._best_units(query, article, budget)
             named = question[mention.start : mention.end]
             id_ = article.document_id or content_id("article", article.title)
             span, metadata = (0, len(article.text)), article.metadata
@@ -196,6 +155,13 @@ class EntityRetriever:
             if len(hits) == limit:
                 break
         return list(hits.values())
+
+    def _filtered(self, condition: Filter | None) -> tuple[ArticleStore, EntityLinker]:
+        """Return the articles that pass a filter, and a linker of those."""
+        if condition is None:
+            return self.articles, self.linker
+        articles = self.articles.filtered(condition)
+        return articles, self.linker.over(articles) if isinstance(self.linker, TitleLinker) else self.linker
 
     def wants_more(self, count: int, k: int | None = None) -> bool:
         """Tell whether the fallback is to be asked after this number of entity hits."""
@@ -218,27 +184,20 @@ class EntityRetriever:
                 numbers = numbers[:1] if self.ambiguous == "first" else []
             yield from ((number, mention) for number in numbers)
 
-
-class BestUnits:
-    """Chooses the units of an article that are nearest to a question; beyond the paper. Safe to use from several threads."""
-
-    def __init__(
-        self, granularity: Granularity, encoder: Encoder | None, propositionizer: Propositionizer | None
-    ) -> None:
-        if encoder is None or not hasattr(encoder, "encode_units"):
-            raise InvalidInputError(f"granularity {granularity!s} needs an encoder, got {encoder!r}: give encoder=...")
-        self.granularity, self.encoder, self.propositionizer = granularity, encoder, propositionizer
-        self._store = UnitStore(encoder=encoder, granularities=[granularity])
-        weakref.finalize(self, self._store.close)
-        self._recent: OrderedDict[str, None] = OrderedDict()
-        self._lock = threading.Lock()
-
-    def best(self, query: Vectors, article: Article, words: int) -> tuple[str, list[Hit]]:
-        """Return the best units, as one text of at most `words` words in the article's order, and as hits, best first."""
+    def _best_units(self, query: Vectors, article: Article, words: int) -> tuple[str, list[Hit]]:
+        """Return an article's units that are nearest to a question, as one text in the article's order, and as hits."""
+        document = Document(article.text, article.title)  # its id changes with its text
+        with self._lock:
+            if document.id not in self._in_units:
+                self._units.add_documents([document], propositionizer=self.propositionizer)
+                self._in_units.add(document.id)
+            best = self._units.search_by_vector(
+                query, words, granularity=self.granularity, parents="unit", document_ids=[document.id]
+            )
         matches: list[Hit] = []
         shown: list[Unit] = []  # without the article's title, which is not part of its text
         remaining = words
-        for hit in self._search(query, article, words) if article.text.strip() else ():
+        for hit in best:
             unit = replace(hit.unit, title="")
             headed = unit.section in [before.section for before in shown]
             remaining -= count_words(unit.text if headed else with_heading(unit))
@@ -248,24 +207,6 @@ class BestUnits:
             shown.append(unit)
         shown.sort(key=lambda unit: (unit.start, unit.end))
         return pack_context(shown, words=words, separator=" "), matches
-
-    def query(self, question: str) -> Vectors:
-        """Return a question's vector. Shape: (dim,)."""
-        vector: Vectors = np.asarray(self.encoder.encode_queries([question]), np.float32)[0]
-        return vector
-
-    def _search(self, query: Vectors, article: Article, limit: int) -> list[Hit]:
-        document = Document(article.text, article.title)  # its id changes with its text
-        with self._lock:
-            if document.id not in self._recent:
-                self._store.add_documents([document], propositionizer=self.propositionizer)
-                self._recent[document.id] = None
-            self._recent.move_to_end(document.id)
-            while len(self._recent) > _REMEMBERED:
-                self._store.delete([self._recent.popitem(last=False)[0]])
-            return self._store.search_by_vector(
-                query, limit, granularity=self.granularity, parents="unit", document_ids=[document.id]
-            )
 
 
 def with_fallback(entities: Sequence[T], more: Iterable[T], text_of: Callable[[T], str]) -> list[T]:

@@ -22,7 +22,6 @@ from statistics import fmean
 from typing import Any, Protocol
 
 from factoid.errors import InvalidInputError
-from factoid.evaluate.checks import check_list, check_lists
 from factoid.files.lines import read_records
 from factoid.sentences import sentence_spans
 from factoid.units import Document, Unit
@@ -41,24 +40,12 @@ class EntailmentModel(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class CitedText:
-    """An answer with its passages, its citations and, if known, its gold citations.
-
-    Raises:
-        InvalidInputError: Something is not a list, or a list differs in length from the sentences.
-    """
+    """An answer with its passages, its citations and, if known, its gold citations."""
 
     sentences: Sequence[str]  # or claims, without markers, or the whole answer, at the level of the gold citations
     passages: Sequence[Unit | Document | str]  # an entailment model reads a title before the text, as in ALCE
     citations: Sequence[Sequence[int]]  # for each sentence the indices of the passages that it cites, from 0
     gold: Sequence[Collection[int] | None] | None = None  # those that support it; None where nobody judged
-
-    def __post_init__(self) -> None:
-        check_list(self.sentences, "sentences")
-        check_list(self.passages, "passages")
-        check_lists(self.citations, "citations")
-        for what, values in (("citations", self.citations), ("gold citations", self.gold)):
-            if values is not None and len(values) != (count := len(self.sentences)):
-                raise InvalidInputError(f"expected {what} for each of {count} sentences, got them for {len(values)}")
 
 
 @dataclass(frozen=True, slots=True)

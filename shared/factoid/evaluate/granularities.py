@@ -15,7 +15,6 @@ from typing import Any
 from factoid.encode import EMBED_TEMPLATE, Encoder, with_heading
 from factoid.errors import InvalidInputError
 from factoid.evaluate.answers import has_answer_dpr
-from factoid.evaluate.checks import check_list
 from factoid.evaluate.rankings import top_k_accuracy
 from factoid.inner_products import products
 from factoid.late_interaction import AnyGranularityRanker
@@ -62,7 +61,6 @@ def score_levels(
     """
     questions = list(questions)
     for question in questions:
-        check_list(question.passages, "passages")
         if not question.passages:
             raise InvalidInputError(f"expected passages to rank, got none for {question.query!r:.80}: leave it out")
     rows = []

@@ -8,22 +8,18 @@ from functools import cached_property
 from typing import Any
 
 from factoid._optional import require
-from factoid.devices import usable_device
 from factoid.encode import loading
 from factoid.errors import InvalidInputError
 
 _PROMPT = "premise: {} hypothesis: {}"  # of google/t5_xxl_true_nli_mixture, which ALCE uses
-_ENDLESS = 10**9  # tokenizers without a limit have a far larger one
 
 
 class NliModel:
     """A model trained for natural language inference.
 
-    A classifier says yes if "entailment" is its most probable label. A sequence-to-sequence model reads
-    "premise: … hypothesis: …" and says yes by writing 1 (Honovich et al., 2022).
-
-    Pairs longer than a classifier's limit lose the end of the longer text, usually the premise, and are counted in `truncated`.
-    Sequence-to-sequence models get the whole text, as in ALCE.
+    A classifier says yes if "entailment" is its most probable label; pairs longer than its limit lose the end of the longer
+    text. A sequence-to-sequence model reads "premise: … hypothesis: …", the whole text as in ALCE, and says yes by writing 1
+    (Honovich et al., 2022).
 
     Args:
         model: A name on the Hugging Face hub or a folder, such as "google/t5_xxl_true_nli_mixture" (ALCE's and the paper's, 11
@@ -34,7 +30,7 @@ class NliModel:
 
     Raises:
         InvalidInputError: On first use, if the model cannot be loaded or has no entailment label.
-        MissingDependencyError: On first use, where torch or transformers is absent.
+        MissingDependencyError: On first use, where transformers or sentence-transformers is absent.
     """
 
     def __init__(
@@ -45,56 +41,41 @@ class NliModel:
         batch_size: int = 16,
         model_options: dict[str, Any] | None = None,
     ) -> None:
-        self.model = os.fspath(model)
-        self.device = device
-        self.batch_size = batch_size
+        self.model, self.device, self.batch_size = os.fspath(model), device, batch_size
         self.model_options = model_options or {}
-        self.truncated = 0
 
     def entails(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[bool]:
         """Tell for each pair whether the hypothesis follows from the premise."""
         pairs = list(zip(premises, hypotheses, strict=True))
-        order = sorted(range(len(pairs)), key=lambda place: -sum(map(len, pairs[place])))  # needs little padding
-        answers = [False] * len(pairs)
-        for start in range(0, len(order), self.batch_size):
-            places = order[start : start + self.batch_size]
-            for place, answer in zip(places, self._judge([pairs[place] for place in places]), strict=True):
-                answers[place] = answer
+        if not pairs:
+            return []
+        model, yes = self._loaded
+        if yes is not None:
+            scores = model.predict(pairs, batch_size=self.batch_size, show_progress_bar=False)
+            return (scores.argmax(axis=1) == yes).tolist()  # type: ignore[no-any-return]
+        answers = []
+        for start in range(0, len(pairs), self.batch_size):
+            prompts = [_PROMPT.format(*pair) for pair in pairs[start : start + self.batch_size]]
+            batch = model.tokenizer(prompts, padding=True, verbose=False, return_tensors="pt").to(model.device)
+            written = model.generate(**batch, max_new_tokens=10)  # as in ALCE's program
+            answers += [text.strip() == "1" for text in model.tokenizer.batch_decode(written, skip_special_tokens=True)]
         return answers
 
-    def _judge(self, pairs: list[tuple[str, str]]) -> list[bool]:
-        torch = require("torch", extra="models")
-        model, tokenizer, yes = self._loaded
-        if yes is None:
-            prompts = [_PROMPT.format(*pair) for pair in pairs]
-            batch = tokenizer(prompts, padding=True, verbose=False, return_tensors="pt")
-        else:
-            sides = [list(side) for side in zip(*pairs, strict=True)]
-            limit = min(tokenizer.model_max_length, getattr(model.config, "max_position_embeddings", _ENDLESS))
-            self.truncated += sum(len(ids) > limit for ids in tokenizer(*sides, verbose=False)["input_ids"])
-            batch = tokenizer(*sides, truncation="longest_first", max_length=limit, padding=True, return_tensors="pt")
-        batch = batch.to(model.device)
-        with torch.inference_mode():
-            if yes is None:
-                written = model.generate(**batch, max_new_tokens=10)  # as in ALCE's program
-                return [text.strip() == "1" for text in tokenizer.batch_decode(written, skip_special_tokens=True)]
-            return (model(**batch).logits.argmax(dim=-1) == yes).tolist()  # type: ignore[no-any-return]
-
     @cached_property
-    def _loaded(self) -> tuple[Any, Any, int | None]:
-        """Model, tokenizer, and the number of the entailment label; None for a sequence-to-sequence model."""
-        transformers = require("transformers", extra="models")
+    def _loaded(self) -> tuple[Any, int | None]:
+        """The model, and the number of the entailment label; None for a sequence-to-sequence model."""
+        library, transformers = (require(name, extra="models") for name in ("sentence_transformers", "transformers"))
         with loading("NLI model", self.model):
             config = transformers.AutoConfig.from_pretrained(self.model)
-            classifies = any(name.endswith("ForSequenceClassification") for name in config.architectures or ())
-            writes = config.is_encoder_decoder and not classifies  # BART has classifiers
-            kind = "AutoModelForSeq2SeqLM" if writes else "AutoModelForSequenceClassification"
-            tokenizer = transformers.AutoTokenizer.from_pretrained(self.model)
-            model = getattr(transformers, kind).from_pretrained(self.model, **self.model_options)
+            classifies = any("Classification" in name for name in config.architectures or ())  # BART has classifiers
+            if config.is_encoder_decoder and not classifies:
+                model = transformers.AutoModelForSeq2SeqLM.from_pretrained(self.model, **self.model_options)
+                model.tokenizer = transformers.AutoTokenizer.from_pretrained(self.model)
+                return model.to(self.device or library.util.get_device_name()), None
+            classifier = library.CrossEncoder(self.model, device=self.device, model_kwargs=self.model_options)
         labels = {str(name).lower(): int(number) for number, name in config.id2label.items()}
         entailing = [number for name, number in labels.items() if name.startswith("entail")]
-        if not writes and len(entailing) != 1:
-            problem = f"{self.model!r} has the labels {', '.join(labels)}: expected one that begins with 'entail'"
-            raise InvalidInputError(problem)
-        yes = None if writes else entailing[0]
-        return model.to(usable_device(self.device, extra="models")).eval(), tokenizer, yes
+        if len(entailing) != 1:
+            found = ", ".join(labels)
+            raise InvalidInputError(f"{self.model!r} has the labels {found}: expected one that begins with 'entail'")
+        return classifier, entailing[0]

@@ -1,8 +1,8 @@
 """Measures of retrieved documents: nDCG, MRR and top-k accuracy (Entity Retrieval, §4.3).
 
 All take one list for each question: whether each retrieved document is relevant, best first. A question without documents
-has an empty list and counts as 0 in every mean. All values lie between 0 and 1. All functions raise `InvalidInputError` if
-there is no question, k is below 1, something is not a list, or lists are of different numbers of questions.
+has an empty list and counts as 0 in every mean. All values lie between 0 and 1. Measures of no question, or at a k below 1, are
+an `InvalidInputError`.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ import math
 from collections.abc import Callable, Sequence
 
 from factoid.errors import InvalidInputError
-from factoid.evaluate.checks import check_lists, check_pairs
 
 Relevances = Sequence[Sequence[bool]]
 
@@ -25,8 +24,6 @@ def judge(
 
     `has_answer` decides whether a document is relevant, such as `has_answer_normalized` or `has_answer_dpr`.
     """
-    check_lists(documents, "texts")
-    check_pairs(documents, "lists of texts", answers, "answers")
     return [[has_answer(text, expected) for text in texts] for texts, expected in zip(documents, answers, strict=True)]
 
 
@@ -59,8 +56,5 @@ def _dcg(relevance: Sequence[bool], k: int) -> float:
 
 
 def _check(relevances: Relevances, k: int | None) -> None:
-    check_lists(relevances, "relevances")
-    if k is not None and k < 1:
-        raise InvalidInputError(f"k must be at least 1, got {k}")
-    if not len(relevances) or any(isinstance(hit, str) for relevance in relevances for hit in relevance):
-        raise InvalidInputError("expected for each question, at least one, if each document is relevant: see judge")
+    if not len(relevances) or (k is not None and k < 1):
+        raise InvalidInputError(f"expected at least one question and a k of at least 1, got {len(relevances)} and {k}")

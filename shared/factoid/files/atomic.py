@@ -1,12 +1,11 @@
 """Atomic writes: files and folders appear complete or not at all.
 
-A file is written beside its target under a hidden name that ends in `.part`, with a lock beside it. The system releases the
-lock of a process that was killed, so the next writer can tell its leftovers from work in progress.
+A file is written beside its target under the hidden name `.NAME.part`, with a lock beside it. What a process that was killed
+leaves there is removed by the next one that writes the same target.
 """
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import os
 import shutil
@@ -14,9 +13,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
-from uuid import uuid4
 
-from filelock import FileLock, Timeout
+from filelock import FileLock
 
 
 class HashingWriter:
@@ -36,20 +34,21 @@ class HashingWriter:
 def part_beside(target: Path, *, folder: bool = False) -> Iterator[Path]:
     """Yield a new path beside a target, to be moved into its place; whatever remains there after the block is removed.
 
-    Leftovers of killed processes for the same target are removed first.
+    Another writer of this target waits.
     """
     target = target.absolute()
     target.parent.mkdir(parents=True, exist_ok=True)
-    sweep(target)
-    part = target.with_name(f".{target.name}.{uuid4().hex}.part")
-    try:
-        with FileLock(f"{part}.lock"):  # before the part exists, so that nobody sweeps it
+    part, lock = target.with_name(f".{target.name}.part"), target.with_name(f".{target.name}.part.lock")
+    with FileLock(lock):
+        try:
+            _remove(part)
             if folder:
                 part.mkdir()
             yield part
-    finally:
-        with suppress(OSError):
-            _remove(part)
+        finally:
+            with suppress(OSError):
+                _remove(part)
+                lock.unlink()  # a writer that waits for it notices
 
 
 def write_file(file: Path, write: Callable[[HashingWriter], object]) -> dict[str, Any]:
@@ -60,13 +59,6 @@ def write_file(file: Path, write: Callable[[HashingWriter], object]) -> dict[str
             write(out)
         move_into_place(part, file)
     return {"size": out.size, "sha256": out.hash.hexdigest()}
-
-
-def sweep(path: Path) -> None:
-    """Remove leftovers of killed processes for targets whose names begin with this one."""
-    for lock in path.parent.glob(f".{glob.escape(path.name)}*.part.lock"):
-        with suppress(Timeout, OSError), FileLock(lock, blocking=False):
-            _remove(lock.with_suffix(""))
 
 
 def move_into_place(part: Path, target: Path) -> None:
@@ -94,9 +86,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def _remove(part: Path) -> None:
-    """Remove a part and its lock, the lock last."""
     if part.is_dir():
         shutil.rmtree(part)
     else:
         part.unlink(missing_ok=True)
-    part.with_name(f"{part.name}.lock").unlink(missing_ok=True)

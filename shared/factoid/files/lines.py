@@ -5,20 +5,19 @@ from __future__ import annotations
 import bz2
 import gzip
 import json
+import lzma
 import os
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from io import BufferedReader
 from pathlib import Path
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, BinaryIO, NoReturn, TypeVar, cast
 
 from factoid.errors import InvalidInputError, UnreadableFileError
 
 Record = TypeVar("Record")
 
-DAMAGE = (EOFError, zlib.error, OSError)  # raised by reading a damaged archive
-_NOT_READ = {b"7z\xbc\xaf": "7-Zip", b"PK\x03\x04": "zip", b"\xfd7zX": "xz", b"\x28\xb5\x2f\xfd": "Zstandard"}
+DAMAGE = (EOFError, zlib.error, lzma.LZMAError, OSError)  # raised by reading a damaged archive
 
 
 def refuse(path: Path, error: OSError) -> NoReturn:
@@ -34,23 +33,13 @@ def visible_files(folder: Path) -> Iterator[Path]:
         yield from (file for file in files if file.is_file())
 
 
-@contextmanager
-def opened(path: Path) -> Iterator[BufferedReader]:
-    """Open a file, decompressing gzip and bzip2 by its first bytes; raise an UnreadableFileError for other archives."""
+def opened(path: Path) -> BinaryIO:
+    """Open a file, decompressing gzip, bzip2 and xz, which its ending tells."""
+    opener: Any = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}.get(path.suffix.lower(), open)
     try:
-        raw = path.open("rb")
+        return cast(BinaryIO, opener(path, "rb"))
     except OSError as error:
         refuse(path, error)
-    with raw:
-        begin = raw.peek(6)
-        if packer := next((packer for magic, packer in _NOT_READ.items() if begin.startswith(magic)), None):
-            raise UnreadableFileError(f"{path} is packed with {packer}, which is not read here; use bzip2 or gzip")
-        unpack = gzip.open if begin.startswith(b"\x1f\x8b") else bz2.open if begin.startswith(b"BZh") else None
-        if unpack is None:
-            yield raw
-        else:
-            with unpack(raw) as unpacked:
-                yield cast(BufferedReader, unpacked)
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:

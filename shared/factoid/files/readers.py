@@ -7,6 +7,7 @@ record (a JSON line, a row of a table) is its own, or comes from its content.
 
 from __future__ import annotations
 
+import csv
 import logging
 import re
 import sys
@@ -16,13 +17,13 @@ from dataclasses import replace
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from factoid._optional import require
 from factoid.errors import InvalidInputError, UnreadableFileError
-from factoid.files.lines import located, parse_json, parse_object, read_lines, refuse, visible_files
-from factoid.files.tables import read_table
+from factoid.files.lines import located, parse_object, read_lines, refuse, visible_files
 from factoid.metadata import plain_metadata
 from factoid.sections import FRONT_MATTER
 from factoid.units import Document, content_id
@@ -37,10 +38,9 @@ _EXTRA = "documents"
 _TEXT_FIELDS = ("text", "content", "page_content")
 _HEADING = ("title", "section")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(\.[0-9]+)?")  # no code ("007"), and short enough for exact floats
-_MARKUP = {"<?xml": "XML", "<!doctype html": "HTML", "<html": "HTML", "{\\rtf": "RTF", "%pdf-": "PDF"}
+_SEPARATORS = ",;\t"  # of cells
+_LONGEST_CELL = 1 << 27  # characters; Python's own limit of 131,072 is less than some texts have
 _BOM = b"\xef\xbb\xbf"
-_UTF16_BOMS = (b"\xff\xfe", b"\xfe\xff")
-_SNIFFED = 8192  # leading bytes in which a NUL shows a binary file, not a text in another encoding
 _FIRST_HEADING = re.compile(r"^# ", re.MULTILINE)
 
 logger = logging.getLogger(__name__)
@@ -63,20 +63,16 @@ def find_files(paths: Iterable[str | Path], *, allow_empty: bool = False) -> lis
 
     The paths are files, folders, or "-" for standard input. In folders and their subfolders, text, Markdown and JSON lines
     are found, and with the extra `documents` also the formats that it converts, in order of their names. Hidden files are left
-    out; others are counted in a warning. Tables (.csv, .tsv) and .json are read only if named.
+    out; others are counted in a warning. Tables (.csv, .tsv) are read only if named.
 
     Raises:
         UnreadableFileError: A path is neither a file nor a folder, or a folder holds no such file, unless `allow_empty` is set.
     """
     files: dict[Path, None] = {}  # a file that is named twice is read once
     for path in map(Path, paths):
-        try:
-            is_folder, is_file = path.is_dir(), path.is_file()
-        except (OSError, ValueError) as error:  # names that are too long, or hold a NUL
-            raise UnreadableFileError(f"{str(path)!r} cannot be opened: {error}") from error
-        if is_folder:
+        if path.is_dir():
             files.update(dict.fromkeys(_list_folder(path, allow_empty=allow_empty)))
-        elif is_file or str(path) == STDIN:
+        elif path.is_file() or str(path) == STDIN:
             files[path] = None
         else:
             what = "is neither a file nor a folder" if path.exists() else "does not exist"
@@ -103,10 +99,8 @@ def read_file(path: str | Path) -> Iterator[Document]:
             else:
                 text, title, metadata = _parse_text(raw, "standard input")
                 yield Document(text, title, metadata={"source": STDIN, **metadata})
-        elif ending == JSONL_ENDING:
+        elif ending in (JSONL_ENDING, ".json"):
             yield from _read_records(path, _lines(read_lines(path)))
-        elif ending == ".json":
-            yield from _read_records(path, _objects(path))
         elif ending in TABLE_ENDINGS:
             yield from _read_records(path, _rows(path))
         else:
@@ -133,10 +127,9 @@ def _list_folder(folder: Path, *, allow_empty: bool) -> list[Path]:
         else:
             skipped[ending or "no ending"] += 1
     if skipped:
-        kinds = ", ".join(f"{count} {ending}" for ending, count in sorted(skipped.items()))
         advice = f'; some are read after: pip install "factoid[{_EXTRA}]"' if skipped.keys() & CONVERTED_ENDINGS else ""
-        noun = "file of another kind" if skipped.total() == 1 else "files of other kinds"
-        logger.warning("skipped %d %s in %s (%s)%s", skipped.total(), noun, folder, kinds, advice)
+        kinds = ", ".join(sorted(skipped))
+        logger.warning("skipped files of other kinds in %s: %d (%s)%s", folder, skipped.total(), kinds, advice)
     if not files and not allow_empty:
         endings = ", ".join(sorted(wanted))
         raise UnreadableFileError(f"{folder} holds no file that can be read: expected files that end in {endings}")
@@ -158,23 +151,39 @@ def _lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[str, bytes]]:
     return ((f":{number}", line) for number, line in lines if line.strip())
 
 
-def _objects(path: Path) -> Iterator[tuple[str, Any]]:
-    with located(path):
-        content = parse_json(path.read_bytes())
-    records = content if isinstance(content, list) else [content]
-    return ((f": object {number}", record) for number, record in enumerate(records, start=1))
-
-
 def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
-    names, rows = read_table(path)
-    text_name = next((name for name in _TEXT_FIELDS if name in names), None)
-    for line, cells in rows:
-        record: dict[str, Any] = {name: cell.strip() for name, cell in cells.items() if cell.strip()}
-        text = "\n".join(f"{name}: {cell}" for name, cell in record.items())
-        for name in record.keys() - {*_TEXT_FIELDS, *_HEADING, "id"}:
-            if number := _NUMBER.fullmatch(record[name]):
-                record[name] = float(number[0]) if number[1] else int(number[0])
-        yield f":{line}", {text_name: ""} | record if text_name else {"text": text, "metadata": record}
+    """Yield the rows of a table, each with the place where it ends. Columns without a name are left out."""
+    csv.field_size_limit(max(_LONGEST_CELL, csv.field_size_limit()))
+    lines = (decode(line, f"{path}:{number}") for number, line in read_lines(path))
+    header = next((line for line in lines if line.strip(f"{_SEPARATORS}\r\n ")), "")
+    separator = max(_SEPARATORS, key=header.count)
+    reader: Any = csv.DictReader(chain([header], lines), delimiter=separator, strict=True)
+    try:
+        names = reader.fieldnames = [name.strip() for name in reader.fieldnames or ()]
+        if twice := {name for name in names if name and names.count(name) > 1}:
+            raise csv.Error(f"several columns are called {', '.join(map(repr, twice))}: give each a name of its own")
+        text_name = next((name for name in _TEXT_FIELDS if name in names), None)
+        for row in reader:
+            if any(map(str.strip, row.pop(None, ()))):
+                raise csv.Error(
+                    f"more cells than the {len(names)} names: put texts that hold a {separator!r} into quotes"
+                )
+            record: dict[str, Any] = {
+                name: cell.strip() for name, cell in row.items() if name and cell and cell.strip()
+            }
+            if record:
+                yield f":{reader.line_num}", _typed(record, text_name)
+    except csv.Error as error:
+        raise UnreadableFileError(f"{path}:{reader.reader.line_num}: not a table in CSV: {error}") from error
+
+
+def _typed(record: dict[str, Any], text_name: str | None) -> dict[str, Any]:
+    """Return the fields of a row: plain numbers as numbers, and a text of all cells if there is no column of texts."""
+    text = "\n".join(f"{name}: {cell}" for name, cell in record.items())
+    for name in record.keys() - {*_TEXT_FIELDS, *_HEADING, "id"}:
+        if number := _NUMBER.fullmatch(record[name]):
+            record[name] = float(number[0]) if number[1] else int(number[0])
+    return {text_name: ""} | record if text_name else {"text": text, "metadata": record}
 
 
 def _from_record(record: Any, path: Path) -> Document:
@@ -201,11 +210,6 @@ def _from_record(record: Any, path: Path) -> Document:
 
 def _parse_text(raw: bytes, place: str) -> tuple[str, str, dict[str, Any]]:
     text = decode(raw, place)
-    start = text[:64].lstrip().lower()
-    if kind := next((kind for mark, kind in _MARKUP.items() if start.startswith(mark)), None):
-        raise UnreadableFileError(
-            f"{place} is {kind}, not text: give a file the ending of its kind, or convert it to Markdown"
-        )
     return text, *_front_matter(text, place)
 
 
@@ -245,13 +249,14 @@ def _front_matter(text: str, place: str) -> tuple[str, dict[str, Any]]:
     block = matter[0].strip().strip("-")
     try:
         if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(block)):
-            raise yaml.YAMLError("aliases are not read")
+            raise yaml.YAMLError("aliases are not read")  # a few lines of them can fill the memory
         fields = yaml.safe_load(block)
         fields = fields if isinstance(fields, dict) else {}
         metadata = plain_metadata({str(name): value for name, value in fields.items()})
     except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: the 30th of February
-        reason = " ".join(str(getattr(error, "problem", None) or error).split())
-        logger.warning("%s: its front matter is not YAML and gives no metadata: %s", place, reason)
+        logger.warning(
+            "%s: its front matter is not YAML and gives no metadata: %s", place, " ".join(str(error).split())
+        )
         return "", {}
     title = metadata.pop("title", None)
     return "" if title is None else str(title), metadata
@@ -262,11 +267,8 @@ def decode(raw: bytes, place: str) -> str:
     try:
         return raw.removeprefix(_BOM).decode("utf-8")
     except UnicodeDecodeError as error:
-        if raw.startswith(_UTF16_BOMS):
-            message = f"{place} is UTF-16: convert it to UTF-8, for example with iconv -f UTF-16 -t UTF-8"
-        elif b"\0" in raw[:_SNIFFED]:
-            message = f"{place} is a binary file: expected text in UTF-8"
-        else:
-            byte = f"byte {error.object[error.start]:#04x} at offset {error.start}"
-            message = f"{place} is not UTF-8: {byte}. Convert it, for example with iconv -f LATIN1 -t UTF-8"
+        byte = f"byte {error.object[error.start]:#04x} at offset {error.start}"
+        message = (
+            f"{place} is not text in UTF-8: {byte}. Convert it, for example with iconv -f UTF-16 -t UTF-8 or -f LATIN1"
+        )
         raise UnreadableFileError(message) from error

@@ -115,7 +115,7 @@ def explain(error: sqlite3.Error | OSError) -> str:
     if "full" in reason or "disk I/O" in reason:
         return f"{reason}. What was committed before is safe. Free some space and run again"
     if "readonly" in reason:
-        return f"{reason}. Open it with read_only=True, or make its folder writable"
+        return f"{reason}. Make its folder writable, or open a store with read_only=True"
     return reason
 
 

@@ -1,14 +1,14 @@
 """The tables behind filters: distinct metadata, and an index of the values of each key.
 
 `fields` has one row for every key of a metadata row, and one for every distinct number and string in a list. Its primary key is
-the index: equality, ranges and `in` on a key read only the matching rows. Values that do not fit (a long string, an integer
-beyond 64 bits) are marked as opaque, so that only those rows are compared by their JSON.
+the index: equality, ranges and `in` on a key read only the matching rows. Values that do not fit (a dict, a long string, an
+integer beyond 64 bits) are marked as opaque, so that only those rows are compared by their JSON.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any
 
@@ -28,23 +28,18 @@ DELETE_FIELD = "DELETE FROM fields WHERE key = ? AND kind = ? AND value = ? AND 
 _LONGEST = 256  # UTF-8 bytes of a string in `fields`; longer ones are text rather than labels, and would make it grow
 _LARGEST = 64  # elements of a list in `fields`; longer ones are data rather than tags
 
-Field = tuple[str, int, str | int | float]
+Scalar = str | int | float
 
 
-class FieldKind(IntEnum):
+class Kind(IntEnum):
     """What a row of `fields` says about its key; the comments say what its `value` is."""
 
     NUMBER = 0  # the number; booleans are the numbers that they equal
     STRING = 1  # the string
     NULL = 2  # 0
     LIST = 3  # the count of elements; the numbers and strings among them have rows of their own
-    DICT = 4  # the count of keys
-    OPAQUE = 5  # 0: a value that does not fit here and is compared by its JSON
-    NUMBER_IN_LIST = 6  # the number
-    STRING_IN_LIST = 7  # the string
-
-
-_IN_LIST = {FieldKind.NUMBER: FieldKind.NUMBER_IN_LIST, FieldKind.STRING: FieldKind.STRING_IN_LIST}
+    OPAQUE = 4  # 0: a value that does not fit here and is compared by its JSON
+    ELEMENT = 5  # a number or string in a list
 
 
 def parse_metadata(text: object) -> dict[str, Any] | None:
@@ -56,13 +51,13 @@ def parse_metadata(text: object) -> dict[str, Any] | None:
     return metadata if isinstance(metadata, dict) else None
 
 
-def field_rows(metadata: Mapping[str, Any]) -> list[Field]:
+def field_rows(metadata: Mapping[str, Any]) -> list[tuple[str, int, Scalar]]:
     """Return `(key, kind, value)` of every row that this metadata has in `fields`: the primary key, without the metadata.
 
     Raises:
         InvalidInputError: A key holds lone surrogates.
     """
-    rows: list[Field] = []
+    rows = []
     for key, value in with_paths(metadata).items():
         check_text(key, "key")
         rows += [(key, int(kind), scalar) for kind, scalar in _rows(value)]
@@ -89,36 +84,22 @@ def is_text(value: str) -> bool:
     return True
 
 
-def is_short(value: str) -> bool:
-    """Return whether a string is short enough for `fields`."""
-    return len(value) <= _LONGEST and is_text(value) and len(value.encode()) <= _LONGEST
-
-
-def is_integer(value: int) -> bool:
-    """Return whether an integer fits into SQLite's 64 bits."""
-    return -(1 << 63) <= value < 1 << 63
-
-
-def _rows(value: Any) -> Iterator[tuple[FieldKind, str | int | float]]:
-    if value is None:
-        yield FieldKind.NULL, 0
-    elif isinstance(value, Mapping):
-        yield FieldKind.DICT, len(value)
-    elif isinstance(value, list | tuple):
-        scalars = dict.fromkeys(_scalar(element) for element in value if isinstance(element, str | int | float))
-        if len(value) > _LARGEST or any(kind not in _IN_LIST for kind, _ in scalars):
-            yield FieldKind.OPAQUE, 0
-            return
-        yield FieldKind.LIST, len(value)
-        for kind, scalar in scalars:
-            yield _IN_LIST[kind], scalar
-    else:
-        yield _scalar(value)
-
-
-def _scalar(value: Any) -> tuple[FieldKind, str | int | float]:
+def scalar(value: Scalar) -> Scalar | None:
+    """Return a string or number as `fields` holds it; None for a long string, or an integer beyond SQLite's 64 bits."""
     if isinstance(value, str):
-        return (FieldKind.STRING, value) if is_short(value) else (FieldKind.OPAQUE, 0)
+        return value if is_text(value) and len(value.encode()) <= _LONGEST else None
     if isinstance(value, float):
-        return FieldKind.NUMBER, value
-    return (FieldKind.NUMBER, int(value)) if is_integer(value) else (FieldKind.OPAQUE, 0)
+        return value
+    return int(value) if -(1 << 63) <= value < 1 << 63 else None
+
+
+def _rows(value: Any) -> list[tuple[Kind, Scalar]]:
+    if value is None:
+        return [(Kind.NULL, 0)]
+    if isinstance(value, Scalar) and (single := scalar(value)) is not None:
+        return [(Kind.STRING if isinstance(value, str) else Kind.NUMBER, single)]
+    if isinstance(value, list | tuple) and len(value) <= _LARGEST:
+        elements = dict.fromkeys(scalar(element) for element in value if isinstance(element, Scalar))
+        if None not in elements:
+            return [(Kind.LIST, len(value)), *((Kind.ELEMENT, element) for element in elements if element is not None)]
+    return [(Kind.OPAQUE, 0)]

@@ -22,20 +22,18 @@ from collections.abc import Mapping
 from typing import Any
 
 from factoid.errors import InvalidInputError
-from factoid.filters.tree import LIST_OPERATORS, ORDERS, All, AnyOf, Comparison, Not, Operator, Tree, comparable
+from factoid.filters.tree import All, AnyOf, Comparison, Not, Operator, Tree
 
 _ON_KEYS = {f"${name}": Operator(name) for name in "eq ne gt gte lt lte in nin exists contains any all".split()}
 _ON_KEYS["$neq"] = Operator.NE  # as LangChain's FAISS spells it
-_OPERANDS: dict[Operator, tuple[Any, str]] = {Operator.EXISTS: (bool, "True or False")}
-_OPERANDS |= dict.fromkeys(LIST_OPERATORS, (list, "a list"))
-_OPERANDS |= dict.fromkeys(ORDERS, (str | int | float, "a number, a string or a date"))
+_ON_LISTS = (Operator.IN, Operator.NIN, Operator.ANY, Operator.ALL)
 
 
 def parse_filter(conditions: Mapping[str, Any] | Tree) -> Tree:
     """Return the tree of a filter, given as a dict or already as a tree. An empty dict lets everything pass.
 
     Raises:
-        InvalidInputError: An operator is unknown, or does not take its value.
+        InvalidInputError: An operator is unknown, or metadata cannot hold an operand.
     """
     if isinstance(conditions, Comparison | All | AnyOf | Not):
         return conditions
@@ -62,35 +60,31 @@ def _clause(key: Any, value: Any) -> Tree:
 def _on_key(key: str, value: Any) -> Tree:
     if isinstance(value, Mapping) and any(str(name).startswith("$") for name in value):
         return _all([_operator(key, name, operand) for name, operand in value.items()])
+    equal = Comparison(key, Operator.EQ, value)
     if isinstance(value, list | tuple):
-        return AnyOf((_compared(key, Operator.IN, value), Comparison(key, Operator.EQ, value)))
-    return _compared(key, Operator.EQ, value)
+        return AnyOf((_with_missing(Comparison(key, Operator.IN, value)), equal))
+    return _with_missing(equal)
 
 
 def _operator(key: str, name: Any, operand: Any) -> Tree:
     if name == "$not":
-        if not isinstance(operand, Mapping) or not any(str(operator).startswith("$") for operator in operand):
-            raise InvalidInputError(f'$not on a key takes operators, like {{"$gt": 1}}, got {operand!r}')
         return Not(_on_key(key, operand))
     if name not in _ON_KEYS:
         raise InvalidInputError(f"unknown operator {name!r}: expected {' '.join(_ON_KEYS)} or $not")
-    operator = _ON_KEYS[name]
-    types, expected = _OPERANDS.get(operator, (object, ""))
-    operand = comparable(operand)
-    if not isinstance(operand, types):
-        raise InvalidInputError(f"{name} takes {expected}, got {operand!r}")
-    return _compared(key, operator, operand)
+    comparison = Comparison(key, _ON_KEYS[name], operand)
+    if comparison.operator in _ON_LISTS and not isinstance(comparison.value, list):
+        raise InvalidInputError(f"{name} takes a list, got {operand!r}")
+    return _with_missing(comparison)
 
 
-def _compared(key: str, operator: Operator, operand: Any) -> Tree:
+def _with_missing(comparison: Comparison) -> Tree:
     """Return a comparison in which a missing key is equal to None."""
-    compared = Comparison(key, operator, operand)
-    in_list = operator in (Operator.IN, Operator.NIN)
-    if not ((in_list and None in operand) or (operator in (Operator.EQ, Operator.NE) and operand is None)):
-        return compared
-    if operator in (Operator.EQ, Operator.IN):
-        return AnyOf((compared, Comparison(key, Operator.EXISTS, False)))
-    return All((compared, Comparison(key, Operator.EXISTS, True)))
+    key, operator, value = comparison.key, comparison.operator, comparison.value
+    if (operator is Operator.EQ and value is None) or (operator is Operator.IN and None in value):
+        return AnyOf((comparison, Comparison(key, Operator.EXISTS, False)))
+    if (operator is Operator.NE and value is None) or (operator is Operator.NIN and None in value):
+        return All((comparison, Comparison(key, Operator.EXISTS, True)))
+    return comparison
 
 
 def _all(parts: list[Tree]) -> Tree:

@@ -2,10 +2,10 @@
 
     SELECT metadata FROM fields WHERE key = ? AND kind = 0 AND value = ?
 
-Every comparison is one or a few ranges of the index, and the tree joins their rows as sets. Keys and values are bound parameters,
-and never become SQL text. SQLite compares the values in `fields`: integers and floats exactly, strings by code points, as in
-Python. Python compares opaque values by the JSON of their rows, and so it does the remaining parts of an `All` once few rows are
-left.
+Every comparison reads one or a few ranges of the index into a mask of the rows of `metadata`, and the tree joins the masks. Keys
+and values are bound parameters, and never become SQL text. SQLite compares the values in `fields`: integers and floats exactly,
+strings by code points, as in Python. Python compares opaque values by the JSON of their rows, and so it does the remaining parts
+of an `All` once few rows are left.
 """
 
 from __future__ import annotations
@@ -13,166 +13,186 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterable, Sequence
+from functools import reduce
 from itertools import chain
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from factoid.filters.fields import FieldKind, is_integer, is_short, is_text, parse_metadata
+from factoid.filters.fields import Kind, Scalar, is_text, parse_metadata, scalar
 from factoid.filters.parse import parse_filter
 from factoid.filters.tree import ORDERS, All, AnyOf, Comparison, Filter, Not, Operator, Tree, holds, matches
 
 Rows = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+
+# Conditions on `kind` and `value` with their parameters, whose rows match; and the kinds whose rows are compared in Python.
+_Plan = tuple[list[tuple[str, Sequence[Scalar]]], Sequence[Kind]]
 
 _FEW = 500  # rows that are compared by their JSON rather than by another read of the index
 _BOUND = 10_000  # parameters of one statement; SQLite takes 32,766
-
-_COMPLEMENTS = {Operator.NE: Operator.EQ, Operator.NIN: Operator.IN}
 _SELECTIVE = (Operator.EQ, Operator.IN, Operator.CONTAINS)
-_IN_TEXT = (Operator.CONTAINS, Operator.TEXT_MATCH)  # the usual searches, for which `holds` is slow
-
-_NUMBER, _STRING, _OPAQUE = FieldKind.NUMBER, FieldKind.STRING, FieldKind.OPAQUE
-_LIST, _DICT, _NULL = FieldKind.LIST, FieldKind.DICT, FieldKind.NULL
-_NOT_NULL = (_NUMBER, _STRING, _LIST, _DICT, _OPAQUE)
-
-
-class _Range(NamedTuple):
-    """Rows of `fields` under one key whose `value` meets a condition; `compared` ones must still be compared in Python."""
-
-    kind: FieldKind
-    condition: str = "TRUE"
-    parameters: tuple[Any, ...] = ()
-    compared: bool = False
-
-
-class _Selection(NamedTuple):
-    """Rows of metadata, ascending, or with `inverted` all others."""
-
-    rows: Rows
-    inverted: bool = False
-
-    def __invert__(self) -> _Selection:
-        return _Selection(self.rows, not self.inverted)
-
-    def __and__(self, other: _Selection) -> _Selection:
-        if self.inverted and other.inverted:
-            return _Selection(np.union1d(self.rows, other.rows), inverted=True)
-        if self.inverted:
-            return other & self
-        join = np.setdiff1d if other.inverted else np.intersect1d
-        return _Selection(join(self.rows, other.rows, assume_unique=True))
-
-
-_NOTHING = _Selection(np.empty(0, np.int64))
 
 
 def passing_rows(connection: sqlite3.Connection, condition: Filter) -> Rows:
-    """Return the rows of `metadata` that a filter lets pass, ascending; raise InvalidInputError for a meaningless filter."""
+    """Return the rows of `metadata` that a filter lets pass, ascending; rows that do not exist may be among them.
+
+    Raises:
+        InvalidInputError: The filter is meaningless.
+    """
     if callable(condition):
         rows = connection.execute("SELECT row, json FROM metadata ORDER BY row")
         return np.fromiter((row for row, metadata in rows if condition(_metadata(metadata))), np.int64)
-    selection = _select(connection, parse_filter(condition))
-    if not selection.inverted:
-        return selection.rows
-    every = np.fromiter(chain.from_iterable(connection.execute("SELECT row FROM metadata ORDER BY row")), np.int64)
-    return np.setdiff1d(every, selection.rows, assume_unique=True)
+    tree = parse_filter(condition)
+    [(size,)] = connection.execute("SELECT coalesce(max(row) + 1, 0) FROM metadata")
+    return np.flatnonzero(_Index(connection, size).passing(tree))
 
 
-def _select(connection: sqlite3.Connection, tree: Tree) -> _Selection:
-    match tree:
-        case Comparison(key, Operator.ANY | Operator.ALL as operator, list() | str() as values) if values:
-            parts = tuple(Comparison(key, Operator.CONTAINS, value) for value in values)
-            return _select(connection, AnyOf(parts) if operator is Operator.ANY else All(parts))
-        case Comparison(key, Operator.NE | Operator.NIN as operator, value):
-            return ~_select(connection, Comparison(key, _COMPLEMENTS[operator], value))
-        case Comparison(_, Operator.EXISTS, False) | Comparison(_, Operator.IS_EMPTY):
-            return ~_read(connection, (tree,), _ranges(tree))
-        case Comparison():
-            return _read(connection, (tree,), _ranges(tree))
-        case Not(part):
-            return ~_select(connection, part)
-        case AnyOf(parts):
-            # By De Morgan: one of these holds if not all their opposites do.
-            selection = ~_NOTHING
-            for part in parts:
-                selection &= ~_select(connection, part)
-            return ~selection
-        case All(parts):
-            return _select_all(connection, parts)
+class _Index:
+    """The index of a database with `size` rows of metadata."""
+
+    def __init__(self, connection: sqlite3.Connection, size: int) -> None:
+        self._connection = connection
+        self._size = size
+
+    def passing(self, tree: Tree) -> Mask:
+        """Return a mask of the rows that a tree lets pass."""
+        match tree:
+            case Comparison(key, Operator.ANY | Operator.ALL as operator, list() | str() as values) if values:
+                parts = tuple(Comparison(key, Operator.CONTAINS, value) for value in values)
+                return self.passing(AnyOf(parts) if operator is Operator.ANY else All(parts))
+            case Comparison(key, Operator.NE, value):
+                return ~self.passing(Comparison(key, Operator.EQ, value))
+            case Comparison(key, Operator.NIN, value):
+                return ~self.passing(Comparison(key, Operator.IN, value))
+            case Comparison(_, Operator.EXISTS, False) | Comparison(_, Operator.IS_EMPTY):
+                return ~self._read([tree])
+            case Comparison():
+                return self._read([tree])
+            case Not(part):
+                return ~self.passing(part)
+            case AnyOf(parts):
+                return reduce(np.logical_or, map(self.passing, parts), np.zeros(self._size, bool))
+            case All(parts):
+                return self._passing_all(parts)
+
+    def _passing_all(self, parts: Sequence[Tree]) -> Mask:
+        """Join parts by AND: those that usually pass few rows first, bounds on the same key as one range."""
+        groups: dict[Any, list[Any]] = {}
+        for place, part in enumerate(parts):
+            bounded = (
+                (part.key, isinstance(part.value, str)) if isinstance(part, Comparison) and _is_bound(part) else None
+            )
+            groups.setdefault(bounded or place, []).append(part)
+        ordered = sorted(groups.values(), key=lambda group: getattr(group[0], "operator", None) not in _SELECTIVE)
+        mask = np.ones(self._size, bool)
+        for place, group in enumerate(ordered):
+            if place and np.count_nonzero(mask) <= _FEW:
+                rows = json.dumps(np.flatnonzero(mask).tolist())
+                return self._by_json(chain.from_iterable(ordered[place:]), "SELECT value FROM json_each(?)", rows)
+            mask &= self._read(group) if len(group) > 1 else self.passing(group[0])
+        return mask
+
+    def _read(self, leaves: Sequence[Comparison]) -> Mask:
+        """Return the rows that match a comparison, or several bounds on one key; for `is_empty` and `exists`, a value."""
+        key = leaves[0].key
+        ranges, compared = _plan(leaves)
+        mask = np.zeros(self._size, bool)
+        for condition, parameters in ranges:
+            rows = self._connection.execute(
+                f"SELECT metadata FROM fields WHERE key = ? AND {condition}",  # noqa: S608
+                [key, *parameters],
+            )
+            mask |= self._mask(chain.from_iterable(rows))
+        for kind in compared:
+            sql = f"FROM fields WHERE key = ? AND kind = {kind}"
+            if kind is Kind.STRING:
+                strings = self._connection.execute(f"SELECT metadata, value {sql}", [key])
+                mask |= self._mask(row for row, value in strings if holds(value, leaves[0]))
+            else:
+                mask |= self._by_json(leaves, f"SELECT metadata {sql}", key)
+        return mask
+
+    def _by_json(self, parts: Iterable[Tree], rows: str, parameter: str) -> Mask:
+        """Return those of some rows, given by a statement, whose JSON passes all parts."""
+        tree = All(tuple(parts))
+        sql = f"SELECT row, json FROM metadata WHERE row IN ({rows})"  # noqa: S608
+        candidates = self._connection.execute(sql, [parameter])
+        return self._mask(row for row, metadata in candidates if matches(tree, _metadata(metadata)))
+
+    def _mask(self, rows: Iterable[int]) -> Mask:
+        mask = np.zeros(self._size, bool)
+        places = np.fromiter(rows, np.int64)
+        mask[places[places < self._size]] = True
+        return mask
 
 
-def _select_all(connection: sqlite3.Connection, parts: Sequence[Tree]) -> _Selection:
-    """Join parts by AND: those that pass few rows first, bounds on the same key as one range."""
-    bounds: dict[tuple[str, type], list[Comparison]] = {}
-    others: list[Tree] = []
-    for part in parts:
-        if isinstance(part, Comparison) and part.operator in ORDERS and _is_bound(part.value):
-            bounds.setdefault((part.key, str if isinstance(part.value, str) else float), []).append(part)
+def _is_bound(leaf: Comparison) -> bool:
+    """Return whether a comparison is an order that SQLite decides as Python does."""
+    if leaf.operator not in ORDERS or not isinstance(leaf.value, Scalar):
+        return False
+    return is_text(leaf.value) if isinstance(leaf.value, str) else scalar(leaf.value) is not None
+
+
+def _plan(leaves: Sequence[Comparison]) -> _Plan:
+    """Return how to read what `_Index._read` returns."""
+    leaf = leaves[0]
+    value = leaf.value
+    match leaf.operator:
+        case Operator.EQ:
+            return _equal([value])
+        case Operator.IN if isinstance(value, list):
+            return _equal(value)
+        case Operator.EXISTS:
+            return [(f"kind < {Kind.ELEMENT}", ())], ()
+        case Operator.IS_EMPTY:
+            texts, lists = f"kind = {Kind.STRING} AND value > ''", f"kind = {Kind.LIST} AND value > 0"
+            return [(texts, ()), (lists, ()), *((f"kind = {kind}", ()) for kind in (Kind.NUMBER, Kind.OPAQUE))], ()
+        case Operator.GT | Operator.GTE | Operator.LT | Operator.LTE if _is_bound(leaf):
+            kind = Kind.STRING if isinstance(value, str) else Kind.NUMBER
+            bounds = " AND ".join(f"value {ORDERS[bound.operator]} ?" for bound in leaves)
+            return [(f"kind = {kind} AND {bounds}", [bound.value for bound in leaves])], [Kind.OPAQUE]
+        case Operator.CONTAINS if isinstance(value, int | float):
+            return _one_of(Kind.ELEMENT, _exact(value)), [Kind.OPAQUE]
+        case Operator.CONTAINS | Operator.TEXT_MATCH if isinstance(value, str) and is_text(value):
+            elements = _one_of(Kind.ELEMENT, [value]) if leaf.operator is Operator.CONTAINS else []
+            return [(f"kind = {Kind.STRING} AND instr(value, ?)", [value]), *elements], [Kind.OPAQUE]
+    return [], [Kind.NUMBER, Kind.STRING, Kind.LIST, Kind.OPAQUE]
+
+
+def _equal(values: Sequence[Any]) -> _Plan:
+    """Return how to read the rows equal to one of some values."""
+    numbers: list[Scalar] = []
+    strings: list[Scalar] = []
+    ranges: list[tuple[str, Sequence[Scalar]]] = []
+    compared: set[Kind] = set()
+    for value in values:
+        if value is None:
+            ranges.append((f"kind = {Kind.NULL}", ()))
+        elif isinstance(value, str) and scalar(value) is not None:
+            strings.append(value)
+        elif isinstance(value, int | float):
+            numbers += _exact(value)
+            compared |= set() if abs(value) < 1 << 63 else {Kind.OPAQUE}
         else:
-            others.append(part)
-    groups: list[tuple[Tree, ...]] = [*((part,) for part in others), *map(tuple, bounds.values())]
-    groups.sort(key=_cost)
-    selection = ~_NOTHING
-    for place, group in enumerate(groups):
-        if not selection.inverted and len(selection.rows) <= _FEW:
-            rest = All(tuple(part for group in groups[place:] for part in group))
-            return _Selection(_passing_json(connection, selection.rows.tolist(), rest))
-        if len(group) > 1:
-            selection &= _read(connection, group, _joined_bounds(group))
-        else:
-            selection &= _select(connection, group[0])
-    return selection
+            compared |= {Kind.LIST, Kind.OPAQUE} if isinstance(value, list) else {Kind.OPAQUE}
+    return [*ranges, *_one_of(Kind.NUMBER, numbers), *_one_of(Kind.STRING, strings)], sorted(compared)
 
 
-def _cost(group: tuple[Tree, ...]) -> int:
-    part = group[0]
-    if isinstance(part, Comparison):
-        return 0 if part.operator in _SELECTIVE else 1
-    return 3 if isinstance(part, Not) else 2
+def _exact(value: Any) -> list[Scalar]:
+    """Return a number as SQLite stores it, or nothing if it cannot."""
+    if isinstance(value, int) and (stored := scalar(value)) is not None:
+        return [stored]
+    try:
+        return [float(value)] if float(value) == value else []  # NaN equals nothing
+    except OverflowError:
+        return []
 
 
-def _is_bound(value: Any) -> bool:
-    """Return whether SQLite orders a value among those in `fields` as Python does."""
-    if isinstance(value, str):
-        return is_text(value)
-    return isinstance(value, float) or (isinstance(value, int) and is_integer(value))
-
-
-def _joined_bounds(bounds: Sequence[Any]) -> list[_Range]:
-    condition = " AND ".join(f"value {ORDERS[bound.operator]} ?" for bound in bounds)
-    kind = _STRING if isinstance(bounds[0].value, str) else _NUMBER
-    return [_Range(kind, condition, tuple(bound.value for bound in bounds)), _Range(_OPAQUE, compared=True)]
-
-
-def _read(connection: sqlite3.Connection, leaves: Sequence[Any], ranges: Iterable[_Range]) -> _Selection:
-    """Return the rows in any of the ranges; opaque ones are compared by their JSON."""
-    passing: list[Any] = []
-    by_json: list[int] = []
-    for span in ranges:
-        by_value = span.compared and span.kind in (_NUMBER, _STRING)
-        columns = "metadata, value" if by_value else "metadata"
-        sql = f"SELECT {columns} FROM fields WHERE key = ? AND kind = {span.kind.value} AND {span.condition}"  # noqa: S608
-        rows = connection.execute(sql, [leaves[0].key, *span.parameters])
-        if by_value:
-            leaf = leaves[0]
-            in_text = span.kind is _STRING and leaf.operator in _IN_TEXT and isinstance(leaf.value, str)
-            matching = [row for row, value in rows if (leaf.value in value if in_text else holds(value, leaf))]
-            passing.append(np.array(matching, np.int64))
-        elif span.compared:
-            by_json += chain.from_iterable(rows)
-        else:
-            passing.append(np.fromiter(chain.from_iterable(rows), np.int64))
-    if by_json:
-        passing.append(_passing_json(connection, by_json, All(tuple(leaves))))
-    return _Selection(np.unique(np.concatenate(passing))) if passing else _NOTHING
-
-
-def _passing_json(connection: sqlite3.Connection, rows: Sequence[int], tree: Tree) -> Rows:
-    """Return those of the rows whose JSON passes, ascending."""
-    sql = "SELECT row, json FROM metadata WHERE row IN (SELECT value FROM json_each(?)) ORDER BY row"
-    candidates = connection.execute(sql, [json.dumps(rows)])
-    return np.fromiter((row for row, metadata in candidates if matches(tree, _metadata(metadata))), np.int64)
+def _one_of(kind: Kind, values: Sequence[Scalar]) -> list[tuple[str, Sequence[Scalar]]]:
+    parts = [values[start : start + _BOUND] for start in range(0, len(values), _BOUND)]
+    return [(f"kind = {kind} AND value IN ({', '.join('?' * len(part))})", part) for part in parts]
 
 
 def _metadata(text: Any) -> dict[str, Any]:
@@ -181,65 +201,3 @@ def _metadata(text: Any) -> dict[str, Any]:
     if metadata is None:
         raise sqlite3.DatabaseError(f"metadata {text!r:.60} is not a JSON object")
     return metadata
-
-
-def _ranges(leaf: Comparison) -> list[_Range]:
-    """Return ranges whose rows together match; for `is_empty` and `exists` with False, those that do not."""
-    value = leaf.value
-    match leaf.operator:
-        case Operator.EQ:
-            return _equal([value])
-        case Operator.IN if isinstance(value, list):
-            return _equal(value)
-        case Operator.EXISTS:
-            return [_Range(kind) for kind in (*_NOT_NULL, _NULL)]
-        case Operator.IS_EMPTY:
-            return [_Range(_STRING, "value > ''"), _Range(_LIST, "value > 0"), *map(_Range, (_NUMBER, _DICT, _OPAQUE))]
-        case Operator.GT | Operator.GTE | Operator.LT | Operator.LTE if _is_bound(value):
-            return _joined_bounds([leaf])
-        case Operator.CONTAINS if isinstance(value, int | float):
-            return [*_one_of(FieldKind.NUMBER_IN_LIST, _exact(value)), _Range(_OPAQUE, compared=True)]
-        case Operator.CONTAINS if isinstance(value, str):
-            elements = list(_one_of(FieldKind.STRING_IN_LIST, [value])) if is_short(value) else []
-            return [*elements, *(_Range(kind, compared=True) for kind in (_STRING, _DICT, _OPAQUE))]
-    return [_Range(kind, compared=True) for kind in _NOT_NULL]
-
-
-def _equal(values: Sequence[Any]) -> list[_Range]:
-    """Return ranges for the rows equal to one of some values."""
-    numbers: list[Any] = []
-    strings: list[str] = []
-    rest: set[FieldKind] = set()
-    for value in values:
-        if isinstance(value, str):
-            if is_short(value):
-                strings.append(value)
-            else:
-                rest.add(_OPAQUE)
-        elif isinstance(value, int | float):
-            numbers += _exact(value)
-            if not abs(value) < 1 << 63:
-                rest.add(_OPAQUE)
-        elif value is None:
-            rest.add(_NULL)
-        else:
-            rest |= {_LIST, _OPAQUE} if isinstance(value, list) else {_DICT}
-    ranges = [_Range(kind, compared=kind is not _NULL) for kind in sorted(rest)]
-    return [*_one_of(_NUMBER, numbers), *_one_of(_STRING, strings), *ranges]
-
-
-def _exact(value: float) -> list[float]:
-    """Return the number as SQLite stores it, or nothing if it cannot."""
-    if isinstance(value, int) and is_integer(value):
-        return [int(value)]
-    try:
-        return [float(value)] if float(value) == value else []  # NaN equals nothing
-    except OverflowError:
-        return []
-
-
-def _one_of(kind: FieldKind, values: Sequence[Any]) -> Iterable[_Range]:
-    for start in range(0, len(values), _BOUND):
-        some = tuple(values[start : start + _BOUND])
-        condition = "value = ?" if len(some) == 1 else f"value IN ({', '.join('?' * len(some))})"
-        yield _Range(kind, condition, some)

@@ -14,7 +14,6 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
-from factoid.errors import InvalidInputError
 from factoid.filters.fields import with_paths
 from factoid.metadata import plain_metadata
 from factoid.units import check_text
@@ -40,7 +39,6 @@ class Operator(StrEnum):
     IS_EMPTY = "is_empty"  # missing, None, "" or []; takes no operand
 
 
-LIST_OPERATORS = (Operator.IN, Operator.NIN, Operator.ANY, Operator.ALL)
 ORDERS = {Operator.GT: ">", Operator.GTE: ">=", Operator.LT: "<", Operator.LTE: "<="}
 
 
@@ -58,10 +56,7 @@ class Comparison:
 
     def __post_init__(self) -> None:
         check_text(self.key, "key")
-        value = comparable(self.value)
-        if isinstance(value, dict) and self.operator in LIST_OPERATORS:
-            raise InvalidInputError(f"{self.operator} takes a list or a string, got {value!r}")
-        object.__setattr__(self, "value", value)
+        object.__setattr__(self, "value", _stored(self.key, self.value))
         object.__setattr__(self, "operator", Operator(self.operator))
 
 
@@ -125,9 +120,7 @@ def _try(test: Callable[[Any, Any], bool], stored: Any, operand: Any, *, default
 
 
 def _in_text(stored: Any, operand: Any, *, fold: Callable[[str], str] = str) -> bool:
-    if not (isinstance(stored, str) and isinstance(operand, str)):
-        raise TypeError
-    return fold(operand) in fold(stored)
+    return isinstance(stored, str) and isinstance(operand, str) and fold(operand) in fold(stored)
 
 
 _WITHOUT_KEY = (Operator.NE, Operator.NIN, Operator.IS_EMPTY)  # hold for metadata without the key
@@ -140,7 +133,7 @@ _TESTS: dict[Operator, Callable[[Any, Any], bool]] = {
     Operator.LTE: operator.le,
     Operator.IN: lambda stored, operand: stored in operand,
     Operator.NIN: lambda stored, operand: stored not in operand,
-    Operator.EXISTS: lambda _, operand: operand is True,
+    Operator.EXISTS: lambda _, operand: operand is not False,
     Operator.CONTAINS: operator.contains,
     Operator.TEXT_MATCH: _in_text,
     Operator.TEXT_MATCH_INSENSITIVE: partial(_in_text, fold=str.lower),
@@ -148,24 +141,8 @@ _TESTS: dict[Operator, Callable[[Any, Any], bool]] = {
 }
 
 
-def comparable(value: Any) -> Any:
-    """Return a private copy, of JSON's own types; dates and the like are converted as in metadata.
-
-    Raises:
-        InvalidInputError: Metadata cannot hold the value.
-    """
-    if value is None or isinstance(value, bool):
-        return value
-    if isinstance(value, str):
-        return str.__str__(value)  # the value, for an enumeration
-    if isinstance(value, int | float):
-        return int(value) if isinstance(value, int) else float(value)
+def _stored(key: str, value: Any) -> Any:
+    """Return a value as metadata stores it under a key, besides NaN and infinities."""
     if isinstance(value, list | tuple | set | frozenset):
-        return [comparable(element) for element in value]
-    if isinstance(value, Mapping) and all(isinstance(name, str) for name in value):
-        return {name: comparable(element) for name, element in value.items()}
-    try:
-        return plain_metadata({"": value})[""]
-    except InvalidInputError as error:
-        kind = "dict with keys that are not strings" if isinstance(value, Mapping) else type(value).__name__
-        raise InvalidInputError(f"cannot compare metadata with a {kind}: metadata holds what JSON can hold") from error
+        return [_stored(key, element) for element in value]
+    return float(value) if isinstance(value, float) else plain_metadata({key: value})[key]

@@ -22,7 +22,7 @@ from typing import Any, BinaryIO, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from factoid.files.atomic import HashingWriter, sweep, write_file
+from factoid.files.atomic import HashingWriter, write_file
 from factoid.index.kinds import check_kind
 from factoid.index.part import Part
 from factoid.index.vector_index import VectorIndex
@@ -69,7 +69,6 @@ def save_files(
     manifest: Mapping[str, Any],
 ) -> None:
     """Write files and arrays by name, and last their manifest; remove those of an earlier manifest."""
-    sweep(path)
     written = {name: write_file(path.with_name(name), writer) for name, writer in writers.items()}
     for name, array in arrays.items():
         file = path.with_name(f"{path.name}.{name}.npy")

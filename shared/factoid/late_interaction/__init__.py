@@ -3,7 +3,7 @@
 from factoid.late_interaction.cite import Citation, CitedAnswer, CitedSentence, CiteReport, PropCite
 from factoid.late_interaction.encoder import LateInteractionEncoder, TokenEncoder
 from factoid.late_interaction.rank import AnyGranularityRanker, RankReport, SpanHit
-from factoid.late_interaction.score import maxsim, span_scores, token_mask
+from factoid.late_interaction.score import span_scores, token_mask
 from factoid.store.token_vectors import TokenVectorCache, TokenVectors
 
 __all__ = [
@@ -19,7 +19,6 @@ __all__ = [
     "TokenEncoder",
     "TokenVectorCache",
     "TokenVectors",
-    "maxsim",
     "span_scores",
     "token_mask",
 ]

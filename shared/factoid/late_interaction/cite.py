@@ -10,43 +10,34 @@ import asyncio
 from collections import Counter
 from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from math import inf, isfinite, isnan
+from math import inf, isfinite
 from operator import attrgetter
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from factoid.errors import InvalidInputError
 from factoid.late_interaction.align import align
-from factoid.late_interaction.answer import (
-    GrowingAnswer,
-    Stretch,
-    is_refusal,
-    lists_sources,
-    with_markers,
-    without_markers,
-)
+from factoid.late_interaction.answer import GrowingAnswer, Stretch, claims_something, with_markers
 from factoid.late_interaction.encoder import TokenEncoder
 from factoid.late_interaction.rank import (
     AnyGranularityRanker,
     Passages,
-    PlacedUnit,
     QueryScorer,
     SpanHit,
     as_passage,
     as_passages,
-    ranked_granularity,
 )
 from factoid.propositions import Propositionizer, SyntaxPropositionizer
 from factoid.propositions.decompose import decompose
 from factoid.propositions.protocol import check_propositionizer
 from factoid.sentences import Span
 from factoid.store.token_vectors import TokenVectors
-from factoid.units import Granularity, Unit, check_text, whole_number
+from factoid.units import Granularity, Unit, check_text
 
 if TYPE_CHECKING:
     from sentence_transformers import MultiVectorEncoder
 
-Method = Literal["proposition", "proposition_text", "sentence"]
+Method = Literal["proposition", "sentence"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +49,7 @@ class Citation:
     margin: float  # how far the score is above that of the next passage; infinite if there is none
     claim: str  # text of the proposition, or the sentence
     spans: tuple[Span, ...]  # where the claim's words are, in characters of the cited answer
-    support: SpanHit  # the unit of the passage that matches the claim best, with its span in the passage's document
+    support: SpanHit  # the sentence of the passage that matches the claim best, with its span in the passage's document
 
     @property
     def number(self) -> int:
@@ -127,34 +118,27 @@ class CitedAnswer:
 class CiteReport:
     """Counts of one answer."""
 
-    passages: int = 0
     sentences: int = 0
-    # sentences without a claim, which are not cited: headings, code, lead-ins of lists, headers of tables, refusals, lists of
-    # sources and those without a word
-    silent: int = 0
-    marked: int = 0  # sentences that keep their markers (`overwrite=False`)
+    silent: int = 0  # not cited: they claim nothing, or keep their own markers (`overwrite=False`)
     claims: int = 0  # queries: propositions and whole sentences
-    whole: int = 0  # sentences without propositions, cited as a whole
-    unaligned: int = 0  # propositions that share no word with their sentence; the whole sentence is cited
+    whole: int = (
+        0  # times that a sentence was cited as a whole, since it has no proposition, or one that shares no word with it
+    )
     below_margin: int = 0  # claims without a citation because of `min_margin`
-    windowed: int = 0  # passages longer than the model's limit, read in several windows
 
 
 class PropCite:
     """Add citations to any model's answer: for each proposition the passage that matches it best.
 
     Existing markers are removed; new ones go before a sentence's final punctuation. Sentences without a claim, such as headings,
-    code, lead-ins of lists, refusals and lists of sources, are not cited. Nothing else in the answer changes.
+    code, lead-ins of lists and refusals, are not cited. Nothing else in the answer changes.
 
     Args:
         model: An `AnyGranularityRanker`, the name or folder of a late-interaction model, or a `TokenEncoder`.
         propositionizer: Splits the answer's sentences into propositions; None for `SyntaxPropositionizer()`.
-        method: The query. "proposition" is PropCite; the others are its ablations (Table 9): "proposition_text"
-            encodes each proposition alone, "sentence" takes each sentence as one query.
-        top: Number of passages cited for each claim: 1 in the paper, 2 in an ablation of "sentence".
+        method: "proposition" is PropCite; "sentence", its ablation (Table 9, ii), takes each sentence as one query.
         min_margin: Least margin of a citation, in units of its score: 1.0 in the paper's variant with higher precision (footnote
             5). None always cites the best passage. Two passages with the same text have no margin between them.
-        support: Granularity of the supporting span in the cited passage: "sentence", "proposition" or "passage".
         overwrite: False leaves sentences with markers unchanged.
 
     Attributes:
@@ -170,23 +154,16 @@ class PropCite:
         *,
         propositionizer: Propositionizer | None = None,
         method: Method = "proposition",
-        top: int = 1,
         min_margin: float | None = None,
-        support: Granularity | str = Granularity.SENTENCE,
         overwrite: bool = True,
     ) -> None:
         if method not in get_args(Method):
             raise InvalidInputError(f"method must be one of {', '.join(get_args(Method))}, got {method!r}")
-        is_number = isinstance(min_margin, int | float) and not isinstance(min_margin, bool)
-        if min_margin is not None and (not is_number or isnan(min_margin)):
-            raise InvalidInputError(f"min_margin must be a number or None, got {min_margin!r}")
         self.ranker = model if isinstance(model, AnyGranularityRanker) else AnyGranularityRanker(model)
         self.propositionizer = SyntaxPropositionizer() if propositionizer is None else propositionizer
         check_propositionizer(self.propositionizer)
         self.method = method
-        self.top = whole_number("top", top)
         self.min_margin = min_margin
-        self.support = ranked_granularity(support)
         self.overwrite = overwrite
         self.last_report: CiteReport | None = None
 
@@ -203,8 +180,7 @@ class PropCite:
         """
         check_text(answer, "answer")
         citer = _AnswerCiter(self, passages)
-        growing = GrowingAnswer()
-        stretches = [*growing.feed(answer), *growing.finish()]
+        stretches = GrowingAnswer(answer).finish()
         citer.decompose(stretches)
         sentences = tuple(citer.cite(stretch) for stretch in stretches)
         self.last_report = citer.report
@@ -217,8 +193,8 @@ class PropCite:
     def stream(self, chunks: Iterable[str], passages: Passages) -> Generator[CitedSentence, None, None]:
         """Yield each sentence of an answer with its citations when the next one begins, and the last one at the end.
 
-        The sentences are those of `cite`, however the answer is cut into chunks. Closing this generator also closes the generator
-        of chunks.
+        However the answer is cut into chunks, the sentences are nearly always those of `cite`. Closing this generator also closes
+        the generator of chunks.
 
         Args:
             chunks: The answer in parts.
@@ -263,9 +239,8 @@ class _AnswerCiter:
         self._options = options
         self._ranker = options.ranker
         self._passages = as_passages(passages)
-        self._counts = Counter(passages=len(self._passages))
+        self._counts: Counter[str] = Counter()
         self._tokens: list[TokenVectors] | None = None
-        self._placed: dict[int, list[PlacedUnit]] = {}
         self._propositions: dict[str, list[Unit]] = {}
         self._length = 0  # of the cited answer so far
 
@@ -278,14 +253,13 @@ class _AnswerCiter:
         """Return the tokens of the passages, which are encoded on the first call."""
         if self._tokens is None:
             self._tokens = self._ranker.tokens(self._passages) if self._passages else []
-            self._counts["windowed"] = sum(tokens.windows > 1 for tokens in self._tokens)
         return self._tokens
 
     def decompose(self, stretches: Iterable[Stretch]) -> None:
         """Make the propositions of all sentences in one call, since some propositionizers work in batches."""
         if self._options.method == "sentence" or not self._passages:
             return
-        sentences = dict.fromkeys(_plain(stretch) for stretch in stretches if self._claims_something(stretch))
+        sentences = dict.fromkeys(stretch.plain for stretch in stretches if self._is_cited(stretch))
         units = {unit.id: unit for unit in map(as_passage, sentences) if unit.text not in self._propositions}
         self._propositions |= {unit.text: [] for unit in units.values()}
         if units:
@@ -294,17 +268,15 @@ class _AnswerCiter:
 
     def cite(self, stretch: Stretch) -> CitedSentence:
         """Return the next sentence of the answer with its citations."""
-        plain, original = _plain(stretch), stretch.text[stretch.start : stretch.end]
-        claims: list[tuple[str, list[Span], QueryScorer]] = []
-        if self._claims_something(stretch):
-            self.decompose([stretch])
-            claims = list(self._claims(plain))
-        elif original:
-            self._counts["marked" if self._keeps_markers(stretch) else "silent"] += 1
-        self._counts.update(sentences=bool(original), claims=len(claims))
-        cited = [citation for claim in claims for citation in self._citations(*claim)]
+        plain, is_cited = stretch.plain, self._is_cited(stretch)
+        self.decompose([stretch])
+        claims = list(self._claims(plain)) if is_cited and self._passages else []
+        self._counts.update(
+            sentences=bool(stretch.sentence), silent=bool(stretch.sentence) and not is_cited, claims=len(claims)
+        )
+        cited = [citation for claim in claims if (citation := self._citation(*claim))]
         numbers = dict.fromkeys(citation.number for citation in cited)
-        sentence, place = with_markers(original if self._keeps_markers(stretch) else plain, list(numbers))
+        sentence, place = with_markers(stretch.sentence if self._keeps_markers(stretch) else plain, list(numbers))
         start, added = self._length + stretch.start, len(sentence) - len(plain)
 
         def moved(spans: Sequence[Span]) -> tuple[Span, ...]:
@@ -319,69 +291,43 @@ class _AnswerCiter:
         return CitedSentence(text, plain, start, start + len(sentence), citations)
 
     def _keeps_markers(self, stretch: Stretch) -> bool:
-        return not self._options.overwrite and _plain(stretch) != stretch.text[stretch.start : stretch.end]
+        return not self._options.overwrite and stretch.plain != stretch.sentence
 
-    def _claims_something(self, stretch: Stretch) -> bool:
-        plain = _plain(stretch)
-        return (
-            stretch.is_prose
-            and not stretch.introduces
-            and any(map(str.isalnum, plain))
-            and not is_refusal(plain)
-            and not lists_sources(plain)
-            and not self._keeps_markers(stretch)
-        )
+    def _is_cited(self, stretch: Stretch) -> bool:
+        return stretch.is_prose and claims_something(stretch.plain) and not self._keeps_markers(stretch)
 
     def _claims(self, sentence: str) -> Iterator[tuple[str, list[Span], QueryScorer]]:
-        """Yield the distinct claims of a sentence, with the spans of their words in it; none without passages."""
+        """Yield the distinct claims of a sentence, with the spans of their words in it."""
         whole = [(0, len(sentence))]
-        encoder, alpha = self._ranker.encoder, self._ranker.alpha
-        if not self._passages:
-            return
-        scorer = None if self._options.method == "proposition_text" else QueryScorer(encoder, sentence, alpha)
-        if scorer and self._options.method == "sentence":
+        scorer = QueryScorer(self._ranker.encoder, sentence, self._ranker.alpha)
+        if self._options.method == "sentence":
             yield sentence, whole, scorer
             return
         distinct: set[tuple[Span, ...]] = set()
         for proposition in self._propositions[sentence]:
-            is_whole = "fallback" in proposition.metadata
-            spans = whole if is_whole else align(proposition.text, sentence)
-            aligned = bool(spans) and (scorer is None or scorer.reads(spans))
-            self._counts.update(whole=is_whole, unaligned=not aligned)
-            spans = spans if aligned else whole
-            if scorer is None:
-                yield proposition.text, spans, QueryScorer(encoder, proposition.text, alpha)
-            elif tuple(spans) not in distinct and scorer.reads(spans):
+            spans = whole if "fallback" in proposition.metadata else align(proposition.text, sentence)
+            part = scorer.limited_to(spans)
+            if part is None:
+                spans, part = whole, scorer.limited_to(whole)
+            self._counts["whole"] += spans is whole
+            if part is not None and tuple(spans) not in distinct:
                 distinct.add(tuple(spans))
-                yield proposition.text, spans, scorer.limited_to(spans)
+                yield proposition.text, spans, part
 
-    def _citations(self, claim: str, spans: Sequence[Span], scorer: QueryScorer) -> Iterator[Citation]:
-        """Yield the citations of a claim, best first, with the claim's spans in the sentence."""
+    def _citation(self, claim: str, spans: Sequence[Span], scorer: QueryScorer) -> Citation | None:
+        """Return the citation of a claim, with the claim's spans in the sentence."""
         tokens = self.encode()
         similarities = scorer.similarities(tokens)
-        scores = [
-            scorer.passage_score(products) if passage.spans.any() else -inf
-            for passage, products in zip(tokens, similarities, strict=True)
-        ]
-        finite = [position for position, score in enumerate(scores) if isfinite(score)]
-        order = sorted(finite, key=scores.__getitem__, reverse=True)
-        for position, following in zip(order[: self._options.top], [*order[1:], None], strict=False):
-            margin = inf if following is None else scores[position] - scores[following]
-            if self._options.min_margin is not None and margin < self._options.min_margin:
-                self._counts["below_margin"] += 1
-                return
-            kind, passage = self._options.support, self._passages[position]
-            if position not in self._placed:
-                [self._placed[position]], _ = self._ranker.placed_units([passage], kind)
-            units = self._placed[position]
-            hits, _ = scorer.hits(kind, passage, position, tokens[position], units, similarities[position])
-            support = max(hits, key=attrgetter("score"))
-            yield Citation(position, scores[position], margin, claim, tuple(spans), support)
-
-
-def _plain(stretch: Stretch) -> str:
-    """Return a sentence without markers; code and headings are unchanged."""
-    sentence = stretch.text[stretch.start : stretch.end]
-    if not stretch.is_prose:
-        return sentence
-    return without_markers(sentence, starts_line="\n" in stretch.text[: stretch.start])
+        scores = [scorer.passage_score(*of_passage) for of_passage in zip(tokens, similarities, strict=True)]
+        position = max(range(len(scores)), key=scores.__getitem__)
+        score = scores[position]
+        margin = score - max((other for place, other in enumerate(scores) if place != position), default=-inf)
+        if not isfinite(score):
+            return None
+        if self._options.min_margin is not None and margin < self._options.min_margin:
+            self._counts["below_margin"] += 1
+            return None
+        kind, passage = Granularity.SENTENCE, self._passages[position]
+        [units] = self._ranker.placed_units([passage], kind)
+        hits = scorer.hits(kind, passage, position, tokens[position], units, similarities[position])
+        return Citation(position, score, margin, claim, tuple(spans), max(hits, key=attrgetter("score")))

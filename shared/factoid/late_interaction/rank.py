@@ -23,7 +23,7 @@ from factoid.late_interaction.align import align
 from factoid.late_interaction.encoder import LateInteractionEncoder, TokenEncoder
 from factoid.late_interaction.score import Mask, span_scores, token_mask
 from factoid.progress import progress_bar
-from factoid.propositions import Propositionizer, Report, SyntaxPropositionizer
+from factoid.propositions import Propositionizer, SyntaxPropositionizer
 from factoid.propositions.decompose import decompose
 from factoid.sentences import Span
 from factoid.split import split_sentences
@@ -55,14 +55,10 @@ class RankReport:
 
     passages: int = 0
     windowed: int = 0  # passages longer than the model's limit, read in several windows
-    units: int = 0  # scored units
     unaligned: int = 0  # propositions that share no word with their sentence; the whole sentence scores them
-    unscored: int = 0  # units without a scored token, such as a line of punctuation; they are left out
-    whole: int = 0  # passages without a scored unit, which are ranked as a whole
+    whole: int = 0  # passages ranked as a whole, because no unit of theirs has a scored token
     encoded: int = 0  # passages that the model read in this call
     stored: int = 0  # passages whose token vectors came from the cache
-    stored_bytes: int = 0  # size of these vectors on disk
-    propositions: Report | None = None  # report of the propositionizer, if one was used
 
 
 def ranked_granularity(granularity: str) -> Granularity:
@@ -98,7 +94,7 @@ class AnyGranularityRanker:
         last_report: The `RankReport` of the latest finished call; None before the first.
 
     Raises:
-        InvalidInputError: The template does not end in {text}, or alpha is not a finite number.
+        InvalidInputError: The template does not end in {text}.
     """
 
     def __init__(
@@ -112,14 +108,12 @@ class AnyGranularityRanker:
     ) -> None:
         if not check_template(template).endswith("{text}"):
             raise InvalidInputError(f"the template of a ranker must end in {{text}}, got {template!r}")
-        if isinstance(alpha, bool) or not isinstance(alpha, int | float) or not np.isfinite(alpha):
-            raise InvalidInputError(f"alpha must be a finite number, got {alpha!r}")
         self.encoder: TokenEncoder = model if isinstance(model, TokenEncoder) else LateInteractionEncoder(model)
-        self.alpha = float(alpha)
+        self.alpha = alpha
+        self.propositionizer = SyntaxPropositionizer() if propositionizer is None else propositionizer
         self.template = template
         self.cache = cache if isinstance(cache, TokenVectorCache | None) else TokenVectorCache(cache)
         self.last_report: RankReport | None = None
-        self._propositionizer = propositionizer
 
     def rank(
         self,
@@ -129,7 +123,6 @@ class AnyGranularityRanker:
         *,
         k: int | None = None,
         parents: RankedParents = "unit",
-        query_span: Span | None = None,
         units: Sequence[Sequence[Unit]] | None = None,
     ) -> list[SpanHit]:
         """Return the best units of some passages, or the passages with the best unit of each, best first.
@@ -142,13 +135,12 @@ class AnyGranularityRanker:
             granularity: "sentence", "proposition" or "passage".
             k: Number of hits; None for all.
             parents: "unit" for the units; "passage" for the passages by their own score, with their best unit in `matches`.
-            query_span: The part of the query to rank by, in characters; the whole query is its context (§4.2).
             units: The units of each passage to rank, of this granularity, such as those in a store; None cuts the passages.
                 Their spans count characters of the document, as the passage's does.
 
         Raises:
-            InvalidInputError: granularity, k or parents is invalid, a passage is a proposition, query_span has no token, or the
-                number of lists of units differs from that of passages.
+            InvalidInputError: granularity, k or parents is invalid, a passage is a proposition, or the number of lists of units
+                differs from that of passages.
             MissingDependencyError: Sentence Transformers is absent.
         """
         kind = ranked_granularity(granularity)
@@ -158,22 +150,20 @@ class AnyGranularityRanker:
         whole = as_passages(passages)
         if units is not None and len(units) != len(whole):
             raise InvalidInputError(f"expected a list of units for each of {len(whole)} passages, got {len(units)}")
-        if not whole:
-            self.last_report = RankReport()
-            return []
-        placed, decomposed = self.placed_units(whole, kind, units)
+        placed = self.placed_units(whole, kind, units)
         unaligned = sum(unit.metadata.get("fallback") == UNALIGNED for row in placed for unit, _ in row)
         counts = Counter(passages=len(whole), unaligned=unaligned)
-        scorer = self._scorer(query, query_span)
+        scorer = QueryScorer(self.encoder, query, self.alpha)
         hits: list[SpanHit] = []
         for start in range(0, len(whole), _BATCH):
             batch = self.tokens(whole[start : start + _BATCH])
+            counts.update(_token_counts(batch))
             pairs = zip(batch, scorer.similarities(batch), strict=True)
             for position, (tokens, similarities) in enumerate(pairs, start):
-                row, scored = scorer.hits(kind, whole[position], position, tokens, placed[position], similarities)
+                row = scorer.hits(kind, whole[position], position, tokens, placed[position], similarities)
+                counts["whole"] += kind is not Granularity.PASSAGE and row[0].unit is row[0].passage
                 hits += [_rolled_up(row)] if parents == "passage" and kind is not Granularity.PASSAGE else row
-                counts.update(scored | _token_counts(tokens))
-        self.last_report = RankReport(**counts, propositions=decomposed)
+        self.last_report = RankReport(**counts)
         return sorted(hits, key=attrgetter("score"), reverse=True)[:limit]
 
     async def arank(
@@ -190,7 +180,7 @@ class AnyGranularityRanker:
 
         Raises:
             InvalidInputError: The ranker has no cache, or as for `rank`.
-            StoreError: The cache cannot be written.
+            StoreError: The cache cannot be read.
         """
         if self.cache is None:
             raise InvalidInputError("there is no cache to fill: AnyGranularityRanker(model, cache=...)")
@@ -199,52 +189,27 @@ class AnyGranularityRanker:
         with progress_bar(show=show_progress, unit=" passages") as bar:
             while batch := list(islice(units, _BATCH)):
                 counts["passages"] += len(batch)
-                for tokens in self.tokens(batch, strict=True):
-                    counts.update(_token_counts(tokens))
+                counts.update(_token_counts(self.tokens(batch)))
                 bar.update(len(batch))
-        self.last_report = RankReport(**counts, propositions=None)
+        self.last_report = RankReport(**counts)
         return self.last_report
 
-    def score_spans(
-        self, query: str, passage: Unit | Document | str, spans: Sequence[Span], *, query_span: Span | None = None
-    ) -> list[float]:
-        """Return the scores of spans in characters of a passage's text; minus infinity for one without a scored token.
-
-        Raises:
-            InvalidInputError: A span is not within the passage, or as for `rank`.
-        """
-        unit = as_passage(passage)
-        size = len(unit.text)
-        for start, end in spans:
-            if not 0 <= start <= end <= size:
-                raise InvalidInputError(f"expected spans within the {size} characters of the passage, got {start, end}")
-        [tokens] = self.tokens([unit])
-        masks = [token_mask(tokens.spans, [span]) for span in spans]
-        scorer = self._scorer(query, query_span)
-        _, _, scores = scorer.scores(scorer.similarities([tokens])[0], masks)
-        return scores
-
-    def _scorer(self, query: str, query_span: Span | None) -> QueryScorer:
-        scorer = QueryScorer(self.encoder, query, self.alpha)
-        return scorer if query_span is None else scorer.limited_to([query_span])
-
-    def tokens(self, passages: Sequence[Unit], *, strict: bool = False) -> list[TokenVectors]:
+    def tokens(self, passages: Sequence[Unit]) -> list[TokenVectors]:
         """Return the tokens of passages, from the cache or encoded, with spans in characters of the passage's own text.
 
         Equal texts are encoded once. With a cache, vectors are rounded to its dtype on the first call too.
 
         Raises:
-            InvalidInputError: There is a cache, but the encoder has no `fingerprint`.
-            StoreError: The cache cannot be read or, with `strict`, cannot be written.
+            StoreError: The cache cannot be read.
         """
         texts = [with_heading(passage, self.template) for passage in passages]
         bodies = {text: passage.text for text, passage in zip(texts, passages, strict=True)}
-        model = _fingerprint(self.encoder) if self.cache else ""
+        model = self.encoder.fingerprint() if self.cache else ""  # type: ignore[attr-defined]
         tokens = self.cache.get(model, bodies) if self.cache else {}
         missing = [text for text in bodies if text not in tokens]
         encoded = dict(zip(missing, self.encoder.encode_passages(missing) if missing else [], strict=True))
         if self.cache and missing:
-            encoded = self.cache.put(model, {text: (bodies[text], new) for text, new in encoded.items()}, strict=strict)
+            encoded = self.cache.put(model, {text: (bodies[text], new) for text, new in encoded.items()})
         tokens |= encoded
         return [
             _without_heading(tokens[text], len(text) - len(passage.text))
@@ -253,61 +218,43 @@ class AnyGranularityRanker:
 
     def placed_units(
         self, passages: Sequence[Unit], kind: Granularity, units: Sequence[Sequence[Unit]] | None = None
-    ) -> tuple[list[list[PlacedUnit]], Report | None]:
-        """Return the units of each passage with the spans that score them, and the propositionizer's report if it ran."""
+    ) -> list[list[PlacedUnit]]:
+        """Return the units of each passage with the spans that score them."""
         if kind is Granularity.PASSAGE:
-            return [[] for _ in passages], None
+            return [[] for _ in passages]
         sentences = [split_sentences(passage) for passage in passages]
         if kind is Granularity.SENTENCE:
-            return [[(unit, [(unit.start, unit.end)]) for unit in row] for row in units or sentences], None
-        report = None
+            return [[(unit, [(unit.start, unit.end)]) for unit in row] for row in units or sentences]
         if units is None:
-            units, report = self._propositions(passages)
+            distinct = {passage.id: passage for passage in passages}
+            propositions: dict[str, list[Unit]] = {passage_id: [] for passage_id in distinct}
+            for unit in decompose(list(distinct.values()), self.propositionizer).units:
+                propositions[unit.parent_id].append(unit)
+            units = [propositions[passage.id] for passage in passages]
         return [
             [_aligned(unit, passage, around) for unit in row]
             for row, passage, around in zip(units, passages, sentences, strict=True)
-        ], report
-
-    def _propositions(self, passages: Sequence[Unit]) -> tuple[list[list[Unit]], Report]:
-        if self._propositionizer is None:
-            self._propositionizer = SyntaxPropositionizer()
-        distinct = {passage.id: passage for passage in passages}
-        decomposition = decompose(list(distinct.values()), self._propositionizer)
-        propositions: dict[str, list[Unit]] = {}
-        for unit in decomposition.units:
-            propositions.setdefault(unit.parent_id, []).append(unit)
-        return [propositions.get(passage.id, []) for passage in passages], decomposition.report
+        ]
 
 
 class QueryScorer:
     """Scores passages and spans of passages by a query, under m_q and, if the model has it, m'_q."""
 
     def __init__(self, encoder: TokenEncoder, query: str, alpha: float) -> None:
-        self._query = query
         self._alpha = alpha
         self._tokens = [encoder.encode_query(query)]
         if not isinstance(encoder, LateInteractionEncoder) or encoder.has_finer_marker():
             self._tokens.append(encoder.encode_query(query, finer=True))
         self._masks: Sequence[Mask | None] = [None] * len(self._tokens)
 
-    def limited_to(self, spans: Sequence[Span]) -> QueryScorer:
-        """Return a scorer for parts of the query, which is not encoded again.
-
-        Raises:
-            InvalidInputError: The parts hold no token.
-        """
+    def limited_to(self, spans: Sequence[Span]) -> QueryScorer | None:
+        """Return a scorer for parts of the query, which is not encoded again; None if they hold no token."""
         masks = [token_mask(tokens.spans, spans) for tokens in self._tokens]
         if not all(mask.any() for mask in masks):
-            raise InvalidInputError(
-                f"expected a part of the query that holds a token, got {tuple(spans[0])} of {self._query!r:.80}"
-            )
+            return None
         scorer = copy(self)
         scorer._masks = masks
         return scorer
-
-    def reads(self, spans: Sequence[Span]) -> bool:
-        """Return whether parts of the query hold a token."""
-        return bool(token_mask(self._tokens[0].spans, spans).any())
 
     def similarities(self, passages: Sequence[TokenVectors]) -> list[list[Vectors]]:
         """Return for each passage the products of its tokens with the query's, for each marker.
@@ -319,16 +266,12 @@ class QueryScorer:
         by_marker = [np.split(products(query.vectors, vectors.T), ends, axis=1) for query in self._tokens]
         return [list(of_passage) for of_passage in zip(*by_marker, strict=True)]
 
-    def passage_score(self, similarities: Sequence[Vectors]) -> float:
-        """Return the score of a whole passage, with the query under m_q."""
-        everything = np.ones(similarities[0].shape[1], bool)
-        return float(span_scores(similarities[0], [everything], query_mask=self._masks[0])[0])
-
-    def scores(self, similarities: Sequence[Vectors], masks: Sequence[Mask]) -> tuple[float, list[float], list[float]]:
-        """Return the passage's score, the spans' own scores, and the sums `S(q, span) + α·S(q, passage)` (§3.2)."""
-        passage = self.passage_score(similarities)
-        spans = span_scores(similarities[-1], masks, query_mask=self._masks[-1])
-        return passage, spans.tolist(), (spans + self._alpha * passage).tolist()
+    def passage_score(self, tokens: TokenVectors, similarities: Sequence[Vectors]) -> float:
+        """Return the score of a whole passage, with the query under m_q; minus infinity if its text has no token."""
+        if not tokens.spans.any():
+            return -inf
+        [score] = span_scores(similarities[0], [np.ones(len(tokens.spans), bool)], query_mask=self._masks[0])
+        return float(score)
 
     def hits(
         self,
@@ -338,43 +281,32 @@ class QueryScorer:
         tokens: TokenVectors,
         placed: Sequence[PlacedUnit],
         similarities: Sequence[Vectors],
-    ) -> tuple[list[SpanHit], dict[str, int]]:
-        """Return the hits of one passage, and counts for the report. A passage without a token of its own comes last."""
-        scored = []
-        for unit, spans in placed:
-            mask = token_mask(tokens.spans, [(start - passage.start, end - passage.start) for start, end in spans])
-            if mask.any():
-                scored.append((unit, mask))
-        counts = {"units": len(scored) or 1, "unscored": len(placed) - len(scored)}
+    ) -> list[SpanHit]:
+        """Return the hits of one passage: its units with a token, or the passage if there are none.
+
+        A unit's score is `S(q, span) + α·S(q, passage)` (§3.2).
+        """
+        whole = self.passage_score(tokens, similarities)
+        masked = [
+            (unit, token_mask(tokens.spans, [(start - passage.start, end - passage.start) for start, end in spans]))
+            for unit, spans in placed
+        ]
+        scored = [(unit, mask) for unit, mask in masked if mask.any()]
         if not scored:
             scored = [(passage, np.ones(len(tokens.spans), bool))]
-            counts["whole"] = int(kind is not Granularity.PASSAGE)
-        if not tokens.spans.any():
-            whole, alone, sums = -inf, [-inf], [-inf]
-        else:
-            whole, alone, sums = self.scores(similarities, [mask for _, mask in scored])
-        if kind is Granularity.PASSAGE:
-            sums = [whole]
+        alone = span_scores(similarities[-1], [mask for _, mask in scored], query_mask=self._masks[-1]).tolist()
         hits = []
-        for (unit, _), score, total in zip(scored, alone, sums, strict=True):
+        for (unit, _), score in zip(scored, alone, strict=True):
+            is_whole = kind is Granularity.PASSAGE or whole == -inf
+            total = whole if is_whole else score + self._alpha * whole
             parts = {kind.value: score, Granularity.PASSAGE.value: whole}
             hits.append(SpanHit(unit, total, parts=parts, passage=passage, position=position))
-        return hits, counts
+        return hits
 
 
-def _token_counts(tokens: TokenVectors) -> dict[str, int]:
-    stored, size = int(tokens.stored_bytes > 0), tokens.stored_bytes
-    return {"windowed": int(tokens.windows > 1), "encoded": 1 - stored, "stored": stored, "stored_bytes": size}
-
-
-def _fingerprint(encoder: TokenEncoder) -> str:
-    fingerprint = getattr(encoder, "fingerprint", None)
-    if not callable(fingerprint):
-        raise InvalidInputError(
-            f"{type(encoder).__name__} has no method `fingerprint`, by which a cache tells its vectors from those of other "
-            "models: add one that returns a digest of weights and settings, or leave the cache out"
-        )
-    return str(fingerprint())
+def _token_counts(batch: Sequence[TokenVectors]) -> dict[str, int]:
+    stored = sum(tokens.stored for tokens in batch)
+    return {"windowed": sum(tokens.windows > 1 for tokens in batch), "encoded": len(batch) - stored, "stored": stored}
 
 
 def _without_heading(tokens: TokenVectors, heading: int) -> TokenVectors:
@@ -390,10 +322,10 @@ def as_passages(passages: Passages) -> list[Unit]:
     """Return passages as units.
 
     Raises:
-        InvalidInputError: It is a single passage instead of a list, or as for `as_passage`.
+        InvalidInputError: It is a single text instead of a list, or as for `as_passage`.
     """
-    if isinstance(passages, str | Document | Unit) or not isinstance(passages, Iterable):
-        raise InvalidInputError(f"expected a list of passages, got a single {type(passages).__name__}")
+    if isinstance(passages, str):
+        raise InvalidInputError("expected a list of passages, got a single text")
     return [as_passage(passage) for passage in passages]
 
 
@@ -401,15 +333,12 @@ def as_passage(passage: Unit | Document | str) -> Unit:
     """Return a text, document or unit as the unit of one passage.
 
     Raises:
-        InvalidInputError: It has another type, or is a unit whose text is not at its span, such as a proposition.
+        InvalidInputError: It is a unit whose text is not at its span, such as a proposition.
     """
     document = Document(passage) if isinstance(passage, str) else passage
     if isinstance(document, Document):  # a passage under the document's own id
         place = (document.id, document.id, 0, len(document.text), document.title, document.section, document.metadata)
         return Unit(document.id, document.text, Granularity.PASSAGE, *place)
-    if not isinstance(document, Unit):
-        name = type(document).__name__
-        raise InvalidInputError(f"expected texts, documents or units as passages, got one with {name}")
     if document.end - document.start != len(document.text):
         raise InvalidInputError(
             f"expected passages whose text is at their span, got the {document.granularity} {document.text!r:.60} at "

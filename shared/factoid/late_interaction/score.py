@@ -12,27 +12,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from factoid.encode import Vectors
-from factoid.inner_products import products
 from factoid.sentences import Span
 
 Mask = NDArray[np.bool_]
 Scores = NDArray[np.float64]
 
 
-def maxsim(
-    query: Vectors, passage: Vectors, *, query_mask: Mask | None = None, passage_mask: Mask | None = None
-) -> float:
-    """Return the sum, over the query's tokens, of the largest inner product with a token of the passage.
-
-    Tokens outside a mask are left out, not set to zero, which would beat negative products. The sum over no query tokens is 0; a
-    query token without any passage token gives minus infinity, the maximum of nothing.
-    """
-    mask = np.ones(len(passage), bool) if passage_mask is None else passage_mask
-    return float(span_scores(products(query, passage.T), [mask], query_mask=query_mask)[0])
-
-
 def span_scores(similarities: Vectors, masks: Sequence[Mask], *, query_mask: Mask | None = None) -> Scores:
-    """Return the MaxSim of each span of a passage, from products of tokens computed once.
+    """Return the MaxSim of each span of a passage: the sum, over the query's tokens, of the largest product with a token of it.
+
+    The sum over no query tokens is 0; a query token without any passage token gives minus infinity, the maximum of nothing.
 
     Args:
         similarities: Inner products of the tokens. Shape: (query tokens, passage tokens).
@@ -40,12 +29,9 @@ def span_scores(similarities: Vectors, masks: Sequence[Mask], *, query_mask: Mas
         query_mask: Which tokens of the query count (sub-query → unit, Figure 1 C and D); None for all.
     """
     rows = similarities if query_mask is None else similarities[query_mask]
-    scores = np.zeros(len(masks))
-    for place, mask in enumerate(masks):
-        if len(rows):
-            # Index instead of multiplying by the mask, as PyLate does: zeros would win where all products are negative.
-            scores[place] = rows[:, mask].max(axis=1, initial=-np.inf).sum(dtype=np.float64)
-    return scores
+    # Index instead of multiplying by the mask, as PyLate does: zeros would win where all products are negative.
+    best = (rows[:, mask].max(axis=1, initial=-np.inf).sum(dtype=np.float64) for mask in masks)
+    return np.fromiter(best, np.float64)
 
 
 def token_mask(tokens: NDArray[np.int64], spans: Iterable[Span]) -> Mask:

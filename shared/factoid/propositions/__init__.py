@@ -2,24 +2,15 @@
 
 from factoid.propositions.cache import PropositionCache
 from factoid.propositions.cached_propositionizer import CachedPropositionizer
-from factoid.propositions.decompose import Decomposition, adecompose, decompose, propositionize
+from factoid.propositions.decompose import Decomposition, adecompose, decompose
 from factoid.propositions.flan_t5 import FlanT5Propositionizer
 from factoid.propositions.prompting.batches import PropositionBatch
 from factoid.propositions.prompting.cost import Estimate, Prices, Usage, estimate
 from factoid.propositions.prompting.prompted import PromptPropositionizer
-from factoid.propositions.protocol import (
-    AsyncPropositionizer,
-    AsyncStreamingPropositionizer,
-    NoPropositions,
-    Propositionizer,
-    Report,
-    StreamingPropositionizer,
-)
+from factoid.propositions.protocol import NoPropositions, Propositionizer, Report
 from factoid.propositions.syntax import SyntaxPropositionizer
 
 __all__ = [
-    "AsyncPropositionizer",
-    "AsyncStreamingPropositionizer",
     "CachedPropositionizer",
     "Decomposition",
     "Estimate",
@@ -31,11 +22,9 @@ __all__ = [
     "PropositionCache",
     "Propositionizer",
     "Report",
-    "StreamingPropositionizer",
     "SyntaxPropositionizer",
     "Usage",
     "adecompose",
     "decompose",
     "estimate",
-    "propositionize",
 ]

@@ -6,11 +6,10 @@ import hashlib
 import json
 import sqlite3
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
-from typing import NamedTuple
 
-from factoid.errors import InvalidInputError, StoreError, StoreFormatError
+from factoid.errors import InvalidInputError, StoreFormatError
 from factoid.files import sqlite
 from factoid.files.sqlite import FILE
 from factoid.propositions.protocol import CachedPropositions, NoPropositions, check_outputs
@@ -30,26 +29,6 @@ _PUT = """INSERT INTO propositions (key, name, output, reason) VALUES (?, ?, ?, 
 _CHOSEN = "FROM propositions WHERE (?1 IS NULL OR name = ?1) AND (NOT ?2 OR output = '[]')"  # by name and failures
 _STORE = (sqlite.APPLICATION_ID, sqlite.FORMAT)
 _TABLE = sqlite.CacheTable("propositions", "propositions", _SQL, APPLICATION_ID, FORMAT, hosts=(_STORE,))
-
-
-class Session(NamedTuple):
-    """An open cache. Its methods raise `StoreError` if it is read-only."""
-
-    path: Path
-    connection: sqlite3.Connection
-    writable: bool
-
-    def check_writable(self) -> None:
-        """Reject a cache in which answers cannot be stored."""
-        if not self.writable:
-            raise StoreError(
-                f"the cache {self.path} is read-only, and what is not in it cannot be added: copy the file elsewhere"
-            )
-
-    def transaction(self) -> AbstractContextManager[sqlite3.Connection]:
-        """Commit all writes of the block, or none."""
-        self.check_writable()
-        return sqlite.committing(self.connection)
 
 
 class PropositionCache:
@@ -73,24 +52,17 @@ class PropositionCache:
             raise InvalidInputError(f"a cache of propositions is a local file, got {path!r}")
         self.path = Path(path).absolute()  # the working folder may change
 
-    def get(self, name: str, passages: Sequence[Unit], *, session: Session | None = None) -> list[list[str] | None]:
+    def get(self, name: str, passages: Sequence[Unit]) -> list[list[str] | None]:
         """Return the propositions of each passage: `NoPropositions` for a failure, None if the cache has no entry.
 
-        `name` is the propositionizer's; a `session` serves several calls.
+        `name` is the propositionizer's.
         """
         keys = [passage_key(name, passage) for passage in passages]
-        with self.session(session) as opened:
-            rows = [opened.connection.execute(_GET, [key]).fetchone() for key in keys]
+        with self._opened() as connection:
+            rows = [connection.execute(_GET, [key]).fetchone() for key in keys]
         return [None if row is None else _read(*row) for row in rows]
 
-    def put(
-        self,
-        name: str,
-        passages: Sequence[Unit | bytes],
-        outputs: Sequence[list[str]],
-        *,
-        session: Session | None = None,
-    ) -> None:
+    def put(self, name: str, passages: Sequence[Unit | bytes], outputs: Sequence[list[str]]) -> None:
         """Store the propositions of passages in one transaction. Transient failures are left out.
 
         An existing entry stays, unless it is a failure. A `passage_key` may be given instead of a passage. Outputs that are not
@@ -104,31 +76,36 @@ class PropositionCache:
             if not getattr(texts, "transient", False)
         ]
         if rows:
-            with self.session(session) as opened, opened.transaction() as connection:
+            with self._opened() as connection, sqlite.committing(connection):
                 connection.executemany(_PUT, rows)
 
     def count(self, name: str | None = None, *, failures: bool = False) -> int:
         """Return the number of entries: all, or those of one propositionizer, or only passages without propositions."""
-        with self.session() as opened:
-            return int(opened.connection.execute(f"SELECT count(*) {_CHOSEN}", [name, failures]).fetchone()[0])
+        with self._opened() as connection:
+            return int(connection.execute(f"SELECT count(*) {_CHOSEN}", [name, failures]).fetchone()[0])
 
     def forget(self, name: str | None = None, *, failures: bool = False) -> int:
         """Drop all entries, or those chosen as in `count`, so that their passages are decomposed again; return how many."""
-        with self.session() as opened, opened.transaction() as connection:
+        with self._opened() as connection, sqlite.committing(connection):
             return connection.execute(f"DELETE {_CHOSEN}", [name, failures]).rowcount
 
     @contextmanager
-    def session(self, opened: Session | None = None) -> Iterator[Session]:
-        """Open the cache for a block, or pass on an open one. Raises the errors of the class."""
-        session = opened
+    def _opened(self) -> Iterator[sqlite3.Connection]:
+        """Open the cache for a block; raise the errors of the class."""
+        file = self.path / FILE if self.path.is_dir() else self.path
+        if self.path.is_dir() and (not file.exists() or not file.stat().st_size):
+            raise StoreFormatError(
+                f"{self.path} is a folder without {FILE}: a cache is a file, or the folder of a store"
+            )
         try:
-            session = session or _open(self.path)
-            yield session
-        except sqlite3.Error as error:
-            raise _failure(self.path, error) from error
-        finally:
-            if opened is None and session is not None:
-                session.connection.close()
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with closing(_TABLE.open(file)) as connection:
+                yield connection
+        except (sqlite3.Error, OSError) as error:
+            remedy = "Name another file; if this one is a damaged cache, move it away, and its passages are asked again"
+            if file.name == FILE:
+                remedy = "Restore the store from a backup"
+            raise _TABLE.failure(self.path, error, remedy) from error
 
 
 def passage_key(name: str, passage: Unit) -> bytes:
@@ -148,27 +125,6 @@ def passage_key(name: str, passage: Unit) -> bytes:
 def _read(output: str, reason: str | None) -> list[str]:
     texts = json.loads(output)
     return CachedPropositions(texts) if texts or reason is None else NoPropositions(reason, cached=True)
-
-
-def _open(path: Path) -> Session:
-    file = path / FILE if path.is_dir() else path
-    if path.is_dir() and (not file.exists() or not file.stat().st_size):
-        raise StoreFormatError(f"{path} is a folder without {FILE}: a cache is a file, or the folder of a store")
-    try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _failure(path, error) from error
-    writable = sqlite.is_writable(file)
-    if not writable and not file.exists():
-        raise StoreError(f"the cache {file} is not there and cannot be made: {file.parent} is read-only")
-    return Session(path, _TABLE.open(file), writable)
-
-
-def _failure(path: Path, error: sqlite3.Error | OSError) -> StoreError:
-    remedy = "Name another file; if this one is a damaged cache, move it away, and its passages are asked again"
-    if path.is_dir() or path.name == FILE:
-        remedy = "Restore the store from a backup"
-    return _TABLE.failure(path, error, remedy)
 
 
 Cache = PropositionCache | str | Path | None

@@ -3,34 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections import defaultdict
-from collections.abc import AsyncGenerator, Callable, Generator, Iterable, Iterator, Sequence
-from contextlib import ExitStack, aclosing, closing
-from functools import partial
+from collections.abc import AsyncGenerator, Generator, Iterator, Sequence
+from contextlib import aclosing, closing
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from tqdm.auto import tqdm
 
-from factoid.errors import InvalidInputError, PropositionizerError
-from factoid.propositions.cache import PropositionCache, Session, passage_key
+from factoid.errors import InvalidInputError
+from factoid.propositions.cache import PropositionCache, passage_key
+from factoid.propositions.prompting.concurrency import in_background
 from factoid.propositions.protocol import (
-    AsyncPropositionizer,
-    AsyncStreamingPropositionizer,
     CachedPropositions,
     NoPropositions,
     Propositionizer,
-    Result,
-    StreamingPropositionizer,
-    check_outputs,
     check_propositionizer,
-    in_order,
 )
 from factoid.units import Unit, whole_number
-
-T = TypeVar("T")
-
-_LOOKUP = 500  # passages looked up together, shortly before they are decomposed: another process may have added some
 
 
 class CachedPropositionizer:
@@ -83,112 +72,55 @@ class CachedPropositionizer:
             StoreError: The cache cannot be read or written.
             PropositionizerError: The propositionizer raised it, or did not return one result for each passage.
         """
-        return in_order(self.stream(passages))
+        outputs, missing = self._look_up(passages)
+        with self._bar(passages, missing) as bar:
+            for batch in self._batches(missing):
+                with closing(_results(self.propositionizer, batch)) as results:
+                    for result in results:
+                        outputs |= self._store(*result)
+                        bar.update(len(result[0]))
+        return self._in_order(passages, outputs)
 
     async def apropositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
-        """Do the same as `propositionize` without blocking the event loop."""
-        return in_order([result async for result in self.astream(passages)])
+        """Do the same as `propositionize` without blocking the event loop; what cannot await runs in a thread."""
+        outputs, missing = await asyncio.to_thread(self._look_up, passages)
+        with self._bar(passages, missing) as bar:
+            for batch in self._batches(missing):
+                async with aclosing(_aresults(self.propositionizer, batch)) as results:
+                    async for result in results:
+                        outputs |= await asyncio.to_thread(self._store, *result)
+                        bar.update(len(result[0]))
+        return self._in_order(passages, outputs)
 
-    def stream(self, passages: Sequence[Unit]) -> Iterator[Result]:
-        """Yield the position of each passage and its propositions; for each few hundred passages, cached ones come first."""
-        if not passages:
-            return
-        with self.cache.session() as session, self._bar(len(passages)) as bar:
-            call = _Call(self, passages, session, bar)
-            for known, missing in call.batches():
-                yield from known
-                if missing:
-                    with closing(_results(self.propositionizer, missing)) as groups:
-                        for group in groups:
-                            yield from call.store(group)
+    def _look_up(self, passages: Sequence[Unit]) -> tuple[dict[bytes, list[str]], list[Unit]]:
+        """Return the propositions that the cache holds, by key, and the other passages, each once."""
+        distinct = {passage_key(self.name, passage): passage for passage in passages}
+        known = self.cache.get(self.name, list(distinct.values())) if distinct else []
+        outputs = {key: texts for key, texts in zip(distinct, known, strict=True) if texts is not None}
+        return outputs, [passage for key, passage in distinct.items() if key not in outputs]
 
-    async def astream(self, passages: Sequence[Unit]) -> AsyncGenerator[Result]:
-        """Do the same as `stream` without blocking the event loop. A propositionizer that cannot await runs in a thread."""
-        if not passages:
-            return
-        stack = ExitStack()
-        try:
-            session = await _in_thread(lambda: stack.enter_context(self.cache.session()))
-            bar = stack.enter_context(self._bar(len(passages)))
-            call = await _in_thread(lambda: _Call(self, passages, session, bar))
-            batches = call.batches()
-            while batch := await _in_thread(lambda: next(batches, None)):
-                known, missing = batch
-                for result in known:
-                    yield result
-                if missing:
-                    async with aclosing(_aresults(self.propositionizer, missing)) as groups:
-                        async for group in groups:
-                            for result in await _in_thread(partial(call.store, group)):
-                                yield result
-        finally:
-            await _in_thread(stack.close)
+    def _batches(self, passages: Sequence[Unit]) -> Iterator[Sequence[Unit]]:
+        return (passages[start : start + self.batch_size] for start in range(0, len(passages), self.batch_size))
 
-    def _bar(self, count: int) -> tqdm[Any]:
-        hidden = not self.show_progress or count < 2
-        return tqdm(total=count, desc="propositions", unit=" passages", disable=hidden)
+    def _store(self, passages: Sequence[Unit], outputs: Sequence[list[str]]) -> dict[bytes, list[str]]:
+        """Commit the propositions of passages, and return them by key."""
+        self.cache.put(self.name, passages, outputs)
+        return {passage_key(self.name, passage): texts for passage, texts in zip(passages, outputs, strict=True)}
 
+    def _in_order(self, passages: Sequence[Unit], outputs: dict[bytes, list[str]]) -> list[list[str]]:
+        """Return the propositions of each passage; for a repeated passage, as if from the cache."""
+        results: list[list[str]] = []
+        seen: set[bytes] = set()
+        for passage in passages:
+            key = passage_key(self.name, passage)
+            results.append(_again(outputs[key]) if key in seen else outputs[key])
+            seen.add(key)
+        return results
 
-class _Call:
-    """One call, with the passages that the cache lacks. Its methods never run at the same time."""
-
-    def __init__(
-        self, cached: CachedPropositionizer, passages: Sequence[Unit], session: Session, bar: tqdm[Any]
-    ) -> None:
-        self._cache, self._batch_size, self._name = cached.cache, cached.batch_size, cached.name
-        self._passages, self._session, self._bar = passages, session, bar
-        positions: dict[bytes, list[int]] = defaultdict(list)
-        for position, passage in enumerate(passages):
-            positions[passage_key(self._name, passage)].append(position)
-        self._repeated = {first: repeated for first, *repeated in positions.values()}
-        self._waiting: dict[int, int] = {}  # places in the batch without a result → positions
-
-    def batches(self) -> Iterator[tuple[list[Result], list[Unit]]]:
-        """Yield cached results, and batches of the other passages, whose results go to `store`."""
-        distinct = list(self._repeated)
-        missing: list[int] = []
-        for start in range(0, len(distinct), _LOOKUP):
-            chunk = distinct[start : start + _LOOKUP]
-            outputs = self._cache.get(self._name, self._units(chunk), session=self._session)
-            missing += [position for position, texts in zip(chunk, outputs, strict=True) if texts is None]
-            if missing:
-                self._session.check_writable()
-            known = [(position, texts) for position, texts in zip(chunk, outputs, strict=True) if texts is not None]
-            yield self._repeat(known), []
-            last = start + _LOOKUP >= len(distinct)
-            while len(missing) >= self._batch_size or (last and missing):
-                batch, missing = missing[: self._batch_size], missing[self._batch_size :]
-                self._waiting = dict(enumerate(batch))
-                yield [], self._units(batch)
-                if self._waiting:
-                    raise PropositionizerError(
-                        f"the propositionizer's stream ended without a result for {len(self._waiting)} of {len(batch)} "
-                        "passages"
-                    )
-
-    def store(self, group: Sequence[Result]) -> list[Result]:
-        """Commit results of the batch, and return them with those of equal passages."""
-        placed = []
-        for place, texts in group:
-            if place not in self._waiting:
-                raise PropositionizerError(
-                    f"the propositionizer's stream returned position {place!r} twice, or no passage has it"
-                )
-            placed.append((self._waiting.pop(place), texts))
-        units = self._units(position for position, _ in placed)
-        self._cache.put(self._name, units, [texts for _, texts in placed], session=self._session)
-        return self._repeat(placed)
-
-    def _units(self, positions: Iterable[int]) -> list[Unit]:
-        return [self._passages[position] for position in positions]
-
-    def _repeat(self, results: Iterable[Result]) -> list[Result]:
-        everywhere: list[Result] = []
-        for position, texts in results:
-            everywhere.append((position, texts))
-            everywhere += [(repeated, _again(texts)) for repeated in self._repeated[position]]
-        self._bar.update(len(everywhere))
-        return everywhere
+    def _bar(self, passages: Sequence[Unit], missing: Sequence[Unit]) -> tqdm[Any]:
+        hidden = not self.show_progress or len(passages) < 2
+        done = len(passages) - len(missing)
+        return tqdm(total=len(passages), initial=done, desc="propositions", unit=" passages", disable=hidden)
 
 
 def _again(texts: list[str]) -> list[str]:
@@ -197,40 +129,30 @@ def _again(texts: list[str]) -> list[str]:
     return CachedPropositions(texts)
 
 
-def _results(propositionizer: Propositionizer, passages: Sequence[Unit]) -> Generator[list[Result]]:
-    """Yield results as they arrive: one by one from a stream, else all at once."""
-    if isinstance(propositionizer, StreamingPropositionizer):
-        for result in propositionizer.stream(passages):
-            yield [result]
+def _results(
+    propositionizer: Propositionizer, passages: Sequence[Unit]
+) -> Generator[tuple[Sequence[Unit], list[list[str]]]]:
+    """Yield passages with their propositions as they arrive: one by one from a stream, else all at once."""
+    if hasattr(propositionizer, "stream"):
+        for position, texts in propositionizer.stream(passages):
+            yield [passages[position]], [texts]
     else:
-        yield _all(propositionizer.propositionize(passages), passages)
+        yield passages, propositionizer.propositionize(passages)
 
 
-async def _aresults(propositionizer: Propositionizer, passages: Sequence[Unit]) -> AsyncGenerator[list[Result]]:
+async def _aresults(
+    propositionizer: Propositionizer, passages: Sequence[Unit]
+) -> AsyncGenerator[tuple[Sequence[Unit], list[list[str]]]]:
     """Do the same as `_results` without blocking the event loop: in threads if the propositionizer cannot await."""
-    if isinstance(propositionizer, AsyncStreamingPropositionizer):
-        async for result in propositionizer.astream(passages):
-            yield [result]
-    elif isinstance(propositionizer, AsyncPropositionizer):
-        yield _all(await propositionizer.apropositionize(passages), passages)
+    if hasattr(propositionizer, "astream"):
+        async for position, texts in propositionizer.astream(passages):
+            yield [passages[position]], [texts]
+    elif hasattr(propositionizer, "apropositionize"):
+        yield passages, await propositionizer.apropositionize(passages)
     else:
-        with closing(_results(propositionizer, passages)) as groups:
-            while (group := await _in_thread(lambda: next(groups, None))) is not None:
-                yield group
-
-
-def _all(outputs: list[list[str]], passages: Sequence[Unit]) -> list[Result]:
-    check_outputs(outputs, len(passages))
-    return list(enumerate(outputs))
-
-
-async def _in_thread(function: Callable[[], T]) -> T:
-    """Call a function in a thread; if cancelled, wait until the thread is done."""
-    task = asyncio.ensure_future(asyncio.to_thread(function))
-    try:
-        return await asyncio.shield(task)
-    finally:
-        await asyncio.wait([task])
+        async with aclosing(in_background(_results(propositionizer, passages))) as results:
+            async for result in results:
+                yield result
 
 
 def with_cache(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import Literal, get_args
@@ -16,12 +16,10 @@ from factoid.propositions.ground import Sentence, Source, is_supported
 from factoid.propositions.items import read_items
 from factoid.propositions.parse import mended
 from factoid.propositions.protocol import (
-    AsyncPropositionizer,
     NoPropositions,
     Propositionizer,
     Report,
     check_outputs,
-    check_passages,
     check_propositionizer,
 )
 from factoid.units import LINES, PROPOSITIONS, Granularity, Unit, child_unit
@@ -43,32 +41,26 @@ class Decomposition:
     retry: list[Unit] = field(default_factory=list)  # passages that failed for a transient reason
 
 
-def propositionize(
-    passages: Sequence[Unit], propositionizer: Propositionizer, *, unsupported: Policy = "drop"
-) -> list[Unit]:
-    """Decompose passages into propositions with the spans that they come from.
+def decompose(
+    passages: Sequence[Unit], propositionizer: Propositionizer, *, unsupported: Policy = "drop", log: bool = True
+) -> Decomposition:
+    """Decompose passages into propositions with the spans that they come from, and count what happened.
 
     A passage whose decomposition fails is represented by its sentences, and a sentence that no proposition covers is added
-    unchanged; both have `fallback` in their metadata. Use `decompose` to get the counts.
+    unchanged; both have `fallback` in their metadata.
 
     Args:
         passages: Passages, as `split_passages` returns them.
         propositionizer: Any object with a `propositionize` method.
         unsupported: What to do with a proposition whose names, numbers or content words are not in its passage, title
             or section: "drop" it, "keep" it, or replace it with the "sentence" it comes from.
+        log: Log the counts.
 
     Raises:
-        InvalidInputError: The policy is unknown, or the arguments are not passages and a propositionizer.
+        InvalidInputError: The policy is unknown, or an argument is no propositionizer.
         PropositionizerError: The propositionizer did not return one list of strings for each passage.
     """
-    return decompose(passages, propositionizer, unsupported=unsupported).units
-
-
-def decompose(
-    passages: Sequence[Unit], propositionizer: Propositionizer, *, unsupported: Policy = "drop", log: bool = True
-) -> Decomposition:
-    """Do the same as `propositionize`, and return the counts with the units; with `log`, also log them."""
-    asked = _asked(passages, propositionizer, unsupported)
+    passages, asked = _asked(passages, propositionizer, unsupported)
     outputs = propositionizer.propositionize(asked) if asked else []
     return ground(passages, _with_written(passages, asked, outputs), unsupported=unsupported, log=log)
 
@@ -77,9 +69,9 @@ async def adecompose(
     passages: Sequence[Unit], propositionizer: Propositionizer, *, unsupported: Policy = "drop"
 ) -> Decomposition:
     """Do the same as `decompose` without blocking the event loop."""
-    asked = _asked(passages, propositionizer, unsupported)
+    passages, asked = _asked(passages, propositionizer, unsupported)
     outputs: list[list[str]] = []
-    if isinstance(propositionizer, AsyncPropositionizer) and asked:
+    if asked and hasattr(propositionizer, "apropositionize"):
         outputs = await propositionizer.apropositionize(asked)
     elif asked:
         outputs = await asyncio.to_thread(propositionizer.propositionize, asked)
@@ -111,12 +103,12 @@ def check_policy(policy: str) -> None:
         raise InvalidInputError(f"unsupported must be one of {', '.join(get_args(Policy))}, got {policy!r}")
 
 
-def _asked(passages: Sequence[Unit], propositionizer: Propositionizer, policy: Policy) -> list[Unit]:
-    """Check the arguments of `decompose`, and return the passages for the propositionizer."""
+def _asked(passages: Iterable[Unit], propositionizer: Propositionizer, policy: Policy) -> tuple[list[Unit], list[Unit]]:
+    """Check the arguments of `decompose`, and return the passages, and those for the propositionizer."""
     check_policy(policy)
-    check_passages(passages)
     check_propositionizer(propositionizer)
-    return [passage for passage in passages if not _is_written(passage)]
+    passages = list(passages)
+    return passages, [passage for passage in passages if not _is_written(passage)]
 
 
 def _is_written(passage: Unit) -> bool:

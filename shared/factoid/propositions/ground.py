@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from itertools import chain, takewhile
 from typing import NamedTuple
 
@@ -106,14 +106,8 @@ class Source:
         weights = {word: (_RESOLVED if word in resolved else 1.0) / spread[word] for word in words if word in spread}
         if not weights:
             return -1, *self._span
-        literal = set(proposition.lower().split())
-
-        def likeness(index: int) -> tuple[float, int]:
-            sentence = self.sentences[index]
-            shared = [weights[word] for word in weights if word in sentence.words]
-            return sum(shared), len(literal.intersection(sentence.unit.text.lower().split()))
-
-        best = max(range(len(self.sentences)), key=likeness)
+        shares = [sum(weights[word] for word in weights if word in sentence.words) for sentence in self.sentences]
+        best = shares.index(max(shares))
         sentence = self.sentences[best]
         shared = sentence.words.intersection(words)
         distinctive = shared.intersection(words[len(name) :]).difference(self.context)
@@ -131,15 +125,14 @@ class Source:
 
         A sentence of function words only ("So be it.") is covered by a proposition that holds it literally.
         """
-        covering: set[str] = set().union(*map(content_words, propositions))
-
-        def is_covered(sentence: Sentence) -> bool:
-            if sentence.words:
-                return len(sentence.words & covering) >= _COVERED * len(sentence.words)
-            bare = sentence.unit.text.strip(_PUNCTUATION).casefold()
-            return any(bare in text.casefold() for text in propositions)
-
-        return [index for index, sentence in enumerate(self.sentences) if not is_covered(sentence)]
+        words: set[str] = set().union(*map(content_words, propositions))
+        text = " ".join(propositions).casefold()
+        return [
+            index
+            for index, sentence in enumerate(self.sentences)
+            if len(sentence.words & words) < _COVERED * len(sentence.words)
+            or not (sentence.words or sentence.unit.text.strip(_PUNCTUATION).casefold() in text)
+        ]
 
     def _find_verbatim(self, proposition: str) -> tuple[int, int, int] | None:
         """Return the sentence and the span where a proposition literally is, or None."""
@@ -147,35 +140,15 @@ class Source:
         variants = dict.fromkeys([proposition, proposition.rstrip("."), lowered, lowered.rstrip(".")])
         for text in filter(None, variants):
             for reading in (0, 1):
-                places = []
-                for index, sentence in enumerate(self.sentences):
-                    for line, at in sentence.readings[reading : reading + 1]:
-                        if text in line:
-                            places.append((len(line), index, *_locate(text, line, at)))
+                places = [
+                    (len(line), index, at[line.index(text)], at[line.index(text) + len(text) - 1] + 1)
+                    for index, sentence in enumerate(self.sentences)
+                    for line, at in sentence.readings[reading : reading + 1]
+                    if text in line
+                ]
                 if places:
                     return min(places)[1:]
-            for line, at in self._lines if text is proposition else ():
-                if text in line:
-                    start, end = _locate(text, line, at)
-                    return next(index for index, one in enumerate(self.sentences) if start < one.unit.end), start, end
         return None
-
-    @cached_property
-    def _lines(self) -> list[tuple[str, list[int]]]:
-        """All sentences on one line, unchanged and as a reader sees them, in the form of a sentence's `readings`."""
-        lines = []
-        for reading in (0, -1):
-            line, at, end = "", list[int](), None
-            for sentence in self.sentences:
-                if end is not None and end < sentence.unit.start:
-                    line += " "
-                    at.append(end)
-                text, places = sentence.readings[reading]
-                line += text
-                at += places
-                end = sentence.unit.end
-            lines.append((line, at))
-        return lines
 
 
 def _read(unit: Unit) -> Sentence:
@@ -192,20 +165,6 @@ def _read(unit: Unit) -> Sentence:
     return Sentence(unit, tokens, content_words(seen), readings)
 
 
-def _locate(text: str, line: str, at: Sequence[int]) -> tuple[int, int]:
-    """Return the span of a text that a line holds, preferring whole words; `at` has the position of every character."""
-    first = begin = line.index(text)
-    while begin >= 0:
-        end = begin + len(text)
-        if not (line[begin - 1 : begin].isalnum() and text[0].isalnum()) and not (
-            line[end : end + 1].isalnum() and text[-1].isalnum()
-        ):
-            break
-        begin = line.find(text, begin + 1)
-    begin = first if begin < 0 else begin
-    return at[begin], at[begin + len(text) - 1] + 1
-
-
 def _one_line(text: str, places: Sequence[int]) -> tuple[str, Sequence[int]]:
     if " ".join(text.split()) == text:
         return text, places
@@ -216,16 +175,14 @@ def _one_line(text: str, places: Sequence[int]) -> tuple[str, Sequence[int]]:
 def _shortest_window(tokens: Iterable[Token], words: Collection[str]) -> tuple[int, int]:
     """Return the span of the shortest run of tokens that holds all the words, in any order; the tokens contain them all."""
     hits = [token for token in tokens if token[0] in words]
-    counts: Counter[str] = Counter()
-    first = 0
     runs = []
-    for word, _, end in hits:
-        counts[word] += 1
-        while counts[hits[first][0]] > 1:
-            counts[hits[first][0]] -= 1
-            first += 1
-        if len(counts) == len(words):
-            runs.append((end - hits[first][1], hits[first][1], end))
+    for first, (_, start, _) in enumerate(hits):
+        missing = set(words)
+        for word, _, end in hits[first:]:
+            missing.discard(word)
+            if not missing:
+                runs.append((end - start, start, end))
+                break
     return min(runs)[1:]
 
 

@@ -22,8 +22,8 @@ logger = logging.getLogger(__name__)
 
 _OPENERS = "\"'“„‘«"
 _CLOSERS = {"'": "'", '"': '"', "“": '”"', "„": '“”"', "‘": "’'", "«": "»"}
-_NEXT_CLOSER = {opener: re.compile(rf"[\\{closers}]") for opener, closers in _CLOSERS.items()}
-_NEXT_QUOTE = {opener: re.compile(rf"[\\{opener}{closers}]") for opener, closers in _CLOSERS.items()}
+_CLOSER = {opener: re.compile(rf"\\.|([{closers}])", re.DOTALL) for opener, closers in _CLOSERS.items()}
+_QUOTE = {opener: re.compile(rf"\\.|([{opener}{closers}])", re.DOTALL) for opener, closers in _CLOSERS.items()}
 
 # Quantifiers are possessive: none of these patterns can backtrack.
 _SCALAR = r"(?:-?\d[\d.eE+-]*+[):]?|(?:null|true|false|None|True|False|NaN)\b)"
@@ -49,18 +49,11 @@ _CONTROL = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 _BULLET = re.compile(r"\s*+(?:[-*+•‣–]|\(?\d{1,3}[.):])\s++(?=\S)")
 
 
-class _Item(NamedTuple):
-    """A string, the nearest key above it, and whether it is in a list."""
-
-    text: str
-    key: str
-    listed: bool
-
-
 class _List(NamedTuple):
-    """The items in one bracket, where it ends, and whether it was a closed list without numbers or nulls."""
+    """The strings in one bracket, where it ends, and whether it was a closed list without numbers or nulls."""
 
-    items: list[_Item]
+    named: list[str]  # under a key that contains "proposition"
+    listed: list[str]  # in a list, or under a numbered key
     end: int
     whole: bool
 
@@ -79,7 +72,7 @@ def read_propositions(output: str, *, cut_off: bool = False) -> list[str]:
         texts = _texts(_lists(answer.replace('\\"', '"')))  # a list inside a JSON string
     if not texts and answer.lstrip()[:1] in {'"', "“"}:
         bare = _read("[" + answer, 0)  # missing brackets
-        texts = [item.text for item in bare.items] if bare.whole or len(bare.items) > 1 else []
+        texts = bare.listed if bare.whole or len(bare.listed) > 1 else []
     texts = texts or _bullets(answer)
     if texts:
         return texts
@@ -94,7 +87,7 @@ def _lists(text: str) -> list[_List]:
     lists: list[_List] = []
     at = 0
     while match := _START.search(text, at):
-        if lists and lists[-1].items and "Input:" in text[at : match.start()]:
+        if lists and _texts(lists[-1:]) and "Input:" in text[at : match.start()]:
             break  # the model went on to invent another example
         lists.append(_read(text, match.start()))
         at = max(lists[-1].end, match.end())
@@ -102,18 +95,16 @@ def _lists(text: str) -> list[_List]:
 
 
 def _texts(lists: list[_List]) -> list[str]:
-    items = [item for part in lists for item in part.items]
-    named = [item for item in items if item.key.lower().rstrip("s0123456789_- ").endswith("proposition")]
-    # {"1": "A.", "2": "B."} is also a list; {"error": "I cannot."} is not.
-    return [item.text for item in named or items if named or item.listed or item.key[-1:].isdigit()]
+    return [text for part in lists for text in part.named] or [text for part in lists for text in part.listed]
 
 
 def _read(text: str, at: int) -> _List:
     """Read the list or object at `at` to its last bracket, or as far as it goes."""
-    items: list[_Item] = []
+    named: list[str] = []
+    listed: list[str] = []
     inside: list[tuple[str, str]] = []  # open brackets, with their keys
     lists = 0
-    texts_only = False
+    whole = texts_only = False
     key: str | None = None
     while match := _TOKEN.match(text, at):
         kind, at = match.lastgroup, match.end()
@@ -126,30 +117,35 @@ def _read(text: str, at: int) -> _List:
             if inside:
                 lists -= inside.pop()[0] == "["
             if not inside:
-                return _List(items, at, texts_only)
+                whole = texts_only
+                break
         elif kind == "quote":
             in_object = bool(inside) and inside[-1][0] == "{"
             may_be_key = in_object and key is None
             end = _string_end(text, at, match["quote"], in_object, may_be_key)
             if end < 0:
-                return _List(items, len(text), False)
+                at = len(text)
+                break
             parts = list(_strings(text[at:end], match["quote"]))
             at = end + 1
             if may_be_key and _KEY_END.match(text, at):
                 key = " ".join(parts)
                 continue
-            items += [_Item(part, nearest, lists > 0 or may_be_key) for part in parts]
+            if nearest.lower().rstrip("s0123456789_- ").endswith("proposition"):
+                named += parts
+            elif lists or may_be_key or nearest[-1:].isdigit():  # {"error": "I cannot."} is no list
+                listed += parts
         elif kind == "scalar":
             texts_only = False
         elif kind == "end":
             break
         key = None
-    return _List(items, at, False)
+    return _List(named, listed, at, whole)
 
 
 def _string_end(text: str, start: int, opener: str, in_object: bool, may_be_key: bool) -> int:
     """Return the position of the quote that ends the string whose text begins at `start`, or -1."""
-    for quote in _quotes(text, start, _NEXT_CLOSER[opener]):
+    for quote in _quotes(text, start, _CLOSER[opener]):
         if may_be_key and _KEY_END.match(text, quote + 1):
             return quote
         if delimiter := _DELIMITER.match(text, quote + 1):
@@ -167,7 +163,7 @@ def _opens_phrase(text: str, start: int, opener: str, in_object: bool) -> bool:
 
     It does if the next quote ends a word and the text after it cannot follow a string.
     """
-    quote = next(_quotes(text, start, _NEXT_QUOTE[opener]), start)
+    quote = next(_quotes(text, start, _QUOTE[opener]), start)
     if quote == start or text[quote - 1].isspace() or text[quote] not in _CLOSERS[opener]:
         return False
     follows = _DELIMITER.match(text, quote + 1) or _forgotten(text, quote)
@@ -176,12 +172,7 @@ def _opens_phrase(text: str, start: int, opener: str, in_object: bool) -> bool:
 
 def _quotes(text: str, at: int, pattern: re.Pattern[str]) -> Iterator[int]:
     """Yield the positions of the quotes of a pattern, without escaped ones."""
-    while match := pattern.search(text, at):
-        at = match.end()
-        if match[0] == "\\":
-            at += 1
-        else:
-            yield match.start()
+    return (match.start() for match in pattern.finditer(text, at) if match[1])
 
 
 def _forgotten(text: str, quote: int) -> bool:

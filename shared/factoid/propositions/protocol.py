@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Protocol, runtime_checkable
 
@@ -37,82 +37,38 @@ class CachedPropositions(list[str]):
 
 @runtime_checkable
 class Propositionizer(Protocol):
-    """Any object that decomposes passages into propositions (Dense X Retrieval, §2): distinct, minimal, self-contained facts."""
+    """Any object that decomposes passages into propositions (Dense X Retrieval, §2): distinct, minimal, self-contained facts.
+
+    It may also have `apropositionize(passages)`, to be awaited, and `stream(passages)` or `astream(passages)`, which yield the
+    position of each passage and its propositions, in any order, when they are ready.
+    """
 
     def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
         """Return one list of propositions for each passage, in order. An empty list means that the passage failed."""
         ...
 
 
-@runtime_checkable
-class AsyncPropositionizer(Propositionizer, Protocol):
-    """A propositionizer that can await its model."""
-
-    async def apropositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
-        """Do the same as `propositionize` without blocking the event loop."""
-        ...
-
-
-@runtime_checkable
-class StreamingPropositionizer(Propositionizer, Protocol):
-    """A propositionizer that yields each result when it is ready, so that it can be stored at once."""
-
-    def stream(self, passages: Sequence[Unit]) -> Iterator[tuple[int, list[str]]]:
-        """Yield the position of a passage and its propositions, every position once, in any order."""
-        ...
-
-
-@runtime_checkable
-class AsyncStreamingPropositionizer(AsyncPropositionizer, Protocol):
-    """A streaming propositionizer that can await its model."""
-
-    def astream(self, passages: Sequence[Unit]) -> AsyncIterator[tuple[int, list[str]]]:
-        """Do the same as `StreamingPropositionizer.stream` without blocking the event loop."""
-        ...
-
-
 def check_propositionizer(propositionizer: object) -> None:
     """Raise `InvalidInputError` for a class, or for an object without a method `propositionize`."""
-    if isinstance(propositionizer, type):
-        raise InvalidInputError(f"expected a propositionizer, got the class {propositionizer.__name__}: make one of it")
-    if not callable(getattr(propositionizer, "propositionize", None)):
+    if isinstance(propositionizer, type) or not callable(getattr(propositionizer, "propositionize", None)):
         raise InvalidInputError(
-            f"expected a propositionizer, an object with a method propositionize(passages), such as "
-            f"SyntaxPropositionizer(), got {_kind(propositionizer)}"
+            "expected a propositionizer, an object with a method propositionize(passages), such as "
+            f"SyntaxPropositionizer(), got {propositionizer!r:.100}"
         )
-
-
-def check_passages(passages: object) -> None:
-    """Raise `InvalidInputError` for anything but a sequence of units."""
-    expected = "expected a list of passages, as split_passages(document) returns it"
-    if isinstance(passages, str | bytes) or not isinstance(passages, Sequence):
-        raise InvalidInputError(f"{expected}, got {_kind(passages)}")
-    for passage in passages:
-        if not isinstance(passage, Unit):
-            raise InvalidInputError(f"{expected}, got one with {_kind(passage)}")
 
 
 def check_outputs(outputs: Sequence[Sequence[str]], count: int) -> None:
     """Raise `PropositionizerError` for outputs that are not one list of strings for each passage."""
-    problem = ""
-    if not isinstance(outputs, list | tuple):
-        problem = f"{_kind(outputs)}: expected a list with one list of strings for each passage"
-    elif len(outputs) != count:
-        problem = f"{len(outputs)} lists for {count} passages: expected one each"
-    for texts in () if problem else outputs:
-        if not isinstance(texts, list | tuple) or not all(isinstance(text, str) for text in texts):
-            problem = f"{texts!r:.80} for a passage: expected a list of strings"
-    if problem:
-        raise PropositionizerError(f"the propositionizer returned {problem}")
+    lists = isinstance(outputs, list | tuple) and all(isinstance(texts, list | tuple) for texts in outputs)
+    if not lists or len(outputs) != count or not all(isinstance(text, str) for texts in outputs for text in texts):
+        raise PropositionizerError(
+            f"expected one list of strings for each of {count} passages, and the propositionizer returned {outputs!r:.100}"
+        )
 
 
 def in_order(results: Iterable[Result]) -> list[list[str]]:
     """Return the propositions of each passage, in order."""
     return [texts for _, texts in sorted(results, key=lambda result: result[0])]
-
-
-def _kind(value: object) -> str:
-    return "None" if value is None else f"a value of type {type(value).__name__} ({value!r:.60})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -70,17 +70,11 @@ def corpus_f1(
     Raises:
         InvalidInputError: There are no passages, or not as many predicted lists as reference lists.
     """
-    if len(predicted) != len(references):
+    if not predicted or len(predicted) != len(references):
         counts = f"{len(predicted)} lists and {len(references)}"
         raise InvalidInputError(f"expected predicted and reference propositions of the same passages, got {counts}")
-    return mean_f1([proposition_f1(*pair, similarity) for pair in zip(predicted, references, strict=True)])
-
-
-def mean_f1(scores: Sequence[PropositionF1]) -> PropositionF1:
-    """Return the means of precision, recall and F1; raise `InvalidInputError` if there are none."""
-    if not scores:
-        raise InvalidInputError("expected the propositions of at least one passage, got none")
-    return PropositionF1(*(sum(column) / len(scores) for column in zip(*map(astuple, scores), strict=True)))
+    scores = [astuple(proposition_f1(*pair, similarity)) for pair in zip(predicted, references, strict=True)]
+    return PropositionF1(*(sum(column) / len(scores) for column in zip(*scores, strict=True)))
 
 
 class EncoderSimilarity:

@@ -5,29 +5,8 @@ granularity, are only caches: they are read, built or updated on the first searc
 """
 
 from factoid.ingest import GRANULARITIES, AddReport
-from factoid.store.database.records import to_json
 from factoid.store.options import SearchOptions
-from factoid.store.transfer.exports import ExportReport, ImportReport
-from factoid.store.transfer.merge import MergeReport
 from factoid.store.unit_store import UnitStore
-from factoid.store.upkeep.compact import CompactReport
-from factoid.store.upkeep.stats import StoreStats
-from factoid.store.upkeep.tune import TuneReport, TuneRow, WeightsReport
-from factoid.store.upkeep.verify import VerifyReport
+from factoid.store.upkeep.tune import TuneRow, WeightsReport
 
-__all__ = [
-    "GRANULARITIES",
-    "AddReport",
-    "CompactReport",
-    "ExportReport",
-    "ImportReport",
-    "MergeReport",
-    "SearchOptions",
-    "StoreStats",
-    "TuneReport",
-    "TuneRow",
-    "UnitStore",
-    "VerifyReport",
-    "WeightsReport",
-    "to_json",
-]
+__all__ = ["GRANULARITIES", "AddReport", "SearchOptions", "TuneRow", "UnitStore", "WeightsReport"]

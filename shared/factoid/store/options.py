@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import math
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, Self, SupportsFloat, get_args, runtime_checkable
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 from factoid._optional import require
 from factoid.errors import InvalidInputError
@@ -61,7 +60,7 @@ class SearchOptions:
         fusion: Compare the units alone, and fuse several granularities instead of weighting them: "rrf" (reciprocal rank fusion;
             Cormack et al., 2009) or "max".
         mmr: Choose by maximal marginal relevance among the `fetch_k` best hits (at least k): weight of the similarity to the
-            query, from 0 (only diversity counts) to 1 (it does not).
+            query, from 0 (only diversity counts) to 1 (it does not). It compares vectors, so `lexical=1` makes no use of it.
         fetch_k: See `mmr`.
         expand: Number of sentences to put into `neighbours` before and after each matched fact, with those it comes from; for a
             passage, the number of passages around it.
@@ -97,10 +96,6 @@ class SearchOptions:
     def __post_init__(self) -> None:
         if self.parents not in get_args(Parents):
             raise InvalidInputError(f"parents must be 'passage', 'document' or 'unit', got {self.parents!r}")
-        if not isinstance(self.weights, Weights | None):
-            raise InvalidInputError(
-                f"weights must be None or factoid.Weights(passage=..., lexical=...), got {self.weights!r}"
-            )
         if self.lexical is not None:
             Weights(lexical=self.lexical)  # rejects a value out of range
         if self.fusion is not None:
@@ -108,39 +103,15 @@ class SearchOptions:
                 raise InvalidInputError(f"fusion must be 'rrf' or 'max', got {self.fusion!r}")
             if self.weights is not None or self.lexical is not None:
                 raise InvalidInputError("fusion ranks units alone, without weights and lexical: leave one of them out")
-        for name, value in (("mmr", self.mmr), ("min_score", self.min_score)):
-            if value is not None and (not isinstance(value, SupportsFloat) or math.isnan(value)):
-                raise InvalidInputError(f"{name} must be a number, got {value!r}")
         if self.mmr is not None and not 0 <= self.mmr <= 1:
             raise InvalidInputError(f"mmr must be from 0 (only diversity counts) to 1 (it does not), got {self.mmr!r}")
         for name, least in (("expand", 0), ("fetch_k", 1), ("refine", 1), ("candidates", 1)):
-            value = getattr(self, name)
-            if value is not None and not (type(value) is int and value >= least):
-                object.__setattr__(self, name, whole_number(name, value, least=least))
-        if self.rerank is not None:
-            if not isinstance(self.rerank, Reranker):
-                raise InvalidInputError(
-                    f"rerank must be a ranker such as factoid.AnyGranularityRanker(model), got {self.rerank!r}"
-                )
-            if self.mmr is not None:
-                raise InvalidInputError("rerank and mmr each choose the order of the hits: leave one of them out")
+            if (value := getattr(self, name)) is not None:
+                whole_number(name, value, least=least)
+        if self.rerank is not None and self.mmr is not None:
+            raise InvalidInputError("rerank and mmr each choose the order of the hits: leave one of them out")
         if self.parameters is not None and not isinstance(self.parameters, Mapping):
             raise InvalidInputError(f'parameters must be a dict such as {{"nprobe": 32}}, got {self.parameters!r}')
-        for name in ("document_ids", "unit_ids"):
-            ids = getattr(self, name)
-            if ids is None:
-                continue
-            if isinstance(ids, str):
-                raise InvalidInputError(f"{name} must be a list of ids, got {ids!r}")
-            object.__setattr__(self, name, list(ids))  # iterators, too, are read more than once
-
-    @classmethod
-    def of(cls, options: Mapping[str, Any]) -> Self:
-        """Return options from keyword arguments; raise TypeError for an unknown one."""
-        known = cls.__dataclass_fields__.keys()
-        if unknown := options.keys() - known:
-            raise TypeError(f"unknown options {sorted(unknown)} of a search: expected some of {sorted(known)}")
-        return cls(**options)
 
     def blend(self, default: Weights, *, has_texts: bool) -> Weights | None:
         """Return the weight of each channel, or None if units are fused; reject a weight of words that cannot be searched."""
@@ -149,26 +120,19 @@ class SearchOptions:
         weights, requested = self.weights or default, self.weights is not None
         if self.lexical is not None:
             weights, requested = replace(weights, lexical=self.lexical), True
-        if not weights.lexical:
+        if not weights.lexical or (has_texts and has_tantivy()):
             return weights
-        if not has_texts and requested:
+        if requested and not has_texts:
             raise InvalidInputError(f"lexical={weights.lexical} needs the text of the query: give text, or lexical=0")
-        if not has_texts:
-            return replace(weights, lexical=0)
-        if not has_tantivy():
-            if requested:
-                require("tantivy", extra="lexical")
+        if requested:
+            require("tantivy", extra="lexical")
+        if has_texts:
             message = (
                 'this search weighs vectors alone. To weigh the words of the query as well: pip install "factoid[lexical]"; '
                 "to do without them: lexical=0"
             )
             warnings.warn(message, stacklevel=2)  # Python shows it once
-            return replace(weights, lexical=0)
-        if weights.lexical == 1 and self.mmr is not None:
-            raise InvalidInputError(
-                "mmr compares vectors, and lexical=1 searches by words alone: lower lexical, or leave mmr out"
-            )
-        return weights
+        return replace(weights, lexical=0)
 
     def kinds(self, searched: Sequence[Granularity]) -> list[Granularity]:
         """Return the granularities to compare with the query; raise InvalidInputError for any that cannot be compared."""

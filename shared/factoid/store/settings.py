@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 
-from factoid.encode import Encoder, bare_name
+from factoid.encode import bare_name
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.index import AUTO, Similarity, check_factory, check_kind
 from factoid.index.lexical import check_language
@@ -50,10 +50,6 @@ class Settings:
         if isinstance(index, str):
             kinds = dict.fromkeys(Granularity, index)
         elif index is not None:
-            if not isinstance(index, Mapping) or not all(isinstance(kind, str) for kind in index.values()):
-                raise InvalidInputError(
-                    f"index must be a FAISS factory string, or a dict of one for each granularity, got {index!r}"
-                )
             kinds |= {Granularity(name): kind for name, kind in index.items()}
         for kind in set(kinds.values()) - {AUTO, *self.kinds.values()}:
             check_factory(kind)
@@ -85,17 +81,12 @@ def keep_settings(connections: Connections, *, dtype: str | None = None, **reque
     return settings
 
 
-def check_identity(snapshot: Snapshot, encoder: Encoder | None, template: str | None) -> None:
-    """Reject an encoder (by its name) or template other than the one that made the vectors of a store."""
-    stored = snapshot.meta.get("embed_template")
-    if template and stored and stored != template:
-        raise EncoderMismatchError(
-            f"the units of the store were encoded as {stored!r}, and it was opened with embed_template={template!r}: "
-            "leave it out, or add the documents to a new store"
-        )
-    name, stored = getattr(encoder, "name", None), snapshot.meta.get("encoder")
-    if name and stored and bare_name(name) != bare_name(stored):
-        raise EncoderMismatchError(
-            f"the store was built by the encoder {stored!r}, and was opened with {name!r}: open it with the first one, or "
-            "add the documents to a new store. The same model by another name is taken if its `name` is the first one's"
-        )
+def check_identity(snapshot: Snapshot, source: str, **identity: object) -> None:
+    """Reject vectors made in another way than those of a store; None stands for what is unknown."""
+    for name, value in identity.items():
+        stored = snapshot.meta.get(name)
+        if value is not None and stored is not None and bare_name(str(value)) != bare_name(str(stored)):
+            raise EncoderMismatchError(
+                f"the store was built with the {name} {stored!r}, and {source} {value!r}: use the first one, or a new store. "
+                "The same model by another name is taken if its `name` is the first one's"
+            )

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import Any, Self
 
 import numpy as np
 
 from factoid.encode import EMBED_TEMPLATE, Encoder, Vectors, check_template
 from factoid.errors import InvalidInputError
+from factoid.files.sqlite import FILE
 from factoid.filters import Filter
 from factoid.index import AUTO, Similarity
 from factoid.index.gpu import check_device
@@ -24,26 +24,21 @@ from factoid.propositions.decompose import Policy
 from factoid.search import LEXICAL, Weights
 from factoid.store.database.connections import Connections
 from factoid.store.database.schema import local_folder
+from factoid.store.database.snapshot import StoredUnit
 from factoid.store.database.transaction import Transaction, check_unit
-from factoid.store.indexes.build import Builder, LexicalBuilder, VectorBuilder
+from factoid.store.indexes.build import INDEXES, Builder, LexicalBuilder, VectorBuilder, index_files
 from factoid.store.indexes.views import Views
 from factoid.store.options import SearchOptions
 from factoid.store.rerank import answer
 from factoid.store.search import Query, find
 from factoid.store.settings import Settings, check_identity, keep_settings
-from factoid.store.token_vectors import TokenVectorCache
-from factoid.store.transfer.copies import copy_to
+from factoid.store.token_vectors import TOKENS, TokenVectorCache
+from factoid.store.transfer.copies import copy_to, load_from, save_to
 from factoid.store.transfer.exports import export, import_from
 from factoid.store.transfer.merge import merge
-from factoid.store.transfer.remote import load_from, save_to
-from factoid.store.upkeep.compact import compact
-from factoid.store.upkeep.stats import stats
 from factoid.store.upkeep.tune import tune, tune_weights
 from factoid.store.upkeep.verify import verify
 from factoid.units import Document, Granularity, Hit, Metadata, Unit
-
-if TYPE_CHECKING:
-    from fsspec import AbstractFileSystem
 
 
 class UnitStore:
@@ -102,8 +97,6 @@ class UnitStore:
         Settings().updated(**requested)  # rejected before a file is created
         if dtype not in (None, "float32", "float16"):
             raise InvalidInputError(f"dtype must be one of float32, float16, got {dtype!r}")
-        if read_only and path is None:
-            raise InvalidInputError("a store in memory cannot be read-only: it would stay empty. Give a path")
         self.requested_template = None if embed_template == AUTO else check_template(embed_template)
         if encoder is not None and not isinstance(encoder, Encoder):
             raise InvalidInputError(
@@ -115,7 +108,7 @@ class UnitStore:
         self.connections = Connections(self.path, read_only=read_only)
         try:
             with self.connections.reading() as snapshot:
-                check_identity(snapshot, encoder, self.requested_template)
+                check_identity(snapshot, "was opened with", **self.identity)
                 self.granularities = chosen or snapshot.searched() or GRANULARITIES
             self._settings = keep_settings(self.connections, dtype=dtype, **requested)
         except BaseException:
@@ -133,11 +126,6 @@ class UnitStore:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def __getstate__(self) -> None:
-        """Refuse pickling and copying: two stores would close each other's files."""
-        remedy = f"open {str(self.path)!r} again" if self.path else "copy_to(folder) writes what it holds to disk"
-        raise TypeError(f"a {type(self).__name__} cannot be pickled or copied: {remedy}")
-
     def __len__(self) -> int:
         return sum(self.counts().values())
 
@@ -147,10 +135,9 @@ class UnitStore:
         return self._settings.similarity
 
     @property
-    def encoder_name(self) -> str | None:
-        """The name of the encoder of the stored vectors; None if it has no name, or nothing is stored."""
-        with self.connections.reading() as snapshot:
-            return snapshot.meta.get("encoder")
+    def identity(self) -> dict[str, str | None]:
+        """What makes vectors here: the encoder's name, and the template; None for one that is not named."""
+        return {"encoder": getattr(self.encoder, "name", None), "embed_template": self.requested_template}
 
     @property
     def embed_template(self) -> str:
@@ -166,7 +153,7 @@ class UnitStore:
     @weights.setter
     def weights(self, weights: Weights) -> None:
         self.connections.check_writable()
-        self._settings = keep_settings(self.connections, weights=SearchOptions(weights=weights).weights or Weights())
+        self._settings = keep_settings(self.connections, weights=Weights(weights.passage, weights.lexical))
 
     def close(self) -> None:
         """Wait for running searches, write changed indexes, and close the store. Closing twice is harmless."""
@@ -203,7 +190,7 @@ class UnitStore:
             propositionizer: None for `SyntaxPropositionizer`.
             words: Maximum number of words in a passage.
             min_words: A paragraph's last passage with fewer words is merged into the one before.
-            unsupported: What to do with propositions that their passage does not support, as in `factoid.propositionize`.
+            unsupported: What to do with propositions that their passage does not support, as in `factoid.propositions.decompose`.
             cache: Where to cache the propositions of any propositionizer instead: a file to share between stores, or the folder
                 of another store.
             show_progress: Show a progress bar over documents.
@@ -245,19 +232,13 @@ class UnitStore:
         """
         if vectors is not None and len(vectors) != len(units):
             raise InvalidInputError(f"got {len(vectors)} vectors for {len(units)} units: expected one each")
-        last = {unit.id: position for position, unit in enumerate(units)}
-        distinct = [units[position] for position in last.values()]
-        for unit in distinct:
+        for unit in units:
             check_unit(unit)
-        if vectors is None:
-            encoded = self.encode(distinct)
-        else:
-            chosen = enumerate(vectors[position] for position in last.values())
-            encoded = {place: np.asarray(vector, np.float32) for place, vector in chosen if vector is not None}
+        known = self.encode(units) if vectors is None else dict(enumerate(vectors))
         with self.connections.transaction() as writing:
-            # Units may come before their passage: one that is not stored yet replaces nothing.
-            writing.remove(writing.stored(unit.id for unit in distinct), under=not keep_children)
-            self._insert(writing, distinct, encoded)
+            stored = (StoredUnit(unit, known.get(position)) for position, unit in enumerate(units))
+            writing.put_units(stored, under=not keep_children)
+            self._identify(writing)
         return [unit.id for unit in units]
 
     def changed(self, batch: Sequence[Split]) -> list[Split]:
@@ -272,7 +253,8 @@ class UnitStore:
             writing.remove([split.document.id for split in batch])
             for split in batch:
                 writing.put_document(split.document, split.digest)
-            self._insert(writing, units, vectors)
+            writing.insert(units, vectors)
+            self._identify(writing)
 
     def delete(
         self,
@@ -353,10 +335,6 @@ class UnitStore:
         with self.connections.reading() as snapshot:
             return snapshot.vectors_by_id(ids)
 
-    def document(self, document_id: str) -> Document | None:
-        """Return a document that `add_documents` stored, or None."""
-        return next(iter(self.documents([document_id])), None)
-
     def documents(self, ids: Sequence[str]) -> list[Document]:
         """Return the documents with these ids that `add_documents` stored, in this order; unknown ids are skipped."""
         with self.connections.reading() as snapshot:
@@ -392,8 +370,6 @@ class UnitStore:
 
     def search_batch(self, queries: Sequence[str], k: int = 5, **options: Any) -> list[list[Hit]]:
         """Search several queries in one call, and return the hits of each; the options are those of `search`."""
-        if isinstance(queries, str):
-            raise InvalidInputError(f"search_batch takes a list of queries, got the string {queries!r}")
         return self._prepared(queries, None, k, options)() if queries else []
 
     def search_by_vector(self, vector: Vectors, k: int = 5, *, text: str | None = None, **options: Any) -> list[Hit]:
@@ -424,12 +400,54 @@ class UnitStore:
             PropositionCache(self.path).forget(failures=True)
         return count
 
+    def stats(self) -> dict[str, Any]:
+        """Return what the store holds, and how; the names are mostly those of the constructor. In memory there are no bytes.
+
+        `units` are counted by granularity, `documents` are those whose texts are in the store, and equal `vectors` and equal
+        `metadata` count once. `embed_template` is None if the caller passed the vectors.
+        """
+        with self.connections.reading() as snapshot:
+            settings = Settings.of(snapshot)
+            units = {str(kind): count for kind, count in snapshot.counts().items()}
+            content: dict[str, Any] = {**snapshot.totals(), "units": units}
+            content |= {name: snapshot.meta.get(name) for name in ("encoder", "embed_template", "dim")}
+            content |= {"dtype": str(snapshot.dtype), "similarity": str(settings.similarity)}
+            content["kinds"] = {str(granularity): kind for granularity, kind in settings.kinds.items()}
+        if self.path is not None:
+            sizes = {name: _size(index_files(self.path, name)) for name in INDEXES}
+            content["bytes"] = _size([self.path / FILE, self.path / f"{FILE}-wal"])
+            content["index_bytes"] = {name: size for name, size in sizes.items() if size}
+            content["token_bytes"] = _size([self.path / TOKENS, self.path / f"{TOKENS}-wal"])
+        return content
+
+    def compact(self, *, show_progress: bool = False) -> None:
+        """Shrink the store to its content; needs about its size of free disk, and the same again for temporary files.
+
+        Data that only old readers need and token vectors of texts that are not passages of the store are dropped, and indexes
+        that hide removed vectors are rebuilt. Each step leaves a whole store, so a call may be killed at any moment and
+        repeated. Searches of this and other processes continue meanwhile; writes wait.
+
+        Raises:
+            StoreError: The store is read-only or closed, or the disk is full: SQLite writes the whole database once to the
+                folder of temporary files (SQLITE_TMPDIR) and once beside the store.
+        """
+        with self.connections.transaction() as writing:
+            writing.forget_changes()
+        self.views.refresh(renew=True, show_progress=show_progress)
+        self.views.save()
+        if self.path is not None and (self.path / TOKENS).exists():
+            with self.connections.reading() as snapshot:
+                texts = snapshot.connection.execute("SELECT text FROM units WHERE granularity = 'passage'")
+                TokenVectorCache(self.path).keep_only(text for (text,) in texts)
+        with self.connections.alone() as connection:
+            connection.execute("VACUUM")
+            # Active readers keep the log from being emptied now; the next checkpoint then does it.
+            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+
     encode = encode
-    stats = stats
     tune = tune
     tune_weights = tune_weights
     verify = verify
-    compact = compact
     export = export
     import_from = import_from
     merge = merge
@@ -443,38 +461,29 @@ class UnitStore:
         path: str | Path,
         *,
         encoder: Encoder | None,
-        fs: AbstractFileSystem | None = None,
-        show_progress: bool = False,
+        storage_options: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Self:
-        """Fetch a store that `save_to` sent into a new folder, and open it; see `transfer.remote.load_from`."""
-        folder = load_from(url, path, fs=fs, show_progress=show_progress)
-        try:
-            return cls(folder, encoder=encoder, **options)
-        except BaseException:
-            shutil.rmtree(folder, ignore_errors=True)  # so that the call can be repeated
-            raise
+        """Fetch a store that `save_to` sent into a new folder, and open it; see `factoid.store.transfer.copies.load_from`."""
+        load_from(url, path, storage_options=storage_options)
+        return cls(path, encoder=encoder, **options)
 
     def _prepared(
         self, texts: Sequence[str] | None, vectors: Vectors | None, k: int, options: Mapping[str, Any]
     ) -> Callable[[], list[list[Hit]]]:
         """Return a function that runs a checked search with encoded queries."""
-        query = Query.of(self, texts, vectors, k, SearchOptions.of(options))
+        query = Query.of(self, texts, vectors, k, SearchOptions(**options))
         if query.options.rerank is not None:
             return partial(answer, self, query)
         return partial(self.views.at, query.indexes, partial(find, query))
 
-    def _insert(self, writing: Transaction, units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
-        writing.insert(units, vectors)
-        if not vectors:
-            return
-        check_identity(writing, self.encoder, self.requested_template)  # another process may have filled the store
-        self._settings.check(writing.meta["dim"])
+    def _identify(self, writing: Transaction) -> None:
+        """Record what made the vectors; refuse others, since another process may have filled the store."""
+        check_identity(writing, "was opened with", **self.identity)
+        if (dim := writing.meta.get("dim")) is not None:
+            self._settings.check(dim)
         if self.encoder is not None:
-            template = self.requested_template or EMBED_TEMPLATE
-            for key, value in (("encoder", getattr(self.encoder, "name", None)), ("embed_template", template)):
-                if value and writing.meta.get(key) is None:
-                    writing.put(key, value)
+            writing.identify({**self.identity, "embed_template": self.requested_template or EMBED_TEMPLATE})
 
     def _recipe(
         self,
@@ -488,3 +497,8 @@ class UnitStore:
         else:
             propositionizer = None
         return Recipe(self.granularities, propositionizer, embed_template=self.embed_template, **options)
+
+
+def _size(files: Iterable[Path]) -> int:
+    """Return the total bytes of the files that exist."""
+    return sum(file.stat().st_size for file in files if file.exists())

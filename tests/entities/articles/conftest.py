@@ -2,8 +2,7 @@ from __future__ import annotations
 
 import pytest
 
-from factoid.entities.articles import ArticleStore, build_articles
-from tests.entities.articles.records import Listed
+from factoid.entities import ArticleStore, build_articles
 
 
 @pytest.fixture
@@ -17,7 +16,7 @@ def build(path):
     stores = []
 
     def make(records, **options):
-        build_articles(path, Listed(records), **options)
+        build_articles(path, records, **options)
         stores.append(ArticleStore(path))
         return stores[-1]
 

@@ -1,4 +1,4 @@
-"""Records that a seed makes, sources of them, and what a store holds as plain rows."""
+"""Records that a seed makes, and what a store holds as plain rows."""
 
 from __future__ import annotations
 
@@ -8,19 +8,9 @@ import sqlite3
 import zlib
 from contextlib import closing
 
-from factoid.entities.articles import Article, Redirect
+from factoid.entities import Article, Redirect
 
 SYLLABLES = "ka lo mi ne ru ta vo xi sé ßu Öl".split()
-
-
-class Listed:
-    """A source of some records."""
-
-    def __init__(self, records, name="Listed"):
-        self.records, self.name = records, name
-
-    def read(self, skip=0):
-        yield from self.records[skip:]
 
 
 def title_of(number):
@@ -57,7 +47,9 @@ def contents(path):
         names = connection.execute(
             "SELECT key, kind, title, form, count FROM name JOIN article ON id = article"
         ).fetchall()
-        rows = connection.execute("SELECT title, metadata, document_id, text FROM article JOIN body USING (id)")
+        rows = connection.execute(
+            "SELECT title, aliases, metadata, document_id, text FROM article JOIN body USING (id)"
+        )
         articles = [(*row, zlib.decompress(text).decode()) for *row, text in rows]
         meta = {key: json.loads(value) for key, value in connection.execute("SELECT key, value FROM meta")}
     return sorted(names), sorted(articles, key=repr), meta

@@ -9,9 +9,11 @@ from datetime import date
 
 import pytest
 
-from factoid.entities.articles import Article, ArticleStore, NameKind, Redirect, build_articles, name_key
-from factoid.errors import InvalidInputError, StoreFormatError
-from tests.entities.articles.records import Listed, leftovers, seeded
+from factoid.entities import Article, ArticleStore, Redirect, build_articles
+from factoid.entities.articles import build as build_module
+from factoid.entities.articles.names import NameKind, name_key
+from factoid.errors import InvalidInputError, StoreError, StoreFormatError
+from tests.entities.articles.records import leftovers, seeded
 
 
 def names_of(store, key):
@@ -19,25 +21,22 @@ def names_of(store, key):
     return [(name.kind, name.form, name.title, name.count) for name in store.names([key]).get(key, [])]
 
 
-def test_texts_metadata_and_sources_come_back(path):
-    first = Listed([Article("A", " one\n\ntwo\tthree  four ", metadata={"ü": [1, None, {"b": "c"}]})], "one")
-    first.left_out = {"disambiguation pages": 2}
-    report = build_articles(path, [first, Listed([], "two"), Listed([Article("B", "y")], "three")], words=3)
+def test_texts_metadata_and_what_was_left_out_come_back(path):
+    class Source:
+        left_out = {"disambiguation pages": 2}  # noqa: RUF012
+
+        def __iter__(self):
+            yield Article(
+                "A", " one\n\ntwo\tthree  four ", ("B",), metadata={"ü": [1, None, {"b": "c"}]}, document_id="7"
+            )
+
+    report = build_articles(path, Source(), [], [Article("C", "y")], words=3)
     with ArticleStore(path) as store:
-        assert (store.get("A").text, store.get("A").metadata) == (" one\n\ntwo\tthree", {"ü": [1, None, {"b": "c"}]})
-        assert store.get("B").metadata == {}
-        assert (store.stats().words, store.stats().sources) == (3, ("one", "two", "three"))
-        assert report.bytes == path.stat().st_size == store.stats().bytes
+        expected = Article("A", " one\n\ntwo\tthree", ("B",), metadata={"ü": [1, None, {"b": "c"}]}, document_id="7")
+        assert store.get("b") == expected
+        assert store.get("C") == Article("C", "y")
+        assert (store.stats()["words"], store.stats()["bytes"]) == (3, path.stat().st_size)
     assert (report.articles, report.left_out) == (2, {"disambiguation pages": 2})
-
-
-def test_articles_without_text_are_counted(path):
-    voids = [Article(f"Void {n}", " \n", ("Alias",)) for n in range(12)]
-    report = build_articles(path, Listed([Article("A", "x"), *voids, Redirect("R", "Void 1")]))
-    assert (report.articles, report.empty, len(report.empty_examples)) == (1, 12, 10)
-    assert (report.empty_examples[0], report.dangling, report.dangling_examples) == ("Void 0", 1, ("R → Void 1",))
-    with ArticleStore(path) as store:
-        assert (store.get("Void 1"), store.names(["alias"])) == (None, {})
 
 
 DUPLICATES = [
@@ -52,28 +51,19 @@ DUPLICATES = [
     ("how", "text", "metadata", "aliases"),
     [
         ("first", "one two", {"a": 1, "b": 1}, ["first"]),
-        ("last", "five", {}, ["third"]),
         ("join", "one two\n\nthree four", {"a": 1, "b": 1, "c": 2}, ["first", "second", "third"]),
     ],
 )
-def test_duplicates(path, how, text, metadata, aliases):
-    report = build_articles(path, Listed(DUPLICATES), duplicates=how, words=4)
-    assert (report.articles, report.duplicates, report.duplicate_examples) == (2, 2, ("A",))
+def test_duplicates_and_articles_without_text(path, caplog, how, text, metadata, aliases):
+    void = [Article("Void", " \n", ("Alias",)), Redirect("R", "Void")]
+    report = build_articles(path, DUPLICATES, void, duplicates=how, words=4)
+    assert (report.articles, report.duplicates, report.empty, report.dangling) == (2, 2, 1, 1)
+    assert "{'duplicates': 2, 'empty': 1, 'dangling': 1}" in caplog.text
     with ArticleStore(path) as store:
         assert (store.get("A").text, store.get("A").metadata) == (text, metadata)
-        assert sorted(store.names(["first", "second", "third"])) == aliases
+        assert sorted(store.names(["first", "second", "third", "alias"])) == aliases
         assert names_of(store, "x") == [(NameKind.ANCHOR, "x", "B", 2)]
         assert sorted(store.titles()) == ["A", "B"]
-
-
-def test_duplicates_as_an_error_then_otherwise_without_reading_again(path):
-    with pytest.raises(InvalidInputError, match=r"2 articles have a title.*'A'\. Choose"):
-        build_articles(path, Listed(DUPLICATES), duplicates="error")
-    assert not path.exists()
-    unread = Listed(DUPLICATES)
-    unread.read = None
-    assert build_articles(path, unread, duplicates="join").articles == 2
-    assert leftovers(path) == []
 
 
 def test_titles_that_differ_in_case_are_two(build):
@@ -84,16 +74,16 @@ def test_titles_that_differ_in_case_are_two(build):
 
 
 def test_counts_of_links_are_those_of_a_counter(path, monkeypatch):
-    monkeypatch.setattr("factoid.entities.articles.staging._MOST_RECORDS", 40)  # many batches
+    monkeypatch.setattr("factoid.entities.articles.build._MOST_RECORDS", 40)  # many batches
     records = seeded(3, 300)
-    report = build_articles(path, Listed(records))
+    build_articles(path, records)
     articles = [record for record in records if isinstance(record, Article) and record.text]
     titles = {article.title for article in articles}
     links = [link for article in articles for link in article.links]
     expected = Counter((name_key(form), target) for form, target in links if target in titles)
-    assert report.links == len(links)
     counts = Counter()
     with ArticleStore(path) as store:
+        assert store.stats()["links"] == len(links)
         for key, names in store.names(sorted({key for key, _ in expected})).items():
             for name in names:
                 counts[key, name.title] += name.count
@@ -141,60 +131,61 @@ def test_names_come_most_telling_first(build):
 
 
 @pytest.mark.parametrize(
-    ("sources", "options", "said"),
+    ("records", "options", "said"),
     [
-        (Listed([]), {}, "there is no article to store in Listed"),
-        (Listed([Article("A", "")]), {}, "there is no article to store in Listed: 1 without text"),
-        (Listed([Article("A", "x"), Article(" \u200e", "y")]), {}, "record 2 of Listed: an article needs a title"),
+        ([], {}, "there is no article to store"),
+        ([Article("A", "")], {}, "there is no article to store: 1 had no text"),
+        ([Article("A", "x"), Article(" \u200e", "y")], {}, "record 2: an article needs a title"),
         (
-            Listed([Article("A", "x", metadata={"page": 1, "day": date(2020, 1, 2)}, document_id="7")]),
+            [Article("A", "x", metadata={"day": date(2020, 1, 2)}, document_id="7")],
             {},
-            r"record 1 of Listed: the metadata of 'A' \(id '7'\) must hold .*: Object of type date",
+            r"'A' \(id '7'\) must hold .* date",
         ),
-        (Listed([Article("A", "x")]), {"words": 0}, "words must be"),
-        (Listed([Article("A", "x")]), {"duplicates": "none"}, "duplicates must be one of"),
-        ([], {}, "expected a source of articles"),
-        ([3], {}, "expected a source of articles"),
+        ([{"title": "A"}], {}, "record 1: expected an Article or a Redirect"),
+        ([Article("A", "x")], {"words": 0}, "words must be"),
+        ([Article("A", "x")], {"duplicates": "none"}, "duplicates must be one of"),
     ],
 )
-def test_what_cannot_be_built(path, sources, options, said):
+def test_what_cannot_be_built(path, records, options, said):
     with pytest.raises(InvalidInputError, match=said):
-        build_articles(path, sources, **options)
+        build_articles(path, records, **options)
     assert not path.exists()
+    assert leftovers(path) == []
 
 
 def test_another_programs_file_is_not_replaced(path, tmp_path):
     path.write_bytes(b"SQLite format 3\0 of somebody" + bytes(200))
     before = path.read_bytes()
     with pytest.raises(StoreFormatError, match="not replaced"):
-        build_articles(path, Listed([Article("A", "x")]))
+        build_articles(path, [Article("A", "x")])
     assert path.read_bytes() == before
     with pytest.raises(StoreFormatError, match="is a folder"):
-        build_articles(tmp_path, Listed([Article("A", "x")]))
-    building = tmp_path / "b.building"
-    building.write_text("my notes on a building")
-    for resume in (True, False):
-        with pytest.raises(StoreFormatError, match=r"b\.building is"):
-            build_articles(tmp_path / "b", Listed([Article("A", "x")]), resume=resume)
-    assert building.read_text() == "my notes on a building"
+        build_articles(tmp_path, [Article("A", "x")])
+    with pytest.raises(StoreError, match="cannot be built: "):
+        build_articles(path / "a", [Article("A", "x")])
 
 
-def test_one_warning_of_what_was_not_kept(path, caplog):
-    records = [Article("A", "x"), Article("A", "y"), Article("B", " "), Redirect("C", "D")]
-    build_articles(path, Listed(records), warn=False)
-    build_articles(path, Listed(records[:1]))
-    assert caplog.messages == []
-    build_articles(path, Listed(records))
-    [warning] = caplog.messages
-    for part in ("the first was kept: A", "1 article left out that had no text: B", "led to no article: C → D"):
-        assert part in warning
+def test_a_full_disk(path, monkeypatch):
+    """SQLite takes a limit on the pages of a file as a full disk."""
+    with monkeypatch.context() as patch:
+        patch.setattr(build_module, "TABLES", f"{build_module.TABLES}; PRAGMA max_page_count = 20;")
+        with pytest.raises(StoreError, match=r"cannot be built: .*full.* Free some space and run again"):
+            build_articles(path, seeded(5, 400))
+    assert not path.exists()
+    assert leftovers(path) == []
 
 
 def test_a_store_of_another_version_is_replaced(build, path):
     build([Article("A", "x")]).close()
     with closing(sqlite3.connect(path)) as connection:
         connection.execute("PRAGMA user_version = 9")
-    with pytest.raises(StoreFormatError, match=r"of format 9, .* build it again"):
+    with pytest.raises(StoreFormatError, match="not an article store of format 1"):
         ArticleStore(path)
     assert list(build([Article("B", "y")]).titles()) == ["B"]
     assert leftovers(path) == []
+
+
+def test_a_large_store_has_no_parts(build, monkeypatch):
+    monkeypatch.setattr(build_module, "MOST_IN_PARTS", 1)
+    store = build([Article("Calvin Coolidge", "x"), Article("Tern 40", "y")])
+    assert list(store.names(["coolidge", "calvin coolidge"])) == ["calvin coolidge"]

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import os
 import random
 import sqlite3
 import zlib
@@ -14,9 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from factoid.entities.articles import Article, ArticleStore, Name, NameKind, Redirect, build_articles, name_key
+from factoid.entities import Article, ArticleStore, Redirect, build_articles
+from factoid.entities.articles.article import Name
+from factoid.entities.articles.names import NameKind, name_key
 from factoid.errors import StoreError, StoreFormatError, UnreadableFileError
-from tests.entities.articles.records import Listed, seeded
+from tests.entities.articles.records import seeded
 
 RECORDS = [
     Article("Café de Flore", "A café in Paris.", ("Flore",)),
@@ -36,7 +36,7 @@ RECORDS = [
 @pytest.fixture(scope="module")
 def store(tmp_path_factory):
     path = tmp_path_factory.mktemp("store") / "a b%20?c.sqlite"
-    build_articles(path, Listed(RECORDS))
+    build_articles(path, RECORDS)
     with ArticleStore(path) as store:
         yield store
 
@@ -66,7 +66,6 @@ def store(tmp_path_factory):
 def test_look_up(store, name, title):
     article = store.get(name)
     assert (article and article.title) == title
-    assert (name in store) == (title is not None)
 
 
 def test_names_of_many_keys(store):
@@ -81,17 +80,16 @@ def test_names_of_many_keys(store):
 def test_counts(store):
     assert list(store.titles()) == [record.title for record in RECORDS if isinstance(record, Article)]
     stats = store.stats()
-    assert stats.articles == len(store) == 9
+    assert stats["articles"] == len(store) == 9
     counts = {"title": 9, "redirect": 2, "alias": 5, "unaccented": 3, "squeezed": 1, "anchor": 0, "base": 2}
-    assert stats.names == {**counts, "part": 1, "capital_part": 1}
-    assert (stats.sources, stats.bytes) == (("Listed",), store.path.stat().st_size)
+    assert stats["names"] == {**counts, "part": 1, "capital_part": 1}
 
 
 def test_closed(build):
     store = build(RECORDS)
     store.close()
     store.close()
-    with pytest.raises(StoreError, match="is closed"):
+    with pytest.raises(StoreError, match="closed"):
         store.get("Venus")
 
 
@@ -99,7 +97,7 @@ def test_closed(build):
 def large(tmp_path_factory):
     """A store, and the texts by the titles of what it was built from."""
     path, records = tmp_path_factory.mktemp("large") / "a", seeded(9, 500)
-    build_articles(path, Listed(records))
+    build_articles(path, records)
     articles = [record for record in records if isinstance(record, Article) and record.text]
     return path, {article.title: article.text for article in reversed(articles)}
 
@@ -128,7 +126,7 @@ def followed(redirects, titles):
 def test_redirects_as_followed_one_by_one(tmp_path_factory, redirects, titles):
     path = tmp_path_factory.mktemp("redirects") / "a"
     records = [Redirect(*pair) for pair in redirects] + [Article(title, "x") for title in [*sorted(titles), "End"]]
-    report = build_articles(path, Listed(records))
+    report = build_articles(path, records)
     resolved = followed(redirects, titles)
     inside = sum(title in titles for _, title in resolved)
     assert (report.redirects, report.dangling) == (inside, len(resolved) - inside)
@@ -136,26 +134,6 @@ def test_redirects_as_followed_one_by_one(tmp_path_factory, redirects, titles):
         for name, title in resolved:
             known = {entry.title for entry in store.names([name.lower()]).get(name.lower(), [])}
             assert title not in titles or title in known
-        for name in dict(resolved):
-            ways = {title for other, title in resolved if other == name}
-            inside = {name} & titles or ways & titles
-            if len(inside) < 2:
-                assert store.title_of(name) in (inside or ways)
-            else:
-                assert store.title_of(name) is None
-
-
-def test_redirects_out_of_the_store(build):
-    redirects = [
-        Redirect("USB stick", "usb drive"),
-        Redirect("usb drive", "Flash memory"),
-        Redirect("Ice Age", "Ice age"),
-    ]
-    store = build([*redirects, Article("End", "x")])
-    assert [store.title_of(name) for name in ("USB_stick", "usb stick", "Usb drive")] == ["Flash memory"] * 3
-    assert (store.get("USB stick"), "USB stick" in store, store.stats().outside) == (None, False, 3)
-    assert (store.title_of("Ice Age"), store.title_of("ice age")) == ("Ice age", "Ice age")
-    assert (store.title_of("End"), store.title_of("end"), store.title_of("Flash memory")) == ("End", "End", None)
 
 
 @pytest.mark.parametrize("content", [b"", b"x" * 5000, b"SQLite format 3\0" + bytes(5000), None])
@@ -169,14 +147,6 @@ def test_another_file(path, content):
         path.write_bytes(content)
     with pytest.raises(StoreFormatError, match="not an article store"):
         ArticleStore(path)
-
-
-@pytest.mark.parametrize("share", [0.02, 0.3, 0.9])
-def test_a_file_that_is_cut_short(large, path, share):
-    content = large[0].read_bytes()
-    path.write_bytes(content[: int(len(content) * share)])
-    with pytest.raises(StoreFormatError, match=r"malformed|damaged|not an article store"), ArticleStore(path) as store:
-        list(map(store.get, store.titles()))
 
 
 @pytest.mark.parametrize("body", [b"", b"no zlib", zlib.compress(b"\xff\xfe"), 7])
@@ -204,37 +174,12 @@ def test_bytes_that_are_flipped_give_an_error_or_the_article(large, path):
                 store.get(title)
 
 
-def read_at_random(store, expected, seed):
-    for title in random.Random(seed).choices(sorted(expected), k=200):
-        assert store.get(title).text == expected[title]
-
-
 def test_a_file_that_is_replaced_is_read_until_it_is_closed(build, path):
     store = build([Article("Old", "old"), Article("Older", "older")])
-    size = store.stats().bytes
+    size = store.stats()["bytes"]
     build([Article("New", "new" * 5000)])
     with ThreadPoolExecutor(8) as threads:
         assert [article.text for article in threads.map(store.get, ["Old"] * 40)] == ["old"] * 40
-    assert (store.get("New"), store.stats().bytes) == (None, size)
+    assert (store.get("New"), store.stats()["bytes"]) == (None, size)
     path.unlink()
     assert store.get("Older").text == "older"
-
-
-def is_read_in_a_fork(store, expected):
-    process = multiprocessing.get_context("fork").Process(target=read_at_random, args=(store, expected, 1))
-    process.start()
-    process.join()
-    return process.exitcode == 0
-
-
-@pytest.mark.skipif(not hasattr(os, "fork"), reason="this system does not fork")
-def test_a_fork_reads_the_file_at_the_path(large, build):
-    path, expected = large
-    with ArticleStore(path) as store:
-        read_at_random(store, expected, 0)
-        assert is_read_in_a_fork(store, expected)
-        read_at_random(store, expected, 2)
-    store = build([Article("Old", "old")])
-    build([Article("New", "new")])
-    assert is_read_in_a_fork(store, {"New": "new"})
-    assert store.get("Old").text == "old"

@@ -8,32 +8,24 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from factoid.entities.importers.mediawiki import is_disambiguation
-from factoid.entities.wikitext.clean import clean, links
-from factoid.entities.wikitext.prepare import prepare
-from factoid.entities.wikitext.site import Site
+from factoid.entities.importers.wikitext import links, plain_text, prepare
 from factoid.words import cut_words
 
-pytest.importorskip("mwparserfromhell")
-
-GERMAN = Site({"datei": 6, "kategorie": 14, "wikipedia": 4})
+HIDDEN = {"file", "category", "datei", "kategorie"}
 
 
-def text(wikitext: str, words: int | None = None, site: Site = GERMAN) -> str:
-    return clean(prepare(wikitext), site, words=words)
+def text(wikitext: str, words: int | None = None) -> str:
+    return plain_text(prepare(wikitext), HIDDEN, words=words)
 
 
 def pairs(wikitext: str) -> list[tuple[str, str]]:
-    return list(links(prepare(wikitext), GERMAN))
+    return links(prepare(wikitext), HIDDEN)
 
 
 @pytest.mark.parametrize(
     ("wikitext", "expected"),
     [
-        # Bold and italics, by the rules of MediaWiki
         ("'''Bold''', ''italic'' and '''''both'''''.", "Bold, italic and both."),
-        ("The ship's ''Vasa'''s keel.", "The ship's Vasa's keel."),
-        ("l'''Étranger''", "l'Étranger"),
-        ("a ''''word''''", "a 'word'"),
         # Links
         ("[[Kiln]]s and [[oven|hot ovens]].", "Kilns and hot ovens."),
         ("[[Mercury (planet)|]], [[|x]].", "Mercury (planet), x."),
@@ -46,18 +38,13 @@ def pairs(wikitext: str) -> list[tuple[str, str]]:
         ("A<ref>never closed.", "Anever closed."),
         ("A <!-- never closed.", "A"),
         ("<nowiki>[[x]] ''y'' {{z}}</nowiki>", "[[x]] ''y'' {{z}}"),
-        ("10<sup>3</sup> km<sup>2</sup>, 21<sup>st</sup>, H<sub>2</sub>O, 2<sup>k</sup>", "10³ km², 21st, H2O, 2^k"),
+        ("10<sup>3</sup> km<sup>2</sup>, 21<sup>st</sup>, H<sub>2</sub>O", "10³ km², 21st, H2O"),
         ("<div>One</div><div>two</div>", "One\n\ntwo"),
         ("a<br/>b <small>c</small> <span style='x'>d</span>", "a b c d"),
         ("<gallery>\nA.png|An oven\n</gallery>\nText.", "Text."),
         ("2 &lt; 3, 5&nbsp;km, &ndash;, AT&amp;T", "2 < 3, 5 km, –, AT&T"),
         ("__NOTOC__Text.", "Text."),
-        ("where <math>E = m c^{2}</math>, not <math>\\frac{1}{n}</math>, holds", "where E = m c², not 1/n, holds"),
-        ("<math>\\alpha</math> is <math>\\dfrac{a+b}2 \\le \\pi</math>, <ce>Fe^3+</ce>", "α is (a+b)/2≤π, Fe³⁺"),
-        ("in <math>O(n \\log n)</math> for <math>x^2+10^{-3} \\in \\R^n</math>", "in O(n log n) for x²+10⁻³∈ℝⁿ"),
-        ("a <math>\\binom{n}{k}</math> b <math>\\sqrt[3]{x}</math> c <math>\\frac{1</math> d", "a b c d"),
-        (f"a <math>\\begin{{align}} {'x + ' * 40} y \\end{{align}}</math> b", "a b"),
-        ("William ({{reign|1066|1087}}), {{floruit|1500}}", "William (r. 1066–1087), fl. 1500"),
+        ("where <math>E = m\n c^{2}</math>, <ce>Fe^3+</ce> and <math>1", "where E = m c^{2}, Fe^3+ and 1"),
         # Tables and boxes
         ('{| class="a"\n! h\n|-\n| {{x|}} || b\n|}\nText.', "Text."),
         ("{{Infobox\n| a = {{b\n|}}\n| c = [[d]]\n}}\nText.", "Text."),
@@ -65,14 +52,13 @@ def pairs(wikitext: str) -> list[tuple[str, str]]:
         ("An [[oven is never closed.\n\nMore.", "An oven is never closed.\n\nMore."),
         # Lines
         ("One\ntwo\n\nthree", "One two\n\nthree"),
-        ("* one\n** two\n# three\n; term : meaning\n: in", "one\ntwo\nthree\nterm: meaning\nin"),
+        ("* one\n** two\n# three\n\n: in", "one\ntwo\nthree\nin"),
         ("a\n----\nb", "a\n\nb"),
         ("Text.\n== A ''b'' ==\n=== C ===\nMore.\n== Empty ==\n", "Text.\n\nA b\n\nC\n\nMore."),
         ("Text.\n== See also ==\n* [[x]]\n=== Sub ===\ny\n== After ==\nMore.", "Text.\n\nAfter\n\nMore."),
         # What templates leave
         ("Kiln ({{IPAc-en|k}}; from {{x}}, ) is.", "Kiln (from) is."),
         ("Kiln ({{IPAc-en|k}} or {{x}}) is {{cn}}.", "Kiln is."),
-        ("Cost $5 (${{Inflation|US|5}} in {{CURRENTYEAR}} dollars) in 1929 (US).", "Cost $5 in 1929 (US)."),
         ('He said "a" "b", (c) .', 'He said "a" "b", (c).'),
         ("So it ... goes . . . on", "So it ... goes . . . on"),
         ("1990{{ndash}}1995{{snd}}a{{nbsp}}b 5{{frac|1|2}}", "1990–1995 – a b 5 1/2"),
@@ -96,17 +82,19 @@ def test_markup_becomes_prose(wikitext: str, expected: str) -> None:
         ("as of|2010", "As of 2010"),
         ("as of|2015|6|30|lc=y", "as of 30 June 2015"),
         ("circa|1500", "c. 1500"),
-        ("birth date|1879|3|14", "March 14, 1879"),
+        ("birth date|1879|3|14", "14 March 1879"),
         ("death date and age|df=yes|1955|4|18|1879|3|14", "18 April 1955"),
         ("frac|2", "1/2"),
         ("val|6.241|e=18|u=grams", "6.241×10¹⁸ grams"),
         ("nihongo|'''Aikido'''|合気道|Aikidō|lead=yes", "Aikido (合気道, Aikidō)"),
-        ("chem|Ge|9|2-", "Ge9²⁻"),
+        ("chem|H|2|O", "H2O"),
         ("quote|text=Fire it.|sign=A potter", "Fire it."),
-        ("hlist|a|[[b]]|c", "a, b, c"),
         ("ill|Kiln|de|Ofen", "Kiln"),
         ("USS|Hornet|CV-12|6", "USS Hornet"),
-        ("formatnum:1234", "1234"),
+        ("frac|1|3|4", "1 3/4"),
+        ("gbp|5 million", "£5 million"),
+        ("oldstyledate|2 February|20 January", "2 February 20 January"),
+        ("snd", "–"),
         ("NoWrap|x{{efn|note}}y", "xy"),
         ("nowrap|1={{lang|fr|{{small|four}}}}", "four"),
         ("Unknown thing|x", ""),
@@ -124,13 +112,12 @@ def test_templates_that_are_words(template: str, expected: str) -> None:
         ("[[Kiln#Types|types]] [[Kiln_oven#A]]", [("types", "Kiln"), ("Kiln oven", "Kiln oven")]),
         ("[[|x]] [[#Types]] [[]] [[ ]]", []),
         ("[[:Kiln]] [[/sub]]", [("Kiln", "Kiln"), ("/sub", "/sub")]),
-        ("[[Kategorie:A]] [[category:A]] [[WP:A]] [[fr:Four]] [[:fr:Four]] [[wikt:kiln]]", []),
+        ("[[Kategorie:A]] [[category:A]] [[fr:Four]]", []),
         ("[[Datei:A.png|thumb|the [[kiln]] and [[oven|an oven]]]]", [("kiln", "Kiln"), ("an oven", "Oven")]),
         ("{{Infobox|a=[[kiln]]}}<ref>[[Press]]</ref><!-- [[x]] --><nowiki>[[y]]</nowiki>", [("kiln", "Kiln")]),
         ("[[Re:Zero]] [[2001: A Space Odyssey]]", [("Re:Zero",) * 2, ("2001: A Space Odyssey",) * 2]),
         ("[[kiln|''the'' <b>big</b> {{nowrap|hot kiln}} &amp; co]]", [("the big hot kiln & co", "Kiln")]),
         ("[[logogram|[L]ogographic]] [[AT&amp;T]]", [("[L]ogographic", "Logogram"), ("AT&T",) * 2]),
-        ("[[caf%C3%A9|x]]", [("x", "Café")]),
         ("[[broken|a [[kiln]]", [("kiln", "Kiln")]),
     ],
 )
@@ -175,12 +162,11 @@ PIECES = st.sampled_from(
 @given(st.lists(st.one_of(PIECES, SAFE), max_size=25).map("".join))
 def test_damaged_markup_is_survived(wikitext: str) -> None:
     shown = text(wikitext)
-    assert not re.search("[\ue000-\uf8ff]", shown)
     if "<nowiki>" not in wikitext and "<math>" not in wikitext:  # which show what they hold
         assert not re.search("<ref|__TOC__", shown)
     assert shown == shown.strip()
     assert "\n\n\n" not in shown
-    list(links(prepare(wikitext), GERMAN))
+    links(prepare(wikitext), HIDDEN)
 
 
 @settings(deadline=None)
@@ -191,4 +177,4 @@ def test_plain_paragraphs_stay_as_they_are(paragraphs: list[str]) -> None:
 
 @pytest.mark.parametrize("damage", ["{{a|", "[[a|", "[http://x ", "<b ", "{|\n", "( ", "<ref>", "{{a}}[[", "'' "])
 def test_damage_without_end_takes_no_time(damage: str) -> None:
-    assert len(text(damage * 20_000)) <= 20_000 * len(damage)  # the parser alone takes minutes, or never ends
+    assert len(text(damage * 20_000)) <= 20_000 * len(damage)

@@ -9,7 +9,6 @@ from factoid import Document
 from factoid.entities import ArticleStore, EntityLinker, build_own_articles
 from factoid.entities.articles.article import Article, Record, Redirect
 from factoid.entities.articles.build import build_articles
-from tests.entities.articles.records import Listed
 
 
 def make_store(
@@ -33,7 +32,7 @@ def make_store(
         for title, text in texts.items()
     ]
     records += [Redirect(name, target) for name, target in (redirects or {}).items()]
-    build_articles(path, Listed(records))
+    build_articles(path, records)
     return ArticleStore(path)
 
 

@@ -18,7 +18,7 @@ def test_titles_of_real_questions(tmp_path, data):
     questions = entity_questions(data)[::20]
     titles = [canonical_title(question.title) for question in questions]
     with make_store(tmp_path / "s", sorted(set(titles))) as store:
-        mentions = TitleLinker(store).link_batch([question.text for question in questions])
+        mentions = [TitleLinker(store).link(question.text) for question in questions]
     right = [[mention.title for mention in some] == [title] for title, some in zip(titles, mentions, strict=True)]
     assert sum(right) / len(right) > 0.99
 

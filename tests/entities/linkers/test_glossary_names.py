@@ -50,4 +50,4 @@ def test_names_that_begin_with_a_function_word(terms, question):
     ],
 )
 def test_what_is_linked(terms, question, expected):
-    assert links(TitleLinker(terms), question) == links(TitleLinker(terms, lower_case="always"), question) == expected
+    assert links(TitleLinker(terms), question) == links(TitleLinker(terms, lower_case=True), question) == expected

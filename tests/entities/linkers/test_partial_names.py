@@ -113,9 +113,7 @@ def test_without_rapidfuzz_the_error_says_what_to_install(store, monkeypatch):
         TitleLinker(store, misspellings=True)
 
 
-def test_running_text_is_linked_where_the_linker_is_sure(store):
+def test_doubtful_mentions_are_left_out_on_demand(store):
     text = "Coolidge met Mary Smith. Then Bill Tern 40 Jones came."
-    linker = TitleLinker(store)
-    assert "Coolidge" in links(linker, text)
-    assert [mention.title for mention in linker.link_document(text)] == ["Mary Smith"]
-    assert TitleLinker(store, min_score=0.2).link_document(text) == TitleLinker(store, min_score=0.2).link(text)
+    assert list(links(TitleLinker(store), text)) == ["Coolidge", "Mary Smith", "Tern 40"]
+    assert list(links(TitleLinker(store, min_score=0.6), text)) == ["Mary Smith"]

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from factoid import Document
 from factoid.entities import build_own_articles
 from factoid.entities.articles.names import squeezed_key, without_accents
-from factoid.entities.linkers.spellings import is_respelled
 from factoid.entities.linkers.titles import TitleLinker
 from tests.entities.linkers.stores import glossary, links, make_store
 
-NAMES = ["T40", "Tern 40", "ISO 9001", "WD-40", "NASA", "Company 😀", "A4", "Tern 50", "Tern50", "X-20 B", "São Paulo"]
+NAMES = ["T40", "Tern 40", "ISO 9001", "WD-40", "NASA", "A4", "Tern 50", "Tern50", "X-20 B", "São Paulo"]
 NAMES += ["Łódź", "Müller (bus)", "Résumé", "Resume", "Munster", "Iğdır", "Türkiye"]
 NAMES += ["Öster Rund Verein (ÖRV)", "Hawaiʻi", "Marks and Co"]
 FOUND = [
@@ -28,7 +27,6 @@ FOUND = [
     ("Does X20-B run?", {"X20-B": "X-20 B"}),
     ("Does a 4 mm screw fit NASA?", {"NASA": "NASA"}),
     ("Does ＮＡＳＡ use ＴＥＲＮ４０?", {"ＮＡＳＡ": "NASA", "ＴＥＲＮ４０": "Tern 40"}),
-    ("What does Company 😀 do?", {"Company 😀": "Company 😀"}),
     ("Who 😀 runs NASA 😀?", {"NASA": "NASA"}),
     ("Is Sao Paulo larger than Muller?", {"Sao Paulo": "São Paulo", "Muller": "Müller (bus)"}),
     ("Is Lodz or Łódz?", {"Lodz": "Łódź", "Łódz": "Łódź"}),
@@ -65,11 +63,9 @@ def test_what_somebody_wrote_goes_before_what_accents_are_taken_from():
     with build_own_articles(documents) as store:
         linker = TitleLinker(store)
         for name, title in (("Rose", "rose"), ("Rosé", "Rosé"), ("Sao Paulo", "Club"), ("resume", "Résumé")):
-            assert store.get(name).title == store.title_of(name) == title
+            assert store.get(name).title == title
             (mention,) = linker.link(f"What is {name}?")
             assert (mention.title, mention.ambiguous) == (title, False)
-        (mention,) = linker.link("When does the pump resume?")
-        assert mention.score <= 0.5
 
 
 @given(st.text("ab1&. -'é", max_size=8).map(lambda text: " ".join(text.split())))
@@ -78,7 +74,21 @@ def test_squeezed_names_have_the_same_letters_and_digits(name):
     if key is not None:
         assert re.sub(r"[^\w&]", "", key) == re.sub(r"[^\w&]", "", without_accents(name) or name)
         assert squeezed_key(key, spaces=True) is None
-        assert is_respelled(key, name)
+
+
+def test_only_names_with_a_mark_are_joined_beside_a_function_word():
+    with glossary("Inform", "on-call", "AT&T") as store:
+        found = links(TitleLinker(store), "Are those on call in form, at AT & T?")
+        assert links(TitleLinker(store), "the at&t plan") == {"at&t": "AT&T"}
+    assert found == {"on call": "on-call", "AT & T": "AT&T"}
+
+
+def test_a_common_word_in_lower_case_is_a_name_for_want_of_a_better():
+    with glossary("Free", "Tern") as store:
+        (free,) = TitleLinker(store).link("is there a free trial")
+        assert links(TitleLinker(store), "is there a free trial of the tern") == {"tern": "Tern"}
+        assert links(TitleLinker(store), "Is the Tern of Free?") == {"Tern": "Tern", "Free": "Free"}
+    assert (free.title, free.score) == ("Free", 0.5)
 
 
 def test_plurals_and_redirects_in_lower_case_also_in_large_stores(tmp_path, count_as_large):

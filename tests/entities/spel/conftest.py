@@ -17,6 +17,6 @@ def spel_folder(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def linker(spel_folder):
-    from factoid.entities.spel import SpELLinker
+    from factoid.entities.spel.linker import SpELLinker
 
     return SpELLinker(spel_folder, device="cpu")

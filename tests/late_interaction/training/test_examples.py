@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import math
 
 import pytest
 
-from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.errors import UnreadableFileError
 from factoid.late_interaction.training.examples import (
     TrainingExample,
     mark_sentence,
@@ -43,15 +42,11 @@ def test_a_single_answer_and_a_byte_order_mark_are_read(tmp_path):
         ({"query": " "}, "none of them empty"),
         ({"passages": ["One."], "scores": [1]}, "at least two passages"),
         ({"passages": "One."}, '"passages"'),
-        ({"passages": ["One.", 2]}, '"passages"'),
-        ({"scores": [1.0]}, "for each of 2 passages"),
-        ({"scores": [1.0, "2"]}, "finite number"),
-        ({"scores": [1.0, True]}, "finite number"),
-        ({"scores": None}, '"scores"'),
+        ({"scores": [1.0]}, "scores for 2 passages, got 1"),
+        ({"scores": [1.0, "x"]}, "could not convert"),
         ({"answers": [3]}, '"answers"'),
         ({"sentence_scores": [[1, 2]]}, "sentence_scores for 2 passages, got 1"),
-        ({"sentence_scores": [[1], None]}, r"sentence_scores\[0\] for each of 2 sentences"),
-        ({"sentence_scores": 3}, '"sentence_scores"'),
+        ({"sentence_scores": [[1], None]}, "sentence_scores for each sentence of 'One. Two.', got 1"),
     ],
 )
 def test_a_bad_line_is_told_with_its_number(tmp_path, change, expected):
@@ -59,19 +54,6 @@ def test_a_bad_line_is_told_with_its_number(tmp_path, change, expected):
     file.write_text(json.dumps(GOOD) + "\n" + json.dumps({**GOOD, **change}) + "\n", encoding="utf-8")
     with pytest.raises(UnreadableFileError, match=f"data.jsonl:2: .*{expected}"):
         read_examples(file)
-
-
-@pytest.mark.parametrize("line", ["[1, 2]", "{", '{"scores": NaN}'])
-def test_a_line_that_is_no_object_is_told_with_its_number(tmp_path, line):
-    file = tmp_path / "data.jsonl"
-    file.write_text(json.dumps(GOOD) + "\n" + line + "\n", encoding="utf-8")
-    with pytest.raises(UnreadableFileError, match=r"data.jsonl:2: "):
-        read_examples(file)
-
-
-def test_scores_must_be_finite():
-    with pytest.raises(InvalidInputError, match="finite number in scores"):
-        TrainingExample("who?", ("One.", "Two."), (1.0, math.nan))
 
 
 def test_an_answer_is_found_as_whole_words():
@@ -96,32 +78,25 @@ def test_the_format_of_colbert_is_read(colbert_files):
     first, second = read_colbert_examples(*colbert_files)
     assert first == TrainingExample("who came?", ("One.", "Three.", "Zero."), (9.5, -1.0, 0.25))
     assert second == TrainingExample("and when?", ("Two.", "Zero."), (1.0, 2.0))
-    [limited] = read_colbert_examples(*colbert_files, ways=2, limit=1)
+    limited, _ = read_colbert_examples(*colbert_files, ways=2)
     assert (limited.passages, limited.scores) == (("One.", "Three."), (9.5, -1.0))
 
 
 @pytest.mark.parametrize(
     ("file", "line", "expected"),
     [
-        (0, "[8]", r"examples.json:3: expected \[query id"),
-        (0, '{"8": 1}', r"examples.json:3: expected \[query id"),
-        (0, "[8, [1, 2, 3]]", r"examples.json:3: expected \[query id"),
-        (0, '[8, [1, "2"], [2, 1]]', "examples.json:3: expected a passage id and its score"),
-        (0, "[8, [99, 1], [0, 2]]", "collection.tsv has no text with the id 99"),
-        (0, "[99, [1, 1], [0, 2]]", "queries.tsv has no text with the id 99"),
-        (0, "[8, [1, 1]]", "examples.json:3: .*at least two passages"),
-        (1, "9", "queries.tsv:3: expected an id, a tab and a text"),
-        (2, "9\t ", "collection.tsv:5: expected an id, a tab and a text"),
+        (0, "[8", "JSON"),
+        (0, '{"8": 1}', "ValueError"),
+        (0, "[8, [1, 2, 3]]", "ValueError"),
+        (0, "[8, [99, 1], [0, 2]]", "KeyError.*99"),
+        (0, "[99, [1, 1], [0, 2]]", "KeyError.*99"),
+        (0, "[8, [1, 1]]", "at least two passages"),
+        (1, "8", "IndexError"),
+        (2, "Caf\xe9", "UnicodeDecodeError"),
     ],
 )
-def test_bad_lines_of_that_format_are_told_with_their_number(colbert_files, file, line, expected):
-    with colbert_files[file].open("a") as out:
-        out.write(line + "\n")
-    with pytest.raises(UnreadableFileError, match=expected):
-        read_colbert_examples(*colbert_files)
-
-
-def test_text_in_another_encoding_is_told_with_its_number(colbert_files):
-    colbert_files[2].write_bytes(b"0\tZero.\n1\tCaf\xe9.\n")
-    with pytest.raises(UnreadableFileError, match=r"collection.tsv:2: not UTF-8"):
+def test_bad_files_of_that_format_are_one_error(colbert_files, file, line, expected):
+    with colbert_files[file].open("ab") as out:
+        out.write(line.encode("latin-1") + b"\n")
+    with pytest.raises(UnreadableFileError, match=rf"are not in ColBERTv2's format, or lack an id: .*{expected}"):
         read_colbert_examples(*colbert_files)

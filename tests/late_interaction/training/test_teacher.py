@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import logging
 from dataclasses import replace
 
 import numpy as np
@@ -17,6 +15,7 @@ from factoid.late_interaction.training.train import FitSettings
 from factoid.sentences import sentence_spans
 
 torch = pytest.importorskip("torch")
+pytestmark = pytest.mark.filterwarnings("ignore")  # those of the trainer
 
 
 def settings(model, **changes):
@@ -40,7 +39,7 @@ def test_sentences_with_an_answer_score_higher(taught, bare, tmp_path):
     for example in score_sentences(bare, taught, tmp_path / "scores.jsonl", use_cpu=True):
         [first, second], other = example.sentence_scores
         assert second > first + 1
-        assert other is not None  # weights are 0.98 and 0.02
+        assert other is not None
 
 
 def test_scores_are_the_logits_of_marked_sentences(taught, bare, tmp_path):
@@ -56,31 +55,17 @@ def test_scores_are_the_logits_of_marked_sentences(taught, bare, tmp_path):
     np.testing.assert_allclose(example.sentence_scores[0], logits.numpy(), rtol=1e-3, atol=1e-4)
 
 
-def test_passages_that_count_little_or_have_one_sentence_are_not_scored(taught, tmp_path):
-    passages = ("One town. Two towns.", "A ship. A river.", "One sentence")
-    example = TrainingExample("town?", passages, (9.0, 0.0, 9.0))
-    [scored] = score_sentences([example], taught, tmp_path / "scores.jsonl", use_cpu=True)
-    assert [row is None for row in scored.sentence_scores] == [False, True, True]
-    [scored] = score_sentences([example], taught, tmp_path / "scores.jsonl", least_weight=0, use_cpu=True)
-    assert [row is None for row in scored.sentence_scores] == [False, False, True]
-    [scored] = score_sentences(
-        [example], taught, tmp_path / "scores.jsonl", least_weight=0, ways=1, batch_size=1, use_cpu=True
-    )
-    assert [row is None for row in scored.sentence_scores] == [False, True, True]
-
-
-def test_passages_that_the_teacher_cannot_read_are_told(taught, tmp_path, caplog):
-    example = TrainingExample("town?", ("One town. " * 40, "A ship. A river."), (0.0, 0.0))
-    with caplog.at_level(logging.WARNING, "factoid"):
-        [scored] = score_sentences([example], taught, tmp_path / "scores.jsonl", use_cpu=True)
-    assert [row is None for row in scored.sentence_scores] == [True, False]
-    assert "1 passages are longer than the teacher" in caplog.text
+def test_passages_of_one_sentence_or_beyond_the_ways_are_not_scored(taught, tmp_path):
+    example = TrainingExample("town?", ("One town. Two towns.", "One sentence", "A ship. A river."), (9.0, 0.0, 9.0))
+    for ways, scored in ((None, [True, False, True]), (1, [True, False, False])):
+        [found] = score_sentences([example], taught, tmp_path / "scores.jsonl", ways=ways, batch_size=1, use_cpu=True)
+        assert [row is not None for row in found.sentence_scores] == scored
 
 
 def test_scores_that_are_there_stay_and_others_are_made_once(taught, examples, bare, tmp_path, monkeypatch):
     file = tmp_path / "scores.jsonl"
     whole = score_sentences(bare, taught, file, use_cpu=True)
-    lines = file.read_text().splitlines()
+    lines = file.read_text().strip().split("\n")
     assert len(lines) == len(bare)
     file.write_text("\n".join(lines[:4]) + "\n" + lines[4][:20])  # killed while writing
     asked = []
@@ -90,10 +75,8 @@ def test_scores_that_are_there_stay_and_others_are_made_once(taught, examples, b
     assert {query for query, _ in asked} == {example.query for example in bare[4:]}
     for first, second in zip(whole, again, strict=True):
         assert np.allclose(first.sentence_scores[0], second.sentence_scores[0], atol=1e-5)
-    assert [json.loads(line)["id"] for line in file.read_text().splitlines()] == [
-        json.loads(line)["id"] for line in lines
-    ]
     asked.clear()
+    assert score_sentences(bare, taught, file, use_cpu=True) == again
     assert score_sentences(examples, taught, file, use_cpu=True) == examples
     assert asked == []
 
@@ -119,11 +102,10 @@ def test_a_teacher_that_is_not_there_is_told(bare, tmp_path):
         score_sentences(bare, tmp_path / "nowhere", tmp_path / "scores.jsonl", use_cpu=True)
 
 
-def test_the_passage_with_the_best_score_is_learned_from(taught):
+def test_the_passage_with_the_best_score_is_learned_from():
     passages = ("The museum is in Rome.", "A tower. A museum.")
     example = TrainingExample("what?", passages, (0.0, 2.0), ("museum",))
-    model = room._load(str(taught), use_cpu=True)
-    assert list(room._labelled(example, model)) == [
+    assert list(room._labelled(example)) == [
         {"query": "what?", "passage": "$A tower.$ A museum.", "label": 0.0},
         {"query": "what?", "passage": "A tower. $A museum.$", "label": 1.0},
     ]

@@ -9,7 +9,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("transformers")
 
-from factoid.propositions.engines.greedy import Acceptance, Drafter, decode  # noqa: E402 - imports torch
+from factoid.propositions.engines.greedy import Acceptance, Row, decode  # noqa: E402 - imports torch
 from factoid.propositions.engines.t5_decoder import T5Decoder  # noqa: E402
 from tests.propositions.tiny_t5 import greedy, padded, random_inputs, random_model  # noqa: E402
 
@@ -40,14 +40,13 @@ class Counting(T5Decoder):
         return [self.script[cache.order[row]][at] for row, at in zip(fed.rows, fed.positions, strict=True)]
 
 
-def ours(model, inputs, max_new_tokens, copying=None, decoder=None, **options):
+def ours(model, inputs, max_new_tokens, free=None, decoder=None):
     ids, mask = padded(inputs)
     decoder = decoder or T5Decoder(model)
     with torch.inference_mode():
         cache = decoder.start(model.encoder(input_ids=ids, attention_mask=mask)[0], mask)
-        options = {"start": 0, "ends": {1}, "is_loop": lambda tokens: False, **options}
         sources = [row[:-1] for row in inputs]
-        outputs = decode(decoder, cache, sources, max_new_tokens=max_new_tokens, copying=copying, **options)
+        outputs = decode(decoder, cache, sources, start=0, ends={1}, max_new_tokens=max_new_tokens, free=free)
     return [(written.tokens, written.cut_off) for written in outputs]
 
 
@@ -58,19 +57,18 @@ def test_output_is_that_of_greedy_search(kind, seed):
     inputs = random_inputs(seed, model.config.vocab_size)
     for limit in (1, 7, 70):  # 70: more than one block of the cache
         expected = greedy(model, inputs, limit)
-        for copying in (None, Acceptance(ALWAYS), Acceptance(4.0)):
-            assert ours(model, inputs, limit, copying) == expected
-            assert [ours(model, [row], limit, copying)[0] for row in inputs] == expected
+        for free in (None, ALWAYS, 4.0):
+            assert ours(model, inputs, limit, free) == expected
+            assert [ours(model, [row], limit, free)[0] for row in inputs] == expected
 
 
-def scripted(script, inputs, **options):
+def scripted(script, inputs, limit=90):
     """Decode what a script says, as if the model had written it; return the result and the steps."""
     model = random_model(3)
     decoder = Counting(model)
     decoder.script = [[*row, *[1] * 99] for row in script]
     inputs = [[token % model.config.vocab_size for token in row] for row in inputs]
-    result = ours(model, inputs, options.pop("limit", 90), Acceptance(ALWAYS), decoder, **options)
-    return result, decoder.fed
+    return ours(model, inputs, limit, ALWAYS, decoder), decoder.fed
 
 
 def test_a_copied_output_takes_few_steps_and_may_end_within_a_draft():
@@ -96,22 +94,13 @@ def test_rows_that_have_ended_leave_the_batch():
 
 def test_a_model_that_does_not_copy_is_soon_left_in_peace():
     chance = random.Random(0)
-    acceptance = Acceptance(ALWAYS)
+    row = Row([chance.randrange(50) for _ in range(100)], Acceptance())
     drafted = []
-    for _ in range(20):
-        drafter = Drafter([chance.randrange(50) for _ in range(100)], acceptance)
-        for _ in range(200):
-            drafted.append(len(drafter.draft(8, 0.25)))
-            drafter.accept([chance.randrange(50)])
-    assert sum(drafted[:1000]) > 0
-    assert sum(drafted[2000:]) < 0.05 * 2000  # what remains are probes, to see whether copying has begun
-
-
-@pytest.mark.parametrize("source", [[2, 3, 1], [5, 6, 7, 8, 5, 6, 7, 8, 1]], ids=["not copied", "copied"])
-def test_an_output_that_loops_is_cut_off_at_the_same_place(source):
-    text = [5, 6, 7, 8] * 40
-    result, _ = scripted([text], [source], limit=150, is_loop=lambda tokens: len(tokens) == 64)
-    assert result == [(text[:64], True)]
+    for _ in range(500):
+        drafted.append(len(row.draft(8, 0.25)))
+        row.add([chance.randrange(50)], set(), 1000)
+    assert sum(drafted[:100]) > 0
+    assert sum(drafted[300:]) < 0.1 * 200
 
 
 @pytest.mark.parametrize("dtype", [torch.bfloat16, torch.float16])
@@ -122,20 +111,20 @@ def test_half_precision_is_equal_but_for_near_ties(dtype):
         model = random_model(seed)
         inputs = random_inputs(seed, model.config.vocab_size)
         plain, drafted = random_model(seed).to(dtype), random_model(seed).to(dtype)
-        outputs = ours(plain, inputs, 20), ours(drafted, inputs, 20, Acceptance(ALWAYS))
+        outputs = ours(plain, inputs, 20), ours(drafted, inputs, 20, ALWAYS)
         equal += sum(one == other for one, other in zip(*outputs, strict=True))
         total += len(inputs)
     assert equal >= 0.8 * total
 
 
 def test_drafts_follow_the_longest_run_and_the_latest_of_equal_ones():
-    trusting = Acceptance(ALWAYS)
+    trusting = Acceptance()
     trusting.shares = [1.0] * len(trusting.shares)
-    drafter = Drafter([7, 8, 1, 2, 9, 8, 3, 4, 8, 5], trusting)
-    drafter.accept([8])
-    assert drafter.draft(2, 0.5) == [5]  # the latest of three places, up to the end of the input
-    drafter.accept([3])
-    assert drafter.draft(3, 0.5) == [4, 8, 5]  # 8 3 was followed by 4 8 5
-    drafter.accept([4, 8, 1])
-    assert drafter.draft(2, 0.5) == [2, 9]  # 8 1 came once
-    assert drafter.draft(0, 0.5) == []
+    row = Row([7, 8, 1, 2, 9, 8, 3, 4, 8, 5], trusting)
+    row.add([8], set(), 99)
+    assert row.draft(2, 0.5) == [5]  # the latest of three places, up to the end of the input
+    row.add([3], set(), 99)
+    assert row.draft(3, 0.5) == [4, 8, 5]  # 8 3 was followed by 4 8 5
+    row.add([4, 8, 1], set(), 99)
+    assert row.draft(2, 0.5) == [2, 9]  # 8 1 came once
+    assert row.draft(0, 0.5) == []

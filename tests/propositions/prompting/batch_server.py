@@ -24,7 +24,6 @@ class BatchServer(Server):
         self.batches: dict[str, dict] = {}
         self.endings: list[str] = []
         self.before = self.after = lambda name: None
-        self.broken_lines: list[str] = []
 
     @property
     def submitted(self) -> list[str]:
@@ -99,7 +98,7 @@ class BatchServer(Server):
     def _finish(self, batch, status):
         requests = self.lines(batch["input_file_id"])
         answered = len(requests) if status == "completed" else len(requests) // 2
-        good, bad = list(self.broken_lines), []
+        good, bad = [], []
         for request in requests[:answered]:
             code, body, *_ = self.answer(request["body"])
             line = {"custom_id": request["custom_id"], "response": {"status_code": code, "body": body}, "error": None}

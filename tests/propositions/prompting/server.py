@@ -7,11 +7,11 @@ import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from factoid.units import Granularity, Unit, make_unit
+from factoid.units import Granularity, Unit
 
 
 def unit(text: str) -> Unit:
-    return make_unit(text, Granularity.PASSAGE, document_id="d", parent_id="d", start=0, end=len(text), title="T")
+    return Unit("", text, Granularity.PASSAGE, document_id="d", parent_id="d", start=0, end=len(text), title="T")
 
 
 def completion(content, *, finish_reason="stop", usage=None, **message):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import signal
 import threading
 from contextlib import aclosing
 
@@ -12,7 +11,6 @@ import pytest
 from factoid.errors import PropositionizerError
 from factoid.propositions import CachedPropositionizer, PropositionCache
 from factoid.propositions.prompting.prompted import PromptPropositionizer
-from factoid.propositions.protocol import AsyncStreamingPropositionizer, StreamingPropositionizer
 from tests.propositions.prompting.server import refused, unit
 
 openai = pytest.importorskip("openai")
@@ -46,13 +44,11 @@ async def test_what_is_done_comes_first(async_client, client, server):
     server.answers["0."] = 200, "hang"
     expected = [(number, [f"{number}."]) for number in range(1, 8)]
     propositionizer = PromptPropositionizer(client, "m", max_retries=0)
-    assert isinstance(propositionizer, StreamingPropositionizer)
     results = propositionizer.stream(PASSAGES)
     assert sorted(next(results) for _ in range(7)) == expected
     results.close()
     for sender in (async_client, client):
         propositionizer = PromptPropositionizer(sender, "m", max_retries=0)
-        assert isinstance(propositionizer, AsyncStreamingPropositionizer)
         async with aclosing(propositionizer.astream(PASSAGES)) as stream:
             assert sorted([await anext(stream) for _ in range(7)]) == expected
 
@@ -66,32 +62,6 @@ async def test_a_consumer_who_leaves_sends_no_further_requests(client, async_cli
     await astream.aclose()
     await asyncio.sleep(0.3)  # until the server has counted what was on its way
     assert len(server.requests) <= 20
-
-
-def test_an_interrupt_while_waiting_for_another_try(client, server):
-    """A worker that sleeps before its next try wakes up and sends nothing."""
-    server.answers = {text: refused(429, "Slow down.", Retry_After="60") for text in TEXTS}
-    interrupt = threading.Timer(0.3, signal.pthread_kill, [threading.main_thread().ident, signal.SIGINT])
-    interrupt.start()
-    with pytest.raises(KeyboardInterrupt):
-        PromptPropositionizer(client, "m", max_concurrency=2).propositionize(PASSAGES)
-    interrupt.join()
-    check_that_workers_end()
-    assert len(server.requests) <= 2
-
-
-@pytest.mark.parametrize("kind", ["async", "sync in async"])
-async def test_cancelling_while_waiting_for_another_try(async_client, client, server, kind):
-    server.answers = {text: refused(429, "Slow down.", Retry_After="60") for text in TEXTS}
-    propositionizer = PromptPropositionizer(async_client if kind == "async" else client, "m", max_concurrency=2)
-    task = asyncio.create_task(propositionizer.apropositionize(PASSAGES))
-    while not server.requests:
-        await asyncio.sleep(0.01)
-    await asyncio.sleep(0.1)
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await asyncio.wait_for(task, 5)
-    assert len(server.requests) <= 2
 
 
 def test_answers_that_came_before_a_fatal_error_are_kept(client, server, tmp_path):

@@ -21,9 +21,13 @@ SENTENCES = {
         VASA,
         ["The Vasa was a large Swedish warship.", "The Vasa was built 1628.", "The Vasa sank in Stockholm."],
     ),
-    "nominal predicates take over copula and article": (
+    "adjectives take over the copula, nouns do not": (
+        "He PRP 3 nsubj | was VBD 3 cop | old JJ 0 root | and CC 5 cc | tall_ JJ 3 conj | . . 3 punct",
+        ["He was old.", "He was tall."],
+    ),
+    "enumeration of nouns": (
         "He PRP 4 nsubj | was VBD 4 cop | a DT 4 det | singer NN 0 root | and CC 6 cc | actor_ NN 4 conj | . . 4 punct",
-        ["He was a singer.", "He was an actor."],
+        ["He was a singer and actor."],
     ),
     "fronted time holds for both verb phrases": (
         "In IN 2 case | 1990 CD 4 obl | she PRP 4 nsubj | left VBD 0 root | and CC 6 cc | married VBD 4 conj | "
@@ -34,10 +38,6 @@ SENTENCES = {
         "His PRP$ 2 nmod:poss | wife_ NN 6 nsubj | , , 4 punct | Anna_ NNP 2 appos | , , 2 punct | sang_ VBD 0 root | "
         ". . 6 punct",
         ["His wife, Anna, sang.", "Anna was his wife."],
-    ),
-    "place names describe nothing": (
-        "Paris_ NNP 5 nsubj | , , 3 punct | Texas_ NNP 1 appos | , , 1 punct | grew_ VBD 0 root | . . 5 punct",
-        ["Paris, Texas, grew."],
     ),
     "concession is asserted by itself": (
         "Although IN 4 mark | it PRP 4 nsubj | was VBD 4 cop | armed_ JJ 9 advcl | , , 4 punct | the DT 7 det | "
@@ -65,11 +65,6 @@ SENTENCES = {
     "condition": (
         "If IN 3 mark | it PRP 3 nsubj | rains_ VBZ 6 advcl | , , 3 punct | she PRP 6 nsubj | stays_ VBZ 0 root | . . 6 punct",
         ["If it rains, she stays."],
-    ),
-    "reported speech": (
-        "He PRP 2 nsubj | said VBD 0 root | that IN 5 mark | it PRP 5 nsubj | rained VBD 2 ccomp | and CC 7 cc | "
-        "snowed_ VBD 5 conj | . . 2 punct",
-        ["He said that it rained and snowed."],
     ),
     "restrictive clause": (
         "The DT 2 det | man NN 6 nsubj | who WP 4 nsubj | shot VBD 2 acl:relcl | him PRP 4 obj | fled_ VBD 0 root | . . 6 punct",

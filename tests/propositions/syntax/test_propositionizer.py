@@ -25,12 +25,6 @@ def test_the_papers_first_figure() -> None:
     assert any(text.endswith("the Leaning Tower of Pisa leaned at an angle of 5.5 degrees.") for text in found)
 
 
-def test_min_words_decides_how_small_facts_may_be() -> None:
-    text = "Anna Berg moved to Oslo in 1900 and died."
-    assert propositions(text, min_words=0) == ["Anna Berg moved to Oslo in 1900.", "Anna Berg died."]
-    assert propositions(text) == [text]
-
-
 def test_names_that_pronouns_stand_for_count() -> None:
     """With the name the fact is big enough; with a pronoun nobody knows it is not."""
     text = "She was born in Oslo and moved to Berlin in 1925."
@@ -76,8 +70,6 @@ def test_any_text_gives_clean_propositions(text: str) -> None:
     ("title", "text", "last"),
     [
         ("Data Agreement", "If the Processor fails to notify us, it shall pay a penalty.", ""),
-        ("Filter", "Do not use Teflon tape on plastic threads; it can crack them.", ""),
-        ("", "The Processor shall not disclose data unless (a) the Controller consents; (b) the law requires it.", ""),
         ("Martin Luther", "He sent Martin to school.", ""),
         ("John Smith", "He or she needs a licence.", ""),
         (
@@ -87,8 +79,6 @@ def test_any_text_gives_clean_propositions(text: str) -> None:
         ),
         ("Kafka (software)", "Kafka is a platform named after Franz Kafka. He wrote novels.", "He wrote novels."),
         ("", "Its colour is red. It has 4 wheels.", "It has 4 wheels."),
-        ("Heron T40s", "The warranty lasts 24 months. It weighs 59 kg.", "It weighs 59 kg."),
-        ("", "He met Anna Berg and Lise Holm. Their house burned. They have 4 wheels.", "They have 4 wheels."),
     ],
 )
 def test_what_is_not_safe_is_left_alone(title: str, text: str, last: str) -> None:
@@ -100,22 +90,17 @@ def test_what_is_not_safe_is_left_alone(title: str, text: str, last: str) -> Non
     [
         # A phrase in front limits both clauses.
         "Until May 2026, entry is free and parking costs EUR 2.",
-        "According to the supplier, the pump is silent and the seal lasts ten years.",
-        "If the pump leaks, the supplier pays for the repair and the customer receives a loan device.",
         "In Norway, the delivery takes two days, while the installation costs EUR 80 a day.",
         # A clause without its verb.
         "Breakfast is included in Oslo, but in London it isn't.",
         "Parking and tolls are reimbursed on top; speeding tickets are not.",
-        "Opened boxes cannot be returned; sealed ones can.",
         "Petra Schulz speaks Norwegian and so does her assistant.",
         # A relative clause that may mean someone else.
         "Petra Schulz met Jonas Weber on Tuesday, who now leads the Vienna office.",
         "The son of Anna Berg, who works in the warehouse, drives the forklift.",
-        "The letter came from Ingrid Moen at the head office, who wants the money back.",
         # Clauses that nothing joins: wrong parses.
         "During the trial period, calls are free and reports cost EUR 5.",
         "Devices bought before 2024 are serviced by Canon, later ones by us.",
-        "Most are of peat; 31 dams on slopes steeper than 4° are of larch planks.",
         # A note without a subject.
         "Added the asynchronous client, `AsyncClient`.",
     ],
@@ -172,7 +157,6 @@ def test_threads_get_the_same_results() -> None:
 @pytest.mark.parametrize(
     "text",
     [
-        "The dump used in this study, released by Bohnet et al., 2022, was selected.",
         "`split_passages` returns passages, and `split_sentences(passage)` cuts each of them into sentences.",
         "Set `key: value; name: value` in the file.",
     ],
@@ -207,7 +191,7 @@ ENCYCLOPEDIA = sorted((ROOT / "examples" / "data" / "encyclopedia").glob("*.md")
 
 @pytest.mark.parametrize(
     ("path", "atomic"),
-    [(path, False) for path in MARKDOWN] + [(path, True) for path in (*MARKDOWN[:6], *ENCYCLOPEDIA[:8])],
+    [(path, False) for path in MARKDOWN[::3]] + [(path, True) for path in (*MARKDOWN[:2], *ENCYCLOPEDIA[:3])],
     ids=lambda value: getattr(value, "name", value),
 )
 def test_real_markdown_leaves_no_marks_in_facts_and_verbatim_spans_are_exact(path: Path, atomic: bool) -> None:
@@ -231,20 +215,14 @@ def test_real_markdown_leaves_no_marks_in_facts_and_verbatim_spans_are_exact(pat
     [
         ("# Acme Corp\n\n## John Smith\n\nHe joined in 2010.", "John Smith joined in 2010."),
         ("# Acme Corp\n\n## Sales\n\nHe joined in 2010.", "He joined in 2010."),
-        ("# John Smith\n\nIt was sold in 2010.", "It was sold in 2010."),
         ("# Acme Corp\n\n## Jane Roe\n\nHe joined in 2010.", "He joined in 2010."),
         ("# Employee handbook\n\n## Parental leave\n\nIt lasts 14 months.", "Parental leave lasts 14 months."),
-        ("# Employee handbook\n\n## 3.2 Overtime\n\nIt is paid monthly.", "Overtime is paid monthly."),
         ("# Heron X200\n\n## Warranty\n\nIt lasts two years.", "It lasts two years."),
         ("# Heron X200\n\n## Overview\n\nIt weighs 59 kg.", "Heron X200 weighs 59 kg."),
-        ("# Heron X200\n\n## Battery\n\nIt weighs 59 kg.", "Battery weighs 59 kg."),
         ("# Chicago\n\n## Wrigley Building\n\nIt was built in 1924.", "Wrigley Building was built in 1924."),
         ("# Heron X200 user manual\n\n## Overview\n\nIt weighs 59 kg.", "It weighs 59 kg."),
         ("# Stock\n\n## Filters\n\nThey last two months.", "Filters last two months."),
-        ("# Stock\n\n## Filter\n\nThey last two months.", "They last two months."),
-        ("# Places\n\n## Smith, John\n\nIt was sold in 2010.", "It was sold in 2010."),
         ("# Stock\n\n## Acme, Inc.\n\nIt was founded in 2010.", "Acme, Inc. was founded in 2010."),
-        ("# Heron pump manual\n\nThe pump weighs 59 kg.", "The pump weighs 59 kg."),
         ("# Rules\n\n## Travel policy\n\nThe policy covers all staff.", "The Travel policy covers all staff."),
         ("# Tern Bicycle Company\n\nThe company was sold.", "The Tern Bicycle Company was sold."),
         ("# Tern Bicycle Company\n\nFor Volvo, the company was small.", "For Volvo, the company was small."),

@@ -1,10 +1,10 @@
-"""The records of an article store: articles, redirects to them, the names under which they are found, and their sources."""
+"""The records of an article store: articles, redirects to them, and the names under which they are found."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 from factoid.entities.articles.names import NameKind
 from factoid.errors import InvalidInputError
@@ -49,21 +49,6 @@ class Redirect:
 
 
 Record = Article | Redirect
-
-
-class Source(Protocol):
-    """Articles and redirects, always in the same order.
-
-    Two more attributes are optional. `left_out` counts by reason what was left out, and is complete once everything was read.
-    `keys` are the `title_key` and `aliases_key` that also apply to later additions to the store.
-    """
-
-    @property
-    def name(self) -> str:
-        """A unique name for the input: a build only resumes with sources of the same names. "" starts it over."""
-
-    def read(self, skip: int = 0) -> Iterator[Record]:
-        """Yield the records from number `skip` on, or raise an UnreadableFileError that says where the source is damaged."""
 
 
 @dataclass(frozen=True, slots=True)

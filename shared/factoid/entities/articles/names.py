@@ -34,7 +34,6 @@ _SQUEEZABLE = re.compile(
     rf"| (?={UNSPACED.pattern})|(?<={UNSPACED.pattern}) "
 )
 _IN_BRACKETS = re.compile(r"(.*\S)\s*\(([^()]+)\)")
-_WORD = re.compile(r"[^\W_]+(?:['’][^\W_]+)*")
 _AFTER_COMMA = re.compile(r"([^,&]+), ([^,&]+)")
 _COMPANY = frozenset(
     """inc incorporated corp corporation co company ltd limited llc llp lp plc gmbh mbh ag kg kgaa ohg se sa sas sarl srl spa
@@ -129,26 +128,10 @@ def split_title(title: str) -> tuple[str, str]:
 def spelled_out(title: str) -> tuple[str, str] | None:
     """Return both names of "Federal Bureau of Investigation (FBI)" or "FBI (Federal Bureau of Investigation)", else None."""
     if match := _IN_BRACKETS.fullmatch(title):
-        before, inside = match[1], match[2].strip()
-        if _are_initials(inside, before) or _are_initials(before, inside):
-            return before, inside
+        short, long = sorted(match.groups(), key=len)
+        if sum(map(str.isupper, short)) > 1 and " " not in short and " " in long and short[0] == long[0]:
+            return match[1], match[2]
     return None
-
-
-def _are_initials(short: str, long: str) -> bool:
-    letters = short.replace(".", "").replace("-", "")
-    words = _WORD.findall(long)
-    if not letters.isalnum() or len(words) < 2:  # such as "(planet)"
-        return False
-    if len(letters) < 2 or (len(letters) == 2 and not letters.isupper()):
-        return False
-    large = [word for word in words if not (word.islower() and len(word) <= 3)]  # "of" and "the" have no initial
-
-    def fold(text: str) -> str:
-        signs = unicodedata.normalize("NFD", text.casefold())
-        return "".join(sign for sign in signs if not unicodedata.combining(sign))
-
-    return any("".join(fold(word)[:1] for word in some) == fold(letters) for some in (words, large))
 
 
 def spelled_names(article: int, name: str, kind: NameKind) -> Iterator[NameForm]:

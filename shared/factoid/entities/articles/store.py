@@ -4,40 +4,26 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial, reduce
 from pathlib import Path
 from typing import Any, Self
 
 from factoid.entities.articles.article import Article, Name
 from factoid.entities.articles.changes import change_articles
-from factoid.entities.articles.file import ArticleFile
+from factoid.entities.articles.file import ARTICLE, ArticleFile, read_article
 from factoid.entities.articles.names import NameKind, canonical_title, clean_name, name_key
 from factoid.errors import InvalidInputError, StoreFormatError
 from factoid.filters import Filter, matches, parse_filter
 from factoid.units import check_text
 
 
-@dataclass(frozen=True, slots=True)
-class ArticleStats:
-    """Counts of what an article store holds."""
-
-    articles: int
-    names: Mapping[str, int] = field(hash=False)  # counts by kind
-    outside: int  # names that redirect to articles outside the store
-    links: int  # that the articles had when it was built
-    words: int  # the most that it keeps of each article
-    sources: tuple[str, ...]  # names of the sources that it was built from
-    bytes: int  # size of the file
-
-
 class ArticleStore:
     """Finds articles by title, redirect or alias, in a file that `build_articles` or `factoid build-articles` made.
 
     Any number of processes and threads may read one file. When a new build, or a change by another instance, replaces the
-    file, an instance keeps reading the one that it opened: `reload` reads the new one. It may be used after a fork, and
-    pickled; the copy opens the file at the path.
+    file, an instance keeps reading the one that it opened: `reload` reads the new one. It may be pickled; the copy opens the
+    file at the path.
 
     Raises:
         UnreadableFileError: There is no such file.
@@ -59,21 +45,11 @@ class ArticleStore:
         """Switch to the file that is at the path now; readers in other threads go on without an error."""
         self._file.reopen()
 
-    def add(self, articles: Iterable[Article]) -> None:
-        """Add articles to the file, or replace those with their `document_id`; this instance then reads the new file.
-
-        Either all or none of them are on disk when this returns. The file is copied: add many at once.
-
-        Raises:
-            InvalidInputError: An article has no `document_id`, title or text; or another one has its title, unless the store
-                was built with `duplicates="keep"`.
-            StoreError: The disk is full or fails.
-        """
-        change_articles(self.path, list(articles), ())
-        self.reload()
-
     def delete(self, document_ids: Iterable[str]) -> None:
-        """Delete the articles of some documents, all or none; an unknown id is an InvalidInputError."""
+        """Delete the articles of some documents, all or none; an unknown id is an InvalidInputError.
+
+        The file is built again, so delete many at once. This instance then reads the new one.
+        """
         if isinstance(document_ids, str):
             raise InvalidInputError(f"expected several ids, got the string {document_ids!r}")
         change_articles(self.path, (), set(document_ids))
@@ -90,17 +66,8 @@ class ArticleStore:
         view._tests = (*self._tests, test)
         return view
 
-    @property
-    def document_keys(self) -> dict[str, str]:
-        """The `title_key` and `aliases_key` of the `OwnDocuments` that the store was built from."""
-        meta = self._file.meta
-        return {key: meta[key] for key in ("title_key", "aliases_key") if key in meta}
-
-    def _passes(self, metadata: str | None) -> bool:
-        if not self._tests:
-            return True
-        values = json.loads(metadata) if metadata else {}
-        return all(test(values) for test in self._tests)
+    def _passes(self, metadata: str) -> bool:
+        return not self._tests or all(test(json.loads(metadata)) for test in self._tests)
 
     def get(self, title: str) -> Article | None:
         """Return the article of a title, redirect or alias; None if there is none, or if several share the name equally.
@@ -126,21 +93,6 @@ class ArticleStore:
         key = name_key(title)
         return [name for name in self.names([key]).get(key, []) if name.kind < NameKind.ANCHOR]
 
-    def title_of(self, name: str) -> str | None:
-        """Return the title of the article that `get` returns, else the target of a redirect out of the store, else None."""
-        if names := self._named(name):
-            nearest = _nearest(name, names)
-            return nearest.title if nearest else None
-        seen: set[str] = set()
-        sql = "SELECT form, target FROM outside WHERE key = ? ORDER BY form"
-        while rows := self._file.query(sql, [name_key(name)]):
-            form, target = min(rows, key=lambda row: _distance(name, row[0]))
-            if name in seen:  # in a circle of redirects, or a title that differs from a redirect's in case only
-                return None if form == name else name
-            seen.add(name)
-            name = target
-        return name if seen else None
-
     def names(self, keys: Sequence[str]) -> dict[str, list[Name]]:
         """Return the names of some keys (see `name_key`), by key, in the order of `NameKind`, then by links."""
         names: dict[str, list[Name]] = {}
@@ -159,16 +111,11 @@ class ArticleStore:
 
     def find(self, article_id: int) -> Article | None:
         """Return an article by its number; None if there is none, or it was deleted after its name was looked up."""
-        sql = "SELECT title, text, metadata, document_id FROM article LEFT JOIN body USING (id) WHERE id = ?"
-        rows = self._file.query(sql, [article_id])
-        if not rows:
-            return None
-        title, body, metadata, document_id = rows[0]
+        rows = self._file.query(ARTICLE, [article_id])
         try:
-            text, values = zlib.decompress(body).decode(), json.loads(metadata) if metadata else {}
-            return Article(title, text, metadata=values, document_id=document_id or "")
+            return read_article(*rows[0]) if rows else None
         except (zlib.error, ValueError, TypeError) as error:
-            place = f"the article {title!r} of {self.path}"
+            place = f"the article {rows[0][0]!r} of {self.path}"
             raise StoreFormatError(f"{place} is damaged: {error}. Build the store again") from error
 
     def titles(self) -> Iterator[str]:
@@ -186,18 +133,13 @@ class ArticleStore:
         rows = self._file.query(sql, [json.dumps([*kinds])])
         return list(dict.fromkeys(key for key, metadata in rows if self._passes(metadata)))
 
-    def stats(self) -> ArticleStats:
-        """Return counts of what the store holds."""
-        meta = self._file.meta
-        counts = {name: meta[name] for name in ("articles", "names", "outside", "links", "words")}
-        return ArticleStats(**counts, sources=tuple(meta["sources"]), bytes=self._file.size)
+    def stats(self) -> dict[str, Any]:
+        """Return counts of what the store holds, and how it was built: numbers of names by kind, words kept of each article."""
+        return {**self._file.meta, "bytes": self._file.size}
 
     def __len__(self) -> int:
         """Return the number of articles; in a view each is read, and those that pass the filter count."""
         return sum(1 for _ in self.titles()) if self._tests else int(self._file.meta["articles"])
-
-    def __contains__(self, title: object) -> bool:
-        return isinstance(title, str) and self.resolve(title) is not None
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickle, (self.path, self._tests)

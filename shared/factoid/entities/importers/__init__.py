@@ -1,24 +1,7 @@
 """Importers of articles from dumps, datasets and the user's own documents."""
 
-from factoid.entities.importers.json_lines import (
-    ArticleJsonl,
-    KiltJsonl,
-    RedirectLines,
-    TitleTextJsonl,
-    WikiExtractorJson,
-)
+from factoid.entities.importers.datasets import read_kilt, read_parquet
 from factoid.entities.importers.mediawiki import MediaWikiDump
 from factoid.entities.importers.own_documents import OwnDocuments
-from factoid.entities.importers.table import ArticleCsv, WikipediaParquet
 
-__all__ = [
-    "ArticleCsv",
-    "ArticleJsonl",
-    "KiltJsonl",
-    "MediaWikiDump",
-    "OwnDocuments",
-    "RedirectLines",
-    "TitleTextJsonl",
-    "WikiExtractorJson",
-    "WikipediaParquet",
-]
+__all__ = ["MediaWikiDump", "OwnDocuments", "read_kilt", "read_parquet"]

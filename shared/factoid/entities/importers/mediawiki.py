@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-import logging
 import multiprocessing
 import re
 import signal
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Set
 from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from itertools import islice
+from dataclasses import replace
+from itertools import chain, islice
+from pathlib import Path
+from xml.etree.ElementTree import Element, ParseError, iterparse
 
-from factoid._optional import require
 from factoid.entities.articles.article import Article, Record, Redirect
-from factoid.entities.importers.mediawiki_xml import Page, read_pages
-from factoid.entities.importers.source_files import FileSource, Paths
-from factoid.entities.wikitext.clean import clean, links
-from factoid.entities.wikitext.prepare import prepare
-from factoid.errors import FactoidError, UnreadableFileError
+from factoid.entities.articles.names import canonical_title
+from factoid.entities.importers.wikitext import links, plain_text, prepare
+from factoid.errors import UnreadableFileError
+from factoid.files.lines import DAMAGE, opened
 from factoid.units import whole_number
-
-_log = logging.getLogger(__name__)
 
 # Templates at the foot of disambiguation pages, on the largest Wikipedias. "Disambiguation needed" and "dablink" do not count:
 # they stand in articles.
 _DISAMBIGUATION = re.compile(
     r"\{\{\s*+(?:"
-    r"(?:[\w -]{0,60}[ _-])?(?:disambig(?:uation)?|disamb|dab)(?:[ _-]?(?:page|cleanup|acronym|\w{1,40}dis))?|"
-    r"(?:hn|geo|number|math|school|hospital|road|callsign|call sign |letter|church|airport|station|species|tv)dis(?:ambig)?|"
+    r"(?:[\w -]{0,60}[ _-])?(?:disambig(?:uation)?|disamb|dab)(?:[ _-]?(?:page|cleanup))?|"
+    r"(?:hn|geo|number|math|school|hospital|road|callsign|letter|church|airport|station|species)dis(?:ambig)?|"
     r"begriffsklärung|homonymie|paronymie|desambiguación|desambiguação|desambiguació|disambigua|неоднозначность|"
     r"багатозначність|doorverwijspagina|dp|曖昧さ回避|aimai|ujednoznacznienie|消歧义|消歧義|동음이의|förgrening|gren|توضيح|"
     r"rozcestník|egyért|anlam ayrımı|täsmennyssivu|dezambiguizare|flertydig|peker"
@@ -38,123 +35,124 @@ _DISAMBIGUATION = re.compile(
 _DISAMBIGUATION_TITLE = re.compile(
     r".*\((?:disambiguation|Begriffsklärung|homonymie|desambiguación|desambiguação)\)", re.IGNORECASE
 )
+_HIDDEN = ("6", "14")  # namespaces whose links show nothing: files and categories
 _BATCH = 50  # pages that one process cleans at a time
 _BATCHES_AHEAD = 3  # for each process
 
 
-class MediaWikiDump(FileSource):
+class MediaWikiDump:
     """A source of articles: one or several XML dumps of a wiki.
 
     A page becomes an article, with the links of the whole page and the first words of its text; a redirect becomes a
-    redirect. Pages of other namespaces, redirects to them, pages that are not wikitext, and disambiguation pages, which are
-    not about one entity, are left out and counted by reason in `left_out`, which is complete after a whole `read`.
+    redirect. Pages of other namespaces, pages that are not wikitext, and disambiguation pages, which are not about one entity,
+    are left out and counted by reason in `left_out`, which is complete once all was read.
 
     Args:
-        paths: A file, several files, read one after the other, or a folder of them: `.xml`, plain or compressed with bzip2
-            (also multistream) or gzip.
+        paths: A file, or several files, read one after the other: `.xml`, plain or compressed with bzip2 (also multistream),
+            gzip or xz.
         workers: Processes that clean pages; 1 cleans in this process. With more, a script must guard what it runs with
             `if __name__ == "__main__":`.
         words: Clean a page only until it has this many words, to the end of a paragraph; None for whole pages.
-        allow_truncated: Read a file that is cut off or damaged as far as it is whole, with a warning, not an error.
     """
 
-    patterns = ("*.xml", "*pages-articles*")
-
-    def __init__(
-        self,
-        paths: Paths,
-        *,
-        workers: int = 1,
-        words: int | None = 1000,
-        allow_truncated: bool = False,
-    ) -> None:
-        self._workers, self._allow_truncated = whole_number("workers", workers), allow_truncated
+    def __init__(self, paths: str | Path | Iterable[str | Path], *, workers: int = 1, words: int | None = 1000) -> None:
+        self._paths = [Path(paths)] if isinstance(paths, str | Path) else [*map(Path, paths)]
+        self._workers = whole_number("workers", workers)
         self._words = words if words is None else whole_number("words", words)
-        super().__init__(paths, words=words)
+        self._hidden = {"file", "image", "media", "category"}  # prefixes of links that show nothing, and the wiki's own
         self.left_out: Counter[str] = Counter()
 
+    def __iter__(self) -> Iterator[Record]:
+        return self.read()
+
     def read(self, skip: int = 0) -> Iterator[Record]:
-        """Yield the records from number `skip` on. Skipped records are unpacked, but not cleaned.
+        """Yield the records from number `skip` on. Skipped pages are unpacked, but not cleaned.
 
         Raises:
             UnreadableFileError: A file is damaged or not a dump.
         """
-        require("mwparserfromhell", extra="wikipedia")
         self.left_out.clear()
-        pages = islice(self._pages(), skip, None)
+        pages = islice(chain.from_iterable(map(self._read_file, self._paths)), skip, None)
         if self._workers == 1:
-            yield from (_to_record(page, self._words) for page in pages)
+            yield from (_clean(page, self._hidden, self._words) for page in pages)
         else:
-            yield from _clean_batches(pages, self._words, self._workers)
+            yield from self._clean_batches(pages)
 
-    def _pages(self) -> Iterator[Page | Redirect]:
-        """Yield each page or redirect that makes a record, and count the others."""
-        for path in self._files():
-            page = None
-            try:
-                for page in read_pages(path):
-                    record = self._record(page)
-                    if isinstance(record, str):
-                        self.left_out[record] += 1
-                    else:
-                        yield record
-            except UnreadableFileError as error:
-                if page is None or not self._allow_truncated:
-                    raise
-                self.left_out["rests of files that are cut off or damaged"] += 1
-                _log.warning("%s was read only as far as it is whole: %s", path, error.__cause__)
+    def _read_file(self, file: Path) -> Iterator[Record]:
+        """Yield redirects, and articles in wikitext without links; count the other pages."""
+        title = ""
+        try:
+            with opened(file) as content:
+                events = iterparse(content, ("start", "end"))  # noqa: S314 (expat limits what entities may expand to)
+                _, root = next(events)
+                if not root.tag.endswith("mediawiki"):
+                    raise ParseError(f"it begins with <{root.tag}>")
+                for event, element in events:
+                    if event == "end" and element.tag.endswith("namespace") and element.get("key") in _HIDDEN:
+                        self._hidden.add((element.text or "").lower())
+                    elif event == "end" and element.tag.endswith("page"):
+                        title = element.findtext("{*}title", "").strip()
+                        record = _record(element, title)
+                        root.clear()
+                        if isinstance(record, str):
+                            self.left_out[record] += 1
+                        else:
+                            yield record
+        except UnreadableFileError:
+            raise
+        except (ParseError, *DAMAGE) as error:
+            raise UnreadableFileError(
+                f"{file} is cut off or damaged after the page {title!r}, or is not a MediaWiki XML export: {error}. Download it "
+                "again, and compare its checksum with the dump's"
+            ) from error
 
-    def _record(self, page: Page) -> Page | Redirect | str:
-        """Return a page for an article, a redirect, or the reason why the page is left out."""
-        if page.namespace:
-            return "pages of other namespaces"
-        if not page.title:
-            return "pages without a title"
-        if page.redirect is not None:
-            target = page.site.target(page.redirect)
-            inside = target.namespace == 0 and target.title
-            return Redirect(page.title, target.title) if inside else "redirects to other namespaces"
-        if page.model != "wikitext":
-            return "pages that are not wikitext"
-        return "disambiguation pages" if is_disambiguation(page.title, page.text) else page
+    def _clean_batches(self, pages: Iterator[Record]) -> Iterator[Record]:
+        """Yield the records of pages in order, cleaned in several processes."""
+        # Forked processes could inherit locks that other threads hold. An interrupt is the parent's business.
+        executor = ProcessPoolExecutor(
+            self._workers, multiprocessing.get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN)
+        )
+        waiting: deque[Future[list[Record]]] = deque()
+        try:
+            while batch := list(islice(pages, _BATCH)):
+                waiting.append(executor.submit(_clean_all, batch, self._hidden, self._words))
+                if len(waiting) >= _BATCHES_AHEAD * self._workers:
+                    yield from waiting.popleft().result()
+            while waiting:
+                yield from waiting.popleft().result()
+        finally:
+            executor.shutdown(wait=True, cancel_futures=True)
+
+
+def _record(page: Element, title: str) -> Record | str:
+    """Return an article in wikitext, a redirect, or the reason why the page is left out."""
+    if page.findtext("{*}ns") != "0":
+        return "pages of other namespaces"
+    redirect = page.find("{*}redirect")
+    if redirect is not None:
+        return Redirect(title, canonical_title(redirect.get("title", "").partition("#")[0]))
+    revision = [page, *page.findall("{*}revision")][-1]
+    if revision.findtext("{*}model", "wikitext").strip() != "wikitext":
+        return "pages that are not wikitext"
+    text = revision.findtext("{*}text", "")
+    if is_disambiguation(title, text):
+        return "disambiguation pages"
+    numbers = {"page_id": int(page.findtext("{*}id", "0")), "revision_id": int(revision.findtext("{*}id", "0"))}
+    return Article(title, text, metadata=numbers)
 
 
 def is_disambiguation(title: str, wikitext: str) -> bool:
-    """Tell by its title or templates whether a page only lists what a name may mean. The text is not parsed."""
+    """Tell by its title or templates whether a page only lists what a name may mean."""
     return _DISAMBIGUATION_TITLE.fullmatch(title) is not None or _DISAMBIGUATION.search(wikitext) is not None
 
 
-def _clean_batches(pages: Iterator[Page | Redirect], words: int | None, workers: int) -> Iterator[Record]:
-    """Yield the records of pages in order, cleaned in several processes."""
-    # Forked processes could inherit locks that other threads hold. An interrupt is the parent's business.
-    executor = ProcessPoolExecutor(
-        workers, multiprocessing.get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN)
-    )
-    waiting: deque[Future[list[Record]]] = deque()
-    try:
-        while batch := list(islice(pages, _BATCH)):
-            waiting.append(executor.submit(_to_records, batch, words))
-            if len(waiting) >= _BATCHES_AHEAD * workers:
-                yield from waiting.popleft().result()
-        while waiting:
-            yield from waiting.popleft().result()
-    except BrokenProcessPool as error:
-        raise FactoidError(
-            "a process that cleaned pages died: out of memory, killed, or the script lacks "
-            'if __name__ == "__main__": around what it runs. Use workers=1 to work in this process'
-        ) from error
-    finally:
-        executor.shutdown(wait=True, cancel_futures=True)
+def _clean(record: Record, hidden: Set[str], words: int | None) -> Record:
+    if isinstance(record, Redirect):
+        return record
+    prepared = prepare(record.text)
+    text = plain_text(prepared, hidden, words=words)
+    return replace(record, text=text, links=tuple(links(prepared, hidden)))
 
 
-def _to_records(pages: list[Page | Redirect], words: int | None) -> list[Record]:
-    return [_to_record(page, words) for page in pages]
-
-
-def _to_record(page: Page | Redirect, words: int | None) -> Record:
-    if isinstance(page, Redirect):
-        return page
-    prepared = prepare(page.text)
-    text = clean(prepared, page.site, words=words)
-    metadata = {"page_id": page.page_id, "revision_id": page.revision_id}
-    return Article(page.title, text, links=tuple(links(prepared, page.site)), metadata=metadata)
+def _clean_all(records: list[Record], hidden: Set[str], words: int | None) -> list[Record]:
+    return [_clean(record, hidden, words) for record in records]

@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import re
 import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 from factoid.entities.articles.article import Article
 from factoid.entities.articles.build import Duplicates, build_articles
+from factoid.entities.articles.changes import change_articles
 from factoid.entities.articles.store import ArticleStore
 from factoid.errors import InvalidInputError
 from factoid.units import Document
+
+_BETWEEN_NAMES = re.compile(r"[|;\n]")
 
 
 class OwnDocuments:
@@ -25,41 +28,43 @@ class OwnDocuments:
     Args:
         documents: The documents.
         title_key: The metadata key of the title; a document's own `title` goes before `metadata["title"]`.
-        aliases_key: The metadata key of other names: a list of strings, or one string.
+        aliases_key: The metadata key of other names: a list of strings, or one string with "|", ";" or line breaks between them.
     """
-
-    name = ""  # an interrupted build of them starts over
 
     def __init__(
         self, documents: Iterable[Document], *, title_key: str = "title", aliases_key: str = "aliases"
     ) -> None:
         self._documents, self.keys = documents, {"title_key": title_key, "aliases_key": aliases_key}
 
-    def read(self, skip: int = 0) -> Iterator[Article]:
-        """Yield the articles from number `skip` on; refuse documents without a title, or with aliases that are not strings."""
+    def __iter__(self) -> Iterator[Article]:
+        """Yield the articles; refuse documents without a title, or with aliases that are not strings."""
         key = self.keys["title_key"]
-        for number, document in enumerate(islice(self._documents, skip, None), start=skip + 1):
+        for number, document in enumerate(self._documents, start=1):
             if not isinstance(document, Document):
                 raise InvalidInputError(f"document {number} is not a factoid.Document, got {type(document).__name__}")
             metadata = document.metadata
             title = document.title if key == "title" and document.title else metadata.get(key, "")
+            title = str(title) if type(title) is int else title  # from a table's column of numbers
             if not isinstance(title, str) or not title.strip():
                 expected = ("document.title or " if key == "title" else "") + f"metadata[{key!r}], got {title!r}"
                 raise InvalidInputError(f"document {number} (id {document.id!r}) has no title: expected {expected}")
-            aliases = metadata.get(self.keys["aliases_key"])
-            names = read_names(aliases, f"the aliases of {title!r} must be a list of strings")
-            yield Article(title, document.text, names, metadata=metadata, document_id=document.id)
+            aliases = _read_aliases(metadata.get(self.keys["aliases_key"]), title)
+            yield Article(title, document.text, aliases, metadata=metadata, document_id=document.id)
 
 
 def add_own_articles(store: ArticleStore, documents: Iterable[Document]) -> None:
     """Add documents to a store that `build_own_articles` made, or replace the articles with their ids.
 
-    Title and aliases are read from the same keys as the store's first documents. `ArticleStore.delete` takes document ids.
+    Title and aliases are read from the same keys as the store's first documents. Either all or none of them are on disk when
+    this returns. The file is built again, so add many at once. `ArticleStore.delete` takes document ids.
 
     Raises:
-        InvalidInputError: A document has no title or text, or the title of another document's article.
+        InvalidInputError: A document has no title or text; or another document's article has its title, unless the store was
+            built with `duplicates="keep"`.
+        StoreError: The disk is full or fails.
     """
-    store.add(OwnDocuments(list(documents), **store.document_keys).read())
+    change_articles(store.path, list(OwnDocuments(documents, **store.stats()["keys"])), ())
+    store.reload()
 
 
 def build_own_articles(
@@ -82,15 +87,16 @@ def build_own_articles(
         if path is None:
             folder = stack.enter_context(TemporaryDirectory(prefix="factoid-", ignore_cleanup_errors=True))
             path = Path(folder, "articles.sqlite")
-        build_articles(path, source, words=words, duplicates=duplicates, resume=False, show_progress=show_progress)
+        build_articles(path, source, words=words, duplicates=duplicates, show_progress=show_progress)
         store = ArticleStore(path)
         weakref.finalize(store, stack.pop_all().close)
     return store
 
 
-def read_names(value: Any, expected: str) -> tuple[str, ...]:
-    """Return a list of names, or a single name, without null and blank ones; errors begin with `expected`."""
-    names = [value] if value is None or isinstance(value, str) else value
+def _read_aliases(value: Any, title: str) -> tuple[str, ...]:
+    """Return a list of names, without null and blank ones. A single string may hold several, as the cell of a table does."""
+    value = str(value) if type(value) is int else value
+    names = _BETWEEN_NAMES.split(value) if isinstance(value, str) else [] if value is None else value
     if not isinstance(names, list | tuple | set | frozenset) or not all(isinstance(name, str | None) for name in names):
-        raise InvalidInputError(f"{expected}, got {value!r:.80}")
-    return tuple(name for name in names if name and name.strip())
+        raise InvalidInputError(f"the aliases of {title!r} must be a list of strings, got {value!r:.80}")
+    return tuple(name.strip() for name in names if name and name.strip())

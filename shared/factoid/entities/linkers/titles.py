@@ -2,123 +2,68 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
+import numpy as np
+
+from factoid._optional import require
 from factoid.encode import Encoder
 from factoid.entities.articles.article import Name
-from factoid.entities.articles.names import NameKind, canonical_title, clean_name, name_key, squeezed_key
-from factoid.entities.articles.store import ArticleStore
-from factoid.entities.linkers.disambiguation import Option, break_ties, count_tied, rank_options, words_around
-from factoid.entities.linkers.spans import LowerCase, Span, cut_spans, find_spans, is_part, select_longest
-from factoid.entities.linkers.spellings import (
-    Misspellings,
-    is_plain,
-    is_plural_of_code,
-    is_respelled,
-    respelled_keys,
-    singulars,
+from factoid.entities.articles.names import (
+    NameKind,
+    canonical_title,
+    name_key,
+    split_title,
+    squeeze,
+    squeezed_key,
+    without_accents,
 )
-from factoid.entities.linkers.stop_words import ARTICLES, FUNCTION_WORDS, PLAIN_WORDS, STOP_WORDS
-from factoid.entities.linkers.tokens import Casing, Tokens, Word, read_casing, tokenize
+from factoid.entities.articles.store import ArticleStore
+from factoid.entities.linkers.spans import Span, Words, longest, singular
 from factoid.entities.mention import Candidate, Match, Mention
-from factoid.errors import InvalidInputError
+from factoid.inner_products import products
 from factoid.units import check_text
 
 _GLOSSARY = 10_000  # most articles of a store whose names somebody chose, so that they need no capitals
-_WRITTEN_OTHERWISE = 0.9  # factor of the score where the capitals or the spelling differ
-_OF_MATCH = {Match.PART: 0.55, Match.MISSPELLING: 0.45}  # factor for parts of names, and for misspelt names
 _MOST_MEANT = 4  # articles that a part of a name may mean
-_SHOWN = 300  # characters on each side of a mention in a long text that an encoder gets
-_RUNNING_TEXT = 0.6  # least score of mentions in running text
-_UNSURE = 0.5  # factor for plain words, parts of longer names, names known as an acronym only, and weak mentions
-
-
-@dataclass(frozen=True, slots=True)
-class _NamedSpan:
-    """A span of a text, and the names that it matches."""
-
-    span: Span
-    names: list[Name]
-    exact: bool  # the names have the same capitals
-    match: Match = Match.NAME
-
-
-class _SpanKeys(NamedTuple):
-    written: list[str]  # the keys of a span as written, and of its singulars
-    respelled: list[str]  # the keys of its other spellings
-
-
-@dataclass(slots=True)
-class _Text:
-    """A text to link, with its possible names and their keys."""
-
-    tokens: Tokens
-    words: list[Word]
-    casing: Casing
-    keys: dict[Span, _SpanKeys] = field(default_factory=dict)
-
-    def extent(self, span: Span) -> tuple[int, int]:
-        return self.tokens.tokens[span.first].start, self.tokens.tokens[span.last].end
-
-    def form(self, span: Span) -> str:
-        start, end = self.extent(span)
-        return clean_name(self.tokens.text[start:end])
-
-    def around(self, span: Span) -> str:
-        """Return the text for an encoder: all of a question, or the part of a long text near the mention."""
-        start, end = self.extent(span)
-        text = self.tokens.text
-        return text if len(text) <= 2 * _SHOWN else text[max(0, start - _SHOWN) : end + _SHOWN]
-
-    def options(self, match: _NamedSpan) -> list[Option]:
-        """Return the articles that a span may mean, the most likely first."""
-        single = len({name.article_id for name in match.names}) == 1 and match.names[0].kind < NameKind.BASE
-        return rank_options(match.names, {} if single else words_around(self.words, match.span.first, match.span.last))
-
-    def keys_of(self, span: Span, *, free: bool, plain: bool) -> _SpanKeys:
-        """Return the keys of a span: `free` adds those with other spaces or hyphens, `plain` leaves out other spellings."""
-        key = self.tokens.key_of(span.first, span.last)
-        plurals = singulars(key) if key.endswith("s") else []
-        if plurals and not free and self.casing is Casing.TELLING and self.words[span.last].capital:
-            # "Ivans" is not the plural of "Ivan".
-            plurals = [key[:-1]] if is_plural_of_code(self.form(span).rpartition(" ")[2]) else []
-        return _SpanKeys([key, *plurals], [] if plain else respelled_keys(key, spaces=free))
+_OTHERWISE, _DOUBT = 0.9, 0.5  # factors of the score: for other capitals or spellings; for doubtful mentions
+_OF_MATCH = {Match.NAME: 1.0, Match.PART: 0.55, Match.MISSPELLING: 0.45}
+# Links that a name of each kind is worth.
+_WORTH = dict(zip(NameKind, (8.0, 4.0, 2.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5), strict=True))
+_NEAR = 60  # words on each side of a mention that may distinguish its article
+_SAID = 1e6  # factor of the worth for such words right beside it
+_MARGIN = 0.08  # in cosines: how much more the text must favour an article than the bare name does
+_AROUND = 300  # characters on each side of a mention that an encoder gets
+_FIRST = 400  # characters of an article that an encoder gets
+_KINDS = (NameKind.TITLE, NameKind.REDIRECT, NameKind.ALIAS, NameKind.UNACCENTED, NameKind.BASE)  # that may be misspelt
+_SHORTEST, _LONG = 5, 9  # characters of a name in which one, and two, may be wrong
+_NO_DIGIT = re.compile(r"\D+")
 
 
 class TitleLinker:
     """Finds the names of a store's articles in a text: titles, redirects, aliases and texts of links.
 
-    Of all spans that are a name, the longest is taken, then the longest that does not overlap it, and so on. Names written as
-    in the text go first, plurals in lower case and other spellings last. Capitals show what may be a name.
+    Of all spans that are a name, the longest is taken, then the longest that does not overlap it, and so on. A name of several
+    articles means the one whose distinguishing words stand nearest in the text ("the planet Mercury"), else the one that most
+    links lead to, else the one whose title it is. An encoder orders articles that are still tied; those that it does not
+    clearly prefer are marked as ambiguous.
 
-    A name of several articles means the one whose distinguishing words stand in the text ("the planet Mercury"), else the one
-    that most links with this text lead to, else the one whose title it is, before redirects, aliases, texts of links, and
-    titles without their brackets. An encoder orders articles that are still tied, and decides if the text favours one article
-    by 0.08 more than the bare name does. All other ties are marked as ambiguous, with all candidates.
-
-    A mention's score is the share of its candidate, less where the capitals differ, where the name is a title without its
-    brackets, or where few links show what it means. It is halved where the mention looks like a part of a longer name, is a
-    plain word in lower case ("free"), or counts only because nothing else does. Parts have at most 0.55, misspelt names 0.45.
+    A mention's score is the share of its candidate, less where the capitals or the spelling differ. Parts of names have at most
+    0.55, misspelt names 0.45. Half of it counts where a capitalized word stands beside the mention, which may then be a part of
+    a longer name, and where the mention is one only because nothing else is.
 
     Args:
         store: The articles. The linker does not close it.
-        encoder: Breaks ties by comparing the text with the title and first sentence of each candidate.
-        stop_words: Words that are not names on their own, in any case; None for English function and question words.
-        lower_case: Whether names without a capital are mentions. "always": longer names and single words, but not function
-            words, and words of every question ("state") only where nothing else is a mention; a hyphen and a space are then
-            the same. With the others, longer names count if an article is written so; single words count "never", or with
-            "auto" only in texts without a capital inside a sentence, where nothing else is a mention. In a store of at most
-            10,000 articles, such as a glossary, "auto" is "always".
-        min_score: Leave out mentions below this score. More than 0.5 leaves out parts of names that the store does not know,
-            at the price of some names. None is 0 in `link`, which is for questions, and 0.6 in `link_document`.
-        misspellings: Take unknown words for the nearest name: see `Misspellings`. Needs factoid[fuzzy].
+        encoder: Breaks ties by comparing the text with the title and the beginning of each candidate.
+        lower_case: Whether names need no capital; None for stores of at most 10,000 articles, such as a glossary. In others,
+            single words without a capital are mentions only in texts without any, where nothing else is.
+        min_score: Leave out mentions below this score: 0.6 in running text, where doubtful mentions are mostly wrong.
+        misspellings: Take unknown words for the nearest name, as `Misspellings` does.
 
     Raises:
         MissingDependencyError: `misspellings` without rapidfuzz.
-        InvalidInputError: An option is of another type or out of range.
     """
 
     def __init__(
@@ -126,219 +71,176 @@ class TitleLinker:
         store: ArticleStore,
         *,
         encoder: Encoder | None = None,
-        stop_words: Iterable[str] | None = None,
-        lower_case: str = "auto",
-        min_score: float | None = None,
+        lower_case: bool | None = None,
+        min_score: float = 0.0,
         misspellings: bool = False,
     ) -> None:
-        if not isinstance(store, ArticleStore):
-            raise InvalidInputError(f"store must be an article store, got {store!r}: open one with ArticleStore(path)")
-        if encoder is not None and not (hasattr(encoder, "encode_queries") and hasattr(encoder, "encode_units")):
-            raise InvalidInputError(f"encoder must have encode_queries and encode_units, got {encoder!r}")
-        if min_score is not None and not 0 <= min_score <= 1:
-            raise InvalidInputError(f"min_score must be from 0 to 1, got {min_score}")
-        if isinstance(stop_words, str):
-            raise InvalidInputError(f"stop_words must be several words, got the string {stop_words!r}")
         self.store, self.encoder, self.min_score = store, encoder, min_score
-        self.stop_words = STOP_WORDS if stop_words is None else frozenset(map(name_key, stop_words))
-        self._lower_case = lower_case
-        self.lower_case = _lower_case(lower_case, store)
+        self.lower_case = len(store) <= _GLOSSARY if lower_case is None else lower_case
         self._misspellings = Misspellings(store) if misspellings else None
 
     def over(self, store: ArticleStore) -> TitleLinker:
-        """Return a linker of another store's articles, or of some of this one's, with the same options."""
+        """Return a linker of some of the store's articles, such as one tenant's, with the same options."""
         linker = copy(self)
         linker.store = store
-        linker.lower_case = _lower_case(self._lower_case, store)
-        linker._misspellings = None if self._misspellings is None else Misspellings(store)
+        linker._misspellings = self._misspellings and Misspellings(store)
         return linker
 
     def link(self, text: str) -> list[Mention]:
-        """Return the mentions in a question, in order."""
-        return self.link_batch([text])[0]
-
-    def link_document(self, text: str) -> list[Mention]:
-        """Return the mentions in running text: those of `link` with a score of at least 0.6, or `min_score`."""
-        return self._link([text], _RUNNING_TEXT)[0]
-
-    def link_batch(self, texts: Sequence[str]) -> list[list[Mention]]:
-        """Return the mentions in each question, with one look-up in the store for all of them."""
-        return self._link(texts, 0.0)
-
-    def link_spans(self, text: str, spans: Sequence[tuple[int, int]]) -> list[Mention]:
-        """Return mentions for spans `[start, end)` that do not overlap; a leading article or closing "'s" may be dropped."""
+        """Return the mentions in a text, in order."""
         check_text(text)
-        tokens = tokenize(text)
-        cuts = [cut_spans(tokens, start, end) for start, end in spans]
-        read = self._read(tokens, [span for some in cuts for span in some])
-        matches = _matches(read, self._names([read]))
-        known = [[matches[span] for span in some if span in matches] for some in cuts]
-        chosen = [min(some, key=lambda match: match.match is not Match.NAME) for some in known if some]
-        return self._mentions([read], [sorted(chosen, key=lambda match: match.span.first)], 0.0)[0]
-
-    def _link(self, texts: Sequence[str], least: float) -> list[list[Mention]]:
-        for text in texts:
-            check_text(text)
-        read = [self._read(tokenize(text)) for text in texts]
-        names = self._names(read)
-        return self._mentions(read, [self._choose(text, names) for text in read], least)
-
-    def _read(self, tokens: Tokens, spans: Iterable[Span] | None = None) -> _Text:
-        """Return a text with its possible names: the given spans, or those that `find_spans` finds."""
-        casing, words = read_casing(tokens, self.stop_words)
-        if spans is None:
-            spans = find_spans(tokens, words, casing, self.lower_case)
-        text = _Text(tokens, words, casing)
-        free = self.lower_case is LowerCase.ALWAYS
-        plain = not free and is_plain(tokens.key)
-        text.keys = {span: text.keys_of(span, free=free, plain=plain) for span in spans}
-        return text
-
-    def _names(self, texts: Sequence[_Text]) -> dict[str, list[Name]]:
-        spans = (keys for text in texts for keys in text.keys.values())
-        return self.store.names(list(dict.fromkeys(key for keys in spans for key in (*keys.written, *keys.respelled))))
-
-    def _choose(self, text: _Text, names: dict[str, list[Name]]) -> list[_NamedSpan]:
-        """Return the names in a text without overlap: whole names first, then parts, then misspelt names."""
-        matches = list(_matches(text, names).values())
-        chosen = _longest([match for match in matches if match.match is Match.NAME], text, set())
-        spans = [match.span for match in chosen]
-        parts = _longest([match for match in matches if match.match is Match.PART], text, _tokens_of(chosen))
-        chosen += [match for match in parts if not is_part(text.words, text.casing, match.span, spans)]
+        words = Words(text)
+        keys = [(span, self._keys(span, words.telling)) for span in words.spans(lower_case=self.lower_case)]
+        names = self.store.names(list(dict.fromkeys(key for _, some in keys for key in some)))
+        unknown = [span for span, some in keys if not _match(span, some, names, words.telling)]
+        known = [span for span, _ in keys if span.names]
+        whole = [span for span in known if span.match is Match.NAME]
+        chosen = longest([span for span in whole if not span.weak] or whole)
+        used = _places(chosen)
+        parts = longest([span for span in known if span.match is Match.PART], used)
+        chosen += [span for span in parts if not words.is_beside_a_name(span, used)]
         if self._misspellings is not None:
-            taken, near = _tokens_of(chosen), []
-            for span in text.keys:
-                if not taken.isdisjoint(range(span.first, span.last + 1)) or span.exact or span.weak or span.title:
-                    continue
-                keys = self._misspellings.nearest(text.tokens.key_of(span.first, span.last))
-                if near_names := [name for some in self.store.names(keys).values() for name in _whole(some)]:
-                    near.append(_NamedSpan(span, near_names, False, Match.MISSPELLING))
-            chosen += _longest(near, text, taken)
-        return sorted(chosen, key=lambda match: match.span.first)
-
-    def _mentions(
-        self, texts: Sequence[_Text], chosen: Sequence[list[_NamedSpan]], least: float
-    ) -> list[list[Mention]]:
-        """Return the mentions of each text; the ties of all texts are broken at once."""
-        least = least if self.min_score is None else self.min_score
-        ranked: list[tuple[list[Option], bool]] = []  # of each mention, with whether the best ones are tied
-        tied: dict[int, tuple[str, str, list[Option]]] = {}
-        for text, some in zip(texts, chosen, strict=True):
-            for match in some:
-                options = text.options(match)
-                if is_tied := count_tied(options) > 1:
-                    tied[len(ranked)] = text.around(match.span), text.form(match.span), options
-                ranked.append((options, is_tied))
-        if self.encoder is not None and tied:
-            for at, broken in zip(tied, break_ties(self.encoder, self.store, list(tied.values())), strict=True):
-                ranked[at] = broken
-        decided = iter(ranked)
+            used = _places(chosen)
+            free = [span for span in unknown if used.isdisjoint(span.places)]
+            chosen += longest(self._misspelt(self._misspellings, free))
+        used = _places(chosen)
         mentions = []
-        for text, some in zip(texts, chosen, strict=True):
-            spans = [match.span for match in some]
-            of_text = [_mention(text, match, spans, *next(decided)) for match in some]
-            mentions.append([mention for mention in of_text if mention.score >= least])
-        return mentions
+        for span in sorted(chosen, key=lambda span: span.first):
+            span.weak |= words.is_beside_a_name(span, used)
+            mentions.append(self._mention(words, span))
+        return [mention for mention in mentions if mention.score >= self.min_score]
+
+    def _keys(self, span: Span, telling: bool) -> list[str]:
+        """Return the keys of a span, of its singulars, and of other spellings: "t40" for "T-40" or "T 40"."""
+        key = name_key(span.form)
+        if "'" in key:
+            return [key]
+        plural = self.lower_case or not (telling and span.form.rpartition(" ")[2][:1].isupper())  # not "Ivans"
+        others = (without_accents(key), squeezed_key(span.form, spaces=self.lower_case))
+        return [key, *(singulars(key) if plural else ()), *filter(None, others)]
+
+    def _misspelt(self, misspellings: Misspellings, spans: Iterable[Span]) -> Iterator[Span]:
+        """Yield the spans that are nearly a name."""
+        for span in spans:
+            if not (span.exact or span.weak) and span.form[0].isalnum() and span.form[-1].isalnum():
+                names = self.store.names(misspellings.nearest(name_key(span.form)))
+                span.names = [name for some in names.values() for name in some if name.kind in _KINDS]
+                span.match = Match.MISSPELLING
+                if span.names:
+                    yield span
+
+    def _mention(self, words: Words, span: Span) -> Mention:
+        """Return the mention of a span, with the articles that its names may mean, best first."""
+        start, end = words.extent(span)
+        names = [name for name in span.names if not name.title.endswith("(disambiguation)")] or span.names
+        titles = {name.article_id: name.title for name in names}
+        worth = _worth(names, words.around(span, _NEAR))
+        ranked = sorted(worth, key=lambda article: (-worth[article], titles[article]))
+        tied = [article for article in ranked if worth[article] == worth[ranked[0]]]
+        ambiguous = len(tied) > 1
+        if ambiguous and self.encoder is not None:
+            context = words.text[max(0, start - _AROUND) : end + _AROUND]
+            best, ambiguous = self._nearest(self.encoder, context, span.form, tied)
+            ranked.insert(0, ranked.pop(ranked.index(best)))
+            worth[best] *= 1 if ambiguous else _SAID
+        total = sum(worth.values())
+        candidates = tuple(Candidate(titles[article], worth[article] / total) for article in ranked)
+        score = candidates[0].score * _OF_MATCH[span.match] * (_DOUBT if span.weak else 1.0)
+        score *= 1.0 if span.is_written or span.match is not Match.NAME else _OTHERWISE
+        return Mention(start, end, candidates[0].title, score, candidates, ambiguous, span.match)
+
+    def _nearest(self, encoder: Encoder, text: str, name: str, articles: Sequence[int]) -> tuple[int, bool]:
+        """Return which article is the most similar to a text, and whether the text hardly favours it."""
+        found = [self.store.find(article) for article in articles]
+        units = encoder.encode_units([f"{a.title}. {a.text[:_FIRST]}" if a else "" for a in found])
+        to_text, to_name = products(np.asarray(encoder.encode_queries([text, name])), np.asarray(units).T)
+        gains, best = to_text - to_name, int(to_text.argmax())
+        return articles[best], bool(gains[best] - np.delete(gains, best).max() < _MARGIN)
 
 
-def _matches(text: _Text, names: dict[str, list[Name]]) -> dict[Span, _NamedSpan]:
-    matches = {}
-    for span, keys in text.keys.items():
-        known = not names.keys().isdisjoint((*keys.written, *keys.respelled))
-        if known and (match := _match(text, span, keys, names)) is not None:
-            matches[span] = match
-    return matches
+class Misspellings:
+    """Finds the names of a store that are nearest to a misspelt one.
+
+    An extra, missing, different or transposed letter is one mistake: names of at least five characters may have one, of at
+    least nine two. Digits may have none: "Tern 60" is not "Tern 40". All names are read on first use and stay in memory, about
+    100 bytes each; each look-up compares with all of them (some milliseconds for 100,000 names).
+    """
+
+    def __init__(self, store: ArticleStore) -> None:
+        self._store = store
+        self._extract = require("rapidfuzz.process", extra="fuzzy").extract
+        self._distance = require("rapidfuzz.distance", extra="fuzzy").OSA.distance
+        self._read: tuple[int, list[str]] = (-1, [])  # the store's version, and its keys
+
+    def nearest(self, key: str) -> list[str]:
+        """Return the keys of the names nearest to a misspelt key; none if all have too many mistakes."""
+        if len(key) < _SHORTEST:
+            return []
+        if self._read[0] != (version := self._store.version):
+            self._read = version, [known for known in self._store.keys(_KINDS) if len(known) >= _SHORTEST]
+        limit = 1 if len(key) < _LONG else 2
+        found = self._extract(key, self._read[1], scorer=self._distance, score_cutoff=limit, limit=None)
+        digits = _NO_DIGIT.sub("", key)
+        near = [(distance, known) for known, distance, _ in found if _NO_DIGIT.sub("", known) == digits]
+        return [known for distance, known in near if distance == near[0][0]]
 
 
-def _match(text: _Text, span: Span, keys: _SpanKeys, names: dict[str, list[Name]]) -> _NamedSpan | None:
-    """Return the names that a span matches; None if there are none, or it lacks the capitals that they need."""
-    form = text.form(span)
-    respelled: list[Name] = []
-    candidates = next((whole for key in keys.written if (whole := _whole(names.get(key, ())))), [])
-    if not candidates:
-        candidates = respelled = _respelled(text, span, keys, names)
-    if not candidates:
-        parts = [] if span.title else _parts(text, span, form, names.get(keys.written[0], ()))
-        return _NamedSpan(span, parts, False, Match.PART) if parts else None
-    exact = _written_as(candidates, form)
-    if span.title:
-        exact = [name for name in exact if name.kind is NameKind.TITLE]
-        return _NamedSpan(span, exact, True) if exact else None
-    written = (
-        exact
-        or [name for singular in singulars(form) for name in _written_as(candidates, singular)]
-        or [name for name in respelled if is_respelled(name.form, form)]
-    )
-    if written and (span.exact or text.casing is not Casing.SILENT):
-        return _NamedSpan(span, written, bool(exact))
-    return None if span.exact else _NamedSpan(span, candidates, bool(exact))
+def singulars(key: str) -> list[str]:
+    """Return the keys whose English plural a key may be, by its last letters; codes ("t40s") count, decades do not."""
+    last = key.rpartition(" ")[2]
+    if not last.endswith("s") or last.endswith(("ss", "us", "is")):
+        return []
+    if (last.isalpha() and len(last) < 4) or last.strip("0123456789") == "s":
+        return []  # "gas", "1990s"
+    if last.endswith("ies"):
+        return [key[:-1], key[:-3] + "y"]
+    return [key[:-1], key[:-2]] if last.endswith(("sses", "shes", "ches", "xes", "zes")) else [key[:-1]]
 
 
-def _written_as(names: Sequence[Name], form: str) -> list[Name]:
-    """Return the names that are written as in the text, except for the case of the first letter."""
-    canonical = canonical_title(form)
-    return [name for name in names if canonical_title(name.form) == canonical]
-
-
-def _lower_case(choice: str, store: ArticleStore) -> LowerCase:
-    if choice not in [case.value for case in LowerCase]:
-        choices = ", ".join(repr(case.value) for case in LowerCase)
-        raise InvalidInputError(f"lower_case must be one of {choices}, got {choice!r}")
-    return LowerCase.ALWAYS if choice == LowerCase.AUTO.value and len(store) <= _GLOSSARY else LowerCase(choice)
-
-
-def _mention(
-    text: _Text, match: _NamedSpan, spans: Sequence[Span], options: Sequence[Option], ambiguous: bool
-) -> Mention:
-    """Return the mention at one of a text's spans."""
-    form = text.form(match.span)
-    shown = form[:-1] if is_plural_of_code(form.rpartition(" ")[2]) else form
-    known_as_acronym = not shown.isupper() and all(name.form.isupper() for name in match.names)  # "Eva" as "EVA" only
-    factor = _UNSURE if known_as_acronym and text.casing is Casing.TELLING else _WRITTEN_OTHERWISE
-    factor = _OF_MATCH.get(match.match, 1.0 if match.exact else factor) * options[0].trust
-    if match.span.weak or is_part(text.words, text.casing, match.span, spans) or _is_plain_word(text, match):
-        factor *= _UNSURE
-    candidates = tuple(Candidate(option.title, option.share) for option in options)
-    score = min(1.0, factor * options[0].share)
-    return Mention(*text.extent(match.span), options[0].title, score, candidates, ambiguous, match.match)
-
-
-def _is_plain_word(text: _Text, match: _NamedSpan) -> bool:
-    """Tell whether a span is a common word in lower case ("free"), or a name only without its accents ("resume")."""
-    word = text.words[match.span.first]
-    if match.span.first != match.span.last or (word.capital and text.casing is not Casing.SILENT):
+def _match(span: Span, keys: Sequence[str], names: Mapping[str, list[Name]], telling: bool) -> bool:
+    """Give a span the names that it may mean, out of those of some keys; return whether there are any."""
+    if names.keys().isdisjoint(keys):  # as for most spans
         return False
-    return word.token.key in PLAIN_WORDS or all(name.kind is NameKind.UNACCENTED for name in match.names)
+    whole: list[Name] = []
+    for key in keys:
+        # Beside a function word only names with a mark are joined: "on call" is "on-call", but "a 4" is not the "A4".
+        joined = span.function and "&" not in key and key.count(" ") < keys[0].count(" ")
+        some = names.get(key, ())
+        whole = whole or [n for n in some if (n.kind is NameKind.SQUEEZED if joined else n.kind < NameKind.PART)]
+    if not whole:
+        named = telling and span.inner
+        parts = [n for n in names.get(keys[0], ()) if n.kind is NameKind.PART or (named and n.form == span.form)]
+        span.names = parts if len({name.article_id for name in parts}) <= _MOST_MEANT else []
+        span.match = Match.PART
+        return bool(span.names)
+    forms = [canonical_title(form) for form in (span.form, *singulars(span.form))]
+    written = [name for name in whole if canonical_title(name.form) in forms]
+    alike = written or [name for name in whole if _plain(name.form) in map(_plain, forms)]
+    if span.exact or telling:
+        whole = alike or ([] if span.exact else whole)
+    span.names = whole
+    span.is_written = any(canonical_title(name.form) == forms[0] for name in written)
+    return bool(span.names)
 
 
-def _longest(matches: Sequence[_NamedSpan], text: _Text, taken: set[int]) -> list[_NamedSpan]:
-    """Return the matches of the longest spans that overlap neither each other nor the taken tokens."""
-    spans = {match.span: match for match in matches}
-    free = [span for span in spans if taken.isdisjoint(range(span.first, span.last + 1))]
-    return [spans[span] for span in select_longest(free, text.tokens)]
+def _places(spans: Iterable[Span]) -> set[int]:
+    return {at for span in spans for at in span.places}
 
 
-def _tokens_of(matches: Sequence[_NamedSpan]) -> set[int]:
-    return {token for match in matches for token in range(match.span.first, match.span.last + 1)}
+def _plain(form: str) -> str:
+    """Return a form without accents and without marks inside, but with its capitals."""
+    return squeeze(canonical_title(without_accents(form) or form))
 
 
-def _whole(names: Sequence[Name]) -> list[Name]:
-    """Return the whole names: no parts, none with marks or spaces left out."""
-    return [name for name in names if name.kind < NameKind.PART and name.kind is not NameKind.SQUEEZED]
-
-
-def _respelled(text: _Text, span: Span, keys: _SpanKeys, names: dict[str, list[Name]]) -> list[Name]:
-    """Return the names of a span in other spellings; for one with a function word ("in form") only names with a mark there."""
-    squeezed = [name for key in keys.written for name in names.get(key, ()) if name.kind is NameKind.SQUEEZED]
-    joined = [name for key in keys.respelled for name in names.get(key, ()) if name.kind < NameKind.PART]
-    words = {word.token.key for word in text.words[span.first : span.last + 1]}
-    if joined and not words.isdisjoint(FUNCTION_WORDS | ARTICLES) and squeezed_key(keys.written[0]) is None:
-        joined = [name for name in joined if name.kind in (NameKind.SQUEEZED, NameKind.UNACCENTED)]
-    return squeezed + joined
-
-
-def _parts(text: _Text, span: Span, form: str, names: Sequence[Name]) -> list[Name]:
-    """Return the names of which a span is a part; none if they are too many, or it lacks the capitals that it needs."""
-    named = text.casing is Casing.TELLING and not text.words[span.first].initial
-    parts = [name for name in names if name.kind is NameKind.PART or (named and name.form == form)]
-    return parts if len({name.article_id for name in parts}) <= _MOST_MEANT else []
+def _worth(names: Sequence[Name], around: Mapping[str, int]) -> dict[int, float]:
+    """Return what each article of some names is worth in links; words of its title's suffix in the text count most."""
+    by_article: dict[int, list[Name]] = {}
+    for name in names:
+        by_article.setdefault(name.article_id, []).append(name)
+    worth = {}
+    for article, some in by_article.items():
+        suffix = re.findall(r"\w+", name_key(split_title(some[0].title)[1]))
+        near = [around[word] for word in map(singular, suffix) if word in around]
+        links = sum(name.count for name in some) + max(_WORTH[name.kind] for name in some)
+        worth[article] = links * (_SAID * len(near) / len(suffix) / min(near) if near else 1)
+    return worth

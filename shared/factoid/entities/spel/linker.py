@@ -1,148 +1,173 @@
-"""SpEL as an entity linker: questions in one pass, documents in windows."""
+"""SpEL as an entity linker: words of a text, their subwords, and phrases of words that mean one entity."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+import string
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import groupby, pairwise
 from os import PathLike
 from pathlib import Path
 from threading import Lock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from factoid.entities.mention import Candidate, Mention
-from factoid.entities.spel.aggregation import PLAIN_CHARACTERS, find_phrases, join_abbreviations, split_words
-from factoid.entities.spel.model import LoadedModel, load_model
-from factoid.entities.spel.predict import merge_windows, windows
-from factoid.entities.spel.vocabulary import VocabularyFiles, entity_title
-from factoid.errors import InvalidInputError
+from factoid.entities.spel.model import OUTSIDE, Prediction, SpELModel
+from factoid.sentences import Span, sentence_spans
 from factoid.units import check_text, whole_number
 
 if TYPE_CHECKING:
     import torch
 
-    from factoid.entities.spel.aggregation import Span
-    from factoid.entities.spel.predict import Prediction
-
-_BATCH = 1024  # texts with predictions in memory at a time
-
 
 class SpELLinker:
     """Links entities with a SpEL model (Shavarani and Sarkar, 2023), the linker of the Entity Retrieval paper.
 
-    Files are read on first use, and nothing is downloaded. Threads may share a linker; it serves one at a time.
+    Files are read on first use. Threads may share a linker; it serves one at a time. A text of up to 512 tokens, such as any
+    question, is read in one pass, as in Entity Retrieval; longer ones in parts of whole sentences.
 
     Args:
-        model: A folder that `convert_spel` or `factoid convert-spel` wrote; or one that holds a published .pt checkpoint,
-            the vocabulary files under their published names, and tokenizer.json, or vocab.json and merges.txt. See also
-            `from_checkpoint`.
+        model: A folder with a published .pt checkpoint and the vocabulary files under their published names.
+        tokenizer: RoBERTa's tokenizer: "roberta-base", which is downloaded on first use, or a folder; None for the model's.
         top_k: The number of entities to consider for each subword: 10 as in the Entity Retrieval paper, 1 as in SpEL's own
             evaluation.
         device: The device for PyTorch, for example "cuda"; None for a GPU if there is one, else the CPU.
-        batch_size: The number of questions, or windows of documents, in one forward pass.
 
     Raises:
-        InvalidInputError: `top_k` or `batch_size` is below 1; on first use, vocabulary or tokenizer do not belong to the
-            checkpoint, or PyTorch cannot use the device.
-        UnreadableFileError, StoreFormatError: On first use: a file is missing or damaged, or a converted one was changed.
+        InvalidInputError: `top_k` is below 1; on first use, the vocabulary does not belong to the checkpoint.
+        UnreadableFileError: On first use: a file is missing, damaged or of another format.
     """
 
     def __init__(
         self,
         model: str | PathLike[str],
+        tokenizer: str | PathLike[str] | None = None,
         *,
         top_k: int = 10,
         device: str | torch.device | None = None,
-        batch_size: int = 16,
     ) -> None:
-        self.top_k, self.batch_size = whole_number("top_k", top_k), whole_number("batch_size", batch_size)
-        self.device = device
-        self._files: tuple[Any, ...] = (Path(model),)
-        self._loaded: LoadedModel | None = None
+        self.model, self.tokenizer = Path(model), model if tokenizer is None else tokenizer
+        self.top_k, self.device = whole_number("top_k", top_k), device
+        self._loaded: SpELModel | None = None
         self._lock = Lock()
 
-    @classmethod
-    def from_checkpoint(
-        cls,
-        checkpoint: str | PathLike[str],
-        vocabulary: VocabularyFiles | str | PathLike[str],
-        *,
-        tokenizer: str | PathLike[str],
-        **options: Any,
-    ) -> SpELLinker:
-        """Return a linker for a published checkpoint with files in several places; arguments are those of `convert_spel`.
-
-        Options are those of the class. A tokenizer on the hub is downloaded on first use.
-        """
-        linker = cls(checkpoint, **options)
-        linker._files = Path(checkpoint), vocabulary, tokenizer
-        return linker
-
     def link(self, text: str) -> list[Mention]:
-        """Return the mentions in a text, in order.
-
-        A text of up to 512 tokens, such as any question, is read in one pass, as in Entity Retrieval; longer ones are linked by
-        `link_document`.
-        """
-        return self.link_batch([text])[0]
-
-    def link_batch(self, texts: Sequence[str]) -> list[list[Mention]]:
-        """Return the mentions in each text, the same as `link` but faster."""
-        if isinstance(texts, str):
-            raise InvalidInputError(f"expected a list of texts, got the string {texts[:50]!r}: use link for one text")
-        for text in texts:
-            check_text(text)
-        model = self._load()
-        batches = (texts[start : start + _BATCH] for start in range(0, len(texts), _BATCH))
-        return [mentions for batch in batches for mentions in self._link_texts(model, batch)]
-
-    def _link_texts(self, model: LoadedModel, texts: Sequence[str]) -> list[list[Mention]]:
-        encodings = [model.tokenizer.encode(text) for text in texts]
-        short = [encoding.ids for encoding in encodings if len(encoding.ids) <= model.limit]
-        predicted = iter(self._predict(model, short))
-        return [
-            _mentions(model.vocabulary, text, split_words(text), encoding.offsets, next(predicted))
-            if len(encoding.ids) <= model.limit
-            else self.link_document(text)
-            for text, encoding in zip(texts, encodings, strict=True)
-        ]
-
-    def link_document(self, text: str) -> list[Mention]:
-        """Return the mentions in a text of any length, in order, as SpEL does for documents.
-
-        Some typographic characters are read as plain ones, abbreviations keep their full stop, and windows of 254 tokens move
-        over the text in steps of 234.
-        """
+        """Return the mentions in a text, in order."""
         check_text(text)
-        plain = text.rstrip().translate(PLAIN_CHARACTERS)
-        words = join_abbreviations(plain, split_words(plain))
-        if not words:
-            return []
-        model = self._load()
-        encoding = model.tokenizer.encode(plain)
-        parts = self._predict(model, [encoding.ids[part.start : part.stop] for part in windows(len(encoding.ids))])
-        return _mentions(model.vocabulary, plain, words, encoding.offsets, merge_windows(parts))
-
-    def _predict(self, model: LoadedModel, sequences: Sequence[Sequence[int]]) -> list[list[Prediction]]:
-        with self._lock:  # one at a time: several would compete for the same cores or memory
-            return model.predictor.predict(sequences)
-
-    def _load(self) -> LoadedModel:
         with self._lock:
             if self._loaded is None:
-                self._loaded = load_model(self._files, top_k=self.top_k, device=self.device, batch_size=self.batch_size)
-            return self._loaded
+                self._loaded = SpELModel(self.model, self.tokenizer, top_k=self.top_k, device=self.device)
+            return _link(self._loaded, text)
 
 
-def _mentions(
-    vocabulary: Sequence[str], text: str, words: list[Span], offsets: list[Span], predictions: list[Prediction]
-) -> list[Mention]:
-    """Return the mentions by the predictions for a text's tokens, <s> and </s> included."""
+@dataclass(frozen=True, slots=True)
+class Phrase:
+    """A word, or a run of words, resolved to one id, which may be "no entity"."""
+
+    start: int
+    end: int  # of the span [start, end) in characters
+    candidates: Prediction  # the ids that all words and subwords have in common, with mean probabilities, best first
+
+    @property
+    def entity(self) -> int:
+        """The best of the candidates."""
+        return next(iter(self.candidates))
+
+
+def _link(model: SpELModel, text: str) -> list[Mention]:
+    encoded = model.tokenizer(text, return_offsets_mapping=True, verbose=False)
+    begin, *tokens, end = encoded["input_ids"]
+    offsets = encoded["offset_mapping"][1:-1]
+    predictions: list[Prediction] = []
+    for part in cut_tokens(text, offsets, model.limit - 2):
+        predictions += model.predict([begin, *tokens[part.start : part.stop], end])[1:-1]
     mentions = []
-    for phrase in find_phrases(text, words, offsets[1:-1], predictions[1:-1]):
-        if phrase.start < phrase.end and entity_title(vocabulary, phrase.entity):
+    for phrase in find_phrases(text, split_words(text), offsets, predictions):
+        if phrase.start < phrase.end and model.titles[phrase.entity]:
             scores: dict[str, float] = {}
             for entity, score in phrase.candidates.items():
-                if title := entity_title(vocabulary, entity):
+                if title := model.titles[entity]:
                     scores.setdefault(title, min(score, 1.0))
             candidates = tuple(Candidate(title, score) for title, score in scores.items())
             mentions.append(Mention(phrase.start, phrase.end, candidates[0].title, candidates[0].score, candidates))
     return mentions
+
+
+def cut_tokens(text: str, offsets: Sequence[Span], limit: int) -> Iterator[range]:
+    """Yield ranges of at most `limit` tokens, which begin where sentences do if possible."""
+    starts = [start for start, _ in offsets]
+    sentences = [bisect_left(starts, start) for start, _ in sentence_spans(text)] if len(starts) > limit else []
+    first = 0
+    while first < len(starts):
+        last = len(starts)
+        if last - first > limit:
+            last = max((cut for cut in sentences if first < cut <= first + limit), default=first + limit)
+        yield range(first, last)
+        first = last
+
+
+def find_phrases(
+    text: str, words: Sequence[Span], offsets: Sequence[Span], predictions: Sequence[Prediction]
+) -> list[Phrase]:
+    """Return the phrases of a text, including those without an entity; adjacent mentions of one entity are one phrase."""
+    resolved = [
+        resolve_word([predictions[at] for at in group], offsets[group[0]][0], offsets[group[-1]][1])
+        for group in group_subwords(words, offsets)
+        if group  # a word covered by its neighbour's subword has no prediction
+    ]
+    phrases = []
+    for _, group in groupby(resolved, key=lambda word: word.entity):
+        members = list(group)
+        start, end = members[0].start, members[-1].end
+        surface = text[start:end]
+        start += len(surface) - len(surface.lstrip())  # a line end is a subword of the word after it
+        end = max(start, end - len(surface) + len(surface.rstrip()))
+        phrases.append(Phrase(start, end, _shared([word.candidates for word in members])))
+    return phrases
+
+
+def resolve_word(subwords: Sequence[Prediction], start: int, end: int) -> Phrase:
+    """Return a word's entity: the best of those that all its subwords list, else that of most subwords."""
+    candidates = _shared(subwords)
+    if not candidates:
+        votes = Counter(next(iter(subword)) for subword in subwords)
+        entity, most = votes.most_common(1)[0]  # in order of the text
+        if votes[OUTSIDE] == most > 1:  # as in the original
+            entity = OUTSIDE
+        candidates = {entity: sum(subword.get(entity, 0.0) for subword in subwords) / len(subwords)}
+    return Phrase(start, end, candidates)
+
+
+def _shared(listed: Sequence[Prediction]) -> Prediction:
+    """Return the ids that several tables have in common, with the means of their values, best first."""
+    shared = [entity for entity in listed[0] if all(entity in table for table in listed)]
+    means = {entity: sum(table[entity] for table in listed) / len(listed) for entity in shared}
+    return dict(sorted(means.items(), key=lambda pair: -pair[1]))
+
+
+def split_words(text: str) -> list[Span]:
+    """Return the spans of the words, in characters.
+
+    If a piece between white space begins or ends with ASCII punctuation, its leading run, core and trailing run are words of
+    their own; otherwise a trailing 's is one.
+    """
+    spans: list[Span] = []
+    for match in re.finditer(r"\S+", text):
+        piece, (start, end) = match[0], match.span()
+        if piece[0] in string.punctuation or piece[-1] in string.punctuation:
+            core = end - len(piece.lstrip(string.punctuation))
+            core_end = max(core, start + len(piece.rstrip(string.punctuation)))
+        else:
+            core, core_end = start, end - 2 if piece.endswith(("'s", "'S")) else end
+        spans += [span for span in ((start, core), (core, core_end), (core_end, end)) if span[0] < span[1]]
+    return spans
+
+
+def group_subwords(words: Sequence[Span], offsets: Sequence[Span]) -> list[range]:
+    """Return the subwords of each word: those that start before its end, and not in an earlier word."""
+    starts = [start for start, _ in offsets]
+    ends = [bisect_left(starts, end) for _, end in words]
+    return [range(*pair) for pair in pairwise([0, *ends])]

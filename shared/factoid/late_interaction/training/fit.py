@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-from collections.abc import Mapping, Sequence
-from importlib.metadata import version
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +15,9 @@ from factoid.late_interaction.encoder import FINER_PROMPT
 from factoid.late_interaction.training.examples import TrainingExample
 from factoid.late_interaction.training.loss import MultiGranularLoss, collator
 from factoid.late_interaction.training.model import add_marker, load_model
-from factoid.late_interaction.training.train import Measure, RankerRecord, RankerSettings
-from factoid.propositions.training.fine_tune import quiet, run_trainer, training_arguments
+from factoid.late_interaction.training.train import RankerSettings
+from factoid.propositions.training.fine_tune import CHECKPOINTS, run_id, run_trainer, training_arguments
 from factoid.sentences import sentence_spans
-from factoid.units import content_id
-
-_PARTS = ("step", "loss", "passage", "sentence")
 
 
 def fit(
@@ -30,63 +25,50 @@ def fit(
     examples: Sequence[TrainingExample],
     settings: RankerSettings,
     *,
-    identity: str,
-    measure: Measure | None,
+    evaluator: BaseEvaluator | None,
     use_cpu: bool,
     show_progress: bool,
-) -> RankerRecord:
-    """Train, from the last checkpoint if there is one, and write the model."""
-    checkpoints = folder / "checkpoints" / content_id([settings.comparable(), identity])  # only of this training
+) -> dict[str, Any]:
+    """Train, from the last checkpoint if there is one, write the model, and return counts and logs."""
     finer = FINER_PROMPT if settings.sentence_weight else None
     ways = settings.ways or min((len(example.passages) for example in examples), default=2)
-    with quiet():
-        device = "cpu" if use_cpu else None
-        model = load_model(settings.model, projection=settings.projection, seed=settings.seed, device=device)
-        if finer:
-            add_marker(model, finer)
-        model.model_card_data.generate_widget_examples = False  # no model card is written
-        rows = training_rows(examples, ways, finer)
-        batches = collator(model, finer_prompt=finer, ways=ways)
-        if settings.max_tokens:
-            batches.max_length = {"document": settings.max_tokens}
-        trainer = MultiVectorEncoderTrainer(
-            model=model,
-            args=training_arguments(
-                MultiVectorEncoderTrainingArguments,
-                settings,
-                checkpoints,
-                len(rows),
-                use_cpu=use_cpu,
-                warmup_steps=settings.warmup,
-                eval_strategy="steps" if measure else "no",
-                eval_steps=settings.checkpoint_steps,
-                eval_on_start=measure is not None,
-            ),
-            train_dataset=Dataset.from_list(rows),
-            loss=MultiGranularLoss(model, sentence_weight=settings.sentence_weight),
-            data_collator=batches,
-            evaluator=measure and _Evaluator(measure),
-        )
-        run_trainer(trainer, checkpoints, show_progress=show_progress)
-        steps, log = trainer.state.global_step, trainer.state.log_history
-        measures = {entry["step"]: _measured(entry) for entry in log if _measured(entry)}
-        if measure is not None and steps not in measures:
-            measures[steps] = dict(measure(model.eval()))
-        model.save_pretrained(str(folder), create_model_card=False)
-    shutil.rmtree(folder / "checkpoints")
-    scored = [score for row in rows for passage in row["sentences"] for *_, score in passage]
-    return RankerRecord(
-        settings=settings,
-        examples=identity,
-        training_examples=len(rows),
-        ways=ways,
-        dropped=len(examples) - len(rows),
-        sentences=len(scored),
-        steps=steps,
-        loss=[{key: entry[key] for key in _PARTS if key in entry} for entry in log if "loss" in entry],
-        measures=[{"step": step, **values} for step, values in sorted(measures.items())],
-        factoid=version("factoid"),
+    device = "cpu" if use_cpu else None
+    model = load_model(settings.model, projection=settings.projection, seed=settings.seed, device=device)
+    if finer:
+        add_marker(model, finer)
+    model.model_card_data.generate_widget_examples = False  # no model card is written
+    rows = training_rows(examples, ways, finer)
+    batches = collator(model, finer_prompt=finer, ways=ways)
+    if settings.max_tokens:
+        batches.max_length = {"document": settings.max_tokens}
+    trainer = MultiVectorEncoderTrainer(
+        model=model,
+        args=training_arguments(
+            MultiVectorEncoderTrainingArguments,
+            settings,
+            folder / CHECKPOINTS / run_id(settings, examples),
+            len(rows),
+            use_cpu=use_cpu,
+            warmup_steps=settings.warmup,
+            eval_strategy="steps" if evaluator else "no",
+            eval_steps=settings.checkpoint_steps,
+            eval_on_start=evaluator is not None,
+        ),
+        train_dataset=Dataset.from_list(rows),
+        loss=MultiGranularLoss(model, sentence_weight=settings.sentence_weight),
+        data_collator=batches,
+        evaluator=evaluator,
     )
+    run_trainer(trainer, show_progress=show_progress)
+    model.save_pretrained(str(folder), create_model_card=False)
+    sentences = sum(len(scores) for row in rows for scores in row["sentences"])
+    counts = {
+        "training_examples": len(rows),
+        "ways": ways,
+        "dropped": len(examples) - len(rows),
+        "sentences": sentences,
+    }
+    return {**counts, "steps": trainer.state.global_step, "log": trainer.state.log_history}
 
 
 def training_rows(examples: Sequence[TrainingExample], ways: int, finer: str | None) -> list[dict[str, Any]]:
@@ -115,21 +97,3 @@ def training_rows(examples: Sequence[TrainingExample], ways: int, finer: str | N
             "on passages alone with sentence_weight=0"
         )
     return rows
-
-
-class _Evaluator(BaseEvaluator):
-    """Hands the model to the caller's function."""
-
-    def __init__(self, measure: Measure) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
-        self._measure = measure
-
-    def __call__(self, model: Any, *_: Any, **__: Any) -> dict[str, float]:
-        """Return the measurements."""
-        return {name: float(value) for name, value in self._measure(model).items()}
-
-
-def _measured(entry: Mapping[str, float]) -> dict[str, float]:
-    """Return the measures in an entry of the log."""
-    timings = ("eval_runtime", "eval_samples_per_second", "eval_steps_per_second", "eval_loss")
-    return {key.removeprefix("eval_"): entry[key] for key in entry if key.startswith("eval_") and key not in timings}

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from factoid._optional import require
-from factoid.errors import MissingDependencyError, PropositionizerError
+from factoid.errors import PropositionizerError
 
 _T5_TOKENS = 512  # what T5 was trained on; used if neither model nor tokenizer states a limit
-_SAMPLE = 65_536  # bytes
-_SAMPLES = 16
-_COMMIT = re.compile(r"[0-9a-f]{40}")
 
 
 class Checkpoint(NamedTuple):
@@ -42,8 +38,7 @@ class Checkpoint(NamedTuple):
     def limit(self, config: Any, tokenizer: Any) -> int:
         """Return the maximum number of tokens of an input."""
         sizes = [getattr(config, name, None) for name in ("n_positions", "max_position_embeddings")]
-        sizes.append(tokenizer.model_max_length)
-        # Tokenizers without a limit state 1e30.
+        sizes.append(tokenizer.model_max_length)  # 1e30 if it has no limit
         return min((int(size) for size in sizes if size and size < 1e9), default=_T5_TOKENS)
 
     def folder(self) -> Path:
@@ -54,16 +49,10 @@ class Checkpoint(NamedTuple):
             cached = require("transformers.utils", extra="models").cached_file
             return Path(cached(self.name, "config.json", revision=self.revision)).parent
 
-    def commit(self) -> str:
-        """Return the commit of a model on the hub, since a branch may move; if not found, the revision."""
-        revision = self.revision or ""
-        if _COMMIT.fullmatch(revision):
-            return revision
-        try:
-            folder = self.folder()
-        except (PropositionizerError, MissingDependencyError):
-            return revision  # loading it will report why
-        return folder.name if _COMMIT.fullmatch(folder.name) else revision
+    def identity(self) -> str:
+        """Return the commit of a model on the hub, since a branch may move, or the fingerprint of a folder's files."""
+        folder = self.folder()
+        return _fingerprint(folder) if folder == Path(self.name) else folder.name
 
     def _load(self, kind: str, **options: Any) -> Any:
         with self._loading():
@@ -84,20 +73,10 @@ class Checkpoint(NamedTuple):
             ) from error
 
 
-def fingerprint(folder: Path) -> str:
-    """Return twelve hexadecimal digits that change with the model, whatever the folder's name and dates.
-
-    For large files only the size and evenly spread samples count: training changes all weights, and gigabytes take long.
-    """
+def _fingerprint(folder: Path) -> str:
+    """Return twelve hexadecimal digits that change with the model, whatever the folder's name and dates."""
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")):
-        size = path.stat().st_size
-        digest.update(f"{path.name}\0{size}\0".encode())
         with path.open("rb") as file:
-            if size <= _SAMPLES * _SAMPLE:
-                digest.update(file.read())
-                continue
-            for sample in range(_SAMPLES):
-                file.seek(sample * (size - _SAMPLE) // (_SAMPLES - 1))
-                digest.update(file.read(_SAMPLE))
+            digest.update(f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()} ".encode())
     return digest.hexdigest()[:12]

@@ -7,7 +7,7 @@ output often come next. The decoder checks such a draft in one step and keeps wh
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 
 from factoid.propositions.engines.batching import Written
 from factoid.propositions.engines.t5_decoder import Fed, KVCache, T5Decoder
@@ -15,111 +15,94 @@ from factoid.propositions.engines.t5_decoder import Fed, KVCache, T5Decoder
 _LONGEST_DRAFT = 8  # tokens
 _LONGEST_MATCH = 12  # tokens in agreement beyond which more are not informative
 _BOUNDARY = -1  # between input and output: not a token of any model
-_PROBE_EVERY = 32  # steps after which a row drafts one token at any odds, to learn whether copying has begun
 _LEAVE = 0.75  # share of active rows below which the others leave the batch: leaving copies the cache
 
 
 class Acceptance:
-    """How often a draft was right, by the number of tokens that agreed before it. Shared by all rows of an engine.
+    """How often a draft was right, by the number of tokens that agreed before it. Shared by the rows of a batch.
 
     The shares start at those of real propositions, as if seen ten times: if a model does not copy, they fall, and drafts end.
-    `free` is the number of positions that a step computes in the time of one.
     """
 
-    def __init__(self, free: float) -> None:
-        self.free = free
+    def __init__(self) -> None:
         self.shares = [0.0, 0.4, 0.6, 0.7] + [0.85] * (_LONGEST_MATCH - 3)
         self._seen = [10] * len(self.shares)
 
     def learn(self, agreed: int, right: bool) -> None:
         """Count one drafted token that was checked."""
         agreed = min(agreed, _LONGEST_MATCH)
-        self._seen[agreed] = min(self._seen[agreed] + 1, 200)  # so that the latest always count a little
+        self._seen[agreed] += 1
         self.shares[agreed] += (right - self.shares[agreed]) / self._seen[agreed]
 
 
-class Drafter:
-    """Draft the next tokens of one row: those that followed the longest run of its last tokens, the latest of several.
+class Row:
+    """One output in progress, and drafts of its next tokens: those that followed the longest run of its last ones before.
 
-    The place is kept as long as the output follows it.
+    Of several places the latest counts, and it is kept as long as the output follows it. There are no drafts without acceptance.
     """
 
-    def __init__(self, source: Sequence[int], acceptance: Acceptance) -> None:
+    def __init__(self, source: Sequence[int], acceptance: Acceptance | None) -> None:
+        self.tokens: list[int] = []
+        self.ended = self.cut_off = False
         self._acceptance = acceptance
-        self._tokens = [*source, _BOUNDARY]
+        self._text = [*source, _BOUNDARY]
         self._places: dict[int, list[int]] = defaultdict(list)  # positions after each token
         for place, token in enumerate(source[:-1], 1):
             self._places[token].append(place)
         self._pointer: int | None = None
         self._agreed = 0
         self._draft: list[int] = []
-        self._since_probe = 0
 
     def draft(self, limit: int, threshold: float) -> list[int]:
         """Return at most `limit` tokens, as long as their chance of being right is not below the threshold."""
         self._draft = []
-        if limit >= 1 and self._pointer is None:
-            self._find()
-        if limit < 1 or self._pointer is None:
+        if self._acceptance is None or limit < 1:
             return self._draft
-        self._since_probe += 1
+        if self._pointer is None:
+            self._find()
         chance = 1.0
-        for token in self._tokens[self._pointer : self._pointer + limit]:
+        for token in [] if self._pointer is None else self._text[self._pointer : self._pointer + limit]:
             chance *= self._acceptance.shares[min(self._agreed + len(self._draft), _LONGEST_MATCH)]
-            probes = self._since_probe > _PROBE_EVERY and not self._draft
-            if (chance < threshold and not probes) or token == _BOUNDARY:
+            if chance < threshold or token == _BOUNDARY:
                 break
             self._draft.append(token)
-            self._since_probe = 0
         return self._draft
 
-    def accept(self, tokens: Sequence[int]) -> None:
-        """Add the tokens that the model wrote: the right ones of the draft, and one more."""
-        for index, (drafted, token) in enumerate(zip(self._draft, tokens, strict=False)):
-            self._acceptance.learn(self._agreed + index, drafted == token)
+    def add(self, tokens: Sequence[int], ends: Collection[int], limit: int) -> None:
+        """Add the tokens that the model wrote, the right ones of the draft and one more, up to the end or the limit."""
+        if self._acceptance is not None:
+            self._follow(tokens, self._acceptance)
         for token in tokens:
-            if self._pointer is not None and self._tokens[self._pointer] == token:
+            self.ended = token in ends
+            if self.ended:
+                return
+            self.tokens.append(token)
+            self.ended = self.cut_off = len(self.tokens) == limit
+            if self.ended:
+                return
+
+    def _follow(self, tokens: Sequence[int], acceptance: Acceptance) -> None:
+        for index, (drafted, token) in enumerate(zip(self._draft, tokens, strict=False)):
+            acceptance.learn(self._agreed + index, drafted == token)
+        for token in tokens:
+            if self._pointer is not None and self._text[self._pointer] == token:
                 self._pointer += 1
                 self._agreed += 1
             else:
                 self._pointer = None
-            self._places[self._tokens[-1]].append(len(self._tokens))
-            self._tokens.append(token)
+            self._places[self._text[-1]].append(len(self._text))
+            self._text.append(token)
 
     def _find(self) -> None:
         """Set the pointer to what followed the longest run of tokens at the end of the output."""
-        end = len(self._tokens)
+        text, end = self._text, len(self._text)
         self._agreed = 0
-        for place in reversed(self._places[self._tokens[-1]]):
+        for place in reversed(self._places[text[-1]]):
             agreed, longest = 1, min(_LONGEST_MATCH, place)
-            while agreed < longest and self._tokens[place - agreed - 1] == self._tokens[end - agreed - 1]:
+            while agreed < longest and text[place - agreed - 1] == text[end - agreed - 1]:
                 agreed += 1
             if agreed > self._agreed:
                 self._pointer, self._agreed = place, agreed
-
-
-class _Row:
-    """One output in progress."""
-
-    def __init__(self, drafter: Drafter | None) -> None:
-        self.tokens: list[int] = []
-        self.drafter = drafter
-        self.ended = self.cut_off = False
-
-    def add(
-        self, tokens: Sequence[int], ends: Collection[int], limit: int, is_loop: Callable[[Sequence[int]], bool]
-    ) -> None:
-        """Add tokens up to the end of the output, the limit, or the point where it repeats itself."""
-        if self.drafter:
-            self.drafter.accept(tokens)
-        for token in tokens:
-            if token in ends:
-                self.ended = True
-                return
-            self.tokens.append(token)
-            if len(self.tokens) == limit or is_loop(self.tokens):
-                self.ended = self.cut_off = True
-                return
 
 
 def decode(
@@ -130,27 +113,22 @@ def decode(
     start: int,
     ends: Collection[int],
     max_new_tokens: int,
-    is_loop: Callable[[Sequence[int]], bool],
-    copying: Acceptance | None = None,
+    free: float | None = None,
 ) -> list[Written]:
     """Write one output for each row of a new batch, whose `cache` is what `decoder.start` returned.
 
-    Drafts are copied from `sources`, input tokens without padding, by the odds in `copying`; None for one token per step.
-    `start` is the token before the first one, `ends` are tokens that end an output, and `is_loop` returns whether to cut one off
-    because it only repeats itself.
+    Drafts are copied from `sources`, input tokens without padding. `free` is the number of positions that a step computes in the
+    time of one; None for one token per step. `start` is the token before the first one, `ends` are tokens that end an output.
     """
-    rows = [_Row(Drafter(source, copying) if copying else None) for source in sources]
+    acceptance = None if free is None else Acceptance()
+    rows = [Row(source, acceptance) for source in sources]
     threshold = 0.0
     while active := [(place, rows[index]) for place, index in enumerate(cache.order) if not rows[index].ended]:
         if len(active) < _LEAVE * len(cache.order):
             cache.keep([place for place, _ in active])
             active = [(place, row) for place, (_, row) in enumerate(active)]
-        drafts = [
-            row.drafter.draft(min(_LONGEST_DRAFT, max_new_tokens - len(row.tokens) - 1), threshold)
-            if row.drafter
-            else []
-            for _, row in active
-        ]
+        limits = [min(_LONGEST_DRAFT, max_new_tokens - len(row.tokens) - 1) for _, row in active]
+        drafts = [row.draft(limit, threshold) for (_, row), limit in zip(active, limits, strict=True)]
         fed = [
             (token, place, slot, len(row.tokens) + slot)
             for (place, row), draft in zip(active, drafts, strict=True)
@@ -162,8 +140,7 @@ def decode(
             written = [next(choices) for _ in range(len(draft) + 1)]
             right = next((index for index, token in enumerate(draft) if token != written[index]), len(draft))
             gained += right + 1
-            row.add(written[: right + 1], ends, max_new_tokens, is_loop)
-        if copying:
-            # A drafted token is worth computing if it is likelier to be right than positions are to gain a token.
-            threshold = gained / (copying.free + len(fed))
+            row.add(written[: right + 1], ends, max_new_tokens)
+        # A drafted token is worth computing if it is likelier to be right than positions are to gain a token.
+        threshold = gained / ((free or 0.0) + len(fed))
     return [Written(row.tokens, row.cut_off) for row in rows]

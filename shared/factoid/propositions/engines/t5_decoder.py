@@ -7,7 +7,6 @@ laid out in rows.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -33,7 +32,6 @@ class T5Decoder:
     """The greedy decoder of a model of a supported type in evaluation mode, whose weights it shares."""
 
     def __init__(self, model: Any) -> None:
-        self._config = model.config
         self._dim = model.config.d_kv
         self._embed = model.decoder.embed_tokens
         self._norm = model.decoder.final_layer_norm
@@ -83,7 +81,7 @@ class T5Decoder:
             keys, values = cache.past[index]
             keys[row, :, position] = key
             values[row, :, position] = value
-            if bias is None or layer.distances is not None:
+            if bias is None or layer.compute_bias is not None:
                 bias = self._bias(index, positions, cache.width, length)
             hidden = _added(hidden, layer.past_out(attend(query, keys[:, :, :length], values[:, :, :length], bias)))
             query = layer.cross(layer.cross_norm(hidden)).unflatten(-1, (-1, self._dim))
@@ -103,7 +101,7 @@ class T5Decoder:
         if self._table_width < width:
             self._tables, self._table_width = {}, width
         if index not in self._tables:
-            scores = _distance_scores(self._layers[index].distances, self._table_width, self._config)
+            scores = self._layers[index].compute_bias(self._table_width, self._table_width)[0, :, -1]
             ahead = torch.full_like(scores, float("-inf"))
             self._tables[index] = torch.cat([scores, ahead], dim=1)
         # The scores of one position are a window of the table: distances down to 0, and then the positions ahead.
@@ -153,7 +151,7 @@ class _Layer:
         self.past_norm = past.layer_norm
         self.past = _joined(attention.q, attention.k, attention.v)
         self.past_out = attention.o
-        self.distances = attention.relative_attention_bias if attention.has_relative_attention_bias else None
+        self.compute_bias: Any = attention.compute_bias if attention.has_relative_attention_bias else None
         attention = cross.EncDecAttention
         self.cross_norm = cross.layer_norm
         self.cross = attention.q
@@ -188,20 +186,6 @@ def _added(hidden: torch.Tensor, change: torch.Tensor) -> torch.Tensor:
     """Return the sum of a layer's input and output, kept finite in float16, whose range T5 exceeds."""
     total = hidden + change
     return total.clamp(-64_504.0, 64_504.0) if total.dtype == torch.float16 else total
-
-
-def _distance_scores(embedding: Any, width: int, config: Any) -> torch.Tensor:
-    """Return the bias of the distance from a token back to another, for distances `width - 1 … 0`.
-
-    Near distances have a bucket each; the others share buckets that widen with the logarithm of the distance (T5, §2.1).
-    Shape: (heads, width).
-    """
-    buckets, limit = config.relative_attention_num_buckets, config.relative_attention_max_distance
-    distance = torch.arange(width - 1, -1, -1, device=embedding.weight.device)
-    near = buckets // 2
-    ratio = torch.log(distance.clamp(min=1).float() / near) / math.log(limit / near)
-    far = (near + (ratio * (buckets - near)).long()).clamp(max=buckets - 1)
-    return embedding(torch.where(distance < near, distance, far)).T  # type: ignore[no-any-return]
 
 
 def _joined(*linears: Any) -> Any:

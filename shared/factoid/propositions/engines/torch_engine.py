@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Sequence
-from functools import partial
+from collections.abc import Iterator, Sequence
 from threading import Lock
 
 import torch
 
-from factoid.propositions.engines.batching import Written
+from factoid.propositions.engines.batching import Written, batches
 from factoid.propositions.engines.checkpoint import Checkpoint
-from factoid.propositions.engines.greedy import Acceptance, decode
-from factoid.propositions.engines.loops import is_loop
+from factoid.propositions.engines.greedy import decode
 from factoid.propositions.engines.t5_decoder import SUPPORTED, T5Decoder, fused
 
 logger = logging.getLogger(__name__)
@@ -20,7 +18,7 @@ logger = logging.getLogger(__name__)
 _BUDGET = 12_288  # tokens of a batch
 _CUDA_BUDGET = 131_072  # a GPU is kept busy by hundreds of rows
 # Device memory for each token of a batch, as a multiple of a hidden state's: flan-t5-large takes 166 times as much.
-_CUDA_STATES = 200
+_CUDA_STATES = 300
 # Positions that a step computes in the time of one: weights, keys and values have to be read anyway. Measured on a CPU, in
 # float32 and bfloat16 alike (docs/engines.md).
 _FREE, _CUDA_FREE = 200.0, 512.0
@@ -29,24 +27,22 @@ _FREE, _CUDA_FREE = 200.0, 512.0
 class TorchEngine:
     """A seq2seq model of transformers; T5 drafts its output from its input, unless `copy` is False."""
 
-    workers = 1  # torch parallelises one batch itself
-
-    def __init__(self, checkpoint: Checkpoint, *, device: torch.device, dtype: str, copy: bool = True) -> None:
+    def __init__(self, checkpoint: Checkpoint, *, device: str, dtype: str, copy: bool = True) -> None:
         self.tokenizer = checkpoint.tokenizer()
         model = checkpoint.model(getattr(torch, dtype))
         self.limit = checkpoint.limit(model.config, self.tokenizer)
-        self.budget, free = (_CUDA_BUDGET, _CUDA_FREE) if device.type == "cuda" else (_BUDGET, _FREE)
         self._lock = Lock()  # one batch at a time: several would compete for the same cores or memory
         self._settings = model.generation_config
         ends = self._settings.eos_token_id
         self._ends = frozenset(ends if isinstance(ends, list) else [ends])
-        self._decoder: T5Decoder | None = None
-        self._copying = Acceptance(free) if copy else None
         self.model = model.to(device)
         self._device = model.device  # with its number: threads have current devices of their own
-        if device.type == "cuda":
+        self._budget, free = _BUDGET, _FREE
+        if self._device.type == "cuda":
             token = _CUDA_STATES * getattr(model.config, "hidden_size", 1024) * model.dtype.itemsize
-            self.budget = min(self.budget, torch.cuda.mem_get_info(self._device)[0] // token)
+            self._budget, free = min(_CUDA_BUDGET, torch.cuda.mem_get_info(self._device)[0] // token), _CUDA_FREE
+        self._free = free if copy else None
+        self._decoder: T5Decoder | None = None
         if (kind := model.config.model_type) in SUPPORTED and self._settings.decoder_start_token_id is not None:
             for block in model.encoder.block:
                 dense = block.layer[-1].DenseReluDense
@@ -55,28 +51,32 @@ class TorchEngine:
         else:
             logger.info("%s (%s) decodes with transformers' own generate, without drafts", checkpoint.name, kind)
 
-    def generate(self, inputs: Sequence[Sequence[int]], max_new_tokens: int) -> list[Written]:
-        """Return the greedy output for each input."""
+    def generate(self, inputs: Sequence[Sequence[int]], max_new_tokens: int) -> Iterator[tuple[int, Written]]:
+        """Yield the position of each input and its greedy output, batch by batch."""
+        for batch in batches(inputs, max_new_tokens, budget=self._budget):
+            with self._lock, torch.inference_mode():
+                outputs = self._outputs([inputs[position] for position in batch], max_new_tokens)
+            yield from zip(batch, outputs, strict=True)
+
+    def _outputs(self, inputs: Sequence[Sequence[int]], max_new_tokens: int) -> list[Written]:
         longest, padding = max(map(len, inputs)), self.tokenizer.pad_token_id or 0
         ids = torch.tensor([[*tokens, *[padding] * (longest - len(tokens))] for tokens in inputs]).to(self._device)
         lengths = torch.tensor([len(tokens) for tokens in inputs])
         mask = (torch.arange(longest) < lengths[:, None]).long().to(self._device)
-        with self._lock, torch.inference_mode():
-            if self._decoder is None:
-                options = {"max_new_tokens": max_new_tokens, "do_sample": False, "num_beams": 1}
-                outputs = self.model.generate(input_ids=ids, attention_mask=mask, **options)[:, 1:].tolist()
-                return [self._written(output) for output in outputs]
-            encoded = self.model.encoder(input_ids=ids, attention_mask=mask)[0]
-            return decode(
-                self._decoder,
-                self._decoder.start(encoded, mask),
-                [tokens[:-1] for tokens in inputs],  # their end must not be copied
-                start=self._settings.decoder_start_token_id,
-                ends=self._ends,
-                max_new_tokens=max_new_tokens,
-                is_loop=partial(is_loop, tokenizer=self.tokenizer),
-                copying=self._copying,
-            )
+        if self._decoder is None:
+            options = {"max_new_tokens": max_new_tokens, "do_sample": False, "num_beams": 1}
+            outputs = self.model.generate(input_ids=ids, attention_mask=mask, **options)[:, 1:].tolist()
+            return [self._written(output) for output in outputs]
+        encoded = self.model.encoder(input_ids=ids, attention_mask=mask)[0]
+        return decode(
+            self._decoder,
+            self._decoder.start(encoded, mask),
+            [tokens[:-1] for tokens in inputs],  # their end must not be copied
+            start=self._settings.decoder_start_token_id,
+            ends=self._ends,
+            max_new_tokens=max_new_tokens,
+            free=self._free,
+        )
 
     def _written(self, output: list[int]) -> Written:
         end = next((index for index, token in enumerate(output) if token in self._ends), None)

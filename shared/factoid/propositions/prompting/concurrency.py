@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Iterable
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from collections.abc import AsyncGenerator, Awaitable, Callable, Generator, Sequence
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from contextvars import copy_context
-from itertools import islice
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from factoid.errors import FactoidError
 
@@ -20,71 +19,55 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def _has_failed(future: Future[Any] | asyncio.Future[Any]) -> bool:
-    """Return whether a future failed; these come last, so that no result is lost to the error of another one."""
-    return future.cancelled() or future.exception() is not None
-
-
 def in_threads(
-    work: Callable[[T], R], items: Iterable[T], *, width: int, stop: threading.Event | None = None
+    work: Callable[[T], R], items: Sequence[T], *, width: int, stop: threading.Event
 ) -> Generator[tuple[int, R]]:
-    """Yield (position, result) for every item, in any order.
+    """Yield (position, result) for every item, each worked on in a copy of the caller's context.
 
-    At most `width` items are worked on at a time, each in a copy of the caller's context, and at most twice as many are
-    ahead of the consumer. An early end waits for running threads. With `stop`, it sets that, and they finish in the background;
-    but before one of our own errors is raised they are awaited, since the caller may close their client.
+    An early end sets `stop`, and running threads finish in the background; but before one of our own errors is raised they are
+    awaited, since the caller may close their client.
     """
-    awaited = stop is None
     executor = ThreadPoolExecutor(width, thread_name_prefix="propositions")
-    waiting = enumerate(items)
-    futures: dict[Future[R], int] = {}
+    futures = {executor.submit(copy_context().run, work, item): position for position, item in enumerate(items)}
+    awaited = False
     try:
-        while True:
-            for position, item in islice(waiting, 2 * width - len(futures)):
-                futures[executor.submit(copy_context().run, work, item)] = position
-            if not futures:
-                return
-            for future in sorted(wait(futures, return_when=FIRST_COMPLETED).done, key=_has_failed):
-                yield futures.pop(future), future.result()
+        for future in as_completed(futures):
+            yield futures[future], future.result()
     except FactoidError:
         awaited = True
         raise
     finally:
-        if stop is not None:
-            stop.set()
+        stop.set()
         executor.shutdown(wait=awaited, cancel_futures=True)
 
 
 async def in_tasks(
-    work: Callable[[T], Awaitable[R]], items: Iterable[T], *, width: int
+    work: Callable[[T], Awaitable[R]], items: Sequence[T], *, width: int
 ) -> AsyncGenerator[tuple[int, R]]:
     """Do the same as `in_threads` in the event loop. An early end cancels running items."""
-    waiting = enumerate(items)
-    tasks: dict[asyncio.Future[R], int] = {}
-    done: list[tuple[int, asyncio.Future[R]]] = []
+    slots = asyncio.Semaphore(width)
+
+    async def run(position: int, item: T) -> tuple[int, R]:
+        async with slots:
+            return position, await work(item)
+
+    tasks = [asyncio.ensure_future(run(position, item)) for position, item in enumerate(items)]
     try:
-        while True:
-            if not any(_has_failed(task) for _, task in done):  # no slot idles while results are passed on
-                for position, item in islice(waiting, width - len(tasks)):
-                    tasks[asyncio.ensure_future(work(item))] = position
-            for position, task in done:
-                yield position, task.result()
-            if not tasks:
-                return
-            ended, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-            done = [(tasks.pop(task), task) for task in sorted(ended, key=_has_failed)]
+        for task in asyncio.as_completed(tasks):
+            yield await task
     finally:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def in_background(results: Generator[R], stop: threading.Event) -> AsyncGenerator[R]:
+async def in_background(results: Generator[R], stop: threading.Event | None = None) -> AsyncGenerator[R]:
     """Yield from a blocking generator, running it in a thread; an early end sets `stop`."""
     try:
         while (result := await asyncio.to_thread(next, results, None)) is not None:
             yield result
     finally:
-        stop.set()
+        if stop is not None:
+            stop.set()
         with suppress(ValueError):  # if it is still running: then it ends on its own
             results.close()

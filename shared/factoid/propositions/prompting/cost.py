@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import astuple, dataclass
-from importlib import import_module
 from itertools import islice
 from operator import add
 
-from factoid.errors import InvalidInputError
 from factoid.propositions.cache import PropositionCache, passage_key
-from factoid.propositions.prompting.prompt import passage_input, prompt_for, versioned_name
-from factoid.units import Granularity, Unit, make_unit
+from factoid.propositions.prompting.prompt import prompt_for, versioned_name
+from factoid.units import Unit
 
 # English prose has 4.2 to 4.9 characters per token in cl100k_base and o200k_base; other scripts have about one.
 _CHARACTERS_PER_TOKEN = 4.5
@@ -25,9 +23,8 @@ class Usage:
     """Tokens used by requests, as reported by servers. Usages can be added."""
 
     requests: int = 0  # answered; a server that reports no tokens adds only here
-    prompt_tokens: int = 0  # including cached ones
+    prompt_tokens: int = 0
     completion_tokens: int = 0  # of answers, including reasoning
-    cached_tokens: int = 0  # prompt tokens that the server had in its cache and sells for less
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(*map(add, astuple(self), astuple(other)))
@@ -35,18 +32,10 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Prices:
-    """The price of a model's tokens, in any currency. Prices change, so none are shipped.
-
-    Raises:
-        InvalidInputError: A price is below 0.
-    """
+    """The price of a model's tokens, in any currency. Prices change, so none are shipped."""
 
     input_per_million: float  # prompt tokens, cached ones included
     output_per_million: float  # tokens of answers
-
-    def __post_init__(self) -> None:
-        if not (self.input_per_million >= 0 and self.output_per_million >= 0):
-            raise InvalidInputError(f"prices must be at least 0, got {self}")
 
     def cost(self, usage: Usage, *, batch: bool = False) -> float:
         """Return the cost of some usage; `batch` for requests sent through the Batch API, at half the price."""
@@ -61,14 +50,13 @@ class Estimate:
     passages: int
     cached: int  # passages that need no request, because they are cached or repeat others
     usage: Usage  # of the others
-    counted_by: str  # how prompt tokens were counted
     cost: float | None = None  # None without prices
     batch_cost: float | None = None  # through the Batch API
 
     def __str__(self) -> str:
         lines = [
             f"{self.passages:,} passages, {self.cached:,} of them need no request",
-            f"{self.usage.prompt_tokens:,} prompt tokens (counted by {self.counted_by})",
+            f"about {self.usage.prompt_tokens:,} prompt tokens",
             f"about {self.usage.completion_tokens:,} tokens of answers",
         ]
         if self.cost is not None and self.batch_cost is not None:
@@ -84,26 +72,19 @@ def estimate(
     model: str = "",
     prompt: str | None = None,
     cache: PropositionCache | None = None,
-    sample: Usage | None = None,
 ) -> Estimate:
     """Estimate the cost of decomposing passages by prompting. Nothing is sent.
 
-    Prompts are counted with tiktoken if it is installed and can load its vocabulary, else by a rule: 4.5 characters of ASCII, or
-    one other character, are a token. Answers take 1.35 times the tokens of their passage, or as many as in a sample.
+    4.5 characters of ASCII, or one other character, count as a token. Answers take 1.35 times the tokens of their passage.
 
     Args:
         passages: Passages, as `split_passages` returns them.
         prices: The model's prices.
-        model: The model's name, which identifies its results in the cache, and its vocabulary in tiktoken.
+        model: The model's name, which identifies its results in the cache.
         prompt: Instructions instead of Figure 8.
-        cache: Passages in this cache are left out, and equal passages are counted once.
-        sample: `usage` of a propositionizer that has processed passages of this kind with this model.
+        cache: Passages in this cache are left out. Equal passages are counted once.
     """
     name = versioned_name(model, prompt)
-    count, counted_by = token_counter(model)
-    # The passage is at the end of a prompt, so the text before it is counted once.
-    empty = make_unit("", Granularity.PASSAGE, document_id="", parent_id="", start=0, end=0)
-    frame = count(prompt_for(empty, prompt)) - count(passage_input(empty)) + _FRAME
     total = requests = prompt_tokens = passage_tokens = 0
     seen: set[bytes] = set()
     remaining = iter(passages)
@@ -113,32 +94,16 @@ def estimate(
         for passage, texts in zip(chunk, outputs, strict=True):
             key = passage_key(name, passage)
             if texts is None and key not in seen and passage.text.strip():
-                seen.update([key] if cache else [])
+                seen.add(key)
                 requests += 1
-                prompt_tokens += frame + count(passage_input(passage))
-                passage_tokens += count(passage.text)
-    answer_tokens = ANSWER_RATIO * passage_tokens
-    if sample and sample.requests:
-        answer_tokens = requests * sample.completion_tokens / sample.requests
-    usage = Usage(requests, prompt_tokens, round(answer_tokens))
+                prompt_tokens += rough_tokens(prompt_for(passage, prompt)) + _FRAME
+                passage_tokens += rough_tokens(passage.text)
+    usage = Usage(requests, prompt_tokens, round(ANSWER_RATIO * passage_tokens))
     costs = (prices.cost(usage), prices.cost(usage, batch=True)) if prices else (None, None)
-    return Estimate(total, total - requests, usage, counted_by, *costs)
-
-
-def token_counter(model: str = "") -> tuple[Callable[[str], int], str]:
-    """Return a function that counts the tokens of a text, and a description of its method."""
-    try:
-        tiktoken = import_module("tiktoken")
-        try:
-            encoding = tiktoken.encoding_for_model(model)
-        except KeyError:  # a model that it does not know
-            encoding = tiktoken.get_encoding("o200k_base")
-    except (ImportError, OSError):  # it loads its vocabularies on first use
-        return rough_tokens, f"a rule: {_CHARACTERS_PER_TOKEN:g} characters a token"
-    return lambda text: len(encoding.encode_ordinary(text)), f"tiktoken, {encoding.name}"
+    return Estimate(total, total - requests, usage, *costs)
 
 
 def rough_tokens(text: str) -> int:
     """Return the approximate number of tokens of a text."""
-    plain = len(text) if text.isascii() else sum(character < "\x80" for character in text)
+    plain = len(text.encode("ascii", "ignore"))
     return round(plain / _CHARACTERS_PER_TOKEN) + len(text) - plain

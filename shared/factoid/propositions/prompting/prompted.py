@@ -8,11 +8,10 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from factoid.errors import InvalidInputError, PropositionizerError
-from factoid.propositions.prompting.chat import PROPOSITIONS, REFUSALS, ChatPropositionizer, Reply, Task
+from factoid.errors import InvalidInputError
+from factoid.propositions.prompting.chat import ChatPropositionizer, Reply
 from factoid.propositions.prompting.cost import Usage
 from factoid.propositions.prompting.failures import NoCompletionError, words
-from factoid.propositions.protocol import NoPropositions
 
 if TYPE_CHECKING:
     from openai import AsyncOpenAI, OpenAI
@@ -26,8 +25,8 @@ _SCHEMA = {  # strict schemas need an object at the top
     "additionalProperties": False,
 }
 _RESPONSE_FORMAT = {"type": "json_schema", "json_schema": {"name": "propositions", "strict": True, "schema": _SCHEMA}}
-# Arguments that can be left out, and the words with which servers reject them.
-_REFUSED = {
+# Arguments that can be left out, and the words with which servers refuse them.
+_OPTIONAL = {
     "response_format": re.compile(r"response.?format|json.?schema|structured.?output|guided.?(?:json|decoding)", re.I),
     "temperature": re.compile(r"\btemperature\b", re.I),
 }
@@ -36,31 +35,27 @@ _REFUSED = {
 class PromptPropositionizer(ChatPropositionizer):
     """Decompose passages with a chat model, one request for each passage, several at a time.
 
-    The client's key, address (`base_url`) and time-out are used; its own retries are turned off. After rate limits (429), server
-    errors (5xx), time-outs and lost connections, a request is retried after an exponential backoff with jitter, or when the
-    server says. A 429 holds back all requests. A passage that finally fails, or whose answer holds no list, gets `NoPropositions`
-    with the reason; the others continue.
+    The client's key, address (`base_url`) and time-out are used. The client itself tries again after rate limits (429), server
+    errors (5xx), time-outs and lost connections, and waits as long as the server says, up to two minutes. A passage that finally
+    fails, or whose answer holds no list, gets `NoPropositions` with the reason; the others continue.
 
     Args:
         client: `openai.OpenAI`, which async methods use in threads; `openai.AsyncOpenAI`, which only they can use; or an object
             with the same `chat.completions.create`, which may return a dict.
         model: Name of the model on the server.
-        structured: Whether to request JSON by a schema (`response_format`); None to try, and to stop after the first rejection.
-            Answers are parsed in the same way in any case.
+        structured: Whether to request JSON by a schema (`response_format`), until the server refuses one; None does so except in
+            batches. Answers are parsed in the same way in any case.
         max_concurrency: Maximum number of concurrent requests of a call.
-        temperature: 0 for the likeliest answer; None to send none, as reasoning models require. If the server rejects it, no
-            temperature is sent any more; one in `options` is always sent.
+        temperature: 0 for the likeliest answer; None to send none. If the server refuses it, as those of reasoning models do,
+            none is sent any more.
         max_tokens: Maximum number of tokens of an answer; None to send no limit. If an answer is cut off, its complete
             propositions are kept.
         prompt: Instructions before the passage, with or without examples; None for Figure 8 of the paper.
         options: Further arguments of `chat.completions.create`, such as `{"max_completion_tokens": 2000, "seed": 1}`.
-        max_retries: Maximum number of further tries of one request.
-        retry_seconds: No further try begins later than this after the first. If the server asks to wait longer, the passage fails
-            at once.
+        max_retries: Maximum number of further tries of one request, by the client.
         requests_per_minute: Maximum number of requests, which are spread evenly. None for no limit.
         tokens_per_minute: Maximum tokens of prompts and answers, estimated before a request and corrected by its answer.
         show_progress: Whether to show a bar when there is more than one passage.
-        task: What to ask for; other parts of factoid do not ask for propositions.
 
     Raises:
         InvalidInputError: The client has no `chat.completions.create`, or a number is out of range.
@@ -78,21 +73,16 @@ class PromptPropositionizer(ChatPropositionizer):
         prompt: str | None = None,
         options: Mapping[str, Any] | None = None,
         max_retries: int = 6,
-        retry_seconds: float = 600.0,
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
         show_progress: bool = False,
-        task: Task = PROPOSITIONS,
     ) -> None:
         super().__init__(
             max_concurrency=max_concurrency,
             prompt=prompt,
-            max_retries=max_retries,
-            retry_seconds=retry_seconds,
             requests_per_minute=requests_per_minute,
             tokens_per_minute=tokens_per_minute,
             show_progress=show_progress,
-            task=task,
         )
         options = dict(options or {})
         self.client: Any = client
@@ -100,14 +90,12 @@ class PromptPropositionizer(ChatPropositionizer):
         self.structured = False if "response_format" in options else structured
         self._can_asend = _is_async(client)
         self._can_send = not self._can_asend
-        # Its own retries would multiply ours.
-        self._client: Any = client.with_options(max_retries=0) if hasattr(client, "with_options") else client
+        has_options = hasattr(client, "with_options")
+        self._client: Any = client.with_options(max_retries=max_retries) if has_options else client
         self._address = str(getattr(client, "base_url", "the server"))
         schema = None if self.structured is False else _RESPONSE_FORMAT
         arguments = {"temperature": temperature, "max_tokens": max_tokens, "response_format": schema}
         self._arguments = {key: value for key, value in arguments.items() if value is not None} | options
-        insisted = {*options, "response_format"} if structured else options.keys()
-        self._optional = _REFUSED.keys() - insisted
 
     def request_for(self, passage_prompt: str) -> dict[str, Any]:
         """Return the arguments of `chat.completions.create` for a whole prompt from `prompt_for`."""
@@ -115,20 +103,20 @@ class PromptPropositionizer(ChatPropositionizer):
         return {"model": self.model, "messages": messages, **self._arguments}
 
     def _send(self, request: Mapping[str, Any]) -> Reply:
-        return read_completion(self._client.chat.completions.create(**request), self.task)
+        return read_completion(self._client.chat.completions.create(**request))
 
     async def _asend(self, request: Mapping[str, Any]) -> Reply:
-        return read_completion(await self._client.chat.completions.create(**request), self.task)
+        return read_completion(await self._client.chat.completions.create(**request))
 
     def _adapts(self, request: Mapping[str, Any], error: Exception) -> bool:
-        """Return whether the server rejected an argument that can be left out, and leave it out from now on."""
+        """Return whether the server refuses an argument that can be left out, and leave it out from now on."""
         if getattr(error, "status_code", None) not in {400, 422}:
             return False
-        refused = next((key for key in self._optional & request.keys() if _REFUSED[key].search(words(error))), None)
-        with self._lock:  # of several concurrent requests, one logs it
-            if refused in self._arguments:
-                logger.warning("the server accepts no %s for %r: sending none from now on", refused, self.model)
-            self._arguments = {key: value for key, value in self._arguments.items() if key != refused}
+        names = _OPTIONAL.keys() & request.keys()
+        refused = next((name for name in names if _OPTIONAL[name].search(words(error))), None)
+        if refused in self._arguments:
+            logger.warning("the server accepts no %s for %r: sending none from now on", refused, self.model)
+        self._arguments = {name: value for name, value in self._arguments.items() if name != refused}
         return refused is not None
 
 
@@ -140,37 +128,19 @@ def _is_async(client: Any) -> bool:
     return inspect.iscoroutinefunction(inspect.unwrap(create))  # the openai package wraps its methods
 
 
-def read_completion(response: Any, task: Task = PROPOSITIONS) -> Reply:
-    """Return the propositions and the usage of a chat completion, given as the client's object or its JSON.
+def read_completion(response: Any) -> Reply:
+    """Return the answer in a chat completion, given as the client's object or its JSON.
 
-    Raises `PropositionizerError` for text, and `NoCompletionError` for other JSON, such as an error under status 200.
+    Raises `NoCompletionError` for anything else, such as an error under status 200, or the page of a website.
     """
-    if isinstance(response, str):
-        raise PropositionizerError(
-            f"expected a chat completion from the server, got text, {response[:80]!r}: check the client's "
-            "base_url, which for most servers ends in /v1"
-        )
     body = response.model_dump(warnings=False) if hasattr(response, "model_dump") else response
     try:
         choice = body["choices"][0]
-        message, finish = choice.get("message"), choice.get("finish_reason")
-        if finish in REFUSALS and message is None:  # a filter that leaves out the message
-            texts: list[str] = NoPropositions("refusal")
-        else:
-            texts = task.read(_text(message["content"]), finish=finish, refused=bool(message.get("refusal")))
+        message, usage = choice.get("message") or {}, body.get("usage") or {}  # a filter may leave out the message
+        text = message.get("content") or ""
+        if not isinstance(text, str):
+            raise TypeError("content in parts")
+        used = Usage(1, usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0)
+        return Reply(text, choice.get("finish_reason"), bool(message.get("refusal")), used)
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise NoCompletionError(str(body)[:200]) from error
-    usage = body.get("usage") or {}
-    counts = [usage.get("prompt_tokens"), usage.get("completion_tokens")]
-    counts.append((usage.get("prompt_tokens_details") or {}).get("cached_tokens"))
-    return Reply(texts, Usage(1, *(count if isinstance(count, int) else 0 for count in counts)), response)
-
-
-def _text(content: Any) -> str:
-    """Return the text of a message, which some servers send in parts, with thoughts and pictures."""
-    if content is None or isinstance(content, str):
-        return content or ""
-    if not isinstance(content, list):
-        raise NoCompletionError(str(content)[:200])
-    parts = [{"type": "text", "text": part} if isinstance(part, str) else part for part in content]
-    return "".join(part["text"] for part in parts if part["type"] in ("text", "output_text"))

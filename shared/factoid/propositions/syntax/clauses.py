@@ -23,13 +23,12 @@ from typing import Any
 from factoid.propositions.syntax.asides import ASIDES, CLAUSES, adverbial, describe, nearest_relative
 from factoid.propositions.syntax.atoms import atoms
 from factoid.propositions.syntax.doubt import is_doubtful
-from factoid.propositions.syntax.lexicon import LEXICON, article
+from factoid.propositions.syntax.lexicon import LEXICON
 from factoid.propositions.syntax.phrases import (
     RELATIVE_TAGS,
     agrees,
     content_words,
     copula,
-    determiner,
     is_whole,
     nouns,
     repeatable,
@@ -37,7 +36,7 @@ from factoid.propositions.syntax.phrases import (
     strip,
     without_loose_commas,
 )
-from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Item, Tree, text_of, tokens
+from factoid.propositions.syntax.tree import NOUN, VERB, Item, Tree, text_of, tokens
 
 _CONTRAST = frozenset({"although", "though", "whereas", "while"})
 _NEGATION = frozenset("not n't n’t never neither nor no".split())
@@ -164,7 +163,7 @@ class _Splitter:
         return not negated or bool(tree.auxiliaries[joined]) or tree.subjects[joined] is not None
 
     def _shared_opening(self, head: int, joined: int) -> list[Item] | None:
-        """Return what a conjunct without subject inherits: auxiliaries or copula and article; None if unclear."""
+        """Return what a conjunct without subject inherits: auxiliaries or copula; None if unclear."""
         tree = self.tree
         before: list[Item] = [aux for aux in tree.auxiliaries[head] if aux < joined]
         tag = tree.tags[joined]
@@ -175,16 +174,11 @@ class _Splitter:
             if (tag == "VB") in modal and tag in ("VB", tree.tags[head]):
                 return before
             return None
-        if tree.child(head, "case") is not None or tag[:2] != tree.tags[head][:2]:
-            return None  # "in Dublin and Cork"
+        if tree.child(head, "case") is not None or tag[:2] != tree.tags[head][:2] or tag in NOUN:
+            return None  # "in Dublin and Cork", "a singer and actor"
         subject_head = tree.subjects[head]
-        if subject_head is not None and tree.lower[subject_head] in ("it", "there", "this", "that"):
-            return None
-        word = determiner(tree, head)
-        if not word or tree.child(joined, "det", "nmod:poss", "nummod") is not None or tag not in NOUN - PROPER:
-            return before
-        first = tree.words[strip(tree, tree.subtree(joined), joined)[0]]
-        return [*before, article(first) if word in ("a", "an") else word]
+        impersonal = subject_head is not None and tree.lower[subject_head] in ("it", "there", "this", "that")
+        return None if impersonal else before
 
     def _fronted(self, head: int, joined: int) -> list[int]:
         """Return adverbials before the subject ("In 1990, …", "If it rains, …") that also apply to a coordinated clause."""

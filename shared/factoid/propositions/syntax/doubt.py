@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from itertools import pairwise
 
 from factoid.propositions.syntax.phrases import RELATIVE_TAGS
-from factoid.propositions.syntax.tree import PROPER, VERB, Item, Tree, tokens
+from factoid.propositions.syntax.tree import PROPER, Item, Tree, tokens
 
 _CONTENT = ("NN", "JJ", "VB", "CD", "FW")
 _OPENING = {")": "(", "]": "[", "”": "“", '"': '"', "`": "`"}
@@ -29,7 +29,7 @@ def is_doubtful(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
         return True
     for items, present in zip(statements, presents, strict=True):
         torn = any(not group.isdisjoint(present) and not group <= present for group in groups)
-        if torn or _is_spliced(tree, items) or not _has_predicate(tree, items, present):
+        if torn or not _has_predicate(tree, items, present):
             return True
     return False
 
@@ -54,23 +54,6 @@ def _groups(tree: Tree) -> list[set[int]] | None:
         if joined or (capitals and all(tag.startswith(_CONTENT) for tag in tags)):
             groups.append({left, right})
     return None if open_marks else groups
-
-
-def _is_spliced(tree: Tree, items: Sequence[Item]) -> bool:
-    """Return whether a phrase in commas has lost the one before: "The dump, made by X, 2022, was" as "The dump 2022, was"."""
-    for at, (item, following) in enumerate(pairwise(items)):
-        if not isinstance(item, int) or not isinstance(following, int):
-            continue
-        if following <= item + 1 or tree.words[item + 1] != ",":
-            continue
-        for token, behind in pairwise(items[at + 1 :]):
-            if isinstance(token, str) or tree.tags[token] in VERB or tree.tags[token] == "MD":
-                break
-            if tree.words[token] == ",":
-                if isinstance(behind, int) and tree.is_finite(behind):
-                    return True
-                break
-    return False
 
 
 def _has_predicate(tree: Tree, items: Sequence[Item], present: set[int]) -> bool:

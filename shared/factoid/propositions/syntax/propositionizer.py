@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import re
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -25,44 +24,36 @@ from factoid.units import Unit
 if TYPE_CHECKING:
     from spacy.language import Language
 
-logger = logging.getLogger(__name__)
+VERSION = 9  # raise when the same text may give other propositions
 
-_ENUMERATION = re.compile(r"(?<!\w)\((?:[a-z]|[ivx]+|\d)\)")  # "(a) …; (b) …": the parts mean nothing on their own
 _BREAK = re.compile(r"[;:]\s+")
-VERSION = 8  # raise when the same text may give other propositions
-
-# Limits on the time that a passage takes.
-_LONGEST = 8_000  # characters of a passage; the sentences after them stay whole
 _LONGEST_WORD = 300  # characters; the time of spaCy's tokeniser grows with their square
 _FRONT = 200  # characters allowed between the top of a document and its first passage, apart from the title
 _WHOLE = 80  # tokens; a parser cannot handle a longer sentence
+_MIN_WORDS = 4  # content words of a fact; very short ones are close to too many questions for dense retrieval
 
 
 class SyntaxPropositionizer:
     """Split sentences by their dependency parse, and write out what pronouns and short names stand for.
 
     Coordinations, relative clauses, appositions, parentheticals and participial clauses become statements of their own,
-    in the words of the passage (Dense X Retrieval, §2). A sentence that does not parse as one is kept unchanged, and so are all
-    that begin after the first 8,000 characters of a passage.
+    in the words of the passage (Dense X Retrieval, §2), unless one would have fewer than four content words (nouns, verbs,
+    adjectives, adverbs, numbers). A sentence that does not parse as one is kept unchanged.
 
     Args:
-        min_words: No split leaves a proposition with fewer content words (nouns, verbs, adjectives, adverbs, numbers);
-            0 splits whatever can be split. Very short facts are close to too many questions for dense retrieval.
         atomic: Split down to the smallest facts, each with one name, place, time or role, as FActScore's annotators do:
             enumerations and adverbials are taken apart, participles become verbs, "the film X" says that X is a film. Best for
-            checking and citing; `min_words` is then ignored.
+            checking and citing.
     """
 
-    def __init__(self, *, min_words: int = 4, atomic: bool = False) -> None:
-        self.min_words = 0 if atomic else min_words
+    def __init__(self, *, atomic: bool = False) -> None:
         self.atomic = atomic
         self._lock = threading.Lock()  # spaCy pipelines add to their vocabulary while they work
 
     @property
     def name(self) -> str:
         """The name that a store records for the way its propositions were made."""
-        detail = "atomic" if self.atomic else f"min_words={self.min_words}"
-        return f"syntax {VERSION} {detail}"
+        return f"syntax {VERSION}{' atomic' * self.atomic}"
 
     def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
         """Return the propositions of each passage, sentence by sentence."""
@@ -100,10 +91,11 @@ class SyntaxPropositionizer:
 
     def _split(self, tree: Tree, sentence: str, discourse: Discourse) -> list[str]:
         mentions = discourse.read(tree)
-        if len(tree.words) > _WHOLE or _ENUMERATION.search(sentence):
+        if len(tree.words) > _WHOLE:
             return [sentence]
         names = {token: len(mention.text.split()) for token, mention in mentions.items()}
-        statements = split_clauses(tree, min_words=self.min_words, names=names, atomic=self.atomic)
+        min_words = 0 if self.atomic else _MIN_WORDS
+        statements = split_clauses(tree, min_words=min_words, names=names, atomic=self.atomic)
         shortest = 2 if self.atomic else 3
         if not all(stands_alone(tree, items, words=shortest) for items in statements):
             statements = [list(range(len(tree.words)))]
@@ -117,16 +109,10 @@ def _sentences(passage: str) -> list[tuple[str, list[str]]]:
 
     These are the sentence and the parts between its semicolons and colons, but none for code and overlong sentences.
     """
-    if len(passage) > _LONGEST:
-        logger.warning("of a passage of %d characters, sentences after the first %d stay whole", len(passage), _LONGEST)
     sentences: list[tuple[str, list[str]]] = []
     for start, end in sentence_spans(passage):
         sentence = passage[start:end]
-        line = " ".join(sentence.split())
-        if start > _LONGEST:
-            sentences.append((line, []))
-            continue
-        text = " ".join(visible(sentence).text.split()) or line
+        text = " ".join(visible(sentence).text.split()) or " ".join(sentence.split())
         if is_code(sentence) or len(max(text.split(), key=len)) > _LONGEST_WORD:
             sentences.append((text, []))
             continue

@@ -22,9 +22,7 @@ _MEN = frozenset(
     "boy brother father grandfather grandson heir husband king man nephew prince son uncle widower".split()
 )
 _WOMEN = frozenset("aunt daughter girl grandmother heiress mother niece princess queen sister widow wife woman".split())
-_PEOPLES = ("ish", "ese", "ean", "ian", "can", "man", "ench", "utch", "eek", "iss")  # "English chemists"
 _VAGUE = frozenset("day man name number people person place set thing time value way woman word year".split())
-_ASPECTS = LEXICON["aspects"] | LEXICON["aspects alone"]
 _WEATHER = frozenset("rain rains rained raining snow snows snowed snowing freezes thunders".split())
 _CONTENT_CLAUSE = frozenset("that whether if how what why which who".split())
 # Predicates whose "it" may stand for nothing if a clause or an infinitive follows.
@@ -136,8 +134,6 @@ class Discourse:
             return Entity(heading.name, heading.kind, proper=True) if heading else None
         if not self.subject.kind.fits(pronoun) or self.subject in self.people.values():
             return None
-        if not self.subject.proper and head_noun(self.subject.name) in _ASPECTS and self.headings.named_by(pronoun):
-            return None  # "The warranty lasts 24 months. It weighs 59 kg.": what the heading names may be meant
         # A thing that was the object may also be meant.
         return None if (self.objects if pronoun == "they" else self.object) else self.subject
 
@@ -285,9 +281,7 @@ class Discourse:
         words = [tree.words[token] + (tree.spaces[token] if token + 1 in phrase else " ") for token in phrase]
         name = "".join(words).strip()
         capital = tag in PROPER or (proper and tag.startswith(("NN", "VB", "JJ")))
-        # A name that was mistaken for a plural, or "English chemists".
-        capital = capital or (tag == "NNS" and not opener.endswith("s")) or (tag == "JJ" and opener.endswith(_PEOPLES))
-        if not capital:
+        if not capital and not (tag == "NNS" and not opener.endswith("s")):  # nor a name that was mistaken for a plural
             name = name[0].lower() + name[1:]
         if tree.is_plural(subject):
             return Entity(name, Kind.MANY, proper)

@@ -11,9 +11,7 @@ from factoid.sentences import CITATION
 
 _NO_SPACE_BEFORE = frozenset(", . ; : ! ? % ) ] } ’ ” 's ’s n't n’t '".split())
 _NO_SPACE_AFTER = frozenset("([{“‘$£€")
-_EMPTY_PARENTHESES = re.compile(r"(?<!\w)(?:\(\s*+[,;–-]*+\s*+\)|\[\s*+\])")
-_REPEATED = re.compile(r"(?<![\s,;:–—])(?:\s*+[,;:–—])+(?=\s*+[,;.])|(?<=[,;])(?:\s*+,)++")
-_SPACE_BEFORE_MARK = re.compile(r" ([,.;:!?])")
+_LOOSE = re.compile(r" (?=[:!?])|(?<![ ,;:–—])[ ,;:–—]+(?=[,.;])")  # spaces and marks before another mark
 _CLOSED = re.compile(rf"[.!?](?:[\"”’)]|(?:\s?{CITATION})+)?\Z", re.VERBOSE)
 _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"))
 
@@ -54,14 +52,12 @@ def render(tree: Tree, items: Sequence[Item], mentions: Mapping[int, Mention]) -
 
 def _tidy(text: str) -> str:
     """Repair punctuation left over by a cut, capitalise the first letter and close the sentence."""
-    text = _EMPTY_PARENTHESES.sub("", " ".join(text.split()))
     for opening, closing in _PAIRS:
         if text.count(opening) != text.count(closing):
             text = text.replace(opening, "").replace(closing, "")
     if text.count('"') % 2:
         text = text.replace('"', "")
-    text = " ".join(_REPEATED.sub("", text).split())
-    text = _SPACE_BEFORE_MARK.sub(r"\1", text).strip(" \t\n,;:–—")
+    text = _LOOSE.sub("", " ".join(text.split())).strip(" ,;:–—")
     if text and not _CLOSED.search(text):
         text += "."
     return text[:1].upper() + text[1:]

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from factoid.errors import InvalidInputError
 from factoid.files.atomic import write_file
 from factoid.files.lines import read_records
 from factoid.propositions.decompose import ground
@@ -61,13 +60,7 @@ def make_seeds(
         propositionizer: The propositionizer to learn from; with a `CachedPropositionizer`, an interrupted run can resume.
         min_coverage: Least share of a passage's sentences that its propositions must cover.
         max_unsupported: Largest share of propositions with names, numbers or words that the passage does not hold.
-
-    Raises:
-        InvalidInputError: A share is not within 0 and 1.
     """
-    for name, share in (("min_coverage", min_coverage), ("max_unsupported", max_unsupported)):
-        if not 0 <= share <= 1:
-            raise InvalidInputError(f"expected {name} from 0 to 1, got {share}")
     outputs = propositionizer.propositionize(passages) if passages else []
     source = str(getattr(propositionizer, "name", type(propositionizer).__name__))
     pairs: list[SeedPair] = []

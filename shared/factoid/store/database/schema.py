@@ -11,12 +11,11 @@ from factoid.errors import InvalidInputError, StoreError, StoreFormatError
 from factoid.files import sqlite
 from factoid.files.sqlite import APPLICATION_ID, FILE, FORMAT
 from factoid.filters import SCHEMA as METADATA
-from factoid.store.database.snapshot import SUMMED, write_meta
+from factoid.store.database.snapshot import write_meta
 
 # `documents` has a row for every document that units name; its text is NULL if only units were added. `changes` names the units
 # that a commit removed or altered, and `commits` its last unit: with both a reader updates what it holds of an earlier
-# generation. SQLite does not notice a bit that flips within a value. So every row that is read into an answer has a checksum, and
-# `meta` has the sums of them, which reveal a lost row.
+# generation. Every row that is read into an answer has a checksum, and `meta` has the number of units, which reveals a lost one.
 _TABLES = f"""
 CREATE TABLE meta (key TEXT PRIMARY KEY, value) WITHOUT ROWID;
 CREATE TABLE documents (
@@ -27,11 +26,10 @@ CREATE TABLE documents (
 {METADATA.strip().rstrip(";")};
 CREATE TABLE vectors (row INTEGER PRIMARY KEY AUTOINCREMENT, digest BLOB NOT NULL UNIQUE, vector BLOB NOT NULL);
 CREATE TABLE units (
-    row INTEGER PRIMARY KEY AUTOINCREMENT,
-    id TEXT NOT NULL UNIQUE, text TEXT NOT NULL, granularity TEXT NOT NULL,
-    document INTEGER NOT NULL, parent_id TEXT NOT NULL, start INTEGER NOT NULL, "end" INTEGER NOT NULL,
-    title TEXT NOT NULL, section TEXT NOT NULL, metadata INTEGER NOT NULL, vector INTEGER, payload TEXT NOT NULL,
-    checksum INTEGER NOT NULL
+    checksum INTEGER NOT NULL, row INTEGER PRIMARY KEY AUTOINCREMENT, vector INTEGER,
+    start INTEGER NOT NULL, "end" INTEGER NOT NULL, id TEXT NOT NULL UNIQUE, text TEXT NOT NULL, granularity TEXT NOT NULL,
+    document INTEGER NOT NULL, parent_id TEXT NOT NULL, title TEXT NOT NULL, section TEXT NOT NULL,
+    metadata INTEGER NOT NULL, payload TEXT NOT NULL
 );
 CREATE INDEX units_by_parent ON units (parent_id);
 CREATE INDEX units_by_document ON units (document, granularity, start);
@@ -41,16 +39,6 @@ CREATE INDEX units_by_vector ON units (vector) WHERE vector IS NOT NULL;
 CREATE TABLE commits (generation INTEGER PRIMARY KEY, last INTEGER NOT NULL);
 CREATE TABLE changes (generation INTEGER, row INTEGER, PRIMARY KEY (generation, row)) WITHOUT ROWID
 """
-# `factoid.store.database.transaction` keeps the sum of units: for that many rows, a trigger would take as long as the row itself.
-_SUM = "CREATE TRIGGER {} AFTER {} ON documents BEGIN UPDATE meta SET value = value {} WHERE key = 'documents'; END"
-_SUMS = [
-    ("documents_added", "INSERT", "+ NEW.checksum"),
-    ("documents_removed", "DELETE", "- OLD.checksum"),
-    ("documents_altered", "UPDATE OF checksum", "+ NEW.checksum - OLD.checksum"),
-]
-SCHEMA = (*(statement.strip() for statement in _TABLES.split(";")), *(_SUM.format(*event) for event in _SUMS))
-
-_SECTOR = 512  # bytes of the smallest page
 _PAGE = 8192  # five vectors of 384 dimensions to a page; SQLite's own 4096 leaves a quarter of it empty
 
 
@@ -58,7 +46,6 @@ def prepare(path: Path | None) -> sqlite3.Connection:
     """Open the database in a folder for writing, creating it if absent; None for one in memory. Raises StoreError."""
     if path is not None:
         check_folder(path)
-        _check_length(path / FILE)
     target = ":memory:" if path is None else str(path / FILE)
     try:
         with ExitStack() as stack:
@@ -86,7 +73,6 @@ def open_reader(path: Path, *, read_only: bool = False) -> sqlite3.Connection:
     file = path / FILE
     if not file.is_file():
         raise StoreFormatError(f"there is no store at {path}: a store is a folder that holds {FILE}")
-    _check_length(file)
     try:
         with ExitStack() as stack:
             opened = sqlite.connect_read_only(file, _is_empty) if read_only else sqlite.connect(file)
@@ -114,8 +100,8 @@ def local_folder(path: str | Path) -> Path:
     """Return the path of a store; refuse a URL, for which `Path` would stand for a local folder such as "s3:"."""
     if "://" in str(path):
         raise InvalidInputError(
-            f"a store is a local folder, got {path!r}: send it elsewhere with UnitStore.save_to(url) or factoid store copy, "
-            "and fetch it with UnitStore.load_from(url, folder, encoder=…) or factoid store fetch"
+            f"a store is a local folder, got {path!r}: send it elsewhere with UnitStore.save_to(url), "
+            "and fetch it with UnitStore.load_from(url, folder, encoder=…), or with factoid store copy"
         )
     return Path(path)
 
@@ -127,21 +113,10 @@ def check_folder(path: Path) -> None:
         path.mkdir(parents=True, exist_ok=True)
         if any(path.iterdir()) and not file.exists():
             raise StoreFormatError(f"{path} holds files but no {FILE}: it is not a store. Give an empty or new folder")
-        if file.is_file() and not file.stat().st_size and any(path.glob("*.faiss")):
-            raise StoreFormatError(f"{file} is empty, and there are indexes of what it held: restore it from a backup")
     except FileExistsError as error:
         raise StoreFormatError(f"{path} is a file: a store is a folder") from error
     except OSError as error:
         raise StoreError(f"cannot make the folder {path} for a store: {error.strerror}") from error
-
-
-def _check_length(file: Path) -> None:
-    """Reject a database that ends within a page, unless a log beside it holds the rest; SQLite detects missing whole pages."""
-    log = file.with_name(f"{file.name}-wal")
-    complete = not file.is_file() or file.stat().st_size % _SECTOR == 0
-    if not complete and not (log.exists() and log.stat().st_size):
-        message = f"{file} cannot be opened as a store: it is cut short, or not a database. Restore it from a backup"
-        raise StoreFormatError(message)
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:
@@ -152,9 +127,9 @@ def _make(connection: sqlite3.Connection) -> None:
     """Create the tables, in one commit."""
     with sqlite.committing(connection):
         if _is_empty(connection):  # another process may have been faster
-            for statement in SCHEMA:
+            for statement in _TABLES.split(";"):
                 connection.execute(statement)
             connection.execute("INSERT INTO commits VALUES (0, 0)")
-            write_meta(connection, generation=0, **dict.fromkeys(SUMMED, 0))
+            write_meta(connection, generation=0, units=0)
             connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
             connection.execute(f"PRAGMA user_version = {FORMAT}")

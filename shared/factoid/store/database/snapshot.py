@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -15,21 +14,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from factoid.encode import Vectors
-from factoid.errors import InvalidInputError
 from factoid.filters import Filter, passing_rows
 from factoid.index import RowIds
 from factoid.search import LEXICAL, Columns
-from factoid.store.database.records import DamagedRowError, intact, to_array, to_document
+from factoid.store.database.records import DamagedRowError, checksum, intact, to_array, to_document
 from factoid.units import Document, Granularity, Unit
 
-# The columns that a unit is read from: the checksum, and everything that it covers.
+# The columns that a unit is read from: the checksum, and all values that it covers.
 UNIT = """units.checksum, units.row, units.vector, units.start, units."end", units.id, units.text, units.granularity,
     documents.id, units.parent_id, units.title, units.section, metadata.json, units.payload"""
 FROM_UNITS = "units JOIN documents ON documents.row = units.document JOIN metadata ON metadata.row = units.metadata"
 DOCUMENT = "checksum, id, text, title, section, metadata"
 AMONG = "IN (SELECT value FROM json_each(?))"
-
-SUMMED = ("units", "documents")  # tables of which `meta` holds the sum of all checksums; `verify` compares it
 
 _BLOCK = 10_000  # vectors read at a time
 
@@ -51,7 +47,7 @@ class Snapshot:
     def meta(self) -> dict[str, Any]:
         """Facts about the store by name: its generation, settings, encoder, template and dimension."""
         meta = dict(self.connection.execute("SELECT key, value FROM meta").fetchall())
-        if meta.pop("checksum", None) != _meta_checksum(meta):
+        if meta.pop("checksum", None) != checksum(*sorted(meta.items())):
             raise DamagedRowError(sorted(meta), what="the record of")
         return meta
 
@@ -77,12 +73,12 @@ class Snapshot:
         units = {unit.id: unit for unit in to_units(self.connection.execute(sql, [to_array(ids)]))}
         return [units[unit_id] for unit_id in ids if unit_id in units]
 
-    def stored_units(self, *, by_document: bool = False) -> Iterator[StoredUnit]:
-        """Yield all units with their vectors, oldest first, or grouped by document."""
-        order = "units.document, units.granularity, units.start, units.row" if by_document else "units.row"
+    def stored_units(self, document_ids: Sequence[str] | None = None) -> Iterator[StoredUnit]:
+        """Yield all units with their vectors, or those of some documents, oldest first."""
+        chosen = "" if document_ids is None else f"WHERE documents.id {AMONG}"
         sql = f"""SELECT vectors.vector, vectors.digest, {UNIT} FROM {FROM_UNITS}
-            LEFT JOIN vectors ON vectors.row = units.vector ORDER BY {order}"""  # noqa: S608
-        for blob, written, *columns in self.connection.execute(sql):
+            LEFT JOIN vectors ON vectors.row = units.vector {chosen} ORDER BY units.row"""  # noqa: S608
+        for blob, written, *columns in self.connection.execute(sql, [to_array(document_ids)] if document_ids else []):
             row = columns[2]
             vector = None if row is None else np.frombuffer(intact(row, blob, written), self.dtype).astype(np.float32)
             yield StoredUnit(to_units([columns])[0], vector)
@@ -113,11 +109,10 @@ class Snapshot:
 
     def counts(self) -> dict[Granularity, int]:
         """Return the number of units of each granularity."""
-        counts = self.connection.execute("SELECT granularity, count(*) FROM units GROUP BY granularity").fetchall()
-        try:
-            return {Granularity(name): count for name, count in counts}
-        except InvalidInputError as error:
-            raise DamagedRowError([name for name, _ in counts], what="granularities") from error
+        counts = dict(
+            self.connection.execute("SELECT granularity, count(*) FROM units GROUP BY granularity").fetchall()
+        )
+        return {kind: counts[kind] for kind in Granularity if kind in counts}
 
     def totals(self) -> dict[str, int]:
         """Return the number of units, of documents with a text, and of distinct vectors and metadata."""
@@ -244,16 +239,12 @@ class Snapshot:
 def to_units(rows: Iterable[Sequence[Any]]) -> list[Unit]:
     """Return the units of rows of `UNIT`; raise DamagedRowError for one that differs from what was written."""
     units = []
-    for row in rows:
-        checksum, number, vector, start, end, *texts = row
-        unit_id, text, kind, document_id, parent_id, title, section, metadata, payload = texts
-        try:  # `unit_checksum`, inlined because a search reads many units
-            if zlib.crc32("\0".join((f"{number:d} {vector} {start:d} {end:d}", *texts)).encode()) != checksum:
-                raise ValueError
-            kind, metadata = Granularity(kind), json.loads(metadata)
-        except (ValueError, TypeError) as error:
-            raise DamagedRowError(unit_id, what="unit") from error
-        units.append(Unit(unit_id, text, kind, document_id, parent_id, start, end, title, section, metadata, payload))
+    for written, *values in rows:
+        _, _, start, end, unit_id, text, kind, document_id, parent_id, title, section, metadata, payload = values
+        if checksum(*values) != written:
+            raise DamagedRowError(unit_id, what="unit")
+        place = (Granularity(kind), document_id, parent_id, start, end)
+        units.append(Unit(unit_id, text, *place, title, section, json.loads(metadata), payload))
     return units
 
 
@@ -261,13 +252,8 @@ def write_meta(connection: sqlite3.Connection, **values: str | int) -> None:
     """Set facts about the store, and update their checksum."""
     sql = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
     connection.executemany(sql, values.items())
-    meta = dict(connection.execute("SELECT key, value FROM meta WHERE key <> 'checksum'").fetchall())
-    connection.execute(sql, ["checksum", _meta_checksum(meta)])
-
-
-def _meta_checksum(meta: dict[str, Any]) -> int:
-    # The sums change with every row; `verify` compares them with the rows.
-    return zlib.crc32(repr(sorted((meta | dict.fromkeys(SUMMED & meta.keys())).items())).encode())
+    meta = connection.execute("SELECT key, value FROM meta WHERE key <> 'checksum'").fetchall()
+    connection.execute(sql, ["checksum", checksum(*sorted(meta))])
 
 
 def _ascending(rows: Sequence[int]) -> RowIds:

@@ -11,16 +11,16 @@ from dataclasses import replace
 
 import numpy as np
 
-from factoid.encode import Vectors
+from factoid.encode import Vectors, to_matrix
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.filters import DELETE_FIELD, INSERT_FIELD, Filter, field_rows, parse_metadata
 from factoid.propositions.decompose import UNCOVERED, UNSUPPORTED
-from factoid.store.database.records import checksum, digest, to_array, to_json, unit_checksum
+from factoid.store.database.records import checksum, digest, to_array, to_json
 from factoid.store.database.snapshot import AMONG, FROM_UNITS, UNIT, Snapshot, StoredUnit, to_units, write_meta
 from factoid.units import Document, Granularity, Metadata, Unit, check_text
 
 # Tables of rows that units share, and the column of `units` that names them: rows that no unit names are dropped.
-USES = {"documents": "document", "metadata": "metadata", "vectors": "vector"}
+_USES = {"documents": "document", "metadata": "metadata", "vectors": "vector"}
 
 # Changes kept for readers of earlier generations, and commits. Beyond these, readers compare what they hold with the database.
 _LOGGED = 200_000
@@ -36,12 +36,18 @@ class Transaction(Snapshot):
         self._after = self.generation + 1 + secrets.randbelow(1 << 31)
         self._last = self._last_row("units")
         self._changed: set[int] = set()
-        self._sum = 0  # of the checksums of added units, minus those of removed ones
+        self.count = int(self.meta["units"])
 
     def put(self, key: str, value: str | int) -> None:
         """Set a fact about the store."""
         self.meta[key] = value
         write_meta(self.connection, **{key: value})
+
+    def identify(self, identity: Mapping[str, str | None]) -> None:
+        """Record what made the vectors, as far as it is known here and was not recorded before."""
+        for name, value in identity.items():
+            if value and self.meta.get(name) is None and self.meta.get("dim") is not None:
+                self.put(name, value)
 
     def put_document(self, document: Document, recipe: str) -> None:
         """Insert or replace a document, without its units."""
@@ -57,24 +63,25 @@ class Transaction(Snapshot):
         distinct = {id(unit.metadata): unit.metadata for unit in units}
         texts = {key: to_json(metadata) for key, metadata in distinct.items()}
         metadata_rows = self._metadata_rows(texts.values())
-        vector_rows = self._vector_rows(units, vectors)
+        vector_rows = self._vector_rows(vectors)
         rows = []
         for row, (position, unit) in enumerate(enumerate(units), start=self._last_row("units") + 1):
-            vector, metadata = vector_rows.get(position), texts[id(unit.metadata)]
-            span, headings = (unit.start, unit.end), (unit.title, unit.section)
-            content = (unit.id, unit.text, unit.granularity)
-            named = (*content, unit.document_id, unit.parent_id, *headings, metadata, unit.payload)
-            content_sum = unit_checksum(row, vector, *span, *named)
-            self._sum += content_sum
-            place = (documents[unit.document_id], unit.parent_id, *span)
-            rows.append((row, *content, *place, *headings, metadata_rows[metadata], vector, unit.payload, content_sum))
+            metadata, payload = texts[id(unit.metadata)], unit.payload
+            begin = (row, vector_rows.get(position), unit.start, unit.end, unit.id, unit.text, unit.granularity)
+            names = (unit.parent_id, unit.title, unit.section)
+            written = checksum(*begin, unit.document_id, *names, metadata, payload)
+            rows.append((written, *begin, documents[unit.document_id], *names, metadata_rows[metadata], payload))
         self.connection.executemany("INSERT INTO units VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        self.count += len(rows)
         self._log_children([unit.id for unit in units if unit.granularity is Granularity.PASSAGE])
 
-    def put_units(self, block: Iterable[StoredUnit]) -> None:
-        """Insert units, replacing those with the same ids; units under them stay, and so do the texts of documents."""
+    def put_units(self, block: Iterable[StoredUnit], *, under: bool = False) -> None:
+        """Insert units, replacing those with the same ids, with `under` also those under them; texts of documents stay."""
         block = list({stored.unit.id: stored for stored in block}.values())
-        self.remove_rows(self.chosen_rows((stored.unit.id for stored in block), under=False), keep_texts=True)
+        # Units may come before their passage: one that is not stored yet replaces nothing.
+        self.remove_rows(
+            self.chosen_rows(self.stored(stored.unit.id for stored in block), under=under), keep_texts=True
+        )
         vectors = {position: stored.vector for position, stored in enumerate(block) if stored.vector is not None}
         self.insert([stored.unit for stored in block], vectors)
 
@@ -98,12 +105,11 @@ class Transaction(Snapshot):
         rows: list[int] = self.unit_rows(self.ids(condition)).tolist()
         return rows
 
-    def remove(self, ids: Sequence[str], *, under: bool = True) -> int:
-        """Remove units by id; with `under`, also documents with all their units, and units under units; return how many."""
-        rows = self.chosen_rows(ids, under=under)
+    def remove(self, ids: Sequence[str]) -> int:
+        """Remove documents with all their units, and units with those under them, by id; return how many units."""
+        rows = self.chosen_rows(ids)
         self.remove_rows(rows)
-        if under:
-            self.connection.execute(f"DELETE FROM documents WHERE id {AMONG}", [to_array(ids)])  # noqa: S608
+        self.connection.execute(f"DELETE FROM documents WHERE id {AMONG}", [to_array(ids)])  # noqa: S608
         return len(rows)
 
     def remove_rows(self, rows: Sequence[int], *, keep_texts: bool = False) -> None:
@@ -112,19 +118,13 @@ class Transaction(Snapshot):
             return
         array = [json.dumps(rows)]
         self._log_children(self.values(f"SELECT id FROM units WHERE row {AMONG}", array))  # noqa: S608
-        sql = f"DELETE FROM units WHERE row {AMONG} RETURNING document, metadata, vector, checksum"  # noqa: S608
+        sql = f"DELETE FROM units WHERE row {AMONG} RETURNING document, metadata, vector"  # noqa: S608
         removed = self.connection.execute(sql, array).fetchall()
-        self._sum -= sum(content_sum for *_, content_sum in removed)
+        self.count -= len(removed)
         self._log(rows)
         self._mark_changed(document for document, *_ in removed)
-        for column, table in enumerate(USES):
+        for column, table in enumerate(_USES):
             self._drop_unused(table, {row[column] for row in removed} - {None}, keep_texts=keep_texts)
-
-    def drop_all_unused(self) -> None:
-        """Delete the documents without text, the metadata with their fields, and the vectors that no unit names."""
-        self.connection.execute("DELETE FROM fields WHERE metadata NOT IN (SELECT metadata FROM units)")
-        for table in USES:
-            self.connection.execute(f"DELETE FROM {table} WHERE {unused(table)}")  # noqa: S608
 
     def describe(self, rows: Sequence[int], changes: Metadata) -> None:
         """Set metadata keys of units, and of documents all of whose units are among them."""
@@ -135,10 +135,8 @@ class Transaction(Snapshot):
         texts = {old: to_json({**unit.metadata, **changes}) for (_, old, *_), unit in zip(before, units, strict=True)}
         metadata = self._metadata_rows(texts.values())
         described = []
-        for _, old, old_sum, row, *columns, _, payload in before:
-            new_sum = unit_checksum(row, *columns, texts[old], payload)
-            described.append((metadata[texts[old]], new_sum, row))
-            self._sum += new_sum - old_sum
+        for _, old, _, row, *columns, _, payload in before:
+            described.append((metadata[texts[old]], checksum(row, *columns, texts[old], payload), row))
         self.connection.executemany("UPDATE units SET metadata = ?, checksum = ? WHERE row = ?", described)
         self._log(rows)
         self._drop_unused("metadata", texts)
@@ -160,9 +158,8 @@ class Transaction(Snapshot):
         for key in ("encoder", "embed_template", "dim"):
             self.meta.pop(key, None)
             self.connection.execute("DELETE FROM meta WHERE key = ?", [key])
-        self.connection.execute("UPDATE meta SET value = 0 WHERE key = 'units'")
         self._changed.clear()
-        self._sum = 0
+        self.count = 0
 
     def forget_failures(self) -> int:
         """Make documents with passages that fell back to their sentences count as changed; return their number."""
@@ -177,8 +174,7 @@ class Transaction(Snapshot):
         if logged > _LOGGED:
             self.forget_changes()
             logged = 0
-        self.connection.execute("UPDATE meta SET value = value + ? WHERE key = 'units'", [self._sum])
-        write_meta(self.connection, logged=logged, generation=self._after)
+        write_meta(self.connection, logged=logged, generation=self._after, units=self.count)
         self.connection.execute("INSERT INTO commits VALUES (?, ?)", [self._after, self._last_row("units")])
 
     def forget_changes(self) -> None:
@@ -194,7 +190,9 @@ class Transaction(Snapshot):
     def _drop_unused(self, table: str, rows: Iterable[int], *, keep_texts: bool = False) -> None:
         """Delete those of the rows of documents, metadata or vectors that units no longer name."""
         array = [json.dumps(list(rows))]
-        condition = f"row {AMONG} AND {unused(table, keep_texts=keep_texts)}"
+        condition = f"row {AMONG} AND NOT EXISTS (SELECT 1 FROM units WHERE units.{_USES[table]} = {table}.row)"  # noqa: S608
+        if keep_texts and table == "documents":
+            condition += " AND text IS NULL"
         if table == "metadata":
             sql = f"SELECT row, json FROM metadata WHERE {condition}"  # noqa: S608
             for row, text in self.connection.execute(sql, array).fetchall():
@@ -221,37 +219,29 @@ class Transaction(Snapshot):
             rows[text] = stored[0]
         return rows
 
-    def _vector_rows(self, units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> dict[int, int]:
-        """Return the row of each vector by position, if it fits the store; equal vectors share a row."""
-        dtype, dim, rows = self.dtype, self.meta.get("dim"), {}
-        for position, vector in vectors.items():
-            unit = units[position]
-            if vector.ndim != 1:
-                raise EncoderMismatchError(
-                    f"expected one vector for each unit, got shape {vector.shape} for the unit {unit.id!r}"
-                )
-            if dim not in (None, len(vector)):
-                raise EncoderMismatchError(
-                    f"this store holds vectors of {dim} dimensions, got {len(vector)} for the unit {unit.id!r}: "
-                    "use the same encoder"
-                )
-            with np.errstate(over="ignore"):
-                cast = vector.astype(dtype)
-            if not np.isfinite(cast).all():
-                raise EncoderMismatchError(
-                    f"the vector of {unit.text[:60]!r} is not finite: the encoder failed on this text, or {dtype} "
-                    "cannot hold it"
-                )
-            if dim is None:
-                dim = len(vector)
-                self.put("dim", dim)
-            blob = cast.tobytes()
-            key = digest(blob)
-            stored = self.connection.execute("SELECT row FROM vectors WHERE digest = ?", [key]).fetchone()
-            if stored is None:
+    def _vector_rows(self, vectors: Mapping[int, Vectors]) -> dict[int, int]:
+        """Return the row of each vector by position, if all fit the store; equal vectors share a row."""
+        if not vectors:
+            return {}
+        dim, matrix = self.meta.get("dim"), to_matrix([*vectors.values()], len(vectors))  # type: ignore[list-item]
+        if dim not in (None, matrix.shape[1]):
+            raise EncoderMismatchError(
+                f"this store holds vectors of {dim} dimensions, got {matrix.shape[1]}: use the same encoder"
+            )
+        with np.errstate(over="ignore"):
+            stored = matrix.astype(self.dtype)
+        if not np.isfinite(stored).all():
+            raise EncoderMismatchError(f"a vector is not finite: the encoder failed, or {self.dtype} cannot hold it")
+        if dim is None:
+            self.put("dim", matrix.shape[1])
+        rows = {}
+        for position, vector in zip(vectors, stored, strict=True):
+            blob = vector.tobytes()
+            found = self.connection.execute("SELECT row FROM vectors WHERE digest = ?", [digest(blob)]).fetchone()
+            if found is None:
                 sql = "INSERT INTO vectors (digest, vector) VALUES (?, ?)"
-                stored = [self.connection.execute(sql, [key, blob]).lastrowid]
-            rows[position] = stored[0]
+                found = [self.connection.execute(sql, [digest(blob), blob]).lastrowid]
+            rows[position] = found[0]
         return rows
 
     def _mark_changed(self, documents: Iterable[int]) -> None:
@@ -274,25 +264,14 @@ class Transaction(Snapshot):
         self._log(self.values(f"SELECT row FROM units WHERE parent_id {AMONG}", [to_array(parents)]))  # noqa: S608
 
 
-def unused(table: str, *, keep_texts: bool = True) -> str:
-    """Return the condition for rows that no unit names; with `keep_texts`, documents with a text are not among them."""
-    without_text = " AND text IS NULL" if keep_texts and table == "documents" else ""
-    return f"NOT EXISTS (SELECT 1 FROM units WHERE units.{USES[table]} = {table}.row){without_text}"  # noqa: S608
-
-
 def check_unit(unit: Unit) -> None:
-    """Raise InvalidInputError for a unit that could not be read back: it would make the whole store look damaged."""
-    ids = (unit.id, unit.parent_id, unit.document_id)
-    try:
-        "".join((*ids, unit.text, unit.title, unit.section, unit.payload)).encode()
-    except (TypeError, UnicodeEncodeError):
-        for name in ("id", "parent_id", "document_id", "text", "title", "section", "payload"):
-            check_text(getattr(unit, name), name)
+    """Raise InvalidInputError for a unit that could not be read back."""
+    for name in ("id", "parent_id", "document_id", "text", "title", "section", "payload"):
+        check_text(getattr(unit, name), name)
     Granularity(unit.granularity)
-    if "\0" in "".join(ids):
+    if "\0" in unit.id + unit.parent_id + unit.document_id:
         raise InvalidInputError(f"the id of a unit or of its parent or document holds a NUL byte: {unit.id!r}")
     if not isinstance(unit.metadata, Mapping):
         raise InvalidInputError(f"metadata must be a dict, got {unit.metadata!r} for the unit {unit.id!r}")
-    for place in (unit.start, unit.end):
-        if type(place) is not int or not -_LIMIT <= place < _LIMIT:
-            raise InvalidInputError(f"the span of a unit must be two whole numbers, got {place!r} for {unit.id!r}")
+    if not all(type(place) is int and abs(place) < _LIMIT for place in (unit.start, unit.end)):
+        raise InvalidInputError(f"the span of a unit must be two whole numbers, got {(unit.start, unit.end)}")

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from factoid.files.atomic import sweep
 from factoid.filters import parse_filter, passing_rows
 from factoid.index.part import membership
 from factoid.search import Columns
@@ -162,7 +161,6 @@ class Views:
         for kind, state in self.states.items():
             path = folder / kind
             if state.saved or state.index is None or state.generation is None:
-                sweep(path)
                 continue
             try:
                 self._builders[kind].write(state, path)

@@ -1,1 +1,1 @@
-"""Maintain a store: checks, repair, compaction, statistics and tuning."""
+"""Maintain a store: checks, repair and tuning."""

@@ -1,0 +1,54 @@
+"""Articles from published datasets: KILT's knowledge source (Petroni et al., 2021) and Hugging Face's `wikimedia/wikipedia`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+from factoid._optional import require
+from factoid.entities.articles.article import Article
+from factoid.entities.articles.names import canonical_title
+from factoid.errors import UnreadableFileError
+from factoid.files.lines import located, read_records
+
+_HEADING, _BULLET = "Section::::", re.compile(r"\ABULLET::::[-*#:; ]*")
+
+
+def read_kilt(file: str | Path) -> Iterator[Article]:
+    """Yield KILT's articles without headings, with the links of its anchors and Wikidata's aliases."""
+    return read_records(Path(file), _kilt_article, expected="an article of KILT")
+
+
+def _kilt_article(fields: dict[str, Any]) -> Article:
+    title, (_, *paragraphs) = fields["wikipedia_title"], fields["text"]
+    text = "\n".join(_BULLET.sub("", line.strip()) for line in paragraphs if not line.startswith(_HEADING))
+    targets = ((anchor["text"], unquote(anchor["href"]).partition("#")[0]) for anchor in fields.get("anchors") or ())
+    links = tuple(
+        (name, canonical_title(target)) for name, target in targets if name and target and "://" not in target
+    )
+    wikidata = fields.get("wikidata_info") or {}
+    aliases = (wikidata.get("aliases") or {}).get("alias") or ()
+    ids = {"id": fields.get("wikipedia_id"), "wikidata_id": wikidata.get("wikidata_id")}
+    return Article(title, text, tuple(aliases), links, {name: value for name, value in ids.items() if value})
+
+
+def read_parquet(file: str | Path) -> Iterator[Article]:
+    """Yield the articles of a Parquet file with the columns title and text; id and url become metadata."""
+    pa, parquet = require("pyarrow", extra="parquet"), require("pyarrow.parquet", extra="parquet")
+    try:
+        with parquet.ParquetFile(file) as table:
+            names = table.schema_arrow.names
+            if not {"title", "text"} <= {*names}:
+                raise UnreadableFileError(f"{file}: expected the columns title and text, got {', '.join(names)}")
+            columns = [name for name in ("title", "text", "id", "url") if name in names]
+            rows = (row for batch in table.iter_batches(1000, columns=columns) for row in batch.to_pylist())
+            for number, row in enumerate(rows, start=1):
+                with located(f"{file}, row {number}"):
+                    yield Article(row.pop("title"), row.pop("text"), metadata=row)
+    except UnreadableFileError:
+        raise
+    except (pa.ArrowException, OSError) as error:
+        raise UnreadableFileError(f"{file} cannot be read as Parquet: {error}. Copy or download it again") from error

@@ -98,7 +98,7 @@ class _Answer:
                 return ""
         self._begun = True
         if isinstance(text, BaseMessage):
-            self._id, text = text.id, str(text.text)
+            self._id, text = text.id or self._id, str(text.text)
         if not isinstance(text, str):
             raise InvalidInputError(f"expected an answer, a text or a message, got {type(text).__name__}")
         return text

@@ -66,9 +66,9 @@ class MultiGranularRetriever(VectorIndexRetriever):
             embed_model=embed_model,
             vector_store_kwargs=options | {"matches": True},
         )
-        names = [EmbeddingEncoder(model).name for model in (known, self._embed_model) if model is not None]
-        if names[0] != names[-1]:
+        stored, asked = EmbeddingEncoder(known or self._embed_model).name, EmbeddingEncoder(self._embed_model).name
+        if stored != asked:
             raise EncoderMismatchError(
-                f"the store was opened with the embedding model {names[0]!r}, and the queries would be embedded by "
-                f"{names[-1]!r}: use the first one"
+                f"the store was opened with the embedding model {stored!r}, and the queries would be embedded by {asked!r}: use "
+                "the first one"
             )

@@ -6,7 +6,7 @@ Fields that factoid adds to metadata never overwrite the caller's: a different v
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from langchain_core.documents import Document
@@ -71,31 +71,6 @@ def to_passage(document: Document) -> CoreDocument:
     """Return a document as one passage, with only title and section of its metadata, so that any metadata will do."""
     headings = {key: value for key in _HEADINGS if isinstance(value := document.metadata.get(key), str)}
     return to_core(Document(page_content=document.page_content, metadata=headings, id=document.id))
-
-
-def text_documents(texts: Iterable[str], metadatas: Iterable[Mapping[str, Any]] | None) -> Iterator[Document]:
-    """Yield texts as documents; raise the errors of `in_step`."""
-    for text, metadata in in_step(texts, "metadatas", metadatas or None):
-        yield Document(page_content=text, metadata=dict(metadata or {}))
-
-
-def in_step(items: Iterable[Any], name: str, values: Iterable[Any] | None) -> Iterator[tuple[Any, Any]]:
-    """Yield each document or text with its value, or with None where there are no values.
-
-    Items are read lazily unless they have values. Raises InvalidInputError for a different number of values than of items.
-    """
-    for argument in (items, values):
-        if isinstance(argument, str | Document):
-            raise InvalidInputError(f"expected a list, got a single {type(argument).__name__}: {argument!r:.60}")
-    if values is None:
-        yield from ((item, None) for item in items)
-        return
-    items, values = list(items), list(values)
-    if len(items) != len(values):
-        raise InvalidInputError(
-            f"the number of {name} must match the number of texts: got {len(values)} for {len(items)}"
-        )
-    yield from zip(items, values, strict=True)
 
 
 def stored_document(document: CoreDocument | Unit) -> Document:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from datetime import date, time
 from decimal import Decimal
 from enum import Enum
@@ -86,14 +86,18 @@ def hit_fields(hit: Hit, start: str, end: str, *, matches: bool = True) -> dict[
     """
     fields: dict[str, Any] = {}
     if matches and hit.matches:
-        fields["matches"] = [_entry(match.unit, start, end) | {"score": match.score} for match in hit.matches]
+        fields["matches"] = _entries(map(attrgetter("unit"), hit.matches), start, end)
+        for entry, match in zip(fields["matches"], hit.matches, strict=True):
+            entry["score"] = match.score
     neighbours = {unit.id: unit for part in (hit, *hit.matches) for unit in part.neighbours}
     if neighbours:
-        in_order = sorted(neighbours.values(), key=attrgetter("start", "end"))
-        fields["neighbours"] = [_entry(unit, start, end) for unit in in_order]
+        fields["neighbours"] = _entries(sorted(neighbours.values(), key=attrgetter("start", "end")), start, end)
     return fields
 
 
-def _entry(unit: Unit, start: str, end: str) -> dict[str, Any]:
-    span = {start: unit.start if unit.end else None, end: unit.end or None}
-    return {"text": unit.text, "id": unit.id, "granularity": unit.granularity.value, **span}
+def _entries(units: Iterable[Unit], start: str, end: str) -> list[dict[str, Any]]:
+    entries = []
+    for unit in units:
+        span = {start: unit.start if unit.end else None, end: unit.end or None}
+        entries.append({"text": unit.text, "id": unit.id, "granularity": unit.granularity.value, **span})
+    return entries

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from llama_index.core.vector_stores.types import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
+from llama_index.core.vector_stores.types import FilterOperator, MetadataFilter, MetadataFilters
 from llama_index.core.vector_stores.utils import build_metadata_filter_fn
 
 from factoid.filters import matches
@@ -55,39 +53,3 @@ def test_every_operator(operator):
     for key in KEYS:
         for value in VALUES:
             check(MetadataFilters(filters=[MetadataFilter(key=key, value=value, operator=operator)]))
-
-
-single = st.builds(
-    MetadataFilter,
-    key=st.sampled_from(KEYS),
-    value=st.sampled_from(VALUES),
-    operator=st.sampled_from(FilterOperator),
-)
-nested = st.recursive(
-    single,
-    lambda part: st.builds(
-        MetadataFilters, filters=st.lists(part, min_size=1, max_size=3), condition=st.sampled_from(FilterCondition)
-    ),
-    max_leaves=6,
-)
-
-
-def by_sets(part):
-    """Return the reference's answers to single conditions, joined by set operations."""
-    if isinstance(part, MetadataFilter):
-        expected = reference(MetadataFilters(filters=[part]))
-        passed = {i for i, result in enumerate(expected) if result}
-        raised = {i for i, result in enumerate(expected) if result is None}
-        return passed | (raised if part.operator is FilterOperator.NIN else set())
-    parts = [by_sets(entry) for entry in part.filters]
-    if part.condition is FilterCondition.AND:
-        return set.intersection(*parts)
-    union = set.union(*parts)
-    return union if part.condition is FilterCondition.OR else set(range(len(METADATA))) - union
-
-
-@given(filters=nested)
-@settings(max_examples=300, deadline=None)
-def test_nested_filters(filters):
-    wrapped = filters if isinstance(filters, MetadataFilters) else MetadataFilters(filters=[filters])
-    assert passing(METADATA, to_tree(wrapped)) == sorted(by_sets(wrapped))

@@ -19,6 +19,7 @@ from factoid.ingest import AddReport, Split, own_children, whole_passage
 from factoid.propositions.prompting.chat import split_options
 from factoid.store import UnitStore
 from factoid.store.database.schema import local_folder
+from factoid.store.options import Parents
 from factoid.store.transfer.copies import copy_over
 from factoid.units import Document as CoreDocument
 from factoid.units import Unit
@@ -62,7 +63,7 @@ class MultiGranularFAISS(VectorStore):
         embedding: Embeddings | None = None,
         *,
         store: UnitStore | None = None,
-        parents: str | None = None,
+        parents: Parents | None = None,
         relevance_score_fn: Callable[[float], float] | None = None,
         **options: Any,
     ) -> None:
@@ -182,7 +183,7 @@ class MultiGranularFAISS(VectorStore):
             query: The question, as text.
             k: The number of documents; fewer only if the store has fewer, or fewer pass.
             options: Those of `factoid.store.SearchOptions`, which every search takes. `parents` None is the store's, words
-                count only if `weights`, `lexical` or `fusion` is given, and `score_threshold` is another name for `min_score` (in
+                count only if `weights` or `lexical` is given, and `score_threshold` is another name for `min_score` (in
                 `similarity_search_with_relevance_scores` it is a relevance). Passages and units come with their place in the
                 document, as `PassageTextSplitter` describes it; what `expand` adds is under `neighbours`.
 
@@ -234,7 +235,7 @@ class MultiGranularFAISS(VectorStore):
         """Return options under the core's names, with the store's defaults; words count if asked for, or if hybrid."""
         if options.get("parents") is None:
             options["parents"] = self.parents
-        if not hybrid and all(options.get(name) is None for name in ("weights", "lexical", "fusion")):
+        if not hybrid and options.get("weights") is None and options.get("lexical") is None:
             options["lexical"] = 0
         if (threshold := options.pop("score_threshold", None)) is not None:
             options["min_score"] = threshold

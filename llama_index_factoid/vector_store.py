@@ -228,7 +228,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
             )
         if query.mode in _TEXT_MODES:
             search["lexical"] = 1
-        elif not search.keys() & {"weights", "lexical", "fusion"}:
+        elif not search.keys() & {"weights", "lexical"}:
             if query.mode != VectorStoreQueryMode.HYBRID:
                 search["lexical"] = 0
             elif query.alpha is not None:

@@ -83,10 +83,10 @@ def filters(key: str, value: Any, operator: FilterOperator = FilterOperator.EQ) 
     return MetadataFilters(filters=[MetadataFilter(key=key, value=value, operator=operator)])
 
 
-MAX = {"granularity": ["passage", "sentence"], "fusion": "max"}
+SEVERAL = {"granularity": ["passage", "sentence"]}
 PAIRS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     *(({"granularity": kind}, {"granularity": kind}) for kind in ("passage", "sentence", "proposition", "mixed")),
-    (MAX, MAX),
+    (SEVERAL, SEVERAL),
     ({"filter": {"kind": "odd"}}, {"filters": filters("kind", "odd")}),
     ({"filter": {"place": {"$lt": 4}}}, {"filters": filters("place", 4, FilterOperator.LT)}),
     ({"min_score": 0.3}, {"min_score": 0.3}),

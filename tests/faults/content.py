@@ -37,7 +37,8 @@ class SeededEncoder:
 
 
 def opened(path, **options):
-    return UnitStore(path, **({"encoder": SeededEncoder(), "embed_template": None} | options))
+    index = {"sentence": "HNSW8"}  # which has a file of FAISS's; so few vectors are all compared
+    return UnitStore(path, **({"encoder": SeededEncoder(), "embed_template": None, "index": index} | options))
 
 
 def unit(own, version):

@@ -24,7 +24,7 @@ SETTINGS = [
     pytest.param({"similarity": "cosine", "on_disk": True}, id="cosine-disk"),
 ]
 MORE: list[dict[str, Any]] = [{"index": kind} for kind in ("HNSW32", "IVF8,Flat", "SQ8", "PQ3", "RaBitQ")]
-MORE += [{"shards": 3, "index": "Flat"}, {"mmap": True, "dtype": "float16"}, {"granularities": ("passage",)}]
+MORE += [{"index": "Flat"}, {"mmap": True, "dtype": "float16"}, {"granularities": ("passage",)}]
 SETTINGS += [pytest.param(options | {"on_disk": True}, id=str(options), marks=pytest.mark.slow) for options in MORE]
 SETTINGS += [
     pytest.param({"device": "cuda", "index": kind, "on_disk": True}, id=f"cuda-{kind}", marks=ON_GPU)

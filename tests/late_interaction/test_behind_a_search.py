@@ -85,7 +85,7 @@ def test_the_score_joins_the_explanation(store, ranker) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("options", [{}, {"lexical": 1}, {"weights": Weights(0, 0)}, {"fusion": "max"}])
+@pytest.mark.parametrize("options", [{}, {"lexical": 1}, {"weights": Weights(0, 0)}])
 def test_k_distinct_parents(store, ranker, kind: str, options: dict[str, Any]) -> None:
     """However few candidates there are; words alone find what shares one."""
     pytest.importorskip("tantivy")

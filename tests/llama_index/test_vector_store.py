@@ -109,7 +109,7 @@ async def test_async_twins_do_the_same_in_threads(nodes, monkeypatch):
 
 
 def test_all_settings_are_saved_with_the_class(tmp_path):
-    options = {"granularity": ("sentence", "proposition"), "parents": "unit", "index": {"sentence": "SQ8"}, "shards": 2}
+    options = {"granularity": ("sentence", "proposition"), "parents": "unit", "index": {"sentence": "SQ8"}}
     store = MultiGranularFaissVectorStore(tmp_path / "s", **options)
     store.add(corpus(documents=1))
     for again in (

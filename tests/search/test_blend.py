@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 from factoid import Granularity
 from factoid.errors import InvalidInputError
-from factoid.search import Weights, best_blended, blend
+from factoid.index import lexical
+from factoid.index.lexical import Answer
+from factoid.search import Weights, best_groups
 from tests.search.oracle import Case
 
 PASSAGE, SENTENCE, PROPOSITION = Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION
@@ -24,16 +26,16 @@ class ScriptedLexical:
     def __init__(self, scores):
         self.values = scores
 
-    def words(self, query):
-        return query
+    def __len__(self):
+        return 1 << 30  # more than are in passages
 
-    def search(self, query, count, allowed):
+    def ask(self, query, *, allowed):
+        count = lexical.BEST
         rows = self.values[query].keys() & set(self.values[query] if allowed is None else allowed.tolist())
         best = sorted((-self.values[query][row], row) for row in rows if self.values[query][row] > 0)[:count]
-        return np.array([row for _, row in best], np.int64), np.array([-score for score, _ in best], np.float32)
-
-    def expected_score(self, query):
-        return 2 * FULL[query]
+        scores = np.array([-score for score, _ in best], np.float32)
+        highest = scores.max(initial=FULL[query])
+        return Answer(self, query, np.array([row for _, row in best], np.int64), scores / highest, highest)
 
     def scores(self, query, rows):
         return np.array([self.values[query].get(row, 0) for row in rows.tolist()], np.float32)
@@ -105,19 +107,15 @@ def oracle(cases, kinds, query, words, weights, scale, full, metadata=None, leve
     complete=st.booleans(),
     has_words=st.booleans(),
     has_passages=st.booleans(),
-    least=st.sampled_from([None, 5.0]),
     depth=st.sampled_from([256, 4, 1]),
 )
-def test_against_the_definition(
-    seed, k, level, kinds, weights, metadata, complete, has_words, has_passages, least, depth
-):
+def test_against_the_definition(seed, k, level, kinds, weights, metadata, complete, has_words, has_passages, depth):
     has_passages = has_passages or PASSAGE in kinds
     cases, queries, words = corpus(seed, complete=complete, passages=60)
     views = {kind: case.filtered(case.view(kind), metadata if kind in kinds else None) for kind, case in cases.items()}
     with pytest.MonkeyPatch.context() as patch:  # a shallow start is deepened until the best are proven
-        patch.setattr(blend, "_LEAST_DEPTH", depth)
-        patch.setattr(blend, "_DEPTH", 2)
-        results = best_blended(
+        patch.setattr(lexical, "BEST", depth)
+        results = best_groups(
             [views[kind] for kind in kinds],
             views[PASSAGE] if has_passages else None,
             queries.astype(np.float32),
@@ -126,7 +124,7 @@ def test_against_the_definition(
             weights=weights,
             lexical=ScriptedLexical(words) if has_words else None,
             texts=range(3),
-            min_score=least,
+            length=4.5,
         )
     for number, groups in enumerate(results):
         of_words, of_query = words[number] if has_words else None, 4.5 * np.linalg.norm(queries[number])
@@ -135,9 +133,8 @@ def test_against_the_definition(
             cases, kinds, queries[number], of_words, weights, of_query, full, metadata, level, has_passages
         )
         scores = {key: score for score, key in expected}
-        expected = [score for score, _ in expected if least is None or score >= least - 1e-6][:k]
-        np.testing.assert_allclose([group.score for group in groups], expected[: len(groups)], atol=1e-4)
-        assert abs(len(groups) - len(expected)) <= sum(abs(score - (least or 1e9)) < 1e-4 for score in expected)
+        expected = [score for score, _ in expected][:k]
+        np.testing.assert_allclose([group.score for group in groups], expected, atol=1e-4)
         assert all(scores[group.key] == pytest.approx(group.score, abs=1e-4) for group in groups)
         assert len({group.key for group in groups}) == len(groups)
 
@@ -145,7 +142,7 @@ def test_against_the_definition(
 def test_parts_and_matches_say_why():
     cases, queries, words = corpus(1, complete=True)
     views = {kind: case.view(kind) for kind, case in cases.items()}
-    ((group, *_), *_) = best_blended(
+    ((group, *_), *_) = best_groups(
         [views[PROPOSITION]],
         views[PASSAGE],
         queries.astype(np.float32),
@@ -154,6 +151,7 @@ def test_parts_and_matches_say_why():
         weights=Weights(0.4, 0.2),
         lexical=ScriptedLexical(words),
         texts=range(3),
+        length=4.5,
     )
     parts = group.parts
     words = 0.2 * 4.5 * np.linalg.norm(queries[0]) * parts.get("lexical", 0)

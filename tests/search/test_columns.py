@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from factoid.index.part import membership
+from factoid.index.vector_index import membership
 from factoid.search import Columns
 
 NAMES = ("vectors", "rows", "parents", "documents", "metadata")
@@ -37,6 +39,12 @@ def taken(columns, positions):
     return [known[place] for place in positions.tolist()]
 
 
+def positions_by(columns, level, keys):
+    groups = columns.by(level)
+    places, which = groups.find(keys)
+    return groups.positions[places], which
+
+
 @settings(deadline=None)
 @given(some_units(), st.lists(ids(70), max_size=12))
 def test_lookups(units, wanted):
@@ -47,9 +55,9 @@ def test_lookups(units, wanted):
     chosen = np.array(wanted, np.int64)
     for find, place in (
         (columns.positions_of_vectors, 0),
-        (columns.members["unit"].positions, 1),
-        (columns.members["passage"].positions, 2),
-        (columns.members["document"].positions, 3),
+        (partial(positions_by, columns, "unit"), 1),
+        (partial(positions_by, columns, "passage"), 2),
+        (partial(positions_by, columns, "document"), 3),
     ):
         positions, which = find(chosen)
         found = sorted(zip(which.tolist(), taken(columns, positions), strict=True))

@@ -99,6 +99,7 @@ def test_a_reader_follows_although_the_changes_are_forgotten(tmp_path, monkeypat
         add(writer, 100, 5)
         if forgets == "compact":
             writer.compact()
+            built.clear()
         assert rows(tmp_path / "s", "SELECT count(*) FROM changes WHERE row <= 50")[0][0] < 10
         assert best(reader, k=20) == brute(writer, k=20)
         found = reader.search_by_vector(vectors(1)[0], filter={"year": 20}, **ALONE)

@@ -25,7 +25,7 @@ def by_id(store):
 
 def scores(store):
     """Return the score of every unit: equal ones may come in another order, since rows are others."""
-    return [dict(each) for each in answers(store, k=1000)]
+    return [{unit_id: round(score, 4) for unit_id, score in each} for each in answers(store, k=1000)]
 
 
 ZERO = dict.fromkeys(["units", "replaced", "deleted", "documents", "propositions"], 0)

@@ -75,7 +75,7 @@ def test_nothing_is_written(folder, before, up_to_date):
         assert (state(store), answers(store)) == before
         assert (store.verify() == []) == up_to_date
         store.refresh()
-    with opened(folder, read_only=True, index="HNSW8", shards=2) as store:  # settings of this reader alone
+    with opened(folder, read_only=True, index="HNSW8") as store:  # settings of this reader alone
         assert [len(hits) for hits in answers(store)] == [len(hits) for hits in before[1]]
     assert files(folder) == unchanged
 

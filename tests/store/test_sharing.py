@@ -73,7 +73,7 @@ def test_a_reader_sees_what_a_writer_commits(path):
         assert "doc3" not in documents(reader)
         reader.delete(["doc33"])  # either may write
         assert "doc33" not in documents(writer, "Town 33 hill 33")
-        assert hits(writer) == hits(reader)
+        assert documents(writer) == documents(reader)
 
 
 def documents(store, *query):

@@ -35,7 +35,7 @@ def tuned(vectors, queries, *kinds, similarity="inner_product", **options):
 
 @pytest.mark.parametrize("similarity", ["inner_product", "cosine"])
 def test_rows_say_what_each_setting_gave(similarity, caplog):
-    kinds = ["Flat", "SQ8", "IVF16,Flat", "HNSW16", "PQ8x4fs", "IVF4096,Flat"]
+    kinds = ["Flat", "SQ8", "IVF16,Flat", "HNSW16", "IVF4096,Flat"]
     rows = tuned(clustered(3000)[1], clustered(20, seed=8)[1], *kinds, k=5, similarity=similarity)
     assert "IVF4096,Flat is left out: it needs 159744 vectors to be trained, and there are 3000" in caplog.text
     assert [(row.kind, dict(row.parameters)) for row in rows] == [
@@ -43,13 +43,12 @@ def test_rows_say_what_each_setting_gave(similarity, caplog):
         ("SQ8", {}),
         *(("IVF16,Flat", {"nprobe": probes}) for probes in (1, 4, 16)),
         *(("HNSW16", {"efSearch": width}) for width in (16, 32, 64, 128, 256, 512)),
-        ("PQ8x4fs", {}),
     ]
     by_kind = {(row.kind, *row.parameters.values()): row for row in rows}
     assert by_kind["Flat",].recall == by_kind["IVF16,Flat", 16].recall == 1
     assert by_kind["IVF16,Flat", 1].recall < by_kind["IVF16,Flat", 4].recall
     assert by_kind["SQ8",].recall > 0.99  # refined
-    for kind, size in (("Flat", 64 + 8), ("SQ8", 16 + 8), ("IVF16,Flat", 64 + 8), ("PQ8x4fs", 4 + 8)):
+    for kind, size in (("Flat", 64 + 8), ("SQ8", 16 + 8), ("IVF16,Flat", 64 + 8)):
         assert size <= next(row for row in rows if row.kind == kind).bytes_per_vector < size + 2
     assert all(row.median_ms > 0 < row.build_s for row in rows)
 

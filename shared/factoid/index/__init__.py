@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from factoid.index.files import load, save
 from factoid.index.kinds import AUTO, check_factory, check_kind, choose_kind, kinds_to_try, usable_kind, usable_memory
-from factoid.index.scan import RowIds
-from factoid.index.vector_index import Similarity, VectorIndex, prepare
+from factoid.index.vector_index import RowIds, Similarity, VectorIndex, prepare
 
 __all__ = [
     "AUTO",

@@ -8,7 +8,8 @@ from __future__ import annotations
 import logging
 import re
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from functools import lru_cache
 from typing import Any
@@ -18,20 +19,16 @@ import numpy as np
 from factoid._optional import require
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
-from factoid.index.kinds import search_parameters, unwrap
-from factoid.index.part import Part
-from factoid.index.scan import RowIds
-from factoid.index.vector_index import VectorIndex, shard_pool
+from factoid.index.kinds import Kind
+from factoid.index.matrix import Matrix
+from factoid.index.vector_index import RowIds, VectorIndex
 
 _MOST_RESULTS = 2048  # k and nprobe of FAISS's GPU selection
-_MOST_WIDENED = _MOST_RESULTS // 4  # results to which a filter is applied, rather than searching on the CPU
 
 # Memory of a block of threads. FAISS's search of lists with scalar quantisers keeps the best results so far there, up to a power
 # of two of them in 48 bytes each, beside two numbers for each dimension. If that is too much, it ends the process.
 _SHARED_BYTES = 48 << 10
 _MOST_BESIDE_TABLES = 512  # twice as many take all
-
-_CHUNK_BYTES = 256 << 20  # float32 vectors copied to a GPU at a time
 
 logger = logging.getLogger(__name__)
 _say_once = lru_cache(maxsize=8)(logger.warning)
@@ -85,55 +82,42 @@ def to_gpu(
 
     The returned index takes over the vectors on the CPU: from then on only it may be changed, and it is copied to the GPUs again
     at its next search. `save` writes it as it would write `index`. Several GPUs hold a copy each and share the queries, or with
-    `shard` a part each. With `float16` a `Flat` index is held in half precision, and counts as lossy.
+    `shard` a part each. With `float16` a `Flat` index is held in half precision.
     """
     numbers = check_device(device)
     if not numbers:
         return index
-    lists = ("IndexIVFFlat", "IndexIVFScalarQuantizer", "IndexIVFPQ")
-    if index.ability.family != "flat" and type(unwrap(index.parts[0].index)[1]).__name__ not in lists:
-        logger.warning("indexes of the kind %r have no GPU form: searching on the CPU", index.kind)
-        return index
-    lock = threading.Lock()  # one for all parts: they share GPUs
-    parts = list(map(copy, index.parts))  # they share the FAISS index and its ids
-    for number, part in enumerate(parts):
-        devices = [numbers[number % len(numbers)]] if shard and index.shards > 1 else numbers
-        part.gpu = GpuCopy(part, devices, lock, shard=shard, float16=float16)
-    there = VectorIndex(index.dim, kind=index.kind, similarity=index.similarity, _parts=parts)
-    if float16 and index.exact:
-        there.exact, there.lossy = False, True
+    there = copy(index)
+    there.gpu = GpuCopy(there.ability, index.dim, numbers, shard=shard, float16=float16)
+    there.exact, there.lossy = False, index.lossy or float16
     return there
 
 
 class GpuCopy:
-    """A copy of a FAISS index on GPUs, made by the first search after a change, one at a time under `lock`. Options: `to_gpu`."""
+    """A copy of a FAISS index on GPUs, made by the first search after a change, one at a time. Options: `to_gpu`."""
 
-    def __init__(self, part: Part, devices: Sequence[int], lock: threading.Lock, *, shard: bool, float16: bool) -> None:
-        self._devices, self._lock = devices, lock
-        self._shard, self._float16 = shard, float16
-        self._flat = part.kind.family == "flat"
-        self._most_results = _most_results(part.index)
+    def __init__(self, kind: Kind, dim: int, devices: Sequence[int], *, shard: bool, float16: bool) -> None:
+        self._kind, self._devices, self._shard, self._float16 = kind, devices, shard, float16
+        self._most_results = _most_results(kind.name, dim)
+        self._lock = threading.Lock()
+        self._threads = ThreadPoolExecutor(len(devices), thread_name_prefix="factoid-gpu")
         self._failed = False
-        self._replicas: list[Any] = []
-        self._resources: list[Any] = []  # memory of the GPUs, and parts of the index: they must live as long
-
-    def widens(self, k: int, selected: int, count: int) -> bool:
-        """Return whether a filter that passes `selected` of `count` is better applied to more than k results."""
-        return self._flat and not self._failed and 2 * k * count <= _MOST_WIDENED * selected
+        self._copies: list[Any] = []
+        self._resources: list[Any] = []  # memory of the GPUs: it must live as long
 
     def forget(self) -> None:
         """Drop the copy: the index has changed."""
-        self._replicas, self._resources = [], []
+        self._copies, self._resources = [], []
 
-    def search(self, index: Any, queries: Vectors, k: int, widths: Mapping[str, int]) -> tuple[Vectors, RowIds] | None:
-        """Return scores and labels, or None if the CPU should search. Shapes: (n, k) both."""
-        if self._failed or k > self._most_results or widths.get("nprobe", 1) > _MOST_RESULTS:
+    def search(self, index: Any, queries: Vectors, k: int, width: int = 0) -> tuple[Vectors, RowIds] | None:
+        """Return scores and labels, or None if the CPU should search; `width` is `nprobe`. Shapes: (n, k) both."""
+        if self._failed or k > self._most_results or width > _MOST_RESULTS:
             return None
         with self._lock:
             try:
-                if not self._replicas:
-                    self._replicas = self._copied(index)
-                return self._ask(index, queries, k, widths)
+                if not self._copies:
+                    self._copies = self._copied(index)
+                return self._asked(queries, k, width)
             except RuntimeError as error:  # FAISS's exceptions, those of CUDA among them
                 self.forget()
                 self._failed = True
@@ -142,24 +126,27 @@ class GpuCopy:
                 )
         return None
 
-    def _ask(self, index: Any, queries: Vectors, k: int, widths: Mapping[str, int]) -> tuple[Vectors, RowIds]:
-        parameters = search_parameters(index, {"nprobe": widths["nprobe"]}) if "nprobe" in widths else None
-        blocks = np.array_split(queries, min(len(self._replicas), max(1, len(queries))))
-        threads = shard_pool(len(self._replicas))
+    def _asked(self, queries: Vectors, k: int, width: int) -> tuple[Vectors, RowIds]:
+        import faiss
+
+        parameters = faiss.SearchParametersIVF(nprobe=width) if self._kind.family == "lists" else None
+        blocks = np.array_split(queries, min(len(self._copies), max(1, len(queries))))
         jobs = [  # FAISS's IndexReplicas takes no parameters
-            threads.submit(replica.search, block, k, params=parameters)
-            for replica, block in zip(self._replicas, blocks, strict=False)
+            self._threads.submit(there.search, block, k, params=parameters)
+            for there, block in zip(self._copies, blocks, strict=False)
         ]
         scores, labels = map(np.concatenate, zip(*(job.result() for job in jobs), strict=True))
         return scores, labels
 
     def _copied(self, index: Any) -> list[Any]:
-        """Copy an index to the GPUs; FAISS raises RuntimeError if memory is short."""
+        """Copy an index to the GPUs; FAISS raises RuntimeError if memory is short, or if the kind has no GPU form."""
         import faiss
 
+        if isinstance(index, Matrix):
+            flat = faiss.IndexFlatIP(index.vectors.shape[1])
+            flat.add(index.vectors)
+            index = flat
         self._resources = resources = [faiss.StandardGpuResources() for _ in self._devices]
-        if isinstance(index, faiss.IndexFlat):
-            return self._copied_flat(index)
         options = faiss.GpuMultipleClonerOptions()
         options.useFloat16, options.shard = self._float16, self._shard
         options.allowCpuCoarseQuantizer = True  # a graph that finds the lists has no GPU form
@@ -168,41 +155,11 @@ class GpuCopy:
             groups = [([memory], [device]) for memory, device in zip(resources, self._devices, strict=True)]
         return [faiss.index_cpu_to_gpu_multiple_py(memory, index, options, devices) for memory, devices in groups]
 
-    def _copied_flat(self, index: Any) -> list[Any]:
-        """Copy a `Flat` index in chunks: copied at once in half precision, it would briefly need three times its memory."""
-        import faiss
 
-        count, number, dim = int(index.ntotal), len(self._devices), index.d
-        step = max(1, _CHUNK_BYTES // (4 * dim))
-        copies = []
-        for place, (device, memory) in enumerate(zip(self._devices, self._resources, strict=True)):
-            first, last = (count * place // number, count * (place + 1) // number) if self._shard else (0, count)
-            config = faiss.GpuIndexFlatConfig()
-            config.device, config.useFloat16 = device, self._float16
-            there = faiss.GpuIndexFlatIP(memory, dim, config)
-            if first < last:
-                vectors = faiss.rev_swig_ptr(index.get_xb(), count * dim).reshape(-1, dim)
-                for start in range(first, last, step):
-                    there.add(vectors[start : min(start + step, last)])
-            copies.append(there)
-        if number == 1 or not self._shard:
-            return copies
-        # Shards number their vectors consecutively, so that they return positions in the whole.
-        joined = faiss.IndexShards(dim, True, True)
-        for there in copies:
-            joined.add_shard(there)
-        self._resources = [*copies, *self._resources]
-        return [joined]
-
-
-def _most_results(index: Any) -> int:
-    import faiss
-
-    _, core = unwrap(index)
-    with_tables = [getattr(faiss.ScalarQuantizer, f"QT_{bits}bit") for bits in (4, 6, 8)]
-    if type(core) is not faiss.IndexIVFScalarQuantizer or core.sq.qtype not in with_tables:
+def _most_results(kind: str, dim: int) -> int:
+    if not re.search(r"IVF.*,SQ\d", kind):
         return _MOST_RESULTS
-    most, room = _MOST_BESIDE_TABLES, _SHARED_BYTES - 2 * 4 * int(core.d)
+    most, room = _MOST_BESIDE_TABLES, _SHARED_BYTES - 2 * 4 * dim
     while most and 48 * most > room:
         most //= 2
     return most

@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cache
 from importlib.util import find_spec
 from itertools import pairwise
 from pathlib import Path
 from shutil import rmtree
 from tempfile import mkdtemp
-from typing import Any
+from typing import Any, NamedTuple
 from weakref import finalize
 
 import numpy as np
@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from factoid._optional import require
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
-from factoid.index.scan import RowIds
+from factoid.index.vector_index import RowIds
 from factoid.words import UNSPACED
 
 LANGUAGES = {
@@ -36,6 +36,8 @@ _WRITER_BYTES = 64_000_000
 _TEXT, _ROW = "text", "row"
 Bytes = NDArray[np.uint8]
 _LONGEST = 100  # bytes of a word: longer ones are data
+BEST = 4096  # texts in an answer
+_ENOUGH = 0.5  # of the score of a text with all words of the query: the best text counts less if it has less
 _FEW = 4096  # rows that a query lists one by one; more are masked after a wider search
 _STOP_WORDS = (
     "a an the and or of in on at by for from to with as is are was were be been am do does did has have had it its this that "
@@ -101,6 +103,13 @@ class LexicalIndex:
         writer.wait_merging_threads()
         self._index.reload()
         self._searcher = self._index.searcher()
+
+    def ask(self, query: str, k: int = BEST, *, allowed: RowIds | None = None) -> Answer:
+        """Return the k best texts for a query, any text without syntax, among the allowed rows, ascending; None for all."""
+        words = self.words(query)
+        rows, scores = self.search(words, k, allowed=allowed)
+        highest = float(scores.max(initial=_ENOUGH * self.expected_score(words)))
+        return Answer(self, words, rows, scores / highest, highest)
 
     def words(self, query: str) -> list[str]:
         """Return the words of a query that count, each once. A query is any text, without syntax."""
@@ -178,6 +187,37 @@ class LexicalIndex:
         scores = np.array(values, np.float32)
         order = np.lexsort((rows, -scores))
         return rows[order], scores[order]
+
+
+class Answer(NamedTuple):
+    """The best texts for a query."""
+
+    lexical: LexicalIndex
+    words: Sequence[str]  # of the query
+    rows: RowIds  # best first
+    shares: Vectors  # scores, divided by the highest, or by half the score of a text with all words if that is more
+    highest: float
+
+    def add(self, totals: Vectors, rows: RowIds, scale: float, best: Callable[[Vectors], RowIds], k: int) -> Vectors:
+        """Add `scale` times the shares of rows, ascending, to their totals, and return these shares. Shape: (rows,).
+
+        A share is exact, or else 0 and that of a row that it could not lift among the k best. `best` returns the positions of at
+        least k totals, best first, if there are as many.
+        """
+        shares = np.zeros(len(rows), np.float32)
+        at = np.minimum(np.searchsorted(rows, self.rows), len(rows) - 1)
+        known = rows[at] == self.rows
+        at = at[known]
+        shares[at] = self.shares[known]
+        totals += scale * shares
+        if len(self.rows) == BEST:  # others may have some of the words
+            order = best(totals)
+            reached = totals[order[k - 1]] if len(order) >= k else -np.inf
+            possible = totals + scale * self.shares[-1] >= reached
+            possible[at] = False
+            shares[possible] = self.lexical.scores(self.words, rows[possible]) / self.highest
+            totals[possible] += scale * shares[possible]
+        return shares
 
 
 def _spaced(text: str, *, query: bool = False) -> str:

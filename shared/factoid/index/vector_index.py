@@ -1,23 +1,30 @@
-"""Vectors by row id, in one FAISS index or in several shards of it (Dense X Retrieval, Appendix C: eight)."""
+"""Vectors by row id: an array that is compared exactly, or a FAISS index."""
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from enum import StrEnum
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from factoid._optional import require
 from factoid.encode import Vectors
 from factoid.errors import EncoderMismatchError, InvalidInputError
-from factoid.index.kinds import EXACT, Parameters, check_kind, check_parameters
-from factoid.index.part import Part
-from factoid.index.scan import RowIds, pool
+from factoid.index.kinds import EXACT, Parameters, check_kind, make, search_parameters, search_width
+from factoid.index.matrix import Matrix, largest
+
+if TYPE_CHECKING:
+    from factoid.index.gpu import GpuCopy
+
+RowIds = NDArray[np.int64]
+Mask = NDArray[np.bool_]
 
 _CHUNK = 65_536  # vectors that are prepared, and copied, at a time
+_SCORES = 1 << 24  # in memory at once: 64 MiB
+_SPARSE = 16  # a mark for every number up to the highest is worth its memory if ids are at most this sparse
+_LEAST_MARKS = 1 << 20
+_WIDER = 4  # times as many results or lists, where a search found too few
 
 
 class Similarity(StrEnum):
@@ -48,7 +55,6 @@ class VectorIndex:
         dim: Number of components of every vector.
         kind: A FAISS factory string, whose `Kind` is the attribute `ability`.
         similarity: How vectors are scored.
-        shards: Number of parts that are searched in parallel; a vector is in the part given by its id modulo this number.
 
     Raises:
         InvalidInputError: The kind does not exist or does not fit the dimensions.
@@ -61,34 +67,46 @@ class VectorIndex:
         *,
         kind: str = EXACT,
         similarity: Similarity = Similarity.INNER_PRODUCT,
-        shards: int = 1,
-        _parts: Sequence[Part] | None = None,
+        _content: Any = None,
+        _ids: RowIds | None = None,
+        _mapped: bool = False,
     ) -> None:
+        require("faiss", extra="cpu")
         self.ability = check_kind(kind, dim)
-        self.dim = dim
-        self.kind = kind
-        self.similarity = Similarity(similarity)
-        self.exact, self.lossy = self.ability.exact, self.ability.lossy  # except for half precision on a GPU
-        self.parts: tuple[Part, ...] = tuple(_parts or (Part(self.ability) for _ in range(shards)))
-        self.shards = len(self.parts)
+        self.dim, self.kind, self.similarity = dim, kind, Similarity(similarity)
+        self.exact = kind == EXACT  # `scores` has the inner products with all vectors
+        self.lossy = self.ability.lossy  # more vectors than wanted should be found, to be scored again exactly
+        self.content = _content  # a `Matrix` if it is exact, else a FAISS index
+        if _content is None:
+            self.content = Matrix(np.empty((0, dim), np.float32)) if self.exact else make(kind, dim)
+        self.by_position = np.empty(0, np.int64) if _ids is None else _ids  # -1 where a vector is hidden
+        self.hidden = int((self.by_position < 0).sum())
+        self.gpu: GpuCopy | None = None
+        self._mapped = _mapped  # in a file: it has to be copied before it can change
+        self._ranked: tuple[RowIds, RowIds] | None = None  # the ids, ascending, and their positions
+        self._asked: tuple[RowIds | None, RowIds | None] = None, None  # ids, and their positions
 
     def __len__(self) -> int:
-        return len(self.parts[0].ids) if self.shards == 1 else sum(len(part.ids) for part in self.parts)
+        return len(self.by_position) - self.hidden
 
     @property
     def trained(self) -> bool:
         """Whether vectors can be added."""
-        return all(part.index.is_trained for part in self.parts)
-
-    @property
-    def hidden(self) -> int:
-        """Number of vectors that were removed but still take up room, because the kind cannot delete them."""
-        return sum(part.ids.hidden for part in self.parts)
+        return isinstance(self.content, Matrix) or bool(self.content.is_trained)
 
     @property
     def ids(self) -> RowIds:
         """The ids of all vectors, ascending."""
-        return np.sort(np.concatenate([part.ids.live for part in self.parts]))
+        return self._by_id()[0]
+
+    @property
+    def nbytes(self) -> int:
+        """The size of the vectors or codes, the ids, and what else FAISS holds."""
+        import faiss
+
+        if isinstance(self.content, Matrix):
+            return int(self.content.vectors.nbytes + self.by_position.nbytes)
+        return int(faiss.serialize_index(self.content).nbytes + self.by_position.nbytes * (not self.ability.lists))
 
     def train(self, vectors: Vectors) -> None:
         """Train a kind that needs it on a sample of the vectors to come; other kinds ignore this. Shape: (n, dim).
@@ -104,12 +122,7 @@ class VectorIndex:
                 f"the index {self.kind!r} needs {self.ability.min_training} vectors to be trained, got {len(vectors)}: "
                 'add more, choose a kind with fewer centroids, or "Flat"'
             )
-        import faiss
-
-        self.parts[0].index.train(prepare(sample(vectors, self.ability.max_training), self.similarity))
-        trained = faiss.serialize_index(self.parts[0].index)  # some kinds cannot be cloned
-        for part in self.parts[1:]:
-            part.index = faiss.deserialize_index(trained)
+        self.content.train(prepare(sample(vectors, self.ability.max_training), self.similarity))
 
     def add(self, ids: RowIds, vectors: Vectors) -> None:
         """Add vectors under new ids from 0 up. Shapes: (n,) and (n, dim).
@@ -119,56 +132,89 @@ class VectorIndex:
         """
         check_vectors(vectors, self.dim)
         ids = np.ascontiguousarray(ids, dtype=np.int64)
-        for part, rows in self._split(ids):
-            for start in range(0, len(rows), _CHUNK):
-                block = rows[start : start + _CHUNK]
-                part.add(ids[block], prepare(vectors[block], self.similarity))
+        self._make_changeable()
+        for start in range(0, len(ids), _CHUNK):
+            block = slice(start, start + _CHUNK)
+            prepared = prepare(vectors[block], self.similarity)
+            if self.ability.family == "lists":
+                self.content.add_with_ids(prepared, ids[block])
+            else:
+                self.content.add(prepared)
+        self.by_position = np.concatenate([self.by_position, ids])
 
     def remove(self, ids: RowIds) -> None:
-        """Remove the vectors of these ids; unknown ids are ignored."""
-        ids = np.unique(np.asarray(ids, dtype=np.int64))
-        for part, rows in self._split(ids):
-            part.remove(ids[rows])
+        """Remove the vectors of these ids, or hide them if the kind cannot remove vectors; unknown ids are ignored."""
+        import faiss
+
+        gone = membership(self.by_position, np.asarray(ids, np.int64))
+        if not gone.any():
+            return
+        self._make_changeable()
+        family = self.ability.family
+        if family in ("graph", "other"):
+            self.by_position = np.where(gone, -1, self.by_position)
+            self.hidden += int(gone.sum())
+            return
+        if isinstance(self.content, Matrix):
+            self.content.remove(gone)
+        else:
+            labels = self.by_position[gone] if family == "lists" else np.flatnonzero(gone)
+            self.content.remove_ids(faiss.IDSelectorBatch(labels))
+        self.by_position = self.by_position[~gone]
 
     def prepare(self, queries: Vectors) -> Vectors:
         """Return queries in the form that searches compare, or raise as `add` does. Shape: (n, dim)."""
         check_vectors(queries, self.dim)
         return prepare(queries, self.similarity)
 
+    def scores(self, queries: Vectors, ids: RowIds) -> Vectors:
+        """Return the inner products of prepared queries with the vectors of these ids, all or most of an exact index.
+
+        They are computed with all vectors. The positions of the ids are kept for the next search that passes the same array.
+        Shapes: (n, dim) and (m,) to (n, m).
+        """
+        places = self._places(ids)
+        scores: Vectors = self.content.products(queries)
+        return scores if places is None else scores.take(places, axis=1)
+
+    def marks(self, ids: RowIds, chosen: Mask) -> Mask:
+        """Return which vectors are those of the chosen among some ids, for `search`. Shape: (ids,) to (positions,)."""
+        places = self._places(ids)
+        if places is None:
+            return chosen
+        marks = np.zeros(len(self.by_position), np.bool_)
+        marks[places[chosen]] = True
+        return marks
+
     def search(
-        self,
-        queries: Vectors,
-        k: int,
-        *,
-        allowed: RowIds | None = None,
-        parameters: Parameters | None = None,
+        self, queries: Vectors, k: int, *, allowed: Mask | None = None, parameters: Parameters | None = None
     ) -> tuple[Vectors, RowIds]:
         """Find the k best vectors for each query.
 
         Args:
             queries: In the form that `prepare` returns. Shape: (n, dim).
             k: Number of vectors, at least 1.
-            allowed: Only these ids take part: ascending, each once, int64. None for all.
-            parameters: Search parameters, for example `{"nprobe": 64}`.
+            allowed: Only these vectors take part, as `marks` returns them; None for all.
+            parameters: Search parameters, for example `{"nprobe": 64}`; those that the kind lacks are ignored.
 
         Returns:
-            Scores and ids, best first, equal scores in the order of their ids; -inf and -1 after the last. Exact kinds find all
-            vectors there are, and so do others if there are fewer than k. Shapes: (n, k) both.
-
-        Raises:
-            InvalidInputError: A parameter is out of range, or the kind has no such parameter.
+            Scores and ids, best first; -inf and -1 after the last. An exact index finds all vectors there are, equal scores in
+            the order of their ids, and others do if there are fewer than k. Shapes: (n, k) both.
         """
-        if parameters:
-            check_parameters(self.ability, parameters)
-        if self.shards == 1:
-            scores, ids = self.parts[0].search(queries, k, allowed, parameters or {})
-            ranked = not (scores[:, 1:] == scores[:, :-1]).any()
-        else:
-            threads = shard_pool(self.shards)
-            jobs = [threads.submit(part.search, queries, k, allowed, parameters or {}) for part in self.parts]
-            scores, ids = map(np.hstack, zip(*(job.result() for job in jobs), strict=True))
-            ranked = False
-        return (scores, ids) if ranked and scores.shape[1] == k else best(scores, ids, k)
+        if allowed is None and self.hidden:
+            allowed = self.by_position >= 0
+        count = len(self.by_position) if allowed is None else int(np.count_nonzero(allowed))
+        if count == len(self.by_position):
+            allowed = None
+        scores, ids = np.full((len(queries), k), -np.inf, np.float32), np.full((len(queries), k), -1)
+        width = min(k, count)
+        if width:
+            search = self._compare if isinstance(self.content, Matrix) else self._search
+            values, labels = search(queries, width, allowed, count, parameters or {})
+            missing = labels < 0
+            labels = labels if self.ability.family == "lists" else self.by_position[labels]
+            scores[:, :width], ids[:, :width] = np.where(missing, -np.inf, values), np.where(missing, -1, labels)
+        return scores, ids
 
     def vectors(self, ids: RowIds) -> Vectors | None:
         """Return the vectors of these ids in the form that is compared, or None if the kind does not hold them exactly.
@@ -176,37 +222,143 @@ class VectorIndex:
         Raises:
             InvalidInputError: An id is unknown.
         """
-        if self.shards == 1:
-            return self.parts[0].vectors(ids)
-        gathered = np.empty((len(ids), self.dim), np.float32)
-        for part, rows in self._split(ids):
-            vectors = part.vectors(ids[rows])
-            if vectors is None:
-                return None
-            gathered[rows] = vectors
-        return gathered
+        if not self.ability.holds_vectors:
+            return None
+        positions = self._positions(ids)
+        if len(positions) and positions.min() < 0:
+            raise InvalidInputError(f"the index holds no vector under the id {ids[positions < 0][0]}")
+        if isinstance(self.content, Matrix):
+            return self.content.vectors[positions]
+        import faiss
 
-    def _split(self, ids: RowIds) -> Iterator[tuple[Part, RowIds]]:
-        """Yield each part and the positions in `ids` of its vectors."""
-        for number, part in enumerate(self.parts):
-            yield part, np.flatnonzero(ids % self.shards == number)
+        components: Vectors = faiss.rev_swig_ptr(self._storage().get_xb(), len(self.by_position) * self.dim)
+        return components.reshape(-1, self.dim)[positions]
+
+    def _compare(
+        self, queries: Vectors, k: int, marks: Mask | None, _count: int, _parameters: Parameters
+    ) -> tuple[Vectors, RowIds]:
+        """Compare the marked vectors with the queries, and return scores and positions."""
+        if self.gpu is not None and marks is None and (results := self.gpu.search(self.content, queries, k)):
+            return results
+        best, positions = np.empty((len(queries), k), np.float32), np.empty((len(queries), k), np.int64)
+        step = max(1, _SCORES // len(self.by_position))
+        for start in range(0, len(queries), step):
+            every = self.content.products(queries[start : start + step])
+            if marks is not None:
+                every[:, ~marks] = -np.inf
+            for number, scores in enumerate(every, start):
+                at = largest(scores, k)
+                positions[number] = at[np.lexsort((self.by_position[at], -scores[at]))][:k]
+                best[number] = scores[positions[number]]
+        return best, positions
+
+    def _search(
+        self, queries: Vectors, k: int, marks: Mask | None, count: int, parameters: Parameters
+    ) -> tuple[Vectors, RowIds]:
+        """Search the marked vectors, of which there are `count`, with FAISS, and return scores and labels."""
+        kind, total = self.ability, len(self.by_position)
+        if marks is not None and kind.family == "other":
+            return self._filtered(queries, k, marks, count)
+        width = search_width(kind, parameters, k=k, share=count / total, count=total)
+        selector = None if marks is None else self._selector(marks)
+        scores, labels = self._run(queries, k, width, selector)
+        # The lists that were searched, or the part of the graph that was visited, may hold fewer than there are.
+        while kind.family == "lists" and width < kind.lists and (short := labels[:, -1] < 0).any():
+            width = min(_WIDER * width, kind.lists)
+            scores[short], labels[short] = self._run(queries[short], k, width, selector)
+        if kind.family == "graph" and (short := labels[:, -1] < 0).any():
+            import faiss
+
+            every = faiss.SearchParameters() if selector is None else faiss.SearchParameters(sel=selector)
+            scores[short], labels[short] = self._storage().search(queries[short], k, params=every)
+        return scores, labels
+
+    def _filtered(self, queries: Vectors, k: int, marks: Mask, count: int) -> tuple[Vectors, RowIds]:
+        """Search all vectors for more than k results, until k of them are marked or all vectors were searched."""
+        width = k
+        while True:
+            width = min(_WIDER * width * len(marks) // count, len(marks))
+            scores, labels = self._run(queries, width)
+            passing = (labels >= 0) & marks[labels]
+            if width == len(marks) or (passing.sum(axis=1) >= k).all():
+                order = np.argsort(~passing, axis=1, kind="stable")[:, :k]
+                labels = np.where(passing, labels, -1)
+                return np.take_along_axis(scores, order, axis=1), np.take_along_axis(labels, order, axis=1)
+
+    def _run(self, queries: Vectors, k: int, width: int = 0, selector: Any = None) -> tuple[Vectors, RowIds]:
+        results: tuple[Vectors, RowIds] | None = None
+        if self.gpu is not None and selector is None:
+            results = self.gpu.search(self.content, queries, k, width)
+        return results or self.content.search(queries, k, params=search_parameters(self.ability, width, selector))
+
+    def _selector(self, marks: Mask) -> Any:
+        """Build a selector of the marked vectors by FAISS's labels: ids if there are lists, and positions otherwise."""
+        import faiss
+
+        if self.ability.family == "lists":
+            labels = self.by_position[marks]
+            if labels.max() > _SPARSE * len(labels) + _LEAST_MARKS:
+                return faiss.IDSelectorBatch(labels)
+            marks = np.zeros(labels.max() + 1, np.bool_)
+            marks[labels] = True
+        bits = np.packbits(marks, bitorder="little")
+        selector = faiss.IDSelectorBitmap(bits)
+        selector.bits = bits  # FAISS holds a bare pointer
+        return selector
+
+    def _storage(self) -> Any:
+        """Return the index that a graph links."""
+        import faiss
+
+        return faiss.downcast_index(self.content.storage)
+
+    def _places(self, ids: RowIds) -> RowIds | None:
+        """Return the positions of some ids, or None if they are all in their order. Those of the last array are kept."""
+        asked, places = self._asked
+        if asked is not ids:
+            places = None if np.array_equal(ids, self.by_position) else self._positions(ids)
+            self._asked = ids, places
+        return places
+
+    def _positions(self, ids: RowIds) -> RowIds:
+        """Return the position of each id, or -1 for an unknown id."""
+        known, order = self._by_id()
+        if not len(known):
+            return np.full(len(ids), -1)
+        ranks = np.minimum(np.searchsorted(known, ids), len(known) - 1)
+        return np.where(known[ranks] == ids, order[ranks], -1)
+
+    def _by_id(self) -> tuple[RowIds, RowIds]:
+        """Return the ids, ascending, and the position of each. Two threads may both sort them."""
+        ranked = self._ranked
+        if ranked is None:
+            order = np.argsort(self.by_position, kind="stable")[self.hidden :]
+            self._ranked = ranked = self.by_position[order], order
+        return ranked
+
+    def _make_changeable(self) -> None:
+        """Copy an index out of a mapped file: FAISS ends the process if a mapped index grows. A copy on GPUs is dropped."""
+        self._ranked, self._asked = None, (None, None)
+        if self.gpu is not None:
+            self.gpu.forget()
+        if self._mapped:
+            import faiss
+
+            self.content = faiss.deserialize_index(faiss.serialize_index(self.content))
+            self._mapped = False
 
 
-def best(scores: Vectors, ids: RowIds, k: int) -> tuple[Vectors, RowIds]:
-    """Return the k best of each row, equal scores by id, padded with -inf and -1. Shapes: (n, m) both to (n, k)."""
-    order = np.lexsort((ids, -scores))[:, :k]
-    scores, ids = np.take_along_axis(scores, order, axis=1), np.take_along_axis(ids, order, axis=1)
-    missing = k - scores.shape[1]
-    if missing > 0:
-        scores = np.pad(scores, ((0, 0), (0, missing)), constant_values=-np.inf)
-        ids = np.pad(ids, ((0, 0), (0, missing)), constant_values=-1)
-    return scores, ids
-
-
-def shard_pool(shards: int) -> ThreadPoolExecutor:
-    """Return threads to search this many shards, each with a fair share of the cores."""
-    cores = os.cpu_count() or 1
-    return pool("shard", min(shards, 2 * cores), max(1, cores // shards), os.getpid())
+def membership(values: RowIds, chosen: RowIds) -> Mask:
+    """Return which values are among the chosen, as `numpy.isin` does, several times faster where ids are small and dense."""
+    if len(values) == 0 or len(chosen) == 0:
+        return np.zeros(len(values), np.bool_)
+    low, high = int(values.min()), int(values.max())
+    if high - low >= max(_SPARSE * len(values), _LEAST_MARKS):
+        return np.isin(values, chosen)
+    table = np.zeros(high - low + 1, np.bool_)
+    table[chosen[(chosen >= low) & (chosen <= high)] - low] = True
+    members: Mask = table[values if low == 0 else values - low]
+    return members
 
 
 def sample(rows: NDArray[Any], size: int) -> NDArray[Any]:

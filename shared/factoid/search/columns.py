@@ -1,50 +1,65 @@
-"""The data that a search needs about the units of one granularity: arrays, without texts."""
+"""The units of one granularity: arrays of ids without texts, and their scores by an index."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields
 from functools import cached_property
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from factoid.index.part import membership
+from factoid.encode import Vectors
+from factoid.index import VectorIndex
+from factoid.index.matrix import gathered_products
+from factoid.index.vector_index import membership
+from factoid.units import Granularity
 
 Ids = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
+_SCATTERED = 6  # times as long takes a product with some vectors as one with as many in a row
 
-class Members:
-    """A column, and its positions grouped by value when first asked for."""
+# So many units, or fewer, are all scored although their index is not exact: if it holds the vectors, or the database does.
+_FEW_HELD, _FEW_READ = 20_000, 2048
+_REFINE = 10  # vectors that an index of codes finds for each of the k
+_WIDER = 4  # times as many vectors, where an index found too few
 
-    def __init__(self, values: Ids) -> None:
-        self.values = values
 
-    @cached_property
-    def keys(self) -> Ids:
-        """The distinct values, ascending."""
-        return self.values[self._order[self._starts]]
+class Groups(NamedTuple):
+    """Positions in a column, grouped by value."""
 
-    @cached_property
-    def _order(self) -> Ids:
+    positions: Ids  # sorted by value, equal ones ascending. Shape: (n,)
+    bounds: Ids  # where each value begins in `positions`, and the end. Shape: (values + 1,)
+    keys: Ids  # the distinct values, ascending. Shape: (values,)
+
+    @classmethod
+    def of(cls, column: Ids, positions: Ids | None = None) -> Self:
+        """Group a column, or some positions in it."""
+        values = column if positions is None else column[positions]
         # Units mostly come in the order of their parents: a stable sort is fast on nearly sorted input.
-        return np.argsort(self.values, kind="stable")
+        order = np.argsort(values, kind="stable")
+        starts = starts_of_runs(values[order])
+        return cls(
+            order if positions is None else positions[order], np.append(starts, len(values)), values[order[starts]]
+        )
 
-    @cached_property
-    def _starts(self) -> Ids:
-        return starts_of_runs(self.values[self._order])
-
-    @cached_property
-    def _counts(self) -> Ids:
-        return np.diff(self._starts, append=len(self.values))
-
-    def positions(self, keys: Ids) -> tuple[Ids, Ids]:
-        """Return the positions of all entries with these values, and which of `keys` each has. Unknown keys have none."""
-        if len(self.keys) == 0:
+    def find(self, keys: Ids) -> tuple[Ids, Ids]:
+        """Return where in `positions` the groups of these keys are, and which key each has. Unknown keys have none."""
+        if not len(self.keys):
             return np.empty(0, np.int64), np.empty(0, np.int64)
         at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        entries, which = ranges(self._starts[at], np.where(self.keys[at] == keys, self._counts[at], 0))
-        return self._order[entries], which
+        starts = self.bounds[at]
+        return ranges(starts, np.where(self.keys[at] == keys, self.bounds[at + 1] - starts, 0))
+
+    def within(self, keys: Ids) -> Groups:
+        """Return the groups that have these keys, ascending."""
+        if np.array_equal(keys, self.keys):
+            return self
+        places, which = self.find(keys)
+        starts = starts_of_runs(which)
+        return Groups(self.positions[places], np.append(starts, len(places)), keys[which[starts]])
 
 
 @dataclass(frozen=True, eq=False)
@@ -91,15 +106,101 @@ class Columns:
         starts = np.searchsorted(self.vectors, ids, "left")
         return ranges(starts, np.searchsorted(self.vectors, ids, "right") - starts)
 
+    def values(self, level: str) -> Ids:
+        """Return the parent of each unit at a level: the row of itself, its passage or its document."""
+        return {"unit": self.rows, "passage": self.parents, "document": self.documents}[level]
+
+    def by(self, level: str) -> Groups:
+        """Return the units grouped by their parents at a level."""
+        if level not in self._groups:
+            self._groups[level] = Groups.of(self.values(level))
+        return self._groups[level]
+
     @cached_property
-    def members(self) -> dict[str, Members]:
-        """The units grouped by level: by their own rows, their passages or their documents."""
-        return {"unit": Members(self.rows), "passage": Members(self.parents), "document": Members(self.documents)}
+    def _groups(self) -> dict[str, Groups]:
+        return {}
 
     def replaced(self, removed_rows: Ids, added: Columns) -> Columns:
         """Return columns without the removed units and with the added; one in both is replaced. Unknown rows are ignored."""
         rest = ~membership(self.rows, removed_rows)
         return Columns.of(np.hstack([self.stacked()[:, rest], added.stacked()]))
+
+
+@dataclass(frozen=True)
+class View:
+    """The units of one granularity at one generation, ready to be searched."""
+
+    granularity: Granularity
+    index: VectorIndex  # finds vectors by id; each distinct vector once
+    columns: Columns  # which units have those vectors
+    exact: Callable[[Ids], Vectors]  # returns the exact vectors of ids. Shapes: (n,) to (n, dim)
+    allowed: Mask | None = None  # units that the filter allows; None for all
+    parameters: Mapping[str, Any] | None = None  # how wide an approximate index searches (`nprobe`, `efSearch`)
+
+    @cached_property
+    def units(self) -> Groups:
+        """The allowed units by passage."""
+        if self.allowed is None:
+            return self.columns.by("passage")
+        return Groups.of(self.columns.parents, np.flatnonzero(self.allowed))
+
+    def within(self, keys: Ids) -> Groups:
+        """Return the allowed units of some passages, ascending."""
+        groups = self.columns.by("passage").within(keys)
+        if self.allowed is None:
+            return groups
+        return Groups.of(self.columns.parents, groups.positions[self.allowed[groups.positions]])
+
+    def is_small(self) -> bool:
+        """Return whether all allowed units are scored, although the index may not be exact."""
+        if self.index.exact:
+            return True
+        count = len(self.columns) if self.allowed is None else np.count_nonzero(self.allowed)
+        return bool(count <= (_FEW_HELD if self.index.ability.holds_vectors else _FEW_READ))
+
+    def scores(self, queries: Vectors, positions: Ids) -> Vectors:
+        """Return the exact scores of units. Shapes: (queries, dim) and (units,) to (queries, units)."""
+        if not self.index.exact or len(positions) * _SCATTERED < self.columns.rows.size:
+            return gathered_products(queries, self.columns.vectors[positions], self.exact)
+        scores = self.index.scores(queries, self.columns.vectors)
+        whole = len(positions) == scores.shape[1] and (positions[1:] > positions[:-1]).all()
+        return scores if whole else scores.take(positions, axis=1)
+
+    def nearest(self, queries: Vectors, k: int) -> Iterator[tuple[Ids, Vectors]]:
+        """Yield the allowed units that have the k best vectors for each query, best first, and the index's scores."""
+        allowed = None if self.allowed is None else self.index.marks(self.columns.vectors, self.allowed)
+        found = self.index.search(queries, min(k, len(self.index)), allowed=allowed, parameters=self.parameters)
+        for scores, ids in zip(*found, strict=True):
+            positions, which = self.columns.positions_of_vectors(ids)
+            if self.allowed is not None:
+                passing = self.allowed[positions]
+                positions, which = positions[passing], which[passing]
+            yield positions, scores[which]
+
+    def passages(self, queries: Vectors, k: int, level: str, *, alone: bool) -> list[Ids]:
+        """Return the passages of the vectors that the index finds for each query: enough for k parents, if there are k.
+
+        If the units are ranked `alone` by exact scores, only the k best passages are returned.
+        """
+        parents, keys = self.columns.values(level), self.columns.by(level).keys
+        count = k * (_REFINE if self.index.lossy else 1)
+        if len(keys) < len(self.columns):  # twice the units of k average parents: units of a good parent come together
+            count = max(count, int(k * min(max(2 * len(self.columns) / len(keys), 4), 32)))
+        total = len(self.index) if self.allowed is None else np.count_nonzero(self.allowed)
+        found: list[Ids] = [keys[:0]] * len(queries)
+        pending = np.arange(len(queries))
+        while len(pending):
+            short = []
+            for number, (positions, _) in zip(pending.tolist(), self.nearest(queries[pending], count), strict=True):
+                best = list(dict.fromkeys(parents[positions].tolist()))
+                if len(best) < min(k, len(keys)) and count < total:
+                    short.append(number)
+                elif alone and level == "passage" and not self.index.lossy:
+                    found[number] = np.array(best[:k], np.int64)
+                else:
+                    found[number] = self.columns.parents[positions]
+            pending, count = np.array(short, np.int64), count * _WIDER
+        return found
 
 
 def ranges(starts: Ids, counts: Ids) -> tuple[Ids, Ids]:

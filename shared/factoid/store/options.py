@@ -10,8 +10,9 @@ from typing import Any, Literal, Protocol, get_args, runtime_checkable
 from factoid._optional import require
 from factoid.errors import InvalidInputError
 from factoid.filters import Filter
+from factoid.index.kinds import NAMES
 from factoid.index.lexical import has_tantivy
-from factoid.search import Fusion, Weights
+from factoid.search import Weights
 from factoid.units import Granularity, Hit, Unit, whole_number
 
 Parents = Literal["passage", "document", "unit"]
@@ -57,15 +58,12 @@ class SearchOptions:
             `Weights(0, 0)` for the units alone.
         lexical: The share of words, overriding that of `weights`: from 0, vectors alone, to 1, BM25 alone, which needs no encoder
             and finds passages.
-        fusion: Compare the units alone, and fuse several granularities instead of weighting them: "rrf" (reciprocal rank fusion;
-            Cormack et al., 2009) or "max".
         mmr: Choose by maximal marginal relevance among the `fetch_k` best hits (at least k): weight of the similarity to the
             query, from 0 (only diversity counts) to 1 (it does not). It compares vectors, so `lexical=1` makes no use of it.
         fetch_k: See `mmr`.
         expand: Number of sentences to put into `neighbours` before and after each matched fact, with those it comes from; for a
             passage, the number of passages around it.
-        parameters: For approximate indexes, such as {"nprobe": 32} or {"efSearch": 128}; each index takes those that it knows.
-        refine: For compressed indexes: the number of candidates per hit that are scored again exactly.
+        parameters: For approximate indexes: {"nprobe": 32} or {"efSearch": 128}; each index takes those that it knows.
         rerank: Ranks the best passages of the search again, or the units of one granularity in them; a
             `factoid.AnyGranularityRanker`. Its scores become those of the hits, and `min_score` applies to them; `parts` has them
             beside those by which the search found the passage. Units of a granularity that the store does not search are cut from
@@ -77,19 +75,17 @@ class SearchOptions:
     """
 
     granularity: str | Sequence[str] | None = None
-    parents: str = "passage"
+    parents: Parents = "passage"
     filter: Filter | None = None
     document_ids: Sequence[str] | None = None
     unit_ids: Sequence[str] | None = None
     min_score: float | None = None
     weights: Weights | None = None
     lexical: float | None = None
-    fusion: Fusion | None = None
     mmr: float | None = None
     fetch_k: int = 20
     expand: int = 0
     parameters: Mapping[str, Any] | None = None
-    refine: int | None = None
     rerank: Reranker | None = None
     candidates: int = 100
 
@@ -98,25 +94,20 @@ class SearchOptions:
             raise InvalidInputError(f"parents must be 'passage', 'document' or 'unit', got {self.parents!r}")
         if self.lexical is not None:
             Weights(lexical=self.lexical)  # rejects a value out of range
-        if self.fusion is not None:
-            if self.fusion not in get_args(Fusion):
-                raise InvalidInputError(f"fusion must be 'rrf' or 'max', got {self.fusion!r}")
-            if self.weights is not None or self.lexical is not None:
-                raise InvalidInputError("fusion ranks units alone, without weights and lexical: leave one of them out")
         if self.mmr is not None and not 0 <= self.mmr <= 1:
             raise InvalidInputError(f"mmr must be from 0 (only diversity counts) to 1 (it does not), got {self.mmr!r}")
-        for name, least in (("expand", 0), ("fetch_k", 1), ("refine", 1), ("candidates", 1)):
-            if (value := getattr(self, name)) is not None:
+        for name, least in (("expand", 0), ("fetch_k", 1), ("candidates", 1)):
+            if type(value := getattr(self, name)) is not int or value < least:
                 whole_number(name, value, least=least)
         if self.rerank is not None and self.mmr is not None:
             raise InvalidInputError("rerank and mmr each choose the order of the hits: leave one of them out")
-        if self.parameters is not None and not isinstance(self.parameters, Mapping):
-            raise InvalidInputError(f'parameters must be a dict such as {{"nprobe": 32}}, got {self.parameters!r}')
+        if self.parameters is not None and (not isinstance(self.parameters, Mapping) or self.parameters.keys() - NAMES):
+            raise InvalidInputError(
+                f'parameters must be a dict such as {{"nprobe": 32, "efSearch": 128}}, got {self.parameters!r}'
+            )
 
-    def blend(self, default: Weights, *, has_texts: bool) -> Weights | None:
-        """Return the weight of each channel, or None if units are fused; reject a weight of words that cannot be searched."""
-        if self.fusion is not None:
-            return None
+    def blend(self, default: Weights, *, has_texts: bool) -> Weights:
+        """Return the weight of each channel; reject a weight of words that cannot be searched."""
         weights, requested = self.weights or default, self.weights is not None
         if self.lexical is not None:
             weights, requested = replace(weights, lexical=self.lexical), True

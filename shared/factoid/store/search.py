@@ -8,26 +8,14 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
 from factoid.index import RowIds, Similarity, prepare
-from factoid.index.kinds import NAMES
-from factoid.index.lexical import LexicalIndex
-from factoid.search import (
-    LEXICAL,
-    Group,
-    View,
-    Weights,
-    best_blended,
-    best_by_words,
-    best_fused,
-    best_groups,
-    diverse_groups,
-)
+from factoid.search import LEXICAL, Group, View, Weights, best_by_words, best_groups, diverse_groups
 from factoid.store.database.records import DamagedRowError
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.indexes.views import IndexState, Mask
@@ -47,7 +35,7 @@ class Query:
     k: int
     options: SearchOptions
     searched: Sequence[Granularity]  # the granularities that are compared
-    weights: Weights | None  # None if units are fused
+    weights: Weights
     indexes: Sequence[str]  # names of the indexes that are needed
 
     @classmethod
@@ -59,19 +47,19 @@ class Query:
         searched, k = options.kinds(held), whole_number("k", k)
         for text in texts or ():
             check_text(text, "query")
-        blend = options.blend(store.weights, has_texts=texts is not None)
-        if blend is not None and blend.lexical == 1:
+        weights = options.blend(store.weights, has_texts=texts is not None)
+        if weights.lexical == 1:
             vectors = None
         elif vectors is None:
             if store.encoder is None:
                 raise InvalidInputError("this store has no encoder: use search_by_vector, or give UnitStore an encoder")
             vectors = np.asarray(store.encoder.encode_queries(texts or ()), np.float32)
         indexes: list[str] = [] if vectors is None else list(searched)
-        if indexes and blend and blend.passage and Granularity.PASSAGE in store.granularities:
+        if indexes and weights.passage and Granularity.PASSAGE in store.granularities:
             indexes.append(Granularity.PASSAGE)
-        if blend and blend.lexical:
+        if weights.lexical:
             indexes.append(LEXICAL)
-        return cls(vectors, texts, k, options, searched, blend, list(dict.fromkeys(indexes)))
+        return cls(vectors, texts, k, options, searched, weights, list(dict.fromkeys(indexes)))
 
 
 def _held(store: UnitStore) -> Sequence[Granularity]:
@@ -85,80 +73,68 @@ def _held(store: UnitStore) -> Sequence[Granularity]:
 
 def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list[list[Hit]]:
     """Return the k best hits for each query in a snapshot and the indexes it needs, of the same generation."""
-    options, weights = query.options, query.weights
+    options, texts, limit = query.options, query.texts or (), query.k
     filtered = not (options.filter is None and options.document_ids is None and options.unit_ids is None)
-    common: dict[str, Any] = {"level": options.parents, "min_score": options.min_score}
     views: dict[str, View] = {}
-    lexical: LexicalIndex | None = None
+    mask: Mask | None = None
+    words: IndexState | None = None
+    length, highest = 1.0, 1.0
     for state in states:
         if state.index is None:
             continue
-        mask: Mask | None = None
-        if filtered and (state.granularity in query.searched or query.vectors is None):
-            mask = state.selection(snapshot, options)
-        if state.granularity != LEXICAL:
-            kind, exact = Granularity(state.granularity), state.index.vectors
-            if not state.index.ability.holds_vectors:
-                exact = partial(_stored, snapshot, state.index.similarity)
-            views[kind] = View(
-                kind, state.index, state.columns, exact, mask, length=state.length, refine=options.refine
-            )
-        elif query.vectors is None:
-            ranked = best_by_words(state.index, query.texts or (), query.k, state.columns, allowed=mask, **common)
-            return _hits(snapshot, ranked, options, 1.0)
-        else:
-            lexical = state.index
-    if options.parameters:
-        views = _with_parameters(views, options.parameters)
-    searched = [views[kind] for kind in query.searched if kind in views]
+        searched = query.vectors is None or state.granularity in query.searched
+        mask = state.selection(snapshot, options) if filtered and searched else None
+        if state.granularity == LEXICAL:
+            words = state
+            continue
+        kind, exact = Granularity(state.granularity), state.index.vectors
+        if not state.index.ability.holds_vectors:
+            exact = partial(_stored, snapshot, state.index.similarity)
+        length = state.length if not views else length  # of the first that is searched
+        views[kind] = View(kind, state.index, state.columns, exact, mask, options.parameters)
     if query.vectors is None:
-        return [[] for _ in query.texts or ()]
-    if not searched:
-        counts = snapshot.counts()
-        if counts and not {*query.searched} & {*counts}:
-            raise InvalidInputError(
-                f"the store holds {' and '.join(f'{kind}s' for kind in counts)}, and no "
-                f"{' or '.join(f'{kind}s' for kind in query.searched)}: search what it holds, with granularity=..., or add "
-                "what is missing"
-            )
-        return [[] for _ in query.vectors]
-    queries = searched[0].index.prepare(query.vectors)  # all indexes compare vectors in the same way
-    limit = query.k if options.mmr is None else max(query.k, options.fetch_k)
-    kind, passages = searched[0].granularity, views.get(Granularity.PASSAGE)
-    context = weights is not None and weights.passage and passages is not None and kind is not Granularity.PASSAGE
-    if len(searched) == 1 and lexical is None and not context:
-        groups = best_groups(searched[0], queries, limit, **common)
-    elif weights is None:
-        groups = best_fused(searched, queries, limit, method=options.fusion or "rrf", **common)
+        groups: list[list[Group]] = [[] for _ in texts]
+        if words is not None:
+            groups = best_by_words(words.index, texts, limit, words.columns, level=options.parents, allowed=mask)
     else:
-        common |= {"weights": weights, "lexical": lexical, "texts": query.texts or ()}
-        groups = best_blended(searched, passages, queries, limit, **common)
-    if options.mmr is not None:
+        chosen = [views[kind] for kind in query.searched if kind in views]
+        if not chosen:
+            counts = snapshot.counts()
+            if counts and not {*query.searched} & {*counts}:
+                raise InvalidInputError(
+                    f"the store holds {' and '.join(f'{kind}s' for kind in counts)}, and no "
+                    f"{' or '.join(f'{kind}s' for kind in query.searched)}: search what it holds, with granularity=..., or "
+                    "add what is missing"
+                )
+            return [[] for _ in query.vectors]
+        queries = chosen[0].index.prepare(query.vectors)  # all indexes compare vectors in the same way
+        limit = limit if options.mmr is None else max(limit, options.fetch_k)
+        groups = best_groups(
+            chosen,
+            views.get(Granularity.PASSAGE),
+            queries,
+            limit,
+            level=options.parents,
+            weights=query.weights,
+            lexical=None if words is None else words.index,
+            texts=texts,
+            length=length,
+        )
+        if chosen[0].index.similarity is not Similarity.COSINE:
+            highest = math.inf  # float32 rounds some cosines beyond 1
+    if options.min_score is not None:
+        groups = [[group for group in best if group.score >= options.min_score] for best in groups]
+    if options.mmr is not None and query.vectors is not None:
         groups = [
-            diverse_groups(searched, vector, best, query.k, lambda_mult=options.mmr)
+            diverse_groups(chosen, vector, best, query.k, lambda_mult=options.mmr)
             for vector, best in zip(queries, groups, strict=True)
         ]
-    cosine = searched[0].index.similarity is Similarity.COSINE
-    return _hits(snapshot, groups, options, 1.0 if cosine else math.inf)  # float32 rounds some cosines beyond 1
+    return _hits(snapshot, groups, options, highest)
 
 
 def _stored(snapshot: Snapshot, similarity: Similarity, ids: RowIds) -> Vectors:
     """Return vectors of the database in the form that is compared. Shape: (n, dim)."""
     return prepare(snapshot.vectors(ids), similarity)
-
-
-def _with_parameters(views: Mapping[str, View], parameters: Mapping[str, Any]) -> dict[str, View]:
-    """Pass each index all parameters except those meant for others.
-
-    An exact index needs none. Indexes of small stores are exact whatever kind is set, since it cannot be trained yet.
-    """
-    indexes = [view.index for view in views.values()]
-    known = {name for index in indexes for name in (NAMES if index.exact else index.ability.parameters)}
-    views_with_parameters = {}
-    for kind, view in views.items():
-        names = [name for name in parameters if name in view.index.ability.parameters or name not in known]
-        views_with_parameters[kind] = replace(view, parameters={name: parameters[name] for name in names})
-    return views_with_parameters
 
 
 def _hits(

@@ -9,12 +9,12 @@ from typing import Any, Self
 
 from factoid.encode import bare_name
 from factoid.errors import EncoderMismatchError, InvalidInputError
-from factoid.index import AUTO, Similarity, check_factory, check_kind
+from factoid.index import AUTO, Similarity, check_factory
 from factoid.index.lexical import check_language
 from factoid.search import Weights
 from factoid.store.database.connections import Connections
 from factoid.store.database.snapshot import Snapshot, write_meta
-from factoid.units import Granularity, whole_number
+from factoid.units import Granularity
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,6 @@ class Settings:
 
     similarity: Similarity = Similarity.INNER_PRODUCT
     kinds: Mapping[Granularity, str] = field(default_factory=dict)  # "auto" for granularities not named
-    shards: int = 1
     language: str = "en"
     weights: Weights = field(default_factory=Weights)  # for a search that names none
 
@@ -35,13 +34,12 @@ class Settings:
         values = json.loads(snapshot.meta["settings"])
         kinds = {Granularity(name): kind for name, kind in values["kinds"].items()}
         weights = Weights(**values["weights"])
-        return cls(Similarity(values["similarity"]), kinds, values["shards"], values["language"], weights)
+        return cls(Similarity(values["similarity"]), kinds, values["language"], weights)
 
     def updated(
         self,
         similarity: str | None = None,
         index: str | Mapping[str, str] | None = None,
-        shards: int | None = None,
         language: str | None = None,
         weights: Weights | None = None,
     ) -> Settings:
@@ -53,14 +51,8 @@ class Settings:
             kinds |= {Granularity(name): kind for name, kind in index.items()}
         for kind in set(kinds.values()) - {AUTO, *self.kinds.values()}:
             check_factory(kind)
-        shards = self.shards if shards is None else whole_number("shards", shards)
         language = self.language if language is None else check_language(language)
-        return Settings(Similarity(similarity or self.similarity), kinds, shards, language, weights or self.weights)
-
-    def check(self, dim: int) -> None:
-        """Reject kinds that FAISS does not know, or that cannot index vectors of `dim` dimensions."""
-        for kind in set(self.kinds.values()) - {AUTO}:
-            check_kind(kind, dim)
+        return Settings(Similarity(similarity or self.similarity), kinds, language, weights or self.weights)
 
 
 def keep_settings(connections: Connections, *, dtype: str | None = None, **requested: Any) -> Settings:
@@ -68,8 +60,6 @@ def keep_settings(connections: Connections, *, dtype: str | None = None, **reque
     with connections.reading() as snapshot:
         stored, stored_dtype, dim = Settings.of(snapshot), str(snapshot.dtype), snapshot.meta.get("dim")
     settings = stored.updated(**requested)
-    if dim is not None and settings != stored:
-        settings.check(dim)
     new_dtype = dtype not in (None, stored_dtype)
     if dim is not None and new_dtype:
         raise InvalidInputError(

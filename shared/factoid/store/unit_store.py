@@ -26,7 +26,7 @@ from factoid.store.database.connections import Connections
 from factoid.store.database.schema import local_folder
 from factoid.store.database.snapshot import StoredUnit
 from factoid.store.database.transaction import Transaction, check_unit
-from factoid.store.indexes.build import INDEXES, Builder, LexicalBuilder, VectorBuilder, index_files
+from factoid.store.indexes.build import INDEXES, Builder, LexicalBuilder, VectorBuilder, index_files, remove_index
 from factoid.store.indexes.views import Views
 from factoid.store.options import SearchOptions
 from factoid.store.rerank import answer
@@ -55,7 +55,6 @@ class UnitStore:
         index: A FAISS factory string such as "Flat", "HNSW32" or "IVF1024,SQ8", or a dict of one for each granularity; "auto"
             goes by the number of vectors (see `factoid.index.choose_kind`). None for the store's setting, else "auto".
         similarity: "inner_product" or "cosine"; None for the store's setting, else inner product.
-        shards: Number of parts of each index that are searched in parallel (Dense X Retrieval, Appendix C, has 8).
         language: Language of the texts, a code of `factoid.index.lexical.LANGUAGES`; None for the store's setting, else "en".
         dtype: How vectors are stored on disk: "float32", or "float16" in half the space; chosen when the store is created.
         device: Where indexes are searched: "cpu", "cuda", "cuda:1", or a list of GPUs that share the work.
@@ -79,7 +78,6 @@ class UnitStore:
         embed_template: str | None = AUTO,
         index: str | Mapping[str, str] | None = None,
         similarity: str | None = None,
-        shards: int | None = None,
         language: str | None = None,
         dtype: str | None = None,
         device: str | Sequence[str] = "cpu",
@@ -93,7 +91,7 @@ class UnitStore:
             chosen = tuple(map(Granularity, granularities))
         if granularities is not None and (not chosen or Granularity.DOCUMENT in chosen):
             raise InvalidInputError(f"granularities must be some of {', '.join(GRANULARITIES)}, got {granularities!r}")
-        requested: dict[str, Any] = {"similarity": similarity, "index": index, "shards": shards, "language": language}
+        requested: dict[str, Any] = {"similarity": similarity, "index": index, "language": language}
         Settings().updated(**requested)  # rejected before a file is created
         if dtype not in (None, "float32", "float16"):
             raise InvalidInputError(f"dtype must be one of float32, float16, got {dtype!r}")
@@ -424,7 +422,7 @@ class UnitStore:
         """Shrink the store to its content; needs about its size of free disk, and the same again for temporary files.
 
         Data that only old readers need and token vectors of texts that are not passages of the store are dropped, and indexes
-        that hide removed vectors are rebuilt. Each step leaves a whole store, so a call may be killed at any moment and
+        are rebuilt. Each step leaves a whole store, so a call may be killed at any moment and
         repeated. Searches of this and other processes continue meanwhile; writes wait.
 
         Raises:
@@ -433,7 +431,11 @@ class UnitStore:
         """
         with self.connections.transaction() as writing:
             writing.forget_changes()
-        self.views.refresh(renew=True, show_progress=show_progress)
+        self.views.forget()
+        if self.path is not None:
+            for name in INDEXES:
+                remove_index(self.path, name)
+        self.views.refresh(show_progress=show_progress)
         self.views.save()
         if self.path is not None and (self.path / TOKENS).exists():
             with self.connections.reading() as snapshot:
@@ -480,8 +482,6 @@ class UnitStore:
     def _identify(self, writing: Transaction) -> None:
         """Record what made the vectors; refuse others, since another process may have filled the store."""
         check_identity(writing, "was opened with", **self.identity)
-        if (dim := writing.meta.get("dim")) is not None:
-            self._settings.check(dim)
         if self.encoder is not None:
             writing.identify({**self.identity, "embed_template": self.requested_template or EMBED_TEMPLATE})
 

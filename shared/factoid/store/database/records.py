@@ -1,16 +1,15 @@
-"""Documents, vectors and metadata as rows of the database, and the checksums that reveal damage."""
+"""Vectors, ids and metadata as values of the database, and the error for a row that has changed."""
 
 from __future__ import annotations
 
 import json
-import zlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from contextlib import suppress
 from hashlib import blake2b
 from typing import Any
 
 from factoid.errors import InvalidInputError
-from factoid.units import Document, Metadata
+from factoid.units import Metadata
 
 
 class DamagedRowError(Exception):
@@ -18,11 +17,6 @@ class DamagedRowError(Exception):
 
     def __init__(self, row: object, *, what: str) -> None:
         super().__init__(f"{what} {row!r} differs from what was written")
-
-
-def checksum(*values: object) -> int:
-    """Return the checksum of a row: SQLite does not notice a bit that flips within a value."""
-    return zlib.crc32("\0".join(map(str, values)).encode())
 
 
 def digest(vector: bytes) -> bytes:
@@ -35,16 +29,6 @@ def intact(row: int, blob: bytes, written: bytes) -> bytes:
     if not isinstance(blob, bytes) or digest(blob) != written:
         raise DamagedRowError(row, what="vector")
     return blob
-
-
-def to_document(row: Sequence[Any]) -> Document | None:
-    """Return the document of a row of `snapshot.DOCUMENT`, or None if only its units were added."""
-    written, document_id, text, title, section, metadata = row
-    if text is None and not written:
-        return None
-    if checksum(document_id, text, title, section, metadata) != written:
-        raise DamagedRowError(document_id, what="document")
-    return Document(text, title, section, document_id, json.loads(metadata))
 
 
 def to_array(values: Iterable[Any]) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -17,7 +18,7 @@ from factoid.encode import Vectors
 from factoid.filters import Filter, passing_rows
 from factoid.index import RowIds
 from factoid.search import LEXICAL, Columns
-from factoid.store.database.records import DamagedRowError, checksum, intact, to_array, to_document
+from factoid.store.database.records import DamagedRowError, intact, to_array
 from factoid.units import Document, Granularity, Unit
 
 # The columns that a unit is read from: the checksum, and all values that it covers.
@@ -236,16 +237,36 @@ class Snapshot:
         return Columns.of(table.T)
 
 
+def to_document(row: Sequence[Any]) -> Document | None:
+    """Return the document of a row of `DOCUMENT`, or None if only its units were added."""
+    written, document_id, text, title, section, metadata = row
+    if text is None and not written:
+        return None
+    if checksum(document_id, text, title, section, metadata) != written:
+        raise DamagedRowError(document_id, what="document")
+    return Document(text, title, section, document_id, json.loads(metadata))
+
+
 def to_units(rows: Iterable[Sequence[Any]]) -> list[Unit]:
     """Return the units of rows of `UNIT`; raise DamagedRowError for one that differs from what was written."""
-    units = []
-    for written, *values in rows:
-        _, _, start, end, unit_id, text, kind, document_id, parent_id, title, section, metadata, payload = values
-        if checksum(*values) != written:
+    units, rows = [], list(rows)
+    for row, actual in zip(rows, checksums(map(itemgetter(slice(1, None)), rows)), strict=True):
+        written, _, _, start, end, unit_id, text, kind, document_id, parent_id, title, section, metadata, payload = row
+        if actual != written:
             raise DamagedRowError(unit_id, what="unit")
         place = (Granularity(kind), document_id, parent_id, start, end)
         units.append(Unit(unit_id, text, *place, title, section, json.loads(metadata), payload))
     return units
+
+
+def checksum(*values: object) -> int:
+    """Return the checksum of a row: SQLite does not notice a bit that flips within a value."""
+    return zlib.crc32("\0".join(map(str, values)).encode())
+
+
+def checksums(rows: Iterable[Sequence[object]]) -> list[int]:
+    """Return the checksum of each row."""
+    return [zlib.crc32("\0".join(map(str, row)).encode()) for row in rows]
 
 
 def write_meta(connection: sqlite3.Connection, **values: str | int) -> None:

@@ -15,8 +15,17 @@ from factoid.encode import Vectors, to_matrix
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.filters import DELETE_FIELD, INSERT_FIELD, Filter, field_rows, parse_metadata
 from factoid.propositions.decompose import UNCOVERED, UNSUPPORTED
-from factoid.store.database.records import checksum, digest, to_array, to_json
-from factoid.store.database.snapshot import AMONG, FROM_UNITS, UNIT, Snapshot, StoredUnit, to_units, write_meta
+from factoid.store.database.records import digest, to_array, to_json
+from factoid.store.database.snapshot import (
+    AMONG,
+    FROM_UNITS,
+    UNIT,
+    Snapshot,
+    StoredUnit,
+    checksum,
+    to_units,
+    write_meta,
+)
 from factoid.units import Document, Granularity, Metadata, Unit, check_text
 
 # Tables of rows that units share, and the column of `units` that names them: rows that no unit names are dropped.

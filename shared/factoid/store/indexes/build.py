@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
@@ -12,10 +12,9 @@ import numpy as np
 
 from factoid.encode import EMBED_TEMPLATE, with_heading
 from factoid.index import AUTO, RowIds, Similarity, VectorIndex, load, save, usable_kind, usable_memory
-from factoid.index.files import load_files, read_arrays, save_files
+from factoid.index.files import files
 from factoid.index.lexical import LexicalIndex
-from factoid.index.part import membership
-from factoid.index.vector_index import sample
+from factoid.index.vector_index import membership, sample
 from factoid.progress import progress_bar
 from factoid.search import LEXICAL, Columns
 from factoid.store.database.snapshot import Snapshot
@@ -39,6 +38,9 @@ _BLOCK = 10_000  # passages read at a time
 _SAMPLE = 16  # vectors from which their typical length is estimated
 
 
+logger = logging.getLogger(__name__)
+
+
 class _Change(NamedTuple):
     """The difference between an index and a later generation: vectors to remove and to add, and all units afterwards."""
 
@@ -60,8 +62,8 @@ class VectorBuilder:
     def read(self, path: Path, snapshot: Snapshot) -> IndexState | None:
         """Return the content of an index's files, if they fit this store and its settings."""
         state = read_index(path, mmap=self.mmap)
-        wanted = (path.name, snapshot.meta.get("dim"), self.settings.similarity, self.settings.shards)
-        if not state or (state.granularity, state.index.dim, state.index.similarity, state.index.shards) != wanted:
+        wanted = (path.name, snapshot.meta.get("dim"), self.settings.similarity)
+        if not state or (state.granularity, state.index.dim, state.index.similarity) != wanted:
             return None
         state.index = self._placed(state.index)
         return state
@@ -75,14 +77,9 @@ class VectorBuilder:
             some = vectors[:: max(1, len(vectors) // _SAMPLE)][:_SAMPLE]
             state.length = float(np.median(np.linalg.norm(snapshot.vectors(some), axis=1)))
 
-    def holds_removed(self, state: IndexState) -> bool:
-        """Return whether an index hides removed vectors."""
-        return bool(state.index is not None and state.index.hidden)
-
     def write(self, state: IndexState, path: Path) -> None:
         """Write the files of an index."""
-        stamp = {"granularity": state.granularity, "generation": state.generation, "built_for": state.built_for}
-        save(state.index, path, stamp=stamp, arrays={"columns": state.columns.stacked()})
+        save(path, state.stamp(), {"columns": state.columns.stacked()}, state.index)
 
     def _caught_up(self, state: IndexState, snapshot: Snapshot, since: int) -> bool:
         """Apply the changes since a generation to an index; return whether it is then as good as a rebuilt one."""
@@ -107,7 +104,7 @@ class VectorBuilder:
             return
         dim = int(snapshot.meta["dim"])
         kind = self._kind(state.granularity, len(ids), dim)
-        index = VectorIndex(dim, kind=kind, similarity=self.settings.similarity, shards=self.settings.shards)
+        index = VectorIndex(dim, kind=kind, similarity=self.settings.similarity)
         if not index.trained:
             index.train(snapshot.vectors(sample(ids, index.ability.max_training)))
         with progress_bar(show=show_progress, unit=f" {state.granularity}s indexed", total=len(ids)) as bar:
@@ -156,21 +153,10 @@ class LexicalBuilder:
                 state.index.update(change.removed, change.added, _texts(snapshot, change.added, bar))
         state.columns, state.built_for = change.columns, state.built_for + len(change.added)
 
-    def holds_removed(self, state: IndexState) -> bool:
-        """Return whether the word statistics count removed passages."""
-        return state.built_for > len(state.columns)
-
     def write(self, state: IndexState, path: Path) -> None:
         """Write the files of the index."""
-        files = state.index.files()
-        manifest = {
-            "language": self.language,
-            "generation": state.generation,
-            "built_for": state.built_for,
-            "members": [[name, len(content)] for name, content in files.items()],
-        }
-        arrays = {"columns": state.columns.stacked(), "files": np.concatenate(list(files.values()))}
-        save_files(path, {}, arrays, manifest)
+        stamp = {**state.stamp(), "language": self.language}
+        save(path, stamp, {"columns": state.columns.stacked(), **state.index.files()})
 
 
 Builder: TypeAlias = VectorBuilder | LexicalBuilder
@@ -178,30 +164,29 @@ Builder: TypeAlias = VectorBuilder | LexicalBuilder
 
 def read_index(path: Path, *, mmap: bool = False) -> IndexState | None:
     """Return an index with its columns as written, or None if there is nothing that can be trusted."""
-    if path.name == LEXICAL:
-        return load_files(path, partial(_read_lexical, path))
     cache = load(path, mmap=mmap)
     if cache is None:
         return None
-    return IndexState(index=cache.index, columns=Columns(*cache.arrays["columns"]), **cache.stamp)
-
-
-def _read_lexical(path: Path, manifest: dict[str, Any]) -> IndexState:
-    arrays = read_arrays(path, manifest)
-    names, sizes = zip(*manifest["members"], strict=True)
-    files = dict(zip(names, np.split(arrays["files"], np.cumsum(sizes)[:-1]), strict=True))
-    index = LexicalIndex(manifest["language"], files=files)
-    return IndexState(LEXICAL, manifest["generation"], index, Columns(*arrays["columns"]), manifest["built_for"])
+    index, stamp, arrays = cache
+    columns, language = Columns(*arrays.pop("columns")), stamp.pop("language", None)
+    state = IndexState(index=index, columns=columns, **stamp)
+    if state.granularity == LEXICAL:
+        try:
+            state.index = LexicalIndex(language, files=arrays)
+        except ValueError as error:
+            logger.warning("%s cannot be read (%s): it is built again", path, error)
+            return None
+    return state if state.granularity == path.name else None
 
 
 def index_files(folder: Path, name: str) -> list[Path]:
-    """Return the existing files of an index, the manifest last."""
-    return sorted(folder.glob(f"{name}.*"), key=lambda file: (file.suffix == ".json", file.name))
+    """Return the existing files of an index, the one that names the others last."""
+    return files(folder / name)
 
 
 def remove_index(folder: Path, name: str) -> None:
     """Remove the files of an index: it will be built again."""
-    for file in reversed(index_files(folder, name)):
+    for file in reversed(files(folder / name)):
         file.unlink(missing_ok=True)
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from factoid.filters import parse_filter, passing_rows
-from factoid.index.part import membership
+from factoid.index.vector_index import membership
 from factoid.search import Columns
 from factoid.store.database.snapshot import Snapshot
 
@@ -43,6 +43,10 @@ class IndexState:
     built_for: int = 0  # vectors or texts when the index was built
     saved: bool = True  # whether the files on disk are equal
     selections: OrderedDict[str | None, Mask] = field(default_factory=OrderedDict)  # units that pass the latest filters
+
+    def stamp(self) -> dict[str, Any]:
+        """Return the facts that are written with the index."""
+        return {"granularity": self.granularity, "generation": self.generation, "built_for": self.built_for}
 
     def selection(self, snapshot: Snapshot, options: SearchOptions) -> Mask:
         """Return a mask of the units that the filter and the ids of a search allow; one of them is given. Shape: (n,)."""
@@ -90,7 +94,7 @@ class Views:
                 if self._alone in (None, threading.get_ident()):
                     # Taken after the lock: no index can have a later generation than the snapshot.
                     with self._connections.reading() as snapshot:
-                        states = [self.states[kind] for kind in kinds]
+                        states = list(map(self.states.__getitem__, kinds))
                         if {state.generation for state in states} <= {snapshot.generation}:
                             return work(snapshot, states)
                     break
@@ -110,12 +114,10 @@ class Views:
             finally:
                 self._alone = None
 
-    def refresh(self, *, renew: bool = False, show_progress: bool = False) -> None:
-        """Update all indexes; with `renew`, only existing ones, rebuilding those that still hold removed units."""
-        folder = self._connections.path
-        for kind, state in list(self.states.items()):
-            if not renew or state.generation is not None or (folder is not None and (folder / f"{kind}.json").exists()):
-                self._refreshed([kind], lambda *_: None, renew=renew, show_progress=show_progress)
+    def refresh(self, *, show_progress: bool = False) -> None:
+        """Update all indexes."""
+        for kind in list(self.states):
+            self._refreshed([kind], lambda *_: None, show_progress=show_progress)
 
     def save(self) -> None:
         """Write the indexes that are newer than their files. One that cannot be written is rebuilt later."""
@@ -125,21 +127,21 @@ class Views:
         """Drop what is in memory; files stay."""
         self.alone(lambda: self.states.update({kind: IndexState(kind) for kind in self.states}))
 
-    def _refreshed(self, kinds: Sequence[str], work: Callable[[Snapshot, list[IndexState]], T], **options: bool) -> T:
-        """Do some work alone with updated indexes, with the options of `refresh`."""
+    def _refreshed(
+        self, kinds: Sequence[str], work: Callable[[Snapshot, list[IndexState]], T], *, show_progress: bool = False
+    ) -> T:
+        """Do some work alone with updated indexes."""
 
         def refreshed() -> T:
             with self._connections.reading() as snapshot:
-                return work(snapshot, [self._refresh(kind, snapshot, **options) for kind in kinds])
+                return work(snapshot, [self._refresh(kind, snapshot, show_progress) for kind in kinds])
 
         return self.alone(refreshed)
 
-    def _refresh(
-        self, kind: str, snapshot: Snapshot, *, renew: bool = False, show_progress: bool = False
-    ) -> IndexState:
+    def _refresh(self, kind: str, snapshot: Snapshot, show_progress: bool) -> IndexState:
         """Return an index updated to the generation of a snapshot in the cheapest way."""
         state, builder, folder = self.states[kind], self._builders[kind], self._connections.path
-        if state.generation == snapshot.generation and not renew:
+        if state.generation == snapshot.generation:
             return state
         if state.generation is None:
             stored = None if folder is None else builder.read(folder / kind, snapshot)
@@ -148,9 +150,7 @@ class Views:
         state.selections.clear()
         columns = state.columns
         builder.update(state, snapshot, since, show_progress=show_progress)
-        if renew and builder.holds_removed(state):
-            builder.update(state, snapshot, None, show_progress=show_progress)
-        state.saved = state.saved and state.columns is columns and not renew
+        state.saved = state.saved and state.columns is columns
         state.generation = snapshot.generation
         return state
 

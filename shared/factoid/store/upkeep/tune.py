@@ -14,7 +14,6 @@ import numpy as np
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
 from factoid.index import VectorIndex, check_kind, kinds_to_try, prepare
-from factoid.index.scan import scan
 from factoid.inner_products import products
 from factoid.progress import progress
 from factoid.search import Weights
@@ -105,7 +104,9 @@ def tune(
     # Prepared for the store's similarity, and from here on compared by the inner product.
     queries = VectorIndex(dim, similarity=store.similarity).prepare(queries)
     vectors, k = prepare(vectors, store.similarity), min(k, count)
-    least = scan(vectors, queries, k)[0][:, -1]
+    exact = VectorIndex(dim)
+    exact.add(np.arange(count), vectors)
+    least = exact.search(queries, k)[0][:, -1]
     rows: list[TuneRow] = []
     for kind in progress(kinds or kinds_to_try(count), show=show_progress, unit=" kinds"):
         needed = check_kind(kind, dim).min_training
@@ -118,16 +119,12 @@ def tune(
 
 def _measured(kind: str, vectors: Vectors, queries: Vectors, least: Vectors, k: int) -> Iterator[TuneRow]:
     """Build an index, and search it with each setting worth trying; `least` is the k-th score of each query."""
-    import faiss
-
     start = time.perf_counter()
     index = VectorIndex(vectors.shape[1], kind=kind)
     index.train(vectors)
     index.add(np.arange(len(vectors)), vectors)
     build_s = time.perf_counter() - start
-    (part,), ability = index.parts, index.ability
-    ids_bytes = 0 if ability.lists else part.ids.by_position.nbytes  # lists hold their ids themselves
-    size = (faiss.serialize_index(part.index).nbytes + ids_bytes) / len(vectors)
+    ability, size = index.ability, index.nbytes / len(vectors)
     factor = _REFINE if ability.lossy else 1
     settings = [{name: value} for name, values in _SETTINGS.items() if name in ability.parameters for value in values]
     for parameters in settings or [{}]:

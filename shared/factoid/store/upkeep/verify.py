@@ -13,8 +13,8 @@ import numpy as np
 
 from factoid.filters import INSERT_FIELD, field_rows, parse_metadata
 from factoid.index import VectorIndex
-from factoid.store.database.records import checksum, digest
-from factoid.store.database.snapshot import AMONG, DOCUMENT, UNIT, Snapshot
+from factoid.store.database.records import digest
+from factoid.store.database.snapshot import AMONG, DOCUMENT, UNIT, Snapshot, checksum
 from factoid.store.indexes.build import INDEXES, read_index, remove_index
 
 if TYPE_CHECKING:
@@ -113,9 +113,7 @@ def _fields(snapshot: Snapshot) -> Iterator[tuple[Any, ...]]:
 
 def _is_wrong(snapshot: Snapshot, path: Path) -> bool:
     """Return whether index files are damaged, or differ from the database; those of another generation follow it when read."""
-    if not path.with_name(
-        f"{path.name}.json"
-    ).exists():  # without a manifest they are leftovers of an interrupted write
+    if not path.with_name(f"{path.name}.npz").exists():  # leftovers of an interrupted write
         return False
     state = read_index(path, mmap=True) or read_index(
         path, mmap=True

@@ -1,0 +1,391 @@
+"""Rank parents by one score from several channels: units, their passage, and the words that it shares with the query.
+
+    S(passage) = (1 - λ) · [(1 - α) · mean over granularities of its best unit + α · the passage itself] + λ · BM25
+
+as AGRaME scores a unit with its passage (§3.2), but with single vectors. BM25 is divided by the query's best, so it is in [0, 1]
+like cosines of related texts; or by half the score of a text with all words of the query if that is more, so that words count
+less where no text has many of them. A convex combination of scores ranks better than one of ranks (Bruch et al., 2023).
+
+All units are scored, or those that a filter allows. Where an index is not exact, only the units of those passages are scored that
+the indexes and words find; their scores are exact.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import pairwise
+from math import isnan
+from numbers import Real
+from operator import attrgetter
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from factoid.encode import Vectors
+from factoid.errors import InvalidInputError
+from factoid.index.lexical import Answer, LexicalIndex
+from factoid.index.matrix import largest
+from factoid.inner_products import products
+from factoid.search.columns import Columns, Groups, Ids, Mask, View
+from factoid.units import Granularity
+
+# How results are grouped: each unit alone, by its passage, or by its document.
+Level = Literal["unit", "passage", "document"]
+
+LEXICAL = "lexical"
+MATCHES = 3  # best units to return with each parent
+_SCORES = 1 << 24  # in memory at once: 64 MiB
+_FOUND = 100  # vectors that it finds at least if several channels rank them
+_FACTOR = 4  # by which a search is widened
+
+
+@dataclass(frozen=True, slots=True)
+class Weights:
+    """The weight of each channel in a blended score.
+
+    Attributes:
+        passage: α, the passage's share of the vectors' part, from 0 to 1; the rest is the share of its best units.
+        lexical: λ, the share of words in the whole, from 0 (vectors alone) to 1 (BM25 alone). BM25 is divided by its best for
+            the query, or by half the score of a text with all its words if that is more, and multiplied by the inner product
+            that two vectors of equal direction would have: 1 for unit length.
+
+    Raises:
+        InvalidInputError: A weight is out of range.
+    """
+
+    passage: float = 0.4
+    lexical: float = 0.2
+
+    def __post_init__(self) -> None:
+        for name in ("passage", "lexical"):
+            value = getattr(self, name)
+            if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) <= 1:
+                raise InvalidInputError(f"the weight {name} must be from 0 to 1, got {value!r}")
+
+
+class Scored(NamedTuple):
+    """A row id and its score; higher is better."""
+
+    row: int
+    score: float
+
+
+class Group(NamedTuple):
+    """A parent, its score, its best units, and the score of each channel by name."""
+
+    key: int  # row of the passage or document; of the unit itself if it has no parent
+    score: float
+    matches: tuple[Scored, ...]  # the best units below it that the filter allows, best first
+    parts: Mapping[str, float]
+
+
+class _Channel(NamedTuple):
+    """Units that take part, and their scores for several queries."""
+
+    view: View
+    weight: float  # in the score of a passage
+    searched: bool  # the units may be found
+    units: Groups  # by passage
+    scores: Vectors  # in the order of `units.positions`. Shape: (queries, units)
+
+
+def best_groups(
+    views: Sequence[View],
+    passages: View | None,
+    queries: Vectors,
+    k: int,
+    *,
+    level: Level,
+    weights: Weights,
+    lexical: LexicalIndex | None = None,
+    texts: Sequence[str] = (),
+    length: float = 1.0,
+) -> list[list[Group]]:
+    """Return the k best parents for each query by their blended score; equal ones by row. They are exact if the indexes are.
+
+    A document scores as its best passage, and a unit as its passage would if it were the best unit of each granularity. A passage
+    that lacks units of a granularity, or a vector of its own, scores by the mean of what it has. Passages of allowed units count,
+    whether or not the filter allows them.
+
+    Args:
+        views: One for each searched granularity, all filtered or none.
+        passages: That of passages; None if there are no vectors of them, and α counts for the units.
+        queries: Finite, and of unit length where the similarity is the cosine. Shape: (n, dim), float32.
+        k: Number of parents; all are returned if there are fewer.
+        level: What a parent is.
+        weights: The weight of each channel; that of words needs `lexical`.
+        lexical: BM25 of passages.
+        texts: The queries in words.
+        length: A typical one of the vectors.
+    """
+    share = 0.0 if lexical is None else weights.lexical
+    plan = _plan(views, passages, weights.passage, 1 - share)
+    blended = lexical is not None or len(plan) > 1
+    whole, total = True, 0
+    for view, *_ in plan:
+        whole &= view.index.exact or view.is_small()
+        total += view.columns.rows.size
+    if not (whole or blended or level != "unit" or views[0].index.lossy):
+        return _nearest(views[0], queries, k)
+    keys, found = np.empty(0, np.int64), []
+    if whole or blended:
+        keys = _passages(views)
+        if not len(keys):
+            return [[] for _ in queries]
+    if not whole:
+        wanted = (max(_FOUND, _FACTOR * k), "passage") if blended else (k, level)
+        found = [view.passages(queries, *wanted, alone=not blended) for view, *_ in plan]
+    results: list[list[Group]] = []
+    step = max(1, _SCORES // total) if whole else 1
+    for start in range(0, len(queries), step):
+        some, words = queries[start : start + step], []
+        if lexical is not None:
+            allowed = None if views[0].allowed is None and len(keys) == len(lexical) else keys
+            words = [lexical.ask(text, allowed=allowed) for text in texts[start : start + step]]
+        chosen = keys
+        if not whole:
+            of_words = [answer.rows[: max(_FOUND, _FACTOR * k)] for answer in words]
+            chosen = np.unique(np.concatenate([*(passages[start] for passages in found), *of_words]))
+        if blended and not whole:
+            chosen = chosen[keys[np.minimum(np.searchsorted(keys, chosen), len(keys) - 1)] == chosen]
+        parts = np.full((len(plan), len(some), len(chosen)), np.nan, np.float32)
+        channels = []
+        for (view, weight, searched), best in zip(plan, parts, strict=True):
+            units = view.units.within(chosen) if whole else view.within(chosen)
+            scores = view.scores(some, units.positions)
+            if len(units.keys):
+                at = slice(None) if len(units.keys) == len(chosen) else np.searchsorted(chosen, units.keys)
+                best[:, at] = np.maximum.reduceat(scores, units.bounds[:-1], axis=1)
+            channels.append(_Channel(view, weight, searched, units, scores))
+        ranking = _Ranking(channels, parts, chosen, some, level, k)
+        for number, norm in enumerate(np.linalg.norm(some, axis=1).tolist()):
+            results.append(ranking.best(number, words[number] if words else None, share * length * norm))
+    return results
+
+
+def _passages(views: Sequence[View]) -> Ids:
+    """Return the passages that have allowed units in some view, ascending."""
+    if len(views) == 1:
+        return views[0].units.keys
+    return np.unique(np.concatenate([view.units.keys for view in views]))
+
+
+def _plan(views: Sequence[View], passages: View | None, alpha: float, dense: float) -> list[tuple[View, float, bool]]:
+    """Return the channels of vectors, that of passages last: the view, its weight, and whether its units may be found."""
+    finer = [view for view in views if view.granularity is not Granularity.PASSAGE]
+    searched = len(finer) < len(views)
+    context = passages if alpha or searched else None
+    share = 0.0 if context is None else alpha if finer else 1.0
+    plan = [(view, dense * (1 - share) / len(finer), True) for view in finer]
+    if context is None:
+        return plan
+    if context.allowed is not None:  # it is searched: other passages of units give context, and are not found
+        plan.append((context, 0.0, True))
+        searched = False
+    if views[0].allowed is not None:
+        mask = np.zeros(len(context.columns), np.bool_)
+        groups = context.columns.by("passage")
+        mask[groups.positions[groups.find(_passages(views))[0]]] = True
+        context = replace(context, allowed=mask)
+    return [*plan, (context, dense * share, searched)]
+
+
+def _nearest(view: View, queries: Vectors, k: int) -> list[list[Group]]:
+    """Return the k best units alone, as an index finds and scores them."""
+    results, name = [], str(view.granularity)
+    for positions, scores in view.nearest(queries, k):
+        pairs = zip(view.columns.rows[positions].tolist(), scores.tolist(), strict=True)
+        groups = [Group(row, score, (Scored(row, score),), {name: score}) for row, score in pairs]
+        results.append(sorted(groups, key=lambda group: (-group.score, group.key))[:k])
+    return results
+
+
+@dataclass(frozen=True)
+class _Ranking:
+    """Ranks passages, or the documents or units that they belong to or hold."""
+
+    channels: Sequence[_Channel]
+    parts: Vectors  # best scores in each passage, NaN where there is none. Shape: (channels, queries, passages)
+    keys: Ids  # the passages, ascending
+    queries: Vectors
+    level: Level
+    k: int
+
+    def best(self, number: int, words: Answer | None, scale: float) -> list[Group]:
+        """Return the best parents for one query. Its shares of words are multiplied by `scale`."""
+        parts = self.parts[:, number]
+        totals, shares = self._dense(parts), np.zeros(len(self.keys), np.float32)
+        if words is not None:
+            shares = words.add(totals, self.keys, scale, self._order, self.k)
+        order = self._order(totals)
+        if self.level == "unit":
+            return self._best_units(number, order, parts, shares, scale)
+        order = order[: self.k]
+        parents = self.keys if self.level == "passage" else self._documents
+        names = [str(channel.view.granularity) for channel in self.channels]
+        columns = [column[order].tolist() for column in (parents, totals, parts.T, shares)]
+        return [
+            Group(key, score, matches, _named(names, scores, share))
+            for key, score, scores, share, matches in zip(*columns, self._matches(number, order), strict=True)
+        ]
+
+    @cached_property
+    def _documents(self) -> Ids:
+        """The documents of all passages."""
+        documents = np.zeros(len(self.keys), np.int64)
+        for view, _, _, units, _ in self.channels:
+            at = np.searchsorted(self.keys, units.keys)
+            documents[at] = view.columns.documents[units.positions[units.bounds[:-1]]]
+        return documents
+
+    def _dense(self, parts: Vectors) -> Vectors:
+        """Return the part of vectors in the score of each passage, or of the best unit in it. Shape: (passages,)."""
+        weights = np.array(list(map(attrgetter("weight"), self.channels)), np.float32)[:, None]
+        if self.level == "unit":
+            searched = [channel.searched for channel in self.channels]
+            return self._blended(np.fmax.reduce(parts[searched]), parts)
+        known = ~np.isnan(parts)
+        if known.all():
+            return np.asarray((weights * parts).sum(axis=0))
+        present = np.where(known, weights, 0)
+        present = np.where(known & (present.sum(axis=0) == 0), 1, present)  # of weight 0, and there is no other
+        return np.asarray(weights.sum() * (present * np.where(known, parts, 0)).sum(axis=0) / present.sum(axis=0))
+
+    def _blended(self, scores: Vectors, parts: Vectors) -> Vectors:
+        """Return the part of vectors in the scores of units, given the parts of their passages. Shape: (units,)."""
+        weights = [channel.weight for channel in self.channels]
+        if not self._has_context:
+            return np.asarray(sum(weights) * scores)
+        around = np.where(np.isnan(parts[-1]), scores, parts[-1])
+        return np.asarray(sum(weights[:-1]) * scores + weights[-1] * around)
+
+    @property
+    def _has_context(self) -> bool:
+        return self.channels[-1].view.granularity is Granularity.PASSAGE
+
+    def _order(self, totals: Vectors) -> Ids:
+        """Return the best passages, best first: at least k, or one of each of at least k documents, or all."""
+        count = self.k
+        while True:
+            at = largest(totals, count)
+            order = at[np.argsort(-totals[at], kind="stable")]
+            if self.level != "document":
+                return order
+            documents, first = np.unique(self._documents[order], return_index=True)
+            if len(first) >= self.k or len(order) == len(totals):
+                return order[first[np.lexsort((documents, -totals[order[first]]))]]
+            count *= _FACTOR
+
+    def _units(self, number: int, best: Ids) -> Iterator[tuple[str, Ids, Ids, Vectors]]:
+        """Yield the units of some parents that may be found: granularity, numbers of their parents, rows and scores."""
+        for view, _, searched, units, scores in self.channels:
+            if not searched:
+                continue
+            if self.level == "document":  # some may be in passages that were not found
+                groups = view.columns.by(self.level)
+                places, which = groups.find(self._documents[best])
+                positions = groups.positions[places]
+                if view.allowed is not None:
+                    passing = view.allowed[positions]
+                    positions, which = positions[passing], which[passing]
+                values = view.scores(self.queries[number : number + 1], positions)[0]
+            else:
+                places, which = units.find(self.keys[best])
+                positions, values = units.positions[places], scores[number, places]
+            yield str(view.granularity), which, view.columns.rows[positions], values
+
+    def _matches(self, number: int, best: Ids) -> list[tuple[Scored, ...]]:
+        """Return the best units of each of some parents; equal ones by row."""
+        _, *columns = zip(*self._units(number, best), strict=True)
+        which, rows, scores = map(np.concatenate, columns)
+        order = np.lexsort((rows, -scores, which))
+        starts = np.searchsorted(which, np.arange(len(best) + 1), sorter=order)
+        order = order[np.arange(len(order)) - starts[which[order]] < MATCHES]
+        units = list(map(Scored, rows[order].tolist(), scores[order].tolist()))
+        ends = np.cumsum(np.minimum(np.diff(starts), MATCHES)).tolist()
+        return [tuple(units[start:end]) for start, end in pairwise([0, *ends])]
+
+    def _best_units(self, number: int, best: Ids, parts: Vectors, shares: Vectors, scale: float) -> list[Group]:
+        """Rank the units of the best passages by their own score, their passage's, and its words."""
+        groups = []
+        for name, which, rows, scores in self._units(number, best):
+            at = best[which]
+            totals = self._blended(scores, parts[:, at]) + scale * shares[at]
+            order = np.lexsort((rows, -totals))[: self.k]
+            of_units = [scores, parts[-1, at]] if self._has_context else [scores]
+            columns = [column[order].tolist() for column in (rows, totals, shares[at], *of_units)]
+            for row, total, share, *values in zip(*columns, strict=True):
+                parts_of_unit = _named((name, str(Granularity.PASSAGE)), values, share)
+                groups.append(Group(row, total, (Scored(row, values[0]),), parts_of_unit))
+        return sorted(groups, key=lambda group: (-group.score, group.key))[: self.k]
+
+
+def _named(names: Sequence[str], scores: Sequence[float], share: float) -> dict[str, float]:
+    """Return the parts of a score by name, without those that are not there."""
+    parts = dict(zip(names, scores, strict=False))
+    if any(map(isnan, scores)):
+        parts = {name: score for name, score in parts.items() if not isnan(score)}
+    return parts | {LEXICAL: share} if share else parts
+
+
+def best_by_words(
+    lexical: LexicalIndex,
+    texts: Sequence[str],
+    k: int,
+    columns: Columns,
+    *,
+    level: Level,
+    allowed: Mask | None = None,
+) -> list[list[Group]]:
+    """Return the k best passages, or documents by their best passage, for each query by BM25 alone.
+
+    The columns are those of the passages. `allowed` masks those that the filter allows; None for all.
+    """
+    some = None if allowed is None else columns.rows[allowed]
+    results = []
+    for text in texts:
+        count = k
+        while True:
+            words = lexical.ask(text, count, allowed=some)
+            at = np.searchsorted(columns.rows, words.rows)
+            parents = (columns.documents if level == "document" else columns.rows)[at]
+            first = np.sort(np.unique(parents, return_index=True)[1])[:k]
+            if len(first) == k or len(words.rows) < count:
+                break
+            count *= _FACTOR
+        rows = zip(*(column[first].tolist() for column in (parents, words.rows, words.shares)), strict=True)
+        results.append([Group(key, share, (Scored(row, share),), {LEXICAL: share}) for key, row, share in rows])
+    return results
+
+
+def diverse_groups(
+    views: Sequence[View], query: Vectors, groups: Sequence[Group], k: int, *, lambda_mult: float = 0.5
+) -> list[Group]:
+    """Choose k parents by maximal marginal relevance (Carbonell and Goldstein, 1998): near the query, far from those before.
+
+    Both similarities are cosines of best units, so that they can be weighed against each other: `lambda_mult` is the weight of
+    the similarity to the query, from 0 (only diversity counts) to 1 (it does not). Candidates come best first, each with at least
+    one match.
+    """
+    if not groups:
+        return []
+    rows = np.array([group.matches[0].row for group in groups], np.int64)
+    vectors = np.zeros((len(rows), len(query)), np.float32)
+    for view in views:
+        places, which = view.columns.by("unit").find(rows)
+        if len(places):
+            vectors[which] = view.exact(view.columns.vectors[view.columns.by("unit").positions[places]])
+    norms = np.linalg.norm(vectors, axis=1, keepdims=True)
+    directions = vectors / np.where(norms > 0, norms, 1)  # a zero vector is near nothing
+    relevance = products(directions, query / (np.linalg.norm(query) or 1))
+    marginal, nearest = relevance.copy(), np.full(len(vectors), -np.inf)
+    chosen: list[int] = []
+    while len(chosen) < min(k, len(vectors)):
+        best = int(marginal.argmax())
+        chosen.append(best)
+        nearest = np.maximum(nearest, products(directions, directions[best]))
+        marginal = lambda_mult * relevance - (1 - lambda_mult) * nearest
+        marginal[chosen] = -np.inf
+    return [groups[place] for place in chosen]

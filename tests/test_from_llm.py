@@ -18,6 +18,7 @@ from llama_index.core.llms import MockLLM
 
 import langchain_factoid
 import llama_index_factoid
+from factoid.errors import InvalidInputError
 from factoid.propositions import Usage
 from factoid.propositions.prompting.prompt import PROMPT_VERSION, prompt_for
 from tests.propositions.prompting.server import unit
@@ -123,3 +124,9 @@ async def test_from_llm_in_splitter_and_node_parser():
     for kind, llm in zip((type(splitter), type(parser)), models, strict=True):
         with pytest.raises((TypeError, ValueError), match="max_concurency"):
             kind.from_llm(llm, max_concurency=3)
+
+
+@pytest.mark.parametrize("kind", [langchain_factoid.PropositionTextSplitter, llama_index_factoid.PropositionNodeParser])
+def test_what_is_no_model_is_refused(kind):
+    with pytest.raises(InvalidInputError, match="got str"):
+        kind.from_llm("gpt")

@@ -26,6 +26,7 @@ def test_passages_are_their_spans_and_know_their_place() -> None:
         "The kakapo is a parrot of New Zealand and it cannot fly.",
         "It eats the fruit of the rimu tree. Its beak grinds food finely.",
     ]
+    assert PassageTextSplitter().split_text(TEXT) == [chunk.page_content for chunk in chunks]
     for chunk in chunks:
         assert chunk.page_content == TEXT[chunk.metadata["start_index"] : chunk.metadata["end_index"]]
     assert chunks[1].metadata == {

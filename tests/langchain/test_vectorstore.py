@@ -33,6 +33,11 @@ def test_ids(store: MultiGranularFAISS) -> None:
     assert store.get_by_ids(["titan"]) == []
 
 
+def test_from_texts(embedding: Any) -> None:
+    with MultiGranularFAISS.from_texts(["Ice floats."], embedding, [{"page": 1}], ids=["a"], path=None) as store:
+        assert store.get_by_ids(["a"]) == [Document(page_content="Ice floats.", metadata={"page": 1}, id="a")]
+
+
 async def test_documents_are_read_as_they_are_needed(embedding: HashEmbeddings) -> None:
     def documents() -> Iterator[Document]:
         for n in range(600):

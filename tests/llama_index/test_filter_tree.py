@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from llama_index.core.vector_stores.types import FilterOperator, MetadataFilter, MetadataFilters
+from llama_index.core.vector_stores.types import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 from llama_index.core.vector_stores.utils import build_metadata_filter_fn
 
 from factoid.filters import matches
 from llama_index_factoid.convert import to_tree
 from tests.filters.stored import passing
+from tests.llama_index.nodes import where
 
 METADATA = [
     {},
@@ -53,3 +54,18 @@ def test_every_operator(operator):
     for key in KEYS:
         for value in VALUES:
             check(MetadataFilters(filters=[MetadataFilter(key=key, value=value, operator=operator)]))
+
+
+@pytest.mark.parametrize("condition", FilterCondition)
+def test_conditions_are_joined_and_nested(condition):
+    one, other = where("n", 1), where("s", "Beta")
+    results = [{i for i, passed in enumerate(reference(part)) if passed} for part in (one, other)]
+    rows = {*range(len(METADATA))}
+    expected = {
+        FilterCondition.AND: results[0] & results[1],
+        FilterCondition.OR: results[0] | results[1],
+        FilterCondition.NOT: rows - results[0] - results[1],
+    }[condition]
+    flat = MetadataFilters(filters=[*one.filters, *other.filters], condition=condition)
+    for filters in (flat, MetadataFilters(filters=[one, other], condition=condition)):
+        assert passing(METADATA, to_tree(filters)) == sorted(expected)

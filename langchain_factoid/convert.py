@@ -82,8 +82,8 @@ def stored_document(document: CoreDocument | Unit) -> Document:
     return Document(page_content=document.text, metadata=metadata, id=document.id)
 
 
-def unit_document(unit: Unit) -> Document:
-    """Return a unit as a document with the metadata of its source and its place there."""
+def unit_document(unit: Unit, fields: Mapping[str, Any] | None = None) -> Document:
+    """Return a unit as a document with the metadata of its source, its place there, and fields that depend on the query."""
     place: dict[str, Any] = {
         "granularity": unit.granularity.value,
         "start_index": unit.start,
@@ -93,7 +93,9 @@ def unit_document(unit: Unit) -> Document:
         "title": unit.title,
         "section": unit.section,
     }
-    return Document(page_content=unit.text, metadata=with_fields(unit.metadata, place), id=unit.id)
+    content: dict[str, Any] = {"page_content": unit.text, "id": unit.id}
+    content["metadata"] = with_fields(unit.metadata, place | dict(fields or {}))
+    return RetrievedDocument(**content, query_keys=tuple(fields)) if fields else Document(**content)
 
 
 def retrieved(document: Document, fields: Mapping[str, Any]) -> Document:
@@ -107,9 +109,11 @@ def hit_documents(hits: Iterable[Hit], *, scores: bool = False, matches: bool = 
     documents = []
     for hit in hits:
         fields = ({"score": hit.score} if scores else {}) | hit_fields(hit, *SPAN, matches=matches)
-        convert = stored_document if hit.unit.granularity is Granularity.DOCUMENT else unit_document
-        document = convert(hit.unit)
-        documents.append(retrieved(document, fields) if fields else document)
+        if hit.unit.granularity is Granularity.DOCUMENT:
+            document = stored_document(hit.unit)
+            documents.append(retrieved(document, fields) if fields else document)
+        else:
+            documents.append(unit_document(hit.unit, fields))
     return documents
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from datetime import date, time
 from decimal import Decimal
 from enum import Enum
@@ -85,19 +85,16 @@ def hit_fields(hit: Hit, start: str, end: str, *, matches: bool = True) -> dict[
     Matches come best first, with their scores; neighbours in order of the text, those of the matches included.
     """
     fields: dict[str, Any] = {}
-    if matches and hit.matches:
-        fields["matches"] = _entries(map(attrgetter("unit"), hit.matches), start, end)
-        for entry, match in zip(fields["matches"], hit.matches, strict=True):
-            entry["score"] = match.score
-    neighbours = {unit.id: unit for part in (hit, *hit.matches) for unit in part.neighbours}
-    if neighbours:
-        fields["neighbours"] = _entries(sorted(neighbours.values(), key=attrgetter("start", "end")), start, end)
+    around: dict[str, Unit] = {}
+    for part in (hit, *hit.matches):
+        for unit in part.neighbours:
+            around[unit.id] = unit
+    matched = map(attrgetter("unit"), hit.matches if matches else ())
+    for name, units in (("matches", matched), ("neighbours", sorted(around.values(), key=attrgetter("start", "end")))):
+        for unit in units:
+            span = {start: unit.start if unit.end else None, end: unit.end or None}
+            entry = {"text": unit.text, "id": unit.id, "granularity": unit.granularity.value, **span}
+            fields.setdefault(name, []).append(entry)
+    for entry, match in zip(fields.get("matches", ()), hit.matches, strict=False):
+        entry["score"] = match.score
     return fields
-
-
-def _entries(units: Iterable[Unit], start: str, end: str) -> list[dict[str, Any]]:
-    entries = []
-    for unit in units:
-        span = {start: unit.start if unit.end else None, end: unit.end or None}
-        entries.append({"text": unit.text, "id": unit.id, "granularity": unit.granularity.value, **span})
-    return entries

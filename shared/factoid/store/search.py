@@ -97,7 +97,7 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list
         if words is not None:
             groups = best_by_words(words.index, texts, limit, words.columns, level=options.parents, allowed=mask)
     else:
-        chosen = [views[kind] for kind in query.searched if kind in views]
+        chosen = list(filter(None, map(views.get, query.searched)))
         if not chosen:
             counts = snapshot.counts()
             if counts and not {*query.searched} & {*counts}:

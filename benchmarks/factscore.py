@@ -22,7 +22,7 @@ import os
 import re
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import fmean
 
@@ -75,7 +75,8 @@ def main() -> None:
     arguments = parser.parse_args()
     examples = read_densex(arguments.folder) if arguments.densex else read_factscore(arguments.folder)
     logging.getLogger("factoid").setLevel(logging.ERROR)  # what falls back is counted in the table
-    outputs = [*given(examples, arguments.densex), *syntax(examples, arguments)]
+    syntax = run("syntax", SyntaxPropositionizer(), [example.passage for example in examples])
+    outputs = [*given(examples, arguments.densex), syntax]
     similarity = similarity_of(examples, outputs, arguments.similarity)
     scores = {output.name: score(output, examples, similarity) for output in outputs}
     named = {output.name: score(output, examples, similarity, named=True) for output in outputs}
@@ -92,19 +93,6 @@ def main() -> None:
         fill(arguments.into, "densex" if arguments.densex else "factscore", table)
     if arguments.worst:
         worst(arguments.worst, examples, outputs[-1], similarity, recall=arguments.densex)
-
-
-def syntax(examples: list[Example], arguments: argparse.Namespace) -> list[Output]:
-    """SyntaxPropositionizer as it is for retrieval and with atomic facts, and the latter without knowing the topic."""
-    passages = [example.passage for example in examples]
-    atomic = SyntaxPropositionizer(atomic=True)
-    outputs = [
-        run("syntax", SyntaxPropositionizer(), passages),
-        run("syntax, atomic", atomic, passages),
-    ]
-    if not arguments.densex:  # the annotators saw the sentence alone, and left its pronouns
-        outputs.append(run("syntax, atomic, no title", atomic, [replace(passage, title="") for passage in passages]))
-    return outputs
 
 
 def run(name: str, propositionizer: Propositionizer, passages: Sequence[Unit]) -> Output:

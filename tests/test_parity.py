@@ -31,7 +31,7 @@ CORPUS = [
 ]
 QUERIES = ["Who designed the Fram?", "Which warship sank in Stockholm?", "flightless parrot", "capital of Norway"]
 METADATA = [{"place": place, "kind": "odd" if place % 2 else "even"} for place in range(len(CORPUS))]
-PROPOSITIONIZER = SyntaxPropositionizer(atomic=True)
+PROPOSITIONIZER = SyntaxPropositionizer()
 
 Found = list[tuple[str, float, list[tuple[str, float]], list[str]]]  # text, score, matches, neighbours
 

@@ -111,9 +111,6 @@ class Splitting:
         Literal["syntax", "flan-t5", "openai"],
         option(None, "Source of propositions: syntax rules (offline), a FLAN-T5 model, or a chat model."),
     ] = "syntax"
-    atomic: Annotated[bool, option(None, "syntax: make the smallest facts, for checking and citing.", "--atomic")] = (
-        False
-    )
     model: Annotated[str | None, option("NAME", "Model for flan-t5 (name or folder) or openai (name).")] = None
     base_url: BaseUrl = None
     temperature: Temperature = 0.0
@@ -157,7 +154,7 @@ def make_propositionizer(splitting: Splitting) -> Propositionizer:
         return make_prompted(splitting)
     if splitting.propositionizer == "flan-t5":
         return FlanT5Propositionizer(model=splitting.model or DEFAULT_MODEL)
-    return SyntaxPropositionizer(atomic=splitting.atomic)
+    return SyntaxPropositionizer()
 
 
 def make_prompted(splitting: Splitting) -> PromptPropositionizer:

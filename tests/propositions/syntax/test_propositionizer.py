@@ -153,7 +153,6 @@ def test_threads_get_the_same_results() -> None:
         assert list(pool.map(propositionizer.propositionize, [passages] * 16)) == [expected] * 16
 
 
-@pytest.mark.parametrize("atomic", [False, True])
 @pytest.mark.parametrize(
     "text",
     [
@@ -161,8 +160,8 @@ def test_threads_get_the_same_results() -> None:
         "Set `key: value; name: value` in the file.",
     ],
 )
-def test_sentences_whose_parse_is_doubtful_stay_whole(text: str, atomic: bool) -> None:
-    assert propositions(text, atomic=atomic) == [text]
+def test_sentences_whose_parse_is_doubtful_stay_whole(text: str) -> None:
+    assert propositions(text) == [text]
 
 
 def test_markdown_is_read_as_a_reader_sees_it() -> None:
@@ -189,15 +188,11 @@ MARKDOWN = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 ENCYCLOPEDIA = sorted((ROOT / "examples" / "data" / "encyclopedia").glob("*.md"))
 
 
-@pytest.mark.parametrize(
-    ("path", "atomic"),
-    [(path, False) for path in MARKDOWN[::3]] + [(path, True) for path in (*MARKDOWN[:2], *ENCYCLOPEDIA[:3])],
-    ids=lambda value: getattr(value, "name", value),
-)
-def test_real_markdown_leaves_no_marks_in_facts_and_verbatim_spans_are_exact(path: Path, atomic: bool) -> None:
+@pytest.mark.parametrize("path", [*MARKDOWN[::3], *ENCYCLOPEDIA[:3]], ids=lambda path: path.name)
+def test_real_markdown_leaves_no_marks_in_facts_and_verbatim_spans_are_exact(path: Path) -> None:
     document = Document(path.read_text(encoding="utf-8"))
     passages = {passage.id: passage for passage in split_passages(document)}
-    for unit in decompose(list(passages.values()), SyntaxPropositionizer(atomic=atomic)).units:
+    for unit in decompose(list(passages.values()), SyntaxPropositionizer()).units:
         source = document.text[unit.start : unit.end]
         if stands_in(unit.text, passages[unit.parent_id].text):
             assert source.split() == unit.text.split()

@@ -6,16 +6,15 @@ from spacy.tokens import Doc
 from spacy.vocab import Vocab
 
 from factoid import Document, SyntaxPropositionizer, split_passages
-from factoid.propositions.syntax.reading import Reading
 from factoid.propositions.syntax.tree import Tree
 
 VOCAB = Vocab()
 
 
-def propositions(text: str, title: str = "", **options) -> list[str]:
+def propositions(text: str, title: str = "") -> list[str]:
     """Return the propositions of all passages of a text."""
     passages = split_passages(Document(text, title=title))
-    return [text for texts in SyntaxPropositionizer(**options).propositionize(passages) for text in texts]
+    return [text for texts in SyntaxPropositionizer().propositionize(passages) for text in texts]
 
 
 def doc(rows: str) -> Doc:
@@ -36,7 +35,7 @@ def doc(rows: str) -> Doc:
 
 def tree(rows: str) -> Tree:
     parsed = doc(rows)
-    return Tree(parsed, Reading(parsed.text.strip(), [token.text for token in parsed]))
+    return Tree(parsed, [token.text for token in parsed], parsed.text.strip())
 
 
 PISA = """

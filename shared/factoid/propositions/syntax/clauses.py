@@ -15,13 +15,11 @@ places stays whole (`doubt`).
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
 
-from factoid.propositions.syntax.asides import ASIDES, CLAUSES, adverbial, describe, nearest_relative
-from factoid.propositions.syntax.atoms import atoms
+from factoid.propositions.syntax.asides import ASIDES, describe
 from factoid.propositions.syntax.doubt import is_doubtful
 from factoid.propositions.syntax.lexicon import LEXICON
 from factoid.propositions.syntax.phrases import (
@@ -32,11 +30,10 @@ from factoid.propositions.syntax.phrases import (
     is_whole,
     nouns,
     repeatable,
-    stands_alone,
     strip,
     without_loose_commas,
 )
-from factoid.propositions.syntax.tree import NOUN, VERB, Item, Tree, text_of, tokens
+from factoid.propositions.syntax.tree import NOUN, VERB, Item, Tree, tokens
 
 _CONTRAST = frozenset({"although", "though", "whereas", "while"})
 _NEGATION = frozenset("not n't n’t never neither nor no".split())
@@ -46,9 +43,8 @@ _SUBORDINATORS = frozenset(
 )
 _TURNS = frozenset("but yet later then after afterwards subsequently before until soon eventually finally now".split())
 # Relations in which something may be split off.
-_SPLIT = frozenset({*ASIDES, "conj", "parataxis", "advcl", "xcomp"})
+_SPLIT = frozenset({*ASIDES, "conj", "parataxis", "advcl"})
 _ADVERBIALS = ("obl", "obl:unmarked", "advcl")
-_BE_HAVE = frozenset("be is are was were been being has have had having".split())
 
 
 @dataclass(slots=True)
@@ -58,29 +54,23 @@ class _Splitter:
     tree: Tree
     min_words: int
     names: Mapping[int, int]
-    atomic: bool
     relations: set[str]
-    # With the predicate of each; None for a finished fact.
-    statements: list[tuple[int | None, Sequence[Item]]] = field(default_factory=list)
+    statements: list[list[Item]] = field(default_factory=list)
 
     def clause(
         self,
         head: int,
         subject: Sequence[Item] = (),
         swap: Mapping[int, list[Item]] = MappingProxyType({}),
-        dropped: Collection[int] = (),
     ) -> None:
         """State a clause by its predicate, and everything that can be split off from it.
 
-        The subject is put before it; `swap` replaces tokens, such as a relative pronoun by its antecedent; `dropped` are left out
-        with their subtrees, such as a conjunction.
+        The subject is put before it; `swap` replaces tokens, such as a relative pronoun by its antecedent.
         """
         tree = self.tree
-        place = len(self.statements)
-        self.statements.append((head, ()))
-        cut: set[int] = set(dropped)
-        if self.atomic:
-            self._relatives(head, cut)
+        items: list[Item] = [*subject]
+        self.statements.append(items)
+        cut: set[int] = set()
         if not self.relations.isdisjoint(_SPLIT):
             subject_head = tree.subjects[head]
             antecedent = subject or (swap.get(subject_head, []) if subject_head is not None else [])
@@ -89,10 +79,8 @@ class _Splitter:
             self._adverbial(head, cut, shared)
             self._coordinate(head, cut, shared)
         rest = strip(tree, without_loose_commas(tree, tree.subtree(head, cut)), head, keep_opening=not subject)
-        items: list[Item] = [*subject]
         for token in rest:
             items += swap.get(token, (token,))
-        self.statements[place] = head, items
 
     def _describe(self, head: int, cut: set[int], subject: Sequence[Item]) -> None:
         """State the relative clauses, appositions and parentheticals of the nouns in a clause."""
@@ -105,21 +93,11 @@ class _Splitter:
                 if statement is None:
                     continue
                 if statement.items:
-                    self.statements.append((None, statement.items))
+                    self.statements.append([*statement.items])
                     continue
                 about = statement.subject or [item for items in statement.swap.values() for item in items]
                 if self._is_worth(head, child, cut, subject, about):
                     self._split_off(child, cut, statement.subject, swap=statement.swap)
-
-    def _relatives(self, head: int, cut: set[int]) -> None:
-        """State the relative clauses of names and definite phrases in a clause."""
-        tree = self.tree
-        for verb in tree.subtree(head, cut):
-            if verb == head or tree.deps[verb] not in CLAUSES or any(verb in tree.subtree(gone) for gone in cut):
-                continue
-            swap = nearest_relative(tree, verb)
-            if swap is not None and is_whole(tree, verb):
-                self._split_off(verb, cut, swap=swap)
 
     def _coordinate(self, head: int, cut: set[int], subject: Sequence[Item]) -> None:
         tree = self.tree
@@ -210,11 +188,8 @@ class _Splitter:
 
     def _adverbial(self, head: int, cut: set[int], subject: Sequence[Item]) -> None:
         tree = self.tree
-        for child in tree.all(head, "advcl", "acl", *(("xcomp",) if self.atomic else ())):
+        for child in tree.all(head, "advcl", "acl"):
             if child in cut or not is_whole(tree, child):
-                continue
-            if self.atomic and (stated := adverbial(tree, head, child, subject)):
-                self._split_off(child, cut, stated[0], dropped=stated[1])
                 continue
             mark = tree.child(child, "mark")
             if tree.subjects[child] is not None:
@@ -233,53 +208,34 @@ class _Splitter:
         self, head: int, child: int, cut: set[int], before: Sequence[Item] = (), subject: Sequence[Item] = ()
     ) -> bool:
         """Return whether a split leaves enough content words in the clause with what is `before` it, and in the other part."""
-        if not self.min_words:
-            return True
         rest = content_words(self.tree, [*before, *self.tree.subtree(head, cut | {child})], self.names)
         part = content_words(self.tree, [*subject, *self.tree.subtree(child, cut)], self.names)
         return min(rest, part) >= self.min_words
 
-    def _split_off(self, child: int, cut: set[int], subject: Sequence[Item] = (), **options: Any) -> None:
-        """Remove a subtree from its clause, with a conjunction before it, and state it; `options` are those of `clause`."""
+    def _split_off(
+        self,
+        child: int,
+        cut: set[int],
+        subject: Sequence[Item] = (),
+        swap: Mapping[int, list[Item]] = MappingProxyType({}),
+    ) -> None:
+        """Remove a subtree from its clause, with a conjunction before it, and state it."""
         cut.add(child)
         head, first = self.tree.heads[child], self.tree.subtree(child)[0]
         cut.update(mark for mark in self.tree.all(head, "cc") if head < mark < first and first - mark <= 2)
-        self.clause(child, subject, **options)
+        self.clause(child, subject, swap)
 
 
 def split_clauses(
-    tree: Tree, *, min_words: int = 0, names: Mapping[int, int] = MappingProxyType({}), atomic: bool = False
+    tree: Tree, *, min_words: int = 0, names: Mapping[int, int] = MappingProxyType({})
 ) -> list[list[Item]]:
     """Return the statements of a sentence as items to render; the first is what remains of the main clause.
 
     No split leaves a statement with fewer content words than `min_words`; `names` has the number of words of the names that will
-    replace tokens. With `atomic`, splitting continues to the smallest facts, and words of verbs that become finite change.
+    replace tokens.
     """
-    before = tree.words[:], tree.lower[:], tree.tags[:]
-    splitter = _Splitter(tree, min_words, names, atomic, set(tree.deps))
+    splitter = _Splitter(tree, min_words, names, set(tree.deps))
     splitter.clause(tree.root)
-    statements = [list(items) for _, items in splitter.statements]
-    if len(statements) > 1 and is_doubtful(tree, statements):
-        tree.words[:], tree.lower[:], tree.tags[:] = before  # as they were before verbs became finite
+    if len(splitter.statements) > 1 and is_doubtful(tree, splitter.statements):
         return [list(range(len(tree.words)))]
-    if not atomic:
-        return statements
-    facts: list[list[Item]] = []
-    for (head, _), items in zip(splitter.statements, statements, strict=True):
-        if head is None:
-            facts.append(items)
-            continue
-        parts = [fact for fact in atoms(tree, head, items) if stands_alone(tree, fact, words=2)]
-        facts += [*parts, items] if _is_unsaid(tree, items, parts) else parts
-    return facts
-
-
-def _is_unsaid(tree: Tree, items: Sequence[Item], facts: Sequence[Sequence[Item]]) -> bool:
-    """Return whether a content word of a statement is in none of its facts."""
-    said = {word for fact in facts for item in fact for word in text_of(tree, item).lower().split()}
-    for item in items:
-        if isinstance(item, int) and tree.tags[item].startswith(("NN", "VB", "JJ", "CD")):
-            words = set(tree.lower[item].split())
-            if not (words <= said or words & _BE_HAVE or any(word.rstrip("s") in said for word in words)):
-                return True
-    return False
+    return splitter.statements

@@ -5,12 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from itertools import pairwise
 
-from factoid.propositions.syntax.lexicon import article
-from factoid.propositions.syntax.tree import NOUN, VERB, Item, Tree, text_of
+from factoid.propositions.syntax.tree import NOUN, VERB, Item, Tree
 
 CONTENT = ("NN", "VB", "JJ", "RB", "CD", "FW")  # beginnings of tags
 RELATIVE_TAGS = frozenset({"WP", "WDT", "WP$", "WRB"})
-NEGATIONS = frozenset("not n't n’t never no hardly rarely neither nor few none nobody nothing".split())
 _AUXILIARIES = frozenset(
     "am is are was were be been do does did have has had can could will would shall should may might must need".split()
 )
@@ -28,31 +26,6 @@ _NOMINAL = frozenset(
 _CLAUSAL = frozenset({"conj", "cc", "acl", "acl:relcl", "obl", "advmod", "punct"})
 # Other clauses, whose nouns are not those of the clause above.
 _CLAUSES = frozenset({"acl:relcl", "appos", "advcl", "ccomp", "parataxis", "csubj"})
-
-
-def without(items: Sequence[Item], gone: Collection[int]) -> list[Item]:
-    """Leave tokens out."""
-    return [item for item in items if isinstance(item, str) or item not in gone]
-
-
-def replaced(items: Sequence[Item], gone: Collection[int], phrase: Sequence[Item]) -> list[Item]:
-    """Put a phrase in the place of the first of some tokens, and leave out the others."""
-    at = next((at for at, item in enumerate(items) if item in gone), len(items))
-    return [*items[:at], *(phrase if at < len(items) else ()), *without(items[at:], gone)]
-
-
-def mended(tree: Tree, items: Sequence[Item]) -> list[Item]:
-    """Correct "a" or "an" for the word that now follows it."""
-    statement = list(items)
-    for at, (item, following) in enumerate(pairwise(items)):
-        if isinstance(item, int) and tree.lower[item] in ("a", "an") and following != item + 1:
-            statement[at] = article(text_of(tree, following))
-    return statement
-
-
-def below(tree: Tree, head: int, present: Collection[int]) -> set[int]:
-    """Return the tokens of a subtree that are present."""
-    return {token for token in tree.subtree(head) if token in present}
 
 
 def determiner(tree: Tree, noun: int) -> str:

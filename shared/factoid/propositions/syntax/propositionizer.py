@@ -14,10 +14,9 @@ from factoid.markdown import is_code, visible
 from factoid.propositions.syntax.clauses import split_clauses
 from factoid.propositions.syntax.headings import headings
 from factoid.propositions.syntax.phrases import stands_alone
-from factoid.propositions.syntax.reading import read
 from factoid.propositions.syntax.reference import Discourse
 from factoid.propositions.syntax.render import render
-from factoid.propositions.syntax.tree import Tree
+from factoid.propositions.syntax.tree import Tree, tokenize
 from factoid.sentences import sentence_spans
 from factoid.units import Unit
 
@@ -39,21 +38,12 @@ class SyntaxPropositionizer:
     Coordinations, relative clauses, appositions, parentheticals and participial clauses become statements of their own,
     in the words of the passage (Dense X Retrieval, §2), unless one would have fewer than four content words (nouns, verbs,
     adjectives, adverbs, numbers). A sentence that does not parse as one is kept unchanged.
-
-    Args:
-        atomic: Split down to the smallest facts, each with one name, place, time or role, as FActScore's annotators do:
-            enumerations and adverbials are taken apart, participles become verbs, "the film X" says that X is a film. Best for
-            checking and citing.
     """
 
-    def __init__(self, *, atomic: bool = False) -> None:
-        self.atomic = atomic
-        self._lock = threading.Lock()  # spaCy pipelines add to their vocabulary while they work
+    name = f"syntax {VERSION}"  # what a store records for the way its propositions were made
 
-    @property
-    def name(self) -> str:
-        """The name that a store records for the way its propositions were made."""
-        return f"syntax {VERSION}{' atomic' * self.atomic}"
+    def __init__(self) -> None:
+        self._lock = threading.Lock()  # spaCy pipelines add to their vocabulary while they work
 
     def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
         """Return the propositions of each passage, sentence by sentence."""
@@ -64,9 +54,9 @@ class SyntaxPropositionizer:
 
     def _parse(self, texts: Iterable[str]) -> Iterator[Tree]:
         nlp = _parser()
-        readings = (read(nlp, text, masked=self.atomic) for text in texts)
-        for doc, reading in nlp.pipe(readings, as_tuples=True, batch_size=256):
-            yield Tree(doc, reading)
+        sentences = ((doc, (words, text)) for text in texts for doc, words in [tokenize(nlp, text)])
+        for doc, (words, text) in nlp.pipe(sentences, as_tuples=True, batch_size=256):
+            yield Tree(doc, words, text)
 
     def _propositions(
         self, passage: Unit, sentences: Iterable[tuple[str, Sequence[str]]], trees: Iterator[Tree]
@@ -94,10 +84,8 @@ class SyntaxPropositionizer:
         if len(tree.words) > _WHOLE:
             return [sentence]
         names = {token: len(mention.text.split()) for token, mention in mentions.items()}
-        min_words = 0 if self.atomic else _MIN_WORDS
-        statements = split_clauses(tree, min_words=min_words, names=names, atomic=self.atomic)
-        shortest = 2 if self.atomic else 3
-        if not all(stands_alone(tree, items, words=shortest) for items in statements):
+        statements = split_clauses(tree, min_words=_MIN_WORDS, names=names)
+        if not all(stands_alone(tree, items) for items in statements):
             statements = [list(range(len(tree.words)))]
         if len(statements) == 1 and not mentions and tree.source == sentence:
             return [sentence]

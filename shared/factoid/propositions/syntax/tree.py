@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from factoid.propositions.syntax.reading import Reading
-
 if TYPE_CHECKING:
+    from spacy.language import Language
     from spacy.tokens import Doc
 
 # A token by its index, or a word inserted by a rule.
@@ -21,20 +21,22 @@ SUBJECT = frozenset({"nsubj", "nsubj:pass", "csubj"})
 _AUXILIARY = frozenset({"aux", "aux:pass", "cop"})
 _FINITE = frozenset({"VBD", "VBZ", "VBP", "MD"})
 
+_CODE = re.compile(r"`[^`]+`")
+_STAND_IN = "Hamlet"  # what the parser reads for inline code
+_LONGEST = 2000  # characters; a longer text is not a sentence
+
 
 class Tree:
-    """One sentence, from a parsed document and the texts that its tokens replace. All lists are indexed by token."""
+    """One sentence, from the tokens of `tokenize` after parsing. All lists are indexed by token."""
 
-    def __init__(self, doc: Doc, reading: Reading) -> None:
-        self.source = reading.source  # the original sentence
-        self.words = reading.words
+    def __init__(self, doc: Doc, words: list[str], source: str) -> None:
+        self.source = source  # the sentence
+        self.words = words
         self.lower = [word.lower() for word in self.words]
         self.spaces = [token.whitespace_ for token in doc]  # after each token
         self.tags = [token.tag_ for token in doc]  # of the Penn Treebank
         self.deps: list[str] = [token.dep_ for token in doc]  # Universal Dependencies relations
         self.heads = [token.head.i for token in doc]  # a root is its own head
-        self.places = reading.places  # tokens that are places within places, with names from the smallest on
-        self.times = reading.times  # tokens that are dates
         self.children: list[list[int]] = [[] for _ in self.words]  # in order
         self.subjects: list[int | None] = [None] * len(self.words)  # of the clause that a token heads
         self.auxiliaries: list[list[int]] = [[] for _ in self.words]  # of that clause, with its copula
@@ -50,11 +52,6 @@ class Tree:
         self._subtrees: dict[int, list[int]] = {}
         if "VBN" in self.tags:
             self._mend_tags()
-
-    def write(self, index: int, word: str, tag: str | None = None) -> None:
-        """Replace a token's text, and its tag."""
-        self.words[index], self.lower[index] = word, word.lower()
-        self.tags[index] = tag or self.tags[index]
 
     def _mend_tags(self) -> None:
         """Tag a participle that heads a clause without an auxiliary as past tense: taggers confuse them."""
@@ -132,6 +129,29 @@ def tokens(items: Iterable[Item]) -> set[int]:
     return {item for item in items if isinstance(item, int)}
 
 
-def text_of(tree: Tree, item: Item) -> str:
-    """Return the text of a token or an inserted word."""
-    return item if isinstance(item, str) else tree.words[item]
+def tokenize(nlp: Language, sentence: str) -> tuple[Doc, list[str]]:
+    """Return the tokens of a sentence for the parser, and what to write for each.
+
+    Inline code is a single token, for which the parser reads a name: it trips over the inside of code.
+    """
+    codes = [match.span() for match in _CODE.finditer(sentence)] if len(sentence) <= _LONGEST else []
+    while True:
+        plain, copied = "", 0
+        starts: list[int] = []  # of the codes, in the plain text
+        for start, end in codes:
+            plain += sentence[copied:start]
+            starts.append(len(plain))
+            plain += _STAND_IN
+            copied = end
+        doc = nlp.make_doc(plain + sentence[copied:])
+        names = {token.idx: token.i for token in doc if token.text == _STAND_IN}
+        separate = [code for code, start in zip(codes, starts, strict=True) if start in names]
+        if len(separate) == len(codes):
+            break
+        codes = separate  # the others are joined to a word, as in "`Unit`s"
+    words = [token.text for token in doc]
+    for (start, end), at in zip(codes, starts, strict=True):
+        words[names[at]] = sentence[start:end]
+    for token in doc:
+        token.is_sent_start = token.i == 0  # sentence ends set by the parser would break names
+    return doc, words

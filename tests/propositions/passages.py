@@ -1,18 +1,20 @@
-"""Passages for the tests of the cache, and propositionizers that count. Reading it needs no pytest: processes do so."""
+"""Passages for the tests of the cache, and propositionizers that count."""
 
 from __future__ import annotations
 
 import os
-import time
 
 from factoid import Granularity, Unit
-from factoid.propositions import NoPropositions
 from factoid.testing import ScriptedPropositionizer
+
+
+def unit(text, title="", section="", *, key=""):
+    return Unit(key, text, Granularity.PASSAGE, "d", "d", 0, len(text), title, section)
 
 
 def passage(number, *, title="Towns", section=""):
     text = f"Town {number} lies on hill {number}. It has {number} gates."
-    return Unit(f"p{number}", text, Granularity.PASSAGE, "d", "d", 0, len(text), title, section)
+    return unit(text, title, section, key=f"p{number}")
 
 
 def passages(count):
@@ -67,23 +69,16 @@ class AwaitingStream(Awaiting, Streaming):
 
 
 class Logging:
-    """Notes each passage that it is asked about in a file that processes share; may be slow, and can be pickled."""
+    """Notes each passage that it is asked about in a file that processes share; can be pickled."""
 
     costly = True
 
-    def __init__(self, log, *, seconds=0.0):
+    def __init__(self, log):
         self.name = "towns@1"
-        self.log, self.seconds = str(log), seconds
+        self.log = str(log)
 
     def propositionize(self, units):
         log = os.open(self.log, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         os.write(log, "".join(f"{unit.text.split()[1]}\n" for unit in units).encode())
         os.close(log)
-        time.sleep(self.seconds)
-        return [NoPropositions("too short") if "Town 7 " in unit.text else facts(unit) for unit in units]
-
-
-class LoggingStream(Logging):
-    def stream(self, units):
-        for position, unit in enumerate(units):
-            yield position, self.propositionize([unit])[0]
+        return [facts(unit) for unit in units]

@@ -80,13 +80,12 @@ def test_what_is_refused(cache):
     ("make", "message"),
     [
         (lambda path: path.write_text("no database " * 99), "not a database"),
-        (lambda path: path.write_bytes(b"\0" * 9999), "not a database"),
         (lambda path: foreign(path), "is not a cache of propositions of format 1 .application 0x0, format 0."),
         (lambda path: foreign(path, application_id=0x0FAC70CA, version=2), "format 2"),
         (lambda path: path.mkdir(), "is a folder without units.sqlite"),
         (lambda path: (path.mkdir(), (path / "units.sqlite").touch()), "is a folder without units.sqlite"),
     ],
-    ids=["text", "zeros", "foreign", "version", "folder", "unmade store"],
+    ids=["text", "foreign", "version", "folder", "unmade store"],
 )
 def test_what_is_no_cache_is_refused_and_left_as_it_is(tmp_path, make, message):
     def contents():

@@ -63,11 +63,6 @@ def test_what_is_asked_for_is_what_runs(machine):
             choose(engine, "cpu", dtype)
 
 
-def test_a_device_that_is_not_there(tiny_t5):
-    with pytest.raises(InvalidInputError, match=r"expected a device that PyTorch can use here.*warp"):
-        FlanT5Propositionizer(tiny_t5, device="warp").propositionize([about("Pisa")])
-
-
 def test_name_is_what_the_output_depends_on(machine):
     machine(ctranslate2=True)
     for options, name in (

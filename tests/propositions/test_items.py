@@ -102,16 +102,13 @@ A | b"""
     ]
 
 
-def test_a_table_without_rows_keeps_its_names():
-    assert [fact for fact, _ in facts("| Region | Fee |\n|---|---|")] == ["Region | Fee"]
-
-
 def test_names_and_lead_ins_that_nothing_repeats_are_kept():
     assert [fact for fact, _ in facts("| a | b |\n|---|---|\n| 1 | 2 | 3 |\n\nText.")] == [
         "a | b",
         "1 | 2 | 3",
         "Text.",
     ]
+    assert [fact for fact, _ in facts("| Region | Fee |\n|---|---|")] == ["Region | Fee"]
     text = "# Anna Berg\n\nKnown for this:\n\n- She moved to Oslo in 1900."
     assert [fact for fact, _ in facts(text)] == ["Known for this:", "Anna Berg moved to Oslo in 1900."]
 

@@ -9,7 +9,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from factoid.propositions.parse import read_propositions
-from factoid.propositions.prompting.prompt import PROMPT
 from factoid.propositions.protocol import NoPropositions
 
 A, B, C = "Ada wrote it.", "It is 5.5 m tall.", "Bo is a dog."
@@ -31,13 +30,11 @@ READABLE = {  # JSON, whole or cut off, over lines, fenced and in prose: see `te
     "typographic single quotes": ("[‘The hare’s form.’, ‘B.’]", ["The hare’s form.", "B."]),
     "German and French quotes": (f"[„{A}“, «{B}»]", AB),
     "one closing quote typographic": (f'["{A}”, "{B}", "{C}"]', [A, B, C]),
-    "truncated in an escape": (f'["{A}", "{B}", "caf\\u00', AB),
     "strings wrapped over lines": ('["Ada\nwrote it.", "It is\n   5.5 m tall."]', AB),
     "another key": (json.dumps({"facts": AB}), AB),
     "other keys beside it": (json.dumps({"title": "X", "entities": ["Ada"], "propositions": AB, "n": 2}), AB),
     "objects in the list": (json.dumps([{"proposition": A}, {"proposition": B}]), AB),
     "objects with the sentence": (json.dumps([{"sentence": C, "propositions": AB}]), AB),
-    "objects with a number": (json.dumps([{"id": 1, "text": A}, {"id": 2, "text": B}]), AB),
     "numbered keys": (json.dumps({"1": A, "2": B}), AB),
     "JSON lines": (f'{{"proposition": "{A}"}}\n{{"proposition": "{B}"}}', AB),
     "a JSON string around it": (json.dumps(json.dumps(AB)), AB),
@@ -62,11 +59,7 @@ READABLE = {  # JSON, whole or cut off, over lines, fenced and in prose: see `te
     "an ellipsis": (f'["{A}", "{B}", ...]', AB),
     "nested lists": (f'[["{A}"], [], [["{B}"]]]', AB),
     "two lists": (f'["{A}"]\n["{B}"]', AB),
-    "empty strings": (f'["", "{A}", "  ", "{B}"]', AB),
-    "repetitions": (f'["{A}", "{A}", "{B}"]', [A, A, B]),
     "a loop to the token limit": (f'["{A}"' + f', "{B}"' * 40 + ', "It is 5', [A, *[B] * 40]),
-    "a loop of two": ("[" + f'"{A}", "{B}", ' * 20 + '"Ada', AB * 20),
-    "a loop within a string": (f'["{A}", "{B}", "Bo is a dog' + " and a dog" * 40, AB),
     "escapes": (r'["caf\u00e9 \ud83d\ude00", "a\/b\\c\td"]', ["café 😀", "a/b\\c d"]),
     "escapes that JSON has not": (r'["It\'s 5\% \alpha.", "B."]', ["It's 5% \\alpha.", "B."]),
     "half a character": (r'["x\ud83dy", "B."]', ["x\ufffdy", "B."]),
@@ -79,7 +72,6 @@ READABLE = {  # JSON, whole or cut off, over lines, fenced and in prose: see `te
     "bullets with quotes": (f'* "{A}",\n* “{B}”', AB),
     "bullets wrapped over lines": ("- Ada\n  wrote it.\n- It is 5.5 m\n  tall.", AB),
     "an empty list": ("[]", []),
-    "nested empties": ("[[], [[]]]", []),
     "a list of empty strings": ('["", " "]', []),
     "an empty list in an object": ('{"propositions": []}', []),
 }  # fmt: skip
@@ -88,20 +80,16 @@ READABLE = {  # JSON, whole or cut off, over lines, fenced and in prose: see `te
 UNREADABLE = [
     "",
     " \n",
-    "I'm sorry, but I can't help with that.",
     '"I cannot do that."',
     '"Content" is missing, so there is nothing to decompose.',
     "The tower leans. It is old.\nIt stands in Pisa.",
     "The tower leans [1, 2] and is old [3].",
     '{"error": "I cannot do that."}',
     '{"propo',
-    '{"propositions"',
-    "[",
     '["',
     '["Ada wrote',
     "[Ada wrote it., It is tall.]",
     "42",
-    "null",
     "```json\n```",
     "We found:\n- one thing\nand then a good deal of prose\nabout it all.",
 ]
@@ -127,26 +115,12 @@ def test_an_unreadable_output_is_logged_in_part(caplog):
     assert len(message) < 200
 
 
-def test_the_papers_example_is_read():
-    example_output = PROMPT.rpartition("Output:")[2]
-    assert read_propositions(example_output) == json.loads(example_output)
-
-
-@pytest.mark.parametrize(
-    ("output", "cut_off", "reason"),
-    [
-        ("no", False, "unreadable output"),
-        ("no", True, "output cut off"),
-        ("", False, "empty output"),
-        (" ", True, "output cut off"),
-        ("[]", False, "empty list"),
-    ],
-)
-def test_reasons(output, cut_off, reason):
-    result = read_propositions(output, cut_off=cut_off)
+@pytest.mark.parametrize("output", ["no", " "])
+def test_an_output_cut_off_before_its_list(output):
+    result = read_propositions(output, cut_off=True)
     assert isinstance(result, NoPropositions)
-    assert result.reason == reason
-    assert read_propositions(f'["A.", "{output}', cut_off=cut_off) == ["A."]
+    assert result.reason == "output cut off"
+    assert read_propositions(f'["A.", "{output}', cut_off=True) == ["A."]
 
 
 STRINGS = st.one_of(

@@ -6,25 +6,12 @@ import json
 import random
 
 from factoid.propositions.prompting.prompt import passage_input
-from factoid.units import Granularity, Unit
+from factoid.units import Unit
+from tests.propositions.passages import unit
 
 CITIES = {"Pisa": "tower", "Oslo": "fjord", "Lima": "coast", "Cairo": "river", "Kyoto": "temple"}
 LIMIT = 13  # tokens: one passage with a title, or one sentence of the long passage without
 SENTENCES = [f"{city} has a {thing}." for city, thing in CITIES.items()]
-
-
-def unit(text: str, title: str = "", section: str = "") -> Unit:
-    return Unit(
-        "",
-        text,
-        Granularity.PASSAGE,
-        document_id="d",
-        parent_id="d",
-        start=0,
-        end=len(text),
-        title=title,
-        section=section,
-    )
 
 
 def about(city: str) -> Unit:

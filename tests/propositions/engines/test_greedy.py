@@ -115,16 +115,3 @@ def test_half_precision_is_equal_but_for_near_ties(dtype):
         equal += sum(one == other for one, other in zip(*outputs, strict=True))
         total += len(inputs)
     assert equal >= 0.8 * total
-
-
-def test_drafts_follow_the_longest_run_and_the_latest_of_equal_ones():
-    trusting = Acceptance()
-    trusting.shares = [1.0] * len(trusting.shares)
-    row = Row([7, 8, 1, 2, 9, 8, 3, 4, 8, 5], trusting)
-    row.add([8], set(), 99)
-    assert row.draft(2, 0.5) == [5]  # the latest of three places, up to the end of the input
-    row.add([3], set(), 99)
-    assert row.draft(3, 0.5) == [4, 8, 5]  # 8 3 was followed by 4 8 5
-    row.add([4, 8, 1], set(), 99)
-    assert row.draft(2, 0.5) == [2, 9]  # 8 1 came once
-    assert row.draft(0, 0.5) == []

@@ -7,11 +7,12 @@ import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
-from factoid.units import Granularity, Unit
+from factoid.units import Unit
+from tests.propositions import passages
 
 
 def unit(text: str) -> Unit:
-    return Unit("", text, Granularity.PASSAGE, document_id="d", parent_id="d", start=0, end=len(text), title="T")
+    return passages.unit(text, "T")
 
 
 def completion(content, *, finish_reason="stop", usage=None, **message):
@@ -38,7 +39,7 @@ class Server(ThreadingHTTPServer):
 
     `answers` maps passages to (status, body) or (status, body, headers), or to a list of them, one for each request;
     other passages, and requests after the list, get the passage back. Some bodies are what the server does instead of
-    answering: "hang", "hang up", "close after headers", "close in the body".
+    answering: "hang", "hang up", "close in the body".
     """
 
     def __init__(self):
@@ -115,8 +116,8 @@ class Handler(BaseHTTPRequestHandler):
         if body in ("hang", "hang up"):
             self.close_connection = True
             return
-        cut_off = {"close after headers": 0, "close in the body": 20}.get(body) if isinstance(body, str) else None
-        if cut_off is not None:
+        cut_off = 20 if body == "close in the body" else None
+        if cut_off:
             body = completion('["Half an answer."]')
             self.close_connection = True
         body = body if isinstance(body, bytes | str) else json.dumps(body)

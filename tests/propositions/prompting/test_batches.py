@@ -2,11 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
-
 import pytest
 from filelock import FileLock
 
@@ -78,13 +73,6 @@ def test_what_is_uploaded(make, server):
     body = line["body"]
     assert body.keys() == {"model", "messages", "response_format", "temperature", "seed"}
     assert body["messages"][0]["content"].endswith(f"Content: {SHOWN[0]}\nOutput:")
-
-
-def test_a_limit_splits_a_corpus_into_several_batches(make, server):
-    batch = make(max_requests=4)
-    assert [batch.requests for batch in batch.submit(PASSAGES)] == [4, 4, 2]
-    assert len(set(server.submitted)) == len(server.submitted) == 10
-    assert batch.wait().answered == 10
 
 
 def test_passages_are_sent_once(make, cache, server):
@@ -159,45 +147,9 @@ def test_what_is_refused(make, cache, monkeypatch):
         batch.collect()
 
 
-NUMBERS = [unit(f"{number}.") for number in range(10)]
-
-PROGRAM = """
-import sys, openai
-from factoid.propositions.prompting.batches import PropositionBatch
-from factoid.propositions.prompting.prompted import PromptPropositionizer
-from tests.propositions.prompting.test_batches import NUMBERS
-client = openai.OpenAI(base_url=sys.argv[1], api_key="k", timeout=10)
-PropositionBatch(PromptPropositionizer(client, "m"), sys.argv[2], max_requests=4).submit(NUMBERS)
-"""
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("moment", ["before", "after"])
-def test_a_kill_submits_nothing_twice_and_forgets_nothing(server, make, cache, tmp_path, moment):
-    """The kill comes before or after the server has created the second of three batches."""
-    seen = []
-
-    def kill(asked):
-        seen.append(asked)
-        if seen.count("batches") == 2:
-            os.kill(program.pid, signal.SIGKILL)
-            program.wait(10)
-
-    setattr(server, moment, kill)
-    arguments = [sys.executable, "-c", PROGRAM, server.url, str(tmp_path / "cache")]
-    program = subprocess.Popen(arguments, env={**os.environ, "PYTHONPATH": os.pathsep.join(["shared", "."])})
-    assert program.wait(60) == -signal.SIGKILL
-    server.before = server.after = lambda _: None
-    batch = make(max_requests=4)
-    batch.submit(NUMBERS)
-    assert len(set(server.submitted)) == len(server.submitted) == 10
-    batch.wait()
-    assert cache.get("m@dense-x-figure-8/1", NUMBERS) == [[f"{number}."] for number in range(10)]
-
-
 def test_a_kill_while_results_are_collected(make, server, cache, monkeypatch):
     batch = make(max_requests=4)
-    batch.submit(NUMBERS)
+    batch.submit(PASSAGES)
     put, calls = cache.put, []
 
     def stop(*arguments):
@@ -216,8 +168,8 @@ def test_a_kill_while_results_are_collected(make, server, cache, monkeypatch):
 def test_a_creation_that_fails_or_whose_answer_is_lost(make, server, moment, answer):
     setattr(server, moment, lambda name: answer if name == "batches" else None)
     with pytest.raises(PropositionizerError, match=r"call again"):
-        make(max_requests=4).submit(NUMBERS)
+        make(max_requests=4).submit(PASSAGES)
     setattr(server, moment, lambda name: None)
-    make(max_requests=4).submit(NUMBERS)
+    make(max_requests=4).submit(PASSAGES)
     assert len(server.batches) == 3
     assert len(set(server.submitted)) == len(server.submitted) == 10

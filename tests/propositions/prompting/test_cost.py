@@ -5,16 +5,9 @@ from __future__ import annotations
 import pytest
 
 from factoid.propositions import PropositionCache
-from factoid.propositions.prompting.cost import ANSWER_RATIO, Prices, Usage, estimate, rough_tokens
+from factoid.propositions.prompting.cost import ANSWER_RATIO, Prices, estimate, rough_tokens
 from factoid.propositions.prompting.prompt import prompt_for, versioned_name
 from tests.propositions.prompting.server import unit
-
-
-def test_prices():
-    used = Usage(5, 3_000_000, 1_000_000)
-    assert Prices(2, 10).cost(used) == pytest.approx(3 * 2 + 10)
-    assert Prices(2, 10).cost(used, batch=True) == pytest.approx(16 / 2)
-
 
 PASSAGES = [unit("One two three."), unit("Four five."), unit(" \n"), unit("One two three.")]
 

@@ -20,7 +20,6 @@ def error(name, words="some words", **attributes):
         (error("ResourceExhausted", code=HTTPStatus.TOO_MANY_REQUESTS), "HTTP error 429"),
         (error("ClientResponseError", status=502), "HTTP error 502"),
         (error("HTTPStatusError", response=SimpleNamespace(status_code=503)), "HTTP error 503"),
-        (error("OverloadedError", status_code=529), "HTTP error 529"),
         (error("DeadlineExceeded"), "DeadlineExceeded"),
         (error("ThrottlingException", "Too many requests"), "ThrottlingException"),
         (TimeoutError(), "TimeoutError"),

@@ -3,7 +3,7 @@ from __future__ import annotations
 import hashlib
 
 from factoid.propositions.prompting.prompt import PROMPT, PROMPT_VERSION, passage_input, prompt_for
-from tests.propositions.tiny_t5 import unit as passage
+from tests.propositions.passages import unit as passage
 
 
 def test_the_prompt_of_this_version_is_unchanged():

@@ -62,10 +62,6 @@ SENTENCES = {
         "She PRP 4 nsubj | did VBD 4 aux | not RB 4 advmod | eat VB 0 root | and CC 6 cc | sleep_ VB 4 conj | . . 4 punct",
         ["She did not eat and sleep."],
     ),
-    "condition": (
-        "If IN 3 mark | it PRP 3 nsubj | rains_ VBZ 6 advcl | , , 3 punct | she PRP 6 nsubj | stays_ VBZ 0 root | . . 6 punct",
-        ["If it rains, she stays."],
-    ),
     "restrictive clause": (
         "The DT 2 det | man NN 6 nsubj | who WP 4 nsubj | shot VBD 2 acl:relcl | him PRP 4 obj | fled_ VBD 0 root | . . 6 punct",
         ["The man who shot him fled."],

@@ -131,6 +131,10 @@ def test_what_would_be_false_or_meaningless_alone_stays_in_its_sentence(text: st
             "Jonas Weber, who joined the company in May, works for Canon.",
             ["Jonas Weber works for Canon.", "Jonas Weber joined the company in May."],
         ),
+        (
+            "The French composer Olivier Messiaen was blind. He died in Paris.",
+            ["The French composer Olivier Messiaen was blind.", "The French composer Olivier Messiaen died in Paris."],
+        ),
     ],
 )
 def test_what_is_true_alone_is_split(text: str, expected: list[str]) -> None:

@@ -35,7 +35,7 @@ def doc(rows: str) -> Doc:
 
 def tree(rows: str) -> Tree:
     parsed = doc(rows)
-    return Tree(parsed, [token.text for token in parsed], parsed.text.strip())
+    return Tree(parsed, [token.text for token in parsed])
 
 
 PISA = """

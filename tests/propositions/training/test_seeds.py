@@ -96,7 +96,6 @@ def test_written_pairs_are_read_back_and_text_and_propositions_suffice(tmp_path)
         ('{"text": "A."}', 'some in "propositions"'),
         ('{"text": "A.", "propositions": []}', "propositions"),
         ('{"text": "A.", "propositions": [1]}', "propositions"),
-        ('{"text": "A.", "propositions": "A."}', "propositions"),
         ('{"text": " ", "propositions": ["A."]}', 'a string in "text"'),
         ('{"text": 3, "propositions": ["A."]}', 'a string in "text"'),
     ],

@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
 import sys
-import time
 
 import pytest
 
@@ -15,7 +12,7 @@ from factoid.errors import InvalidInputError, MissingDependencyError, Propositio
 from factoid.propositions.prompting.prompt import passage_input
 from factoid.propositions.score import TokenF1
 from factoid.propositions.training import train
-from factoid.propositions.training.seeds import SeedPair, write_pairs
+from factoid.propositions.training.seeds import SeedPair
 from factoid.propositions.training.train import (
     TrainingSettings,
     evaluate_propositionizer,
@@ -134,34 +131,6 @@ def test_an_interrupted_training_goes_on_to_the_same_weights(start, tmp_path, mo
     assert parts["steps"] == whole["steps"] == 12
     for name, value in weights(tmp_path / "whole").items():
         torch.testing.assert_close(weights(tmp_path / "parts")[name], value)
-
-
-SCRIPT = """
-import sys
-from factoid.propositions.training.seeds import read_pairs
-from factoid.propositions.training.train import TrainingSettings, train_propositionizer
-_, pairs, model, start = sys.argv
-settings = TrainingSettings(model=start, epochs=12, batch_size=4, device_batch_size=2, checkpoint_steps=3)
-train_propositionizer(read_pairs(pairs), model, held_out=2, use_cpu=True, settings=settings)
-"""
-
-
-@pytest.mark.slow
-def test_a_killed_training_goes_on(start, tmp_path):
-    write_pairs(tmp_path / "pairs.jsonl", PAIRS)
-    arguments = [sys.executable, "-c", SCRIPT, tmp_path / "pairs.jsonl", tmp_path / "model", start]
-    for number in (signal.SIGTERM, signal.SIGKILL):
-        before = set(tmp_path.rglob("trainer_state.json"))
-        process = subprocess.Popen(arguments, stderr=subprocess.DEVNULL)
-        while process.poll() is None and set(tmp_path.rglob("trainer_state.json")) <= before:
-            time.sleep(0.02)
-        process.send_signal(number)
-        assert process.wait(60) == -number
-    assert subprocess.run(arguments, check=False, stderr=subprocess.DEVNULL).returncode == 0
-    record = json.loads((tmp_path / "model" / "training.json").read_text())
-    steps = [entry["step"] for entry in record["log"] if "loss" in entry]
-    assert steps == sorted(set(steps))
-    assert record["steps"] == 36
 
 
 def test_pairs_that_the_model_cannot_read_or_write_are_counted(start, tmp_path):

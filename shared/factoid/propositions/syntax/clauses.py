@@ -42,8 +42,6 @@ _SUBORDINATORS = frozenset(
     "although though while when if as once because unless until since than where whereas".split()
 )
 _TURNS = frozenset("but yet later then after afterwards subsequently before until soon eventually finally now".split())
-# Relations in which something may be split off.
-_SPLIT = frozenset({*ASIDES, "conj", "parataxis", "advcl"})
 _ADVERBIALS = ("obl", "obl:unmarked", "advcl")
 
 
@@ -54,7 +52,6 @@ class _Splitter:
     tree: Tree
     min_words: int
     names: Mapping[int, int]
-    relations: set[str]
     statements: list[list[Item]] = field(default_factory=list)
 
     def clause(
@@ -71,13 +68,12 @@ class _Splitter:
         items: list[Item] = [*subject]
         self.statements.append(items)
         cut: set[int] = set()
-        if not self.relations.isdisjoint(_SPLIT):
-            subject_head = tree.subjects[head]
-            antecedent = subject or (swap.get(subject_head, []) if subject_head is not None else [])
-            self._describe(head, cut, antecedent)
-            shared = antecedent or (repeatable(tree, subject_head, cut) if subject_head is not None else [])
-            self._adverbial(head, cut, shared)
-            self._coordinate(head, cut, shared)
+        subject_head = tree.subjects[head]
+        antecedent = subject or (swap.get(subject_head, []) if subject_head is not None else [])
+        self._describe(head, cut, antecedent)
+        shared = antecedent or (repeatable(tree, subject_head, cut) if subject_head is not None else [])
+        self._adverbial(head, cut, shared)
+        self._coordinate(head, cut, shared)
         rest = strip(tree, without_loose_commas(tree, tree.subtree(head, cut)), head, keep_opening=not subject)
         for token in rest:
             items += swap.get(token, (token,))
@@ -234,7 +230,7 @@ def split_clauses(
     No split leaves a statement with fewer content words than `min_words`; `names` has the number of words of the names that will
     replace tokens.
     """
-    splitter = _Splitter(tree, min_words, names, set(tree.deps))
+    splitter = _Splitter(tree, min_words, names)
     splitter.clause(tree.root)
     if len(splitter.statements) > 1 and is_doubtful(tree, splitter.statements):
         return [list(range(len(tree.words)))]

@@ -1,4 +1,4 @@
-"""Noun phrases to repeat, the marks around a phrase, and lists of tokens and inserted words."""
+"""Judge phrases: which noun to repeat, agreement, the marks around one, whether a statement stands alone."""
 
 from __future__ import annotations
 

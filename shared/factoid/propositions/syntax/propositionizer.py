@@ -54,9 +54,9 @@ class SyntaxPropositionizer:
 
     def _parse(self, texts: Iterable[str]) -> Iterator[Tree]:
         nlp = _parser()
-        sentences = ((doc, (words, text)) for text in texts for doc, words in [tokenize(nlp, text)])
-        for doc, (words, text) in nlp.pipe(sentences, as_tuples=True, batch_size=256):
-            yield Tree(doc, words, text)
+        sentences = (tokenize(nlp, text) for text in texts)
+        for doc, words in nlp.pipe(sentences, as_tuples=True, batch_size=256):
+            yield Tree(doc, words)
 
     def _propositions(
         self, passage: Unit, sentences: Iterable[tuple[str, Sequence[str]]], trees: Iterator[Tree]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
+from operator import add
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -29,11 +30,11 @@ _LONGEST = 2000  # characters; a longer text is not a sentence
 class Tree:
     """One sentence, from the tokens of `tokenize` after parsing. All lists are indexed by token."""
 
-    def __init__(self, doc: Doc, words: list[str], source: str) -> None:
-        self.source = source  # the sentence
+    def __init__(self, doc: Doc, words: list[str]) -> None:
         self.words = words
         self.lower = [word.lower() for word in self.words]
         self.spaces = [token.whitespace_ for token in doc]  # after each token
+        self.source = "".join(map(add, self.words, self.spaces)).strip()  # the sentence
         self.tags = [token.tag_ for token in doc]  # of the Penn Treebank
         self.deps: list[str] = [token.dep_ for token in doc]  # Universal Dependencies relations
         self.heads = [token.head.i for token in doc]  # a root is its own head

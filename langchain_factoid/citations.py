@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
 from contextlib import aclosing, closing
 from itertools import chain
 from typing import Any
 
 from langchain_core.documents import Document
-from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage
-from langchain_core.messages.ai import add_ai_message_chunks
-from langchain_core.messages.content import Citation as CitationAnnotation
+from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.messages.content import create_citation
-from langchain_core.runnables import RunnableConfig, RunnableSerializable
-from pydantic import ConfigDict
-from typing_extensions import override
+from langchain_core.runnables import RunnableGenerator
 
 from factoid.errors import InvalidInputError
-from factoid.late_interaction import CitedAnswer, CitedSentence, PropCite
+from factoid.late_interaction import CitedSentence, PropCite
+from factoid.units import Document as CoreDocument
 from langchain_factoid.convert import to_passage
 
-_VERSION = {"output_version": "v1"}  # the content is standard blocks already
 
-
-class PropCiteRunnable(RunnableSerializable[Any, AIMessage]):
+class PropCiteRunnable(RunnableGenerator[Any, AIMessageChunk]):
     """Adds citations of its source documents to an answer (PropCite: AGRaME, §4.3).
 
     Takes a mapping with the answer, a text or a message, and the documents: `{"answer": …, "documents": […]}`. Follows a
@@ -31,176 +26,100 @@ class PropCiteRunnable(RunnableSerializable[Any, AIMessage]):
     anything that writes, `llm | StrOutputParser() | PropCiteRunnable(citer=…, documents=…)`. Streams a sentence with its
     citations as soon as the next one begins.
 
-    The output is a message with one block of text. Markers stand in the text, `[2]` for the second document. Each citation is
-    a standard `Citation` annotation of the claim's place in the text, with `title` and `url` of the document's metadata. Its
-    `extras` are the document's `number` and `document_id`, the place of `cited_text` in its page_content, the `claim`, its
-    `score` and `margin` (absent where there is one document). Only the text of an incoming message is replaced: blocks that are
-    not text stay in a whole message, and are left out of one that comes in chunks.
+    The output is a message with one block of text, and the id of an incoming message. Markers stand in the text, `[2]` for the
+    second document. Each citation is a standard `Citation` annotation of the claim's place in the text, with `title` and `url`
+    of the document's metadata. Its `extras` are the document's `number` and `document_id`, the place of `cited_text` in its
+    page_content, the `claim`, its `score` and `margin` (absent where there is one document).
 
-    Attributes:
+    Args:
         citer: The core's PropCite, which holds the model and all options.
         documents: The sources of every answer; None to take them from the input.
-        answer_key, documents_key: Keys of the input.
+        documents_key: Their key in the input.
 
     Raises:
         InvalidInputError: On a call, if the input has no answer or no documents.
     """
 
-    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+    def __init__(
+        self, *, citer: PropCite, documents: Sequence[Document] | None = None, documents_key: str = "documents"
+    ) -> None:
+        super().__init__(self._cite, self._acite, name="PropCite")
+        self.citer = citer
+        self.documents = documents
+        self.documents_key = documents_key
 
-    citer: PropCite
-    documents: list[Document] | None = None
-    answer_key: str = "answer"
-    documents_key: str = "documents"
-
-    @override
-    def invoke(self, input: Any, config: RunnableConfig | None = None, **kwargs: Any) -> AIMessage:
-        """Return the answer with its citations."""
-        return self._call_with_config(self._invoke, input, config, **kwargs)
-
-    @override
-    def stream(
-        self, input: Any, config: RunnableConfig | None = None, **kwargs: Any | None
-    ) -> Iterator[AIMessageChunk]:
-        """Yield the sentences of an answer."""
-        return self.transform(iter([input]), config, **kwargs)
-
-    @override
-    async def astream(
-        self, input: Any, config: RunnableConfig | None = None, **kwargs: Any | None
-    ) -> AsyncIterator[AIMessageChunk]:
-        """Do the same as `stream`, with the model in another thread."""
-
-        async def inputs() -> AsyncIterator[Any]:
-            yield input
-
-        async for chunk in self.atransform(inputs(), config, **kwargs):
-            yield chunk
-
-    @override
-    def transform(
-        self, input: Iterator[Any], config: RunnableConfig | None = None, **kwargs: Any | None
-    ) -> Iterator[AIMessageChunk]:
-        """Yield each sentence with its citations when the next one begins."""
-        chunks: Iterator[Any] = self._transform_stream_with_config(input, self._transform, config, **kwargs)
-        yield from chunks
-
-    @override
-    async def atransform(
-        self, input: AsyncIterator[Any], config: RunnableConfig | None = None, **kwargs: Any | None
-    ) -> AsyncIterator[AIMessageChunk]:
-        """Do the same as `transform`, with the model in another thread."""
-        chunks: AsyncIterator[Any] = self._atransform_stream_with_config(input, self._atransform, config, **kwargs)
-        async for chunk in chunks:
-            yield chunk
-
-    def _invoke(self, item: Any) -> AIMessage:
-        parts = _Input(self)
-        answer, documents = parts.take(item), parts.checked()
-        return parts.message(self.citer.cite(answer, map(to_passage, documents)))
-
-    def _transform(self, inputs: Iterator[Any]) -> Iterator[AIMessageChunk]:
-        parts, start = _Input(self), ""
-        texts = map(parts.take, inputs)
+    def _cite(self, items: Iterator[Any]) -> Iterator[AIMessageChunk]:
+        answer, start = _Answer(self), ""
+        texts = map(answer.take, items)
         for text in texts:
             start += text
-            if start and parts.documents is not None:
+            if start and answer.documents is not None:
                 break
-        with closing(self.citer.stream(chain([start], texts), map(to_passage, parts.checked()))) as sentences:
+        with closing(self.citer.stream(chain([start], texts), answer.passages())) as sentences:
             for sentence in sentences:
-                yield parts.chunk(sentence)
-        yield parts.rest()
+                yield answer.chunk(sentence)
+        yield answer.chunk()
 
-    async def _atransform(self, inputs: AsyncIterator[Any]) -> AsyncIterator[AIMessageChunk]:
-        parts, start = _Input(self), ""
-        async for item in inputs:
-            start += parts.take(item)
-            if start and parts.documents is not None:
+    async def _acite(self, items: AsyncIterator[Any]) -> AsyncIterator[AIMessageChunk]:
+        answer, start = _Answer(self), ""
+        async for item in items:
+            start += answer.take(item)
+            if start and answer.documents is not None:
                 break
 
         async def texts() -> AsyncIterator[str]:
             yield start
-            async for item in inputs:
-                yield parts.take(item)
+            async for item in items:
+                yield answer.take(item)
 
-        async with aclosing(self.citer.astream(texts(), map(to_passage, parts.checked()))) as sentences:
+        async with aclosing(self.citer.astream(texts(), answer.passages())) as sentences:
             async for sentence in sentences:
-                yield parts.chunk(sentence)
-        yield parts.rest()
+                yield answer.chunk(sentence)
+        yield answer.chunk()
 
 
-class _Input:
-    """The input of one answer: its documents, and its message if it is one."""
+class _Answer:
+    """The documents and the message id of one answer, as its parts arrive."""
 
     def __init__(self, runnable: PropCiteRunnable) -> None:
         self.documents = runnable.documents
         self._runnable = runnable
-        self._message: AIMessage | None = None
-        self._blocks: list[str | dict[Any, Any]] = []  # of a whole message, such as its reasoning
-        self._has_answer = False
+        self._id: str | None = None
+        self._begun = False
 
     def take(self, item: Any) -> str:
-        answer = item
+        """Keep the documents of a part, and return its text."""
+        text = item
         if isinstance(item, Mapping):
-            runnable = self._runnable
-            answer = item.get(runnable.answer_key)
-            documents = item.get(runnable.documents_key)
-            if documents is not None and runnable.documents is None:
+            text, documents = item.get("answer"), item.get(self._runnable.documents_key)
+            if documents is not None and self._runnable.documents is None:
                 self.documents = [*(self.documents or ()), *documents]
-            if answer is None:
+            if text is None:
                 return ""
-        self._has_answer = True
-        if isinstance(answer, BaseMessage):
-            self._keep(answer)
-            return str(answer.text)
-        if not isinstance(answer, str):
-            raise InvalidInputError(f"expected an answer, a text or a message, got {type(answer).__name__}")
-        return answer
+        self._begun = True
+        if isinstance(text, BaseMessage):
+            self._id, text = text.id or self._id, str(text.text)
+        if not isinstance(text, str):
+            raise InvalidInputError(f"expected an answer, a text or a message, got {type(text).__name__}")
+        return text
 
-    def checked(self) -> list[Document]:
-        if self.documents is None or not self._has_answer:
-            runnable = self._runnable
-            missing = runnable.documents_key if self.documents is None else runnable.answer_key
+    def passages(self) -> list[CoreDocument]:
+        """Return the documents to cite, and raise if the input had none, or no answer."""
+        if self.documents is None or not self._begun:
+            key = self._runnable.documents_key
             raise InvalidInputError(
-                f"expected a mapping with {runnable.answer_key!r} and {runnable.documents_key!r}, got no {missing!r}: name other "
-                "keys with answer_key= and documents_key=, or pass documents= to the runnable"
+                f"expected a mapping with 'answer' and {key!r}, got no {key if self.documents is None else 'answer'!r}: name "
+                "another key with documents_key=, or pass documents= to the runnable"
             )
-        return self.documents
+        return [to_passage(document) for document in self.documents]
 
-    def message(self, answer: CitedAnswer) -> AIMessage:
-        annotations = [annotation for sentence in answer.sentences for annotation in self._annotations(sentence)]
-        content = [*self._blocks, {"type": "text", "text": answer.text, "annotations": annotations}]
-        message = self._message or AIMessage(content=[])
-        metadata = message.response_metadata | _VERSION
-        return message.model_copy(update={"content": content, "response_metadata": metadata})
-
-    def chunk(self, sentence: CitedSentence) -> AIMessageChunk:
-        """Return a sentence as a chunk; blocks of one index add up to one block."""
-        block = {"type": "text", "text": sentence.text, "annotations": self._annotations(sentence), "index": 0}
-        return AIMessageChunk(content=[block], response_metadata=_VERSION)
-
-    def rest(self) -> AIMessageChunk:
-        """Return the last chunk of a stream: what the incoming message has beside its text."""
-        message = self._message or AIMessageChunk(content=[])
-        metadata = message.response_metadata | _VERSION
-        if isinstance(message, AIMessageChunk):
-            return message.model_copy(update={"response_metadata": metadata})
-        names = ("id", "name", "usage_metadata", "additional_kwargs", "tool_calls", "invalid_tool_calls")
-        fields = {name: getattr(message, name) for name in names}
-        return AIMessageChunk(content=self._blocks, response_metadata=metadata, **fields)
-
-    def _keep(self, message: BaseMessage) -> None:
-        if isinstance(message, AIMessage):
-            if not isinstance(message, AIMessageChunk):
-                self._blocks = [{**block} for block in message.content_blocks if block["type"] != "text"]
-            bare = message.model_copy(update={"content": []})
-            if isinstance(self._message, AIMessageChunk) and isinstance(bare, AIMessageChunk):
-                bare = add_ai_message_chunks(self._message, bare)
-            self._message = bare
-
-    def _annotations(self, sentence: CitedSentence) -> list[CitationAnnotation]:
-        annotations = []
-        for citation in sentence.citations:
-            document = (self.documents or [])[citation.position]
-            annotations.append(create_citation(document_id=document.id, **citation.fields(document.metadata)))
-        return annotations
+    def chunk(self, sentence: CitedSentence | None = None) -> AIMessageChunk:
+        """Return a sentence as a chunk, or the last chunk, which is empty; blocks of one index add up to one block."""
+        content: list[str | dict[Any, Any]] = []
+        if sentence is not None and self.documents is not None:
+            annotations = []
+            for citation in sentence.citations:
+                document = self.documents[citation.position]
+                annotations.append(create_citation(document_id=document.id, **citation.fields(document.metadata)))
+            content = [{"type": "text", "text": sentence.text, "annotations": annotations, "index": 0}]
+        return AIMessageChunk(content=content, id=self._id, response_metadata={"output_version": "v1"})

@@ -6,7 +6,7 @@ Fields that factoid adds to metadata never overwrite the caller's: a different v
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from langchain_core.documents import Document
@@ -73,31 +73,6 @@ def to_passage(document: Document) -> CoreDocument:
     return to_core(Document(page_content=document.page_content, metadata=headings, id=document.id))
 
 
-def text_documents(texts: Iterable[str], metadatas: Iterable[Mapping[str, Any]] | None) -> Iterator[Document]:
-    """Yield texts as documents; raise the errors of `in_step`."""
-    for text, metadata in in_step(texts, "metadatas", metadatas or None):
-        yield Document(page_content=text, metadata=dict(metadata or {}))
-
-
-def in_step(items: Iterable[Any], name: str, values: Iterable[Any] | None) -> Iterator[tuple[Any, Any]]:
-    """Yield each document or text with its value, or with None where there are no values.
-
-    Items are read lazily unless they have values. Raises InvalidInputError for a different number of values than of items.
-    """
-    for argument in (items, values):
-        if isinstance(argument, str | Document):
-            raise InvalidInputError(f"expected a list, got a single {type(argument).__name__}: {argument!r:.60}")
-    if values is None:
-        yield from ((item, None) for item in items)
-        return
-    items, values = list(items), list(values)
-    if len(items) != len(values):
-        raise InvalidInputError(
-            f"the number of {name} must match the number of texts: got {len(values)} for {len(items)}"
-        )
-    yield from zip(items, values, strict=True)
-
-
 def stored_document(document: CoreDocument | Unit) -> Document:
     """Return a document as it was added, with title and section in its metadata."""
     metadata = dict(document.metadata)
@@ -107,8 +82,8 @@ def stored_document(document: CoreDocument | Unit) -> Document:
     return Document(page_content=document.text, metadata=metadata, id=document.id)
 
 
-def unit_document(unit: Unit) -> Document:
-    """Return a unit as a document with the metadata of its source and its place there."""
+def unit_document(unit: Unit, fields: Mapping[str, Any] | None = None) -> Document:
+    """Return a unit as a document with the metadata of its source, its place there, and fields that depend on the query."""
     place: dict[str, Any] = {
         "granularity": unit.granularity.value,
         "start_index": unit.start,
@@ -118,7 +93,9 @@ def unit_document(unit: Unit) -> Document:
         "title": unit.title,
         "section": unit.section,
     }
-    return Document(page_content=unit.text, metadata=with_fields(unit.metadata, place), id=unit.id)
+    content: dict[str, Any] = {"page_content": unit.text, "id": unit.id}
+    content["metadata"] = with_fields(unit.metadata, place | dict(fields or {}))
+    return RetrievedDocument(**content, query_keys=tuple(fields)) if fields else Document(**content)
 
 
 def retrieved(document: Document, fields: Mapping[str, Any]) -> Document:
@@ -132,9 +109,11 @@ def hit_documents(hits: Iterable[Hit], *, scores: bool = False, matches: bool = 
     documents = []
     for hit in hits:
         fields = ({"score": hit.score} if scores else {}) | hit_fields(hit, *SPAN, matches=matches)
-        convert = stored_document if hit.unit.granularity is Granularity.DOCUMENT else unit_document
-        document = convert(hit.unit)
-        documents.append(retrieved(document, fields) if fields else document)
+        if hit.unit.granularity is Granularity.DOCUMENT:
+            document = stored_document(hit.unit)
+            documents.append(retrieved(document, fields) if fields else document)
+        else:
+            documents.append(unit_document(hit.unit, fields))
     return documents
 
 

@@ -25,8 +25,9 @@ class EmbeddingsEncoder:
 
     def __init__(self, embeddings: Embeddings, *, name: str | None = None) -> None:
         if not (hasattr(embeddings, "embed_documents") and hasattr(embeddings, "embed_query")):
-            hint = ": wrap it in EncoderEmbeddings" if hasattr(embeddings, "encode_units") else ""
-            raise InvalidInputError(f"expected LangChain Embeddings, got {type(embeddings).__name__}{hint}")
+            raise InvalidInputError(
+                f"expected Embeddings or EncoderEmbeddings(encoder), got {type(embeddings).__name__}"
+            )
         self.embeddings = embeddings
         inner = getattr(embeddings, "underlying_embeddings", embeddings)  # as CacheBackedEmbeddings has it
         model = model_name(inner)
@@ -35,7 +36,7 @@ class EmbeddingsEncoder:
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors of queries. Shape: (len(texts), dim)."""
-        return to_matrix([self.embeddings.embed_query(text) for text in texts], len(texts))
+        return to_matrix(list(map(self.embeddings.embed_query, texts)), len(texts))
 
     def encode_units(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors of units. Shape: (len(texts), dim)."""

@@ -4,15 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Annotated
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
-from pydantic import AfterValidator, ConfigDict, Field
+from pydantic import ConfigDict, Field
 from typing_extensions import override
 
 from factoid.late_interaction import AnyGranularityRanker, SpanHit
-from factoid.late_interaction.rank import ranked_granularity
 from factoid.metadata import hit_fields
 from factoid.store.options import RankedParents
 from factoid.units import Granularity
@@ -40,7 +38,7 @@ class AnyGranularityReranker(BaseDocumentCompressor):
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     ranker: AnyGranularityRanker
-    granularity: Annotated[str, AfterValidator(ranked_granularity)] = Granularity.SENTENCE
+    granularity: str = Granularity.SENTENCE
     parents: RankedParents = "unit"
     k: int | None = Field(default=4, ge=1)
 

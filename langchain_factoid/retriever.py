@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import asyncio
+from collections.abc import Sequence
 from typing import Any, Literal, Self, get_args
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
@@ -11,10 +12,11 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field, model_validator
 from typing_extensions import override
 
+from factoid.encode import to_matrix
 from factoid.errors import InvalidInputError
-from factoid.filters import Filter, parse_filter
-from factoid.search import Weights
-from factoid.store.options import Parents, Reranker, SearchOptions
+from factoid.filters import Filter
+from factoid.store.options import Parents, SearchOptions
+from factoid.units import check_text
 from langchain_factoid.convert import hit_documents
 from langchain_factoid.vector_store import MultiGranularFAISS
 
@@ -35,15 +37,14 @@ class MultiGranularRetriever(BaseRetriever):
     Attributes:
         store: Where to search.
         k: The number of documents, passages or units.
-        granularity, parents, filter, fetch_k, expand, weights, lexical, rerank, candidates, min_score: As in
-            `factoid.store.SearchOptions`; `parents` None is the store's.
+        granularity, parents, filter: As in `factoid.store.SearchOptions`, whose other options are fields as well; `parents` None
+            is the store's.
         search_type: "hybrid" for the similarity of the best unit, that of its passage, and the query's words; "similarity"
             without the words; or "mmr" for maximal marginal relevance.
         lambda_mult: For "mmr", from 0 (only diversity counts) to 1 (it does not).
-        search_kwargs: Further options of a search.
     """
 
-    model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(extra="allow", arbitrary_types_allowed=True)
 
     store: MultiGranularFAISS
     k: int = Field(default=4, ge=1)
@@ -51,26 +52,13 @@ class MultiGranularRetriever(BaseRetriever):
     parents: Parents | None = None
     filter: Filter | None = None
     search_type: SearchType = "hybrid"
-    fetch_k: int = Field(default=20, ge=1)
     lambda_mult: float = Field(default=0.5, ge=0, le=1)
-    expand: int = Field(default=0, ge=0)
-    weights: Weights | None = None
-    lexical: float | None = None
-    rerank: Reranker | None = None
-    candidates: int = Field(default=100, ge=1)
-    min_score: float | None = None
-    search_kwargs: dict[str, Any] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _check(self) -> Self:
         options = self._options({})
-        if isinstance(options["filter"], Mapping):
-            parse_filter(options["filter"])
         del options["k"]
-        try:
-            SearchOptions(**options).kinds(self.store.store.granularities)
-        except TypeError as error:  # pydantic converts ValueErrors only
-            raise InvalidInputError(str(error)) from error
+        SearchOptions(**options).kinds(self.store.store.granularities)
         return self
 
     @override
@@ -86,18 +74,19 @@ class MultiGranularRetriever(BaseRetriever):
         self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, **options: Any
     ) -> list[Document]:
         options = self._options(options)
-        hits = await self.store._asearch(query, **options)
+        check_text(query, "query")
+        embedding = to_matrix([await self.store.embeddings.aembed_query(query)], 1)
+        hits = await asyncio.to_thread(self.store.store.search_by_vector, embedding, text=query, **options)
         return hit_documents(hits, scores=True, matches=options["parents"] != "unit")
 
-    def _options(self, of_call: dict[str, Any]) -> dict[str, Any]:
-        """Return the options of the core's search."""
-        options = {name: getattr(self, name) for name in _OPTIONS} | self.search_kwargs | of_call
-        search_type, lambda_mult = options.pop("search_type"), options.pop("lambda_mult")
+    def _options(self, call: dict[str, Any]) -> dict[str, Any]:
+        """Return the options of the core's search, those of a call first."""
+        options: dict[str, Any] = {"k": self.k, "granularity": self.granularity, "parents": self.parents}
+        options |= {"filter": self.filter, **(self.model_extra or {}), **call}
+        search_type = options.pop("search_type", self.search_type)
+        lambda_mult = options.pop("lambda_mult", self.lambda_mult)
         if search_type not in get_args(SearchType):
             raise InvalidInputError(f"search_type must be 'hybrid', 'similarity' or 'mmr', got {search_type!r}")
         if search_type == "mmr":
             options["mmr"] = lambda_mult
         return self.store._options(options, hybrid=search_type == "hybrid")
-
-
-_OPTIONS = MultiGranularRetriever.model_fields.keys() - BaseRetriever.model_fields.keys() - {"store", "search_kwargs"}

@@ -7,6 +7,7 @@ import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import repeat
 from typing import Any, Self
 
 from langchain_core.documents import Document
@@ -17,13 +18,12 @@ from typing_extensions import override
 from factoid.propositions import Decomposition, Propositionizer, Report, SyntaxPropositionizer, adecompose, decompose
 from factoid.propositions.cache import Cache
 from factoid.propositions.cached_propositionizer import with_cache
-from factoid.propositions.decompose import Policy, check_policy
+from factoid.propositions.decompose import Policy
 from factoid.propositions.prompting.chat import ChatPropositionizer, split_options
 from factoid.split import split_passages
-from factoid.units import Document as CoreDocument
 from factoid.units import Unit
 from langchain_factoid.chat_model import ChatModelPropositionizer
-from langchain_factoid.convert import text_documents, to_core, unit_document
+from langchain_factoid.convert import to_core, unit_document
 
 
 class PassageTextSplitter(TextSplitter):
@@ -44,13 +44,12 @@ class PassageTextSplitter(TextSplitter):
         words, min_words: As in `factoid.split_passages`.
 
     Raises:
-        InvalidInputError: `words` or `min_words` is out of range.
+        InvalidInputError: On use, if `words` or `min_words` is out of range.
     """
 
     def __init__(self, *, words: int = 100, min_words: int = 50) -> None:
         super().__init__()
         self._cut = partial(split_passages, words=words, min_words=min_words)
-        self._cut(CoreDocument(""))  # refuses sizes out of range here, not on first use
 
     def split_text(self, text: str) -> list[str]:
         """Return the texts of the units."""
@@ -58,7 +57,8 @@ class PassageTextSplitter(TextSplitter):
 
     def create_documents(self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None) -> list[Document]:
         """Split texts with their metadata, as `split_documents` does."""
-        return self.split_documents(text_documents(texts, metadatas))
+        pairs = zip(texts, metadatas or repeat({}), strict=bool(metadatas))
+        return self.split_documents(Document(page_content=text, metadata=metadata) for text, metadata in pairs)
 
     def split_documents(self, documents: Iterable[Document]) -> list[Document]:
         """Split documents as the class describes."""
@@ -82,7 +82,7 @@ class PropositionTextSplitter(PassageTextSplitter):
         options: Those of `PassageTextSplitter`, for the passages passed to the propositionizer.
 
     Raises:
-        InvalidInputError: An option is out of range or unknown.
+        InvalidInputError: On use, if an option is out of range.
         StoreError: On use, if the cache cannot be opened, read or written.
     """
 
@@ -95,7 +95,6 @@ class PropositionTextSplitter(PassageTextSplitter):
         **options: Any,
     ) -> None:
         super().__init__(**options)
-        check_policy(unsupported)
         self._propositionizer = with_cache(propositionizer or SyntaxPropositionizer(), cache)
         self._unsupported: Policy = unsupported
         self.last_report: Report | None = None

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from inspect import signature
 from pathlib import Path
 from typing import Any, Self
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
+from langchain_core.runnables.config import run_in_executor
 from langchain_core.vectorstores import VectorStore
-from typing_extensions import override
 
 from factoid.encode import to_matrix
 from factoid.errors import InvalidInputError, StoreFormatError
@@ -21,16 +19,15 @@ from factoid.ingest import AddReport, Split, own_children, whole_passage
 from factoid.propositions.prompting.chat import split_options
 from factoid.store import UnitStore
 from factoid.store.database.schema import local_folder
-from factoid.store.options import Parents, SearchOptions
+from factoid.store.options import Parents
 from factoid.store.transfer.copies import copy_over
 from factoid.units import Document as CoreDocument
-from factoid.units import Hit, check_text
-from langchain_factoid.convert import hit_documents, in_step, stored_document, text_documents, to_core, unit_document
+from factoid.units import Unit
+from langchain_factoid.convert import hit_documents, stored_document, to_core
 from langchain_factoid.embeddings import EmbeddingsEncoder, EncoderEmbeddings
 
-Ids = Iterable[str | None] | None
+Ids = Sequence[str | None] | None
 Scored = tuple[Document, float]
-Metadatas = Iterable[Mapping[str, Any]] | None
 Embedded = Iterable[tuple[str, Sequence[float]]]
 
 
@@ -39,7 +36,7 @@ class MultiGranularFAISS(VectorStore):
 
     It holds a `factoid.UnitStore`: documents are split into passages, and these into sentences and propositions. A search
     scores documents by their best unit of one granularity and returns the k best distinct documents, equal to those added.
-    Higher scores are better. The async methods await the embeddings, and search in threads.
+    Higher scores are better. `aadd_documents` awaits the embeddings; the other async methods work in threads.
 
     Args:
         embedding: Embeds documents and queries. Where its vectors are not of unit length, longer ones score higher,
@@ -71,9 +68,7 @@ class MultiGranularFAISS(VectorStore):
         **options: Any,
     ) -> None:
         self._recipe, options = split_options(UnitStore.add_documents, options)
-        SearchOptions(parents=parents or "document")  # checks before a store is made
         if store is None:
-            signature(UnitStore).bind_partial(**options)  # names an unknown option rather than a missing embedding
             encoding = EmbeddingsEncoder(embedding)  # type: ignore[arg-type]  # refuses None
             store = UnitStore(encoder=encoding, **{"granularities": None} | options)
         elif embedding is not None or options or store.encoder is None:
@@ -93,34 +88,12 @@ class MultiGranularFAISS(VectorStore):
 
     @classmethod
     def from_texts(
-        cls, texts: Iterable[str], embedding: Embeddings, metadatas: Metadatas = None, **options: Any
+        cls, texts: Iterable[str], embedding: Embeddings, metadatas: list[dict[str, Any]] | None = None, **options: Any
     ) -> Self:
         """Return a store that holds these texts; options are `ids` and those of the class."""
-        return cls.from_documents(text_documents(texts, metadatas), embedding, **options)
-
-    @classmethod
-    async def afrom_texts(
-        cls, texts: Iterable[str], embedding: Embeddings, metadatas: Metadatas = None, **options: Any
-    ) -> Self:
-        """Do the same as `from_texts`."""
-        return await cls.afrom_documents(text_documents(texts, metadatas), embedding, **options)
-
-    @classmethod
-    def from_documents(
-        cls, documents: Iterable[Document], embedding: Embeddings, ids: Ids = None, **options: Any
-    ) -> Self:
-        """Return a store that holds these documents; options are those of the class."""
+        ids = options.pop("ids", None)
         store = cls(embedding, **options)
-        store.add_documents(documents, ids)
-        return store
-
-    @classmethod
-    async def afrom_documents(
-        cls, documents: Iterable[Document], embedding: Embeddings, ids: Ids = None, **options: Any
-    ) -> Self:
-        """Do the same as `from_documents`."""
-        store = await asyncio.to_thread(cls, embedding, **options)
-        await store.aadd_documents(documents, ids)
+        store.add_texts(texts, metadatas, ids=ids)
         return store
 
     @classmethod
@@ -128,7 +101,7 @@ class MultiGranularFAISS(VectorStore):
         cls,
         text_embeddings: Embedded,
         embedding: Embeddings,
-        metadatas: Metadatas = None,
+        metadatas: Iterable[Mapping[str, Any]] | None = None,
         ids: Ids = None,
         **options: Any,
     ) -> Self:
@@ -136,14 +109,6 @@ class MultiGranularFAISS(VectorStore):
         store = cls(embedding, **options)
         store.add_embeddings(text_embeddings, metadatas, ids)
         return store
-
-    def add_texts(self, texts: Iterable[str], metadatas: Metadatas = None, **options: Any) -> list[str]:
-        """Do the same as `add_documents` for texts and their metadata."""
-        return self.add_documents(text_documents(texts, metadatas), **options)
-
-    async def aadd_texts(self, texts: Iterable[str], metadatas: Metadatas = None, **options: Any) -> list[str]:
-        """Do the same as `add_texts`."""
-        return await self.aadd_documents(text_documents(texts, metadatas), **options)
 
     def add_documents(  # type: ignore[override]  # options are named: a wrong one is an error
         self, documents: Iterable[Document], ids: Ids = None, *, batch_size: int | None = None
@@ -162,36 +127,44 @@ class MultiGranularFAISS(VectorStore):
             StoreError: The store is read-only or closed.
         """
         del batch_size
-        cores = _Cores(documents, ids)
-        return self._report(self.store.add_documents(cores, **self._recipe), cores)
+        added: list[str] = []
+        self.last_report = self.store.add_documents(_cores(documents, ids, added), **self._recipe)
+        return added
 
     async def aadd_documents(  # type: ignore[override]
         self, documents: Iterable[Document], ids: Ids = None, *, batch_size: int | None = None
     ) -> list[str]:
         """Do the same as `add_documents`. The iterable is read in threads."""
         del batch_size
-        cores = _Cores(documents, ids)
-        return self._report(await self.store.aadd_documents(cores, **self._recipe), cores)
+        added: list[str] = []
+        self.last_report = await self.store.aadd_documents(_cores(documents, ids, added), **self._recipe)
+        return added
 
-    def add_embeddings(self, text_embeddings: Embedded, metadatas: Metadatas = None, ids: Ids = None) -> list[str]:
+    def add_embeddings(
+        self,
+        text_embeddings: Embedded,
+        metadatas: Iterable[Mapping[str, Any]] | None = None,
+        ids: Ids = None,
+    ) -> list[str]:
         """Add texts with embeddings that were made elsewhere, each as its own only unit at every granularity."""
         pairs = list(text_embeddings)
-        texts = text_documents([text for text, _ in pairs], None if metadatas is None else list(metadatas))
-        cores = _Cores(texts, ids)
-        distinct = {core.id: core for core in cores}.values()
-        vectors = dict(zip(cores.ids, to_matrix([embedding for _, embedding in pairs], len(pairs)), strict=True))
-        passages = [whole_passage(core) for core in distinct]
-        units = [unit for passage in passages for unit in (passage, *own_children(passage, self.store.granularities))]
+        rows = zip(pairs, metadatas or [{}] * len(pairs), strict=True)
+        documents = [Document(page_content=text, metadata=dict(metadata)) for (text, _), metadata in rows]
+        added: list[str] = []
+        cores = {core.id: core for core in _cores(documents, ids, added)}
+        vectors = dict(zip(added, to_matrix([embedding for _, embedding in pairs], len(pairs)), strict=True))
+        units: list[Unit] = []
+        for core in cores.values():
+            passage = whole_passage(core)
+            units += [passage, *own_children(passage, self.store.granularities)]
         searched = {place: vectors[unit.document_id] for place, unit in enumerate(units) if self.store.searches(unit)}
-        self.store.replace_documents([Split(core, "", []) for core in distinct], units, searched)
-        return self._report(AddReport(len(distinct)), cores)
+        self.store.replace_documents([Split(core, "", []) for core in cores.values()], units, searched)
+        self.last_report = AddReport(len(cores))
+        return added
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """Return the documents, or units, with these ids, in this order; unknown ids are left out."""
-        documents = {document.id: stored_document(document) for document in self.store.documents(ids)}
-        for unit in self.store.get([unit_id for unit_id in ids if unit_id not in documents]):
-            documents[unit.id] = unit_document(unit)
-        return [documents[document_id] for document_id in ids if document_id in documents]
+        """Return the documents with these ids, in this order; unknown ids are left out."""
+        return [stored_document(document) for document in self.store.documents(ids)]
 
     def delete(self, ids: Sequence[str] | None = None, *, filter: Filter | None = None) -> bool:  # type: ignore[override]  # noqa: A002
         """Delete documents with all their units, or single units; unknown ids are ignored.
@@ -202,10 +175,6 @@ class MultiGranularFAISS(VectorStore):
         if ids is not None or filter is not None:
             self.store.delete(ids, filter=filter)
         return True
-
-    def _report(self, report: AddReport, cores: _Cores) -> list[str]:
-        self.last_report = report
-        return cores.ids
 
     def similarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
         """Return the k best distinct documents for a query by the similarity of their best unit and its passage, best first.
@@ -223,29 +192,16 @@ class MultiGranularFAISS(VectorStore):
                 option is a TypeError.
             EncoderMismatchError: The query's embedding has another dimension than the store's.
         """
-        return hit_documents(self._hits(query, k, **options))
-
-    async def asimilarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
-        """Do the same as `similarity_search`."""
-        return hit_documents(await self._ahits(query, k, **options))
+        return hit_documents(self.store.search(query, k, **self._options(options)))
 
     def similarity_search_by_vector(self, embedding: list[float], k: int = 4, **options: Any) -> list[Document]:
         """Do the same as `similarity_search` for a query that is already embedded."""
-        return hit_documents(self._hits_by_vector(embedding, k, **options))
+        return hit_documents(self.store.search_by_vector(to_matrix([embedding], 1), k, **self._options(options)))
 
     def similarity_search_with_score(self, query: str, k: int = 4, **options: Any) -> list[Scored]:
         """Return the k best documents, each with its score."""
-        return _scored(self._hits(query, k, **options))
-
-    async def asimilarity_search_with_score(self, query: str, k: int = 4, **options: Any) -> list[Scored]:
-        """Do the same as `similarity_search_with_score`."""
-        return _scored(await self._ahits(query, k, **options))
-
-    def similarity_search_with_score_by_vector(
-        self, embedding: list[float], k: int = 4, **options: Any
-    ) -> list[Scored]:
-        """Do the same as `similarity_search_with_score` for a query that is already embedded."""
-        return _scored(self._hits_by_vector(embedding, k, **options))
+        hits = self.store.search(query, k, **self._options(options))
+        return list(zip(hit_documents(hits), [hit.score for hit in hits], strict=True))
 
     def max_marginal_relevance_search(
         self, query: str, k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **options: Any
@@ -254,43 +210,26 @@ class MultiGranularFAISS(VectorStore):
 
         `lambda_mult` is `mmr` of `factoid.store.SearchOptions`.
         """
-        return hit_documents(self._hits(query, k, fetch_k=fetch_k, mmr=lambda_mult, **options))
-
-    async def amax_marginal_relevance_search(
-        self, query: str, k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **options: Any
-    ) -> list[Document]:
-        """Do the same as `max_marginal_relevance_search`."""
-        return hit_documents(await self._ahits(query, k, fetch_k=fetch_k, mmr=lambda_mult, **options))
+        return self.similarity_search(query, k, fetch_k=fetch_k, mmr=lambda_mult, **options)
 
     def max_marginal_relevance_search_by_vector(
         self, embedding: list[float], k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **options: Any
     ) -> list[Document]:
         """Do the same as `max_marginal_relevance_search` for a query that is already embedded."""
-        return hit_documents(self._hits_by_vector(embedding, k, fetch_k=fetch_k, mmr=lambda_mult, **options))
+        return self.similarity_search_by_vector(embedding, k, fetch_k=fetch_k, mmr=lambda_mult, **options)
 
-    @override
-    def as_retriever(self, **kwargs: Any) -> Any:
-        """Return LangChain's own retriever or, for `search_type="hybrid"`, a `MultiGranularRetriever`."""
-        if kwargs.get("search_type") != "hybrid":
-            return super().as_retriever(**kwargs)
-        from langchain_factoid.retriever import MultiGranularRetriever
+    def _similarity_search_with_relevance_scores(self, query: str, k: int = 4, **options: Any) -> list[Scored]:
+        if options.get("rerank") is not None:
+            raise InvalidInputError(
+                "relevance is made from similarities, which the scores of rerank are not: leave it out"
+            )
+        return super()._similarity_search_with_relevance_scores(query, k, **options)
 
-        return MultiGranularRetriever(store=self, **kwargs)
+    async def _asimilarity_search_with_relevance_scores(self, query: str, k: int = 4, **options: Any) -> list[Scored]:
+        return await run_in_executor(None, self._similarity_search_with_relevance_scores, query, k, **options)
 
-    def _hits(self, query: str, k: int, **options: Any) -> list[Hit]:
-        return self.store.search(query, k, **self._options(options))
-
-    async def _ahits(self, query: str, k: int, **options: Any) -> list[Hit]:
-        return await self._asearch(query, k, **self._options(options))
-
-    async def _asearch(self, query: str, k: int, **options: Any) -> list[Hit]:
-        """Do the same as `store.search`, and await the embeddings."""
-        check_text(query, "query")
-        embedding = to_matrix([await self.embeddings.aembed_query(query)], 1)
-        return await asyncio.to_thread(self.store.search_by_vector, embedding, k, text=query, **options)
-
-    def _hits_by_vector(self, embedding: Sequence[float], k: int, **options: Any) -> list[Hit]:
-        return self.store.search_by_vector(to_matrix([embedding], 1), k, **self._options(options))
+    def _select_relevance_score_fn(self) -> Callable[[float], float]:
+        return self._relevance
 
     def _options(self, options: dict[str, Any], *, hybrid: bool = False) -> dict[str, Any]:
         """Return options under the core's names, with the store's defaults; words count if asked for, or if hybrid."""
@@ -302,52 +241,36 @@ class MultiGranularFAISS(VectorStore):
             options["min_score"] = threshold
         return options
 
-    # Relevance scores: LangChain's own methods call these
-
-    def _similarity_search_with_relevance_scores(self, query: str, k: int = 4, **options: Any) -> list[Scored]:
-        return super()._similarity_search_with_relevance_scores(query, k, **_comparable(options))
-
-    async def _asimilarity_search_with_relevance_scores(self, query: str, k: int = 4, **options: Any) -> list[Scored]:
-        return await super()._asimilarity_search_with_relevance_scores(query, k, **_comparable(options))
-
-    def _select_relevance_score_fn(self) -> Callable[[float], float]:
-        return self._relevance
-
-    def save_local(self, folder_path: str | Path, index_name: str | None = None) -> None:
-        """Copy the store to a folder, or to the subfolder `index_name`; an existing store there is replaced.
+    def save_local(self, folder_path: str | Path) -> None:
+        """Copy the store to a folder; an existing store there is replaced.
 
         A store with a `path` is always saved there. Errors are those of `factoid.store.transfer.copies.copy_over`.
         """
-        copy_over(self.store, local_folder(folder_path) / (index_name or ""))
+        copy_over(self.store, local_folder(folder_path))
 
     @classmethod
     def load_local(
         cls,
         folder_path: str | Path,
         embeddings: Embeddings,
-        index_name: str | None = None,
         *,
         allow_dangerous_deserialization: bool = False,  # noqa: ARG003 - of code written for the community's FAISS
         **options: Any,
     ) -> Self:
-        """Open the store in a folder, or in the subfolder `index_name`; later additions go into the folder at once.
+        """Open the store in a folder; later additions go into the folder at once.
 
         Options and errors are those of the class. `allow_dangerous_deserialization` is ignored: nothing is unpickled.
 
         Raises:
             StoreFormatError: There is no store.
         """
-        folder = local_folder(folder_path) / (index_name or "")
+        folder = local_folder(folder_path)
         if not (folder / FILE).is_file():
             raise StoreFormatError(
                 f"there is no store in {folder}: it has no {FILE}. What the community's FAISS saved is not read: add the "
                 "documents to a new store"
             )
         return cls(embeddings, path=folder, **options)
-
-    def merge_from(self, target: MultiGranularFAISS | UnitStore | str | Path, **options: Any) -> dict[str, int]:
-        """Add all documents of another store, or of the one in a folder, as `UnitStore.merge` does."""
-        return self.store.merge(target.store if isinstance(target, MultiGranularFAISS) else target, **options)
 
     def close(self) -> None:
         """Save the indexes and close the store. Documents are on disk when the call that added them returns."""
@@ -360,31 +283,15 @@ class MultiGranularFAISS(VectorStore):
         self.close()
 
 
-class _Cores:
-    """LangChain documents as the core takes them, with their ids so far."""
-
-    def __init__(self, documents: Iterable[Document], ids: Ids) -> None:
-        self._pairs = in_step(documents, "ids", ids)
-        self.ids: list[str] = []
-
-    def __iter__(self) -> Iterator[CoreDocument]:
-        for document, document_id in self._pairs:
-            core = to_core(document, document_id)
-            self.ids.append(core.id)
-            yield core
-
-
-def _comparable(options: dict[str, Any]) -> dict[str, Any]:
-    """Return the options of a search whose scores must be similarities; refuse those of a ranker."""
-    if options.get("rerank") is not None:
-        raise InvalidInputError("relevance scores need similarities, and rerank gives others: leave it out")
-    return options
+def _cores(documents: Iterable[Document], ids: Ids, added: list[str]) -> Iterator[CoreDocument]:
+    """Yield documents as the core takes them, and append their ids to `added`; without ids they are read as needed."""
+    pairs = ((document, None) for document in documents) if ids is None else list(zip(documents, ids, strict=True))
+    for document, document_id in pairs:
+        core = to_core(document, document_id)
+        added.append(core.id)
+        yield core
 
 
 def _relevance(score: float) -> float:
     """Return (1 + score) / 2, clipped to 0 and 1: 1 for equal directions, 0.5 for orthogonal ones."""
     return min(max((1 + score) / 2, 0.0), 1.0)
-
-
-def _scored(hits: Sequence[Hit]) -> list[Scored]:
-    return list(zip(hit_documents(hits), [hit.score for hit in hits], strict=True))

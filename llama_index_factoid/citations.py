@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterable, Iterable, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing, closing
 from typing import Any
 
 from llama_index.core.base.base_query_engine import BaseQueryEngine
-from llama_index.core.base.llms.types import CitationBlock, TextBlock
 from llama_index.core.base.response.schema import (
     RESPONSE_TYPE,
     AsyncStreamingResponse,
-    PydanticResponse,
     Response,
     StreamingResponse,
 )
@@ -20,7 +18,6 @@ from llama_index.core.prompts.mixin import PromptMixinType
 from llama_index.core.schema import NodeWithScore, QueryBundle
 from llama_index.core.types import TokenAsyncGen, TokenGen
 
-from factoid.errors import InvalidInputError
 from factoid.late_interaction import CitedSentence, PropCite
 from factoid.units import Document
 from llama_index_factoid.convert import to_core
@@ -36,44 +33,17 @@ class PropCiteQueryEngine(BaseQueryEngine):
     `metadata`, `citations` holds a dict for each citation: the claim's place in the response as `start_index` and `end_index`;
     `title` and `url` of the node's metadata; the supporting text as `cited_text`, with its place in the node's text as
     `cited_start_index` and `cited_end_index`; the node's `number` and `node_id`; and the `claim`, its `score` and `margin`
-    (absent where there is one node). `citation_blocks` holds the same as the framework's `CitationBlock`s, for chat messages.
-    Both lists grow while a response streams.
+    (absent where there is one node). The list grows while a response streams.
 
     Args:
         query_engine: The engine whose answers are cited.
         citer: The core's PropCite, which holds the model and all options.
-
-    Raises:
-        InvalidInputError: On a query, if the response is a `PydanticResponse`, which has no text.
     """
 
     def __init__(self, query_engine: BaseQueryEngine, citer: PropCite) -> None:
         self._query_engine = query_engine
         self._citer = citer
         super().__init__(query_engine.callback_manager)
-
-    def retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
-        """Return the nodes that the engine retrieves."""
-        return self._query_engine.retrieve(query_bundle)
-
-    def synthesize(
-        self,
-        query_bundle: QueryBundle,
-        nodes: list[NodeWithScore],
-        additional_source_nodes: Sequence[NodeWithScore] | None = None,
-    ) -> RESPONSE_TYPE:
-        """Return the engine's response to some nodes, with citations."""
-        return self._cited(self._query_engine.synthesize(query_bundle, nodes, additional_source_nodes))
-
-    async def asynthesize(
-        self,
-        query_bundle: QueryBundle,
-        nodes: list[NodeWithScore],
-        additional_source_nodes: Sequence[NodeWithScore] | None = None,
-    ) -> RESPONSE_TYPE:
-        """Do the same as `synthesize`, with the model in another thread."""
-        response = await self._query_engine.asynthesize(query_bundle, nodes, additional_source_nodes)
-        return await asyncio.to_thread(self._cited, response)
 
     def _get_prompt_modules(self) -> PromptMixinType:
         return {"query_engine": self._query_engine}
@@ -85,34 +55,28 @@ class PropCiteQueryEngine(BaseQueryEngine):
         return await asyncio.to_thread(self._cited, await self._query_engine.aquery(query_bundle))
 
     def _cited(self, response: RESPONSE_TYPE) -> RESPONSE_TYPE:
-        if isinstance(response, PydanticResponse):
-            raise InvalidInputError(
-                "expected an answer in sentences to cite, got a PydanticResponse: leave output_cls out of the query engine"
-            )
-        metadata: dict[str, Any] = {**(response.metadata or {}), "citations": [], "citation_blocks": []}
+        metadata: dict[str, Any] = {**(response.metadata or {}), "citations": []}
         if isinstance(response, Response):
             cited = self._citer.cite(response.response or "", _passages(response))
             for sentence in cited.sentences:
                 _add_citations(sentence, response.source_nodes, metadata)
             return Response(cited.text or response.response, source_nodes=response.source_nodes, metadata=metadata)
         if isinstance(response, StreamingResponse):
-            chunks = response.response_gen if response.response_txt is None else iter([response.response_txt])
-            texts = self._texts(chunks, response, metadata)
+            texts = self._texts(response, metadata)
             return StreamingResponse(texts, source_nodes=response.source_nodes, metadata=metadata)
-        achunks = response.response_gen if response.response_txt is None else _once(response.response_txt)
-        atexts = self._atexts(achunks, response, metadata)
+        if not isinstance(response, AsyncStreamingResponse):
+            raise TypeError(f"expected an answer in sentences to cite, got a {type(response).__name__}")
+        atexts = self._atexts(response, metadata)
         return AsyncStreamingResponse(atexts, source_nodes=response.source_nodes, metadata=metadata)
 
-    def _texts(self, chunks: Iterable[str], response: StreamingResponse, metadata: dict[str, Any]) -> TokenGen:
-        with closing(self._citer.stream(chunks, _passages(response))) as sentences:
+    def _texts(self, response: StreamingResponse, metadata: dict[str, Any]) -> TokenGen:
+        with closing(self._citer.stream(response.response_gen, _passages(response))) as sentences:
             for sentence in sentences:
                 _add_citations(sentence, response.source_nodes, metadata)
                 yield sentence.text
 
-    async def _atexts(
-        self, chunks: AsyncIterable[str], response: AsyncStreamingResponse, metadata: dict[str, Any]
-    ) -> TokenAsyncGen:
-        async with aclosing(self._citer.astream(chunks, _passages(response))) as sentences:
+    async def _atexts(self, response: AsyncStreamingResponse, metadata: dict[str, Any]) -> TokenAsyncGen:
+        async with aclosing(self._citer.astream(response.response_gen, _passages(response))) as sentences:
             async for sentence in sentences:
                 _add_citations(sentence, response.source_nodes, metadata)
                 yield sentence.text
@@ -125,17 +89,4 @@ def _passages(response: Response | StreamingResponse | AsyncStreamingResponse) -
 def _add_citations(sentence: CitedSentence, nodes: Sequence[NodeWithScore], metadata: dict[str, Any]) -> None:
     for citation in sentence.citations:
         node = nodes[citation.position].node
-        entry = {"node_id": node.node_id, **citation.fields(node.metadata)}
-        metadata["citations"].append(entry)
-        places = ("number", "start_index", "end_index", "cited_start_index", "cited_end_index")
-        block = CitationBlock(
-            cited_content=TextBlock(text=entry["cited_text"]),
-            source=node.node_id,
-            title=entry.get("title", ""),
-            additional_location_info={name: entry[name] for name in places},
-        )
-        metadata["citation_blocks"].append(block)
-
-
-async def _once(text: str) -> TokenAsyncGen:
-    yield text
+        metadata["citations"].append({"node_id": node.node_id, **citation.fields(node.metadata)})

@@ -52,12 +52,6 @@ class EncoderEmbedding(BaseEmbedding):
         """Return the name under which the framework saves this class."""
         return "EncoderEmbedding"
 
-    def __getstate__(self) -> dict[str, Any]:
-        state = super().__getstate__()
-        if "_encoder" not in state["__pydantic_private__"]:  # the framework drops what cannot be pickled
-            raise TypeError(f"the encoder {self.model_name!r} cannot be pickled: run the pipeline without num_workers")
-        return state
-
     def _get_query_embedding(self, query: str) -> list[float]:
         return self._encoder.encode_queries([query])[0].tolist()  # type: ignore[no-any-return]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
@@ -13,24 +13,19 @@ from typing import Annotated, Any, Literal, Self
 from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr, SerializeAsAny
 from llama_index.core.llms import LLM
 from llama_index.core.node_parser import NodeParser
-from llama_index.core.node_parser.node_utils import default_id_func
 from llama_index.core.schema import BaseNode, Document
 from llama_index.core.utils import get_tqdm_iterable
 
 from factoid.errors import InvalidInputError
 from factoid.ingest import assemble, whole_passage
-from factoid.propositions import Decomposition, Propositionizer, Report, SyntaxPropositionizer, adecompose, decompose
+from factoid.propositions import Propositionizer, Report, SyntaxPropositionizer, decompose
 from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy
 from factoid.propositions.prompting.chat import ChatPropositionizer, split_options
 from factoid.split import split_passages, split_sentences
 from factoid.units import Granularity, Unit
-from llama_index_factoid.convert import HEADING, Kind, to_core, to_nodes
+from llama_index_factoid.convert import Kind, to_core, to_nodes
 from llama_index_factoid.llm import LLMPropositionizer
-
-_BATCH = 256  # passages decomposed together: one step of the progress bar
-
-_Passages = list[tuple[BaseNode, list[Unit]]]  # of each node that was cut, or of each chunk
 
 
 class MultiGranularNodeParser(NodeParser):
@@ -52,13 +47,11 @@ class MultiGranularNodeParser(NodeParser):
         granularities: What to return, some of "passage", "sentence" and "proposition".
         cache: A file, made if absent, that keeps what the propositionizer returns, or the folder of a store. The worker
             processes of a pipeline share it.
-        embed_metadata: Keys of the metadata that are embedded with the text, () for none; None for all that the document
-            does not exclude, as other parsers do.
         window: Put the text around each node into its metadata under `window`, and its own under `original_text`, for
             LlamaIndex's `MetadataReplacementPostProcessor`: a number of sentences before and after, or "passage".
         chunker: Another node parser or splitter, whose chunks are the passages; `words` and `min_words` are not used. A chunk
             keeps its id and relationships; relations of sentences and propositions do not cross chunks.
-        fields: Those of the framework's `NodeParser`; `id_func` gets the position of a node and the node it was cut from.
+        fields: Those of the framework's `NodeParser`, of which `id_func` is not used.
 
     Raises:
         InvalidInputError: On use, if `words` or `min_words` is out of range or a text cannot be used.
@@ -71,7 +64,6 @@ class MultiGranularNodeParser(NodeParser):
     words: int = 100
     min_words: int = 50
     unsupported: Policy = "drop"
-    embed_metadata: tuple[str, ...] | None = HEADING
     chunker: SerializeAsAny[NodeParser] | None = None
     window: Annotated[int, Field(ge=0)] | Literal["passage"] | None = None
     propositionizer: Propositionizer | None = Field(default=None, exclude=True, repr=False)
@@ -99,17 +91,6 @@ class MultiGranularNodeParser(NodeParser):
         llm_options, parser_options = split_options(ChatPropositionizer, options)
         return cls(LLMPropositionizer(llm, model=model, **llm_options), **parser_options)
 
-    @classmethod
-    def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
-        """Return a parser from the output of `to_dict`; pass a propositionizer or chunker again, as keywords."""
-        if data.get("chunker") and "chunker" not in kwargs:
-            raise InvalidInputError(
-                "this parser was saved with a chunker: give it again, as from_dict(data, chunker=...)"
-            )
-        # The framework saves the default `id_func` in a form that it cannot read.
-        unreadable = {"id_func_name": default_id_func.__name__, "title": "id_func"}
-        return super().from_dict({key: value for key, value in data.items() if value != unreadable}, **kwargs)
-
     @property
     def last_report(self) -> Report | None:
         """The report on the latest call that has ended; None before the first."""
@@ -117,75 +98,50 @@ class MultiGranularNodeParser(NodeParser):
 
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
         chunks = nodes if self.chunker is None else self.chunker(nodes, show_progress=show_progress)
-        passages = self._passages(chunks, show_progress)
-        propositionizer = self._ready()
-        decompositions = [
-            decompose(batch, propositionizer, unsupported=self.unsupported)
-            for batch in self._batches(passages, show_progress)
-        ]
-        return self._assemble(passages, decompositions)
+        cuts = [self._passages(node) for node in get_tqdm_iterable(chunks, show_progress, "Splitting documents")]
+        kinds = [Granularity(kind) for kind in self.granularities]
+        passages = [passage for cut in cuts for passage in cut] if Granularity.PROPOSITION in kinds else []
+        decomposition = decompose(passages, self._ready(), unsupported=self.unsupported)
+        self._last_report = decomposition.report
+        propositions: dict[str, list[Unit]] = defaultdict(list)
+        for unit in decomposition.units:
+            propositions[unit.parent_id].append(unit)
+        parsed: list[BaseNode] = []
+        for node, cut in zip(chunks, cuts, strict=True):
+            units = [unit for passage in cut for unit in assemble([passage], propositions[passage.id], kinds)]
+            units = [unit for unit in units if unit.granularity in kinds]
+            parsed += to_nodes(
+                node,
+                units,
+                include_metadata=self.include_metadata,
+                include_prev_next_rel=self.include_prev_next_rel,
+                windows=None if self.window is None else _windows(to_core(node).text, cut, units, self.window),
+            )
+        return parsed
 
     async def _aparse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
-        chunks = nodes if self.chunker is None else await self.chunker.acall(nodes, show_progress=show_progress)
-        passages = await asyncio.to_thread(self._passages, chunks, show_progress)
-        propositionizer = await asyncio.to_thread(self._ready)
-        decompositions = [
-            await adecompose(batch, propositionizer, unsupported=self.unsupported)
-            for batch in self._batches(passages, show_progress)
-        ]
-        return await asyncio.to_thread(self._assemble, passages, decompositions)
+        return await asyncio.to_thread(self._parse_nodes, nodes, show_progress)
 
     def _postprocess_parsed_nodes(self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]) -> list[BaseNode]:
         """Leave the nodes as they are: the framework would look for their texts, and misplace repeated ones."""
         del parent_doc_map
         return nodes
 
-    def _passages(self, nodes: Sequence[BaseNode], show_progress: bool) -> _Passages:
-        """Return each node with its passages; of a chunker, each chunk as its own passage."""
-        passages: _Passages = []
-        for node in get_tqdm_iterable(nodes, show_progress, "Splitting documents"):
-            document = to_core(node)
-            if self.chunker is None:
-                units = split_passages(document, words=self.words, min_words=self.min_words)
-            else:
-                units = [replace(whole_passage(document), id=document.id)] if document.text.strip() else []
-            passages.append((node, units))
-        return passages
-
-    def _batches(self, passages: _Passages, show_progress: bool) -> Iterable[list[Unit]]:
-        wanted = [unit for _, units in passages for unit in units] if "proposition" in self.granularities else []
-        batches = [wanted[start : start + _BATCH] for start in range(0, len(wanted), _BATCH)]
-        return get_tqdm_iterable(batches, show_progress, "Decomposing passages")
+    def _passages(self, node: BaseNode) -> list[Unit]:
+        """Return the passages of a node; a chunk of a chunker is its own passage."""
+        document = to_core(node)
+        if self.chunker is None:
+            return split_passages(document, words=self.words, min_words=self.min_words)
+        return [replace(whole_passage(document), id=document.id)] if document.text.strip() else []
 
     def _ready(self) -> Propositionizer:
         propositionizer = self.propositionizer or SyntaxPropositionizer()
         if _name(propositionizer) != self.propositionizer_name:
             raise InvalidInputError(
-                f"this parser was made with the propositionizer {self.propositionizer_name!r}, which was not given again to "
-                "from_dict, or cannot be pickled for the workers of a pipeline: run the pipeline without num_workers"
+                f"the propositionizer {self.propositionizer_name!r} of this parser cannot be pickled for the workers of a "
+                "pipeline: run the pipeline without num_workers"
             )
         return with_cache(propositionizer, self.cache)
-
-    def _assemble(self, passages: _Passages, decompositions: Sequence[Decomposition]) -> list[BaseNode]:
-        propositions: dict[str, list[Unit]] = defaultdict(list)
-        for unit in (unit for decomposition in decompositions for unit in decomposition.units):
-            propositions[unit.parent_id].append(unit)
-        self._last_report = sum((decomposition.report for decomposition in decompositions), Report())
-        kinds = [Granularity(kind) for kind in self.granularities]
-        nodes: list[BaseNode] = []
-        for node, cut in passages:
-            units = [unit for passage in cut for unit in assemble([passage], propositions[passage.id], kinds)]
-            units = [unit for unit in units if unit.granularity in kinds]
-            nodes += to_nodes(
-                node,
-                units,
-                id_func=None if self.id_func is default_id_func else self.id_func,
-                include_metadata=self.include_metadata,
-                include_prev_next_rel=self.include_prev_next_rel,
-                embed_metadata=self.embed_metadata,
-                windows=None if self.window is None else _windows(to_core(node).text, cut, units, self.window),
-            )
-        return nodes
 
 
 class PassageNodeParser(MultiGranularNodeParser):

@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
-
 from llama_index.core.bridge.pydantic import Field
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
-from pydantic import AfterValidator
 
 from factoid.errors import InvalidInputError
 from factoid.late_interaction import AnyGranularityRanker, SpanHit
-from factoid.late_interaction.rank import ranked_granularity
 from factoid.metadata import hit_fields
 from factoid.store.options import RankedParents
 from factoid.units import Granularity
@@ -36,7 +32,7 @@ class AnyGranularityRerank(BaseNodePostprocessor):
     """
 
     ranker: AnyGranularityRanker = Field(exclude=True, repr=False)
-    granularity: Annotated[str, AfterValidator(ranked_granularity)] = Granularity.SENTENCE
+    granularity: str = Granularity.SENTENCE
     parents: RankedParents = "unit"
     k: int | None = Field(default=4, ge=1)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
-from dataclasses import replace
 from functools import wraps
+from operator import attrgetter
 from pathlib import Path
 from typing import Any, Literal, Self, TypeVar
 
@@ -26,22 +26,20 @@ from llama_index.core.vector_stores.types import (
     VectorStoreQueryResult,
 )
 
-from factoid.encode import Vectors
 from factoid.errors import InvalidInputError, StoreFormatError
 from factoid.files.sqlite import FILE
 from factoid.filters import matches
-from factoid.metadata import plain_metadata
 from factoid.store import UnitStore
-from factoid.store.options import MIXED, Parents, SearchOptions
+from factoid.store.options import Parents
 from factoid.store.transfer.copies import copy_over
-from factoid.units import Granularity, Hit, Unit
-from llama_index_factoid.convert import Kind, as_nodes, child_ids, granularity_of, stored_node, to_tree, to_units
+from factoid.units import Unit
+from llama_index_factoid.convert import Kind, hit_nodes, stored_node, to_tree, to_unit
 from llama_index_factoid.embeddings import EmbeddingEncoder
 
 # Options of a query, and their names in the core.
 _NAMES = {"doc_ids": "document_ids", "node_ids": "unit_ids", "mmr_threshold": "mmr", "mmr_prefetch_k": "fetch_k"}
-TEXT_MODES = (VectorStoreQueryMode.TEXT_SEARCH, VectorStoreQueryMode.SPARSE)
-_MODES = (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.HYBRID, VectorStoreQueryMode.MMR, *TEXT_MODES)
+_TEXT_MODES = (VectorStoreQueryMode.TEXT_SEARCH, VectorStoreQueryMode.SPARSE)
+_MODES = (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.HYBRID, VectorStoreQueryMode.MMR, *_TEXT_MODES)
 
 T = TypeVar("T")
 
@@ -60,27 +58,25 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     """Stores passages, sentences and propositions with the embeddings that LlamaIndex made, in SQLite and FAISS.
 
     Made for the nodes of `MultiGranularNodeParser`: a query is compared with the nodes of one granularity, or of several,
-    and returns the k best distinct parents, their passages. A node of any other parser is a passage and its own child, found
-    at every granularity as itself; a sentence or proposition without a stored passage is its own parent. Higher scores are
-    better. Nodes come back equal to those added, apart from the embedding; units that the core, the command line or LangChain
-    stored come back as nodes of our parsers would. Nodes are on disk when `add` returns. The async methods work in threads.
+    and returns the k best distinct parents, their passages. A node of any other parser is a passage; a sentence or proposition
+    without a stored passage is its own parent. Higher scores are better. Nodes come back equal to those added, apart from the
+    embedding; units that the core, the command line or LangChain stored come back as nodes of our parsers would. Nodes are on
+    disk when `add` returns. The async methods work in threads.
 
-    Filters, `doc_ids` and `node_ids` apply before the search; an id in `node_ids` admits the node and the units under it.
-    Empty `doc_ids` admit nothing. Empty `node_ids` of a query admit everything, since the framework's own retriever always
-    sends them; as an option they admit nothing.
+    Filters, `doc_ids` and `node_ids` apply before the search; an id in `node_ids` admits the node and the units under it. Empty
+    ones admit nothing, but for the `node_ids` of a query, which the framework's own retriever always sends.
 
     Args:
         path: The store's folder, made if absent; None keeps everything in memory until `persist`.
         embed_model: The model that embeds the nodes. The store remembers its name, and refuses another one when it is opened
-            again. With None `MultiGranularRetriever` checks its model against a stored node.
-        granularity, parents: What queries are compared with and what they return, as in `factoid.store.SearchOptions`.
-            Documents are only in stores that the core, the command line or LangChain filled.
+            again. Without it nobody notices a query that another model of the same dimension has embedded.
+        granularity, parents: What queries are compared with, by default the finest that the store holds, and what they return,
+            as in `factoid.store.SearchOptions`. Documents are only in stores that the core, the command line or LangChain filled.
         granularities: What can be searched.
         settings: Those of `factoid.UnitStore`, here or as options of their own, such as `index` and `similarity`.
 
     Raises:
-        InvalidInputError: `granularity` is not among `granularities`, or a setting is out of range. An unknown one is a
-            TypeError.
+        InvalidInputError: A setting is out of range. An unknown one is a TypeError.
         StoreFormatError: The path holds something that is not a store of this version.
         EncoderMismatchError: The store was filled with the embeddings of another model.
     """
@@ -91,7 +87,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     flat_metadata: bool = False
     path: str | None = None
     embed_model: BaseEmbedding | None = Field(default=None, exclude=True, repr=False)
-    granularity: Kind | Literal["mixed"] | tuple[Kind, ...] = "proposition"
+    granularity: Kind | Literal["mixed"] | tuple[Kind, ...] | None = None
     parents: Parents = "passage"
     granularities: tuple[Kind, ...] = Field(default=("passage", "sentence", "proposition"), min_length=1)
     settings: dict[str, Any] = Field(default_factory=dict)
@@ -101,7 +97,6 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         fields = {name: options.pop(name) for name in type(self).model_fields.keys() & options.keys()}
         fields["settings"] = fields.get("settings", {}) | {key: options[key] for key in options if key != "class_name"}
         super().__init__(**fields | {"path": None if path is None else str(path)})
-        SearchOptions(granularity=self.granularity).kinds([*map(Granularity, self.granularities)])
         encoder = None if self.embed_model is None else EmbeddingEncoder(self.embed_model)
         self._store = UnitStore(path, encoder=encoder, granularities=self.granularities, **self.settings)
 
@@ -109,14 +104,6 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     def class_name(cls) -> str:
         """Return the name under which the framework saves this class."""
         return "MultiGranularFaissVectorStore"
-
-    def __getstate__(self) -> dict[str, Any]:
-        if self.path is None:
-            raise TypeError(
-                "this store is in memory and cannot be pickled or copied, since its nodes would stay behind: give it a path, "
-                "or persist() it to one"
-            )
-        return super().__getstate__()
 
     @property
     def client(self) -> UnitStore:
@@ -134,40 +121,28 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
             InvalidInputError: A node has no embedding, or text or metadata that cannot be stored.
             EncoderMismatchError: The embeddings have another dimension than the store's.
         """
-        units: list[Unit] = []
-        vectors: list[Vectors] = []
-        nodes = self._coerced(nodes)
+        nodes = list(nodes)
         for node in nodes:
+            if not isinstance(node, BaseNode):
+                raise InvalidInputError(f"expected nodes, got {type(node).__name__}")
             if node.embedding is None:
                 raise InvalidInputError(
                     f"node {node.node_id!r} has no embedding: add nodes through VectorStoreIndex, or put the embedding "
                     "model last in the IngestionPipeline"
                 )
-            stored = to_units(node, self._store.granularities)
-            units += stored
-            vectors += [np.asarray(node.embedding, dtype=np.float32)] * len(stored)
-        if units:
-            self._store.add(units, vectors=vectors, keep_children=True)
-            # Nodes that had no granularity before were their own children.
-            parted = [node.node_id for node in nodes if granularity_of(node) is not None]
-            former = [id_ for node_id in parted for id_ in child_ids(node_id, self._store.granularities).values()]
-            if self._store.get(former):
-                self._store.delete(unit_ids=former)
-        return [node.node_id for node in nodes]
+        vectors = [np.asarray(node.embedding, np.float32) for node in nodes]
+        return self._store.add([to_unit(node) for node in nodes], vectors=vectors, keep_children=True)
 
     async_add = _threaded(add)
 
     def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
         """Return the nodes that pass the filters: those of some ids, in that order, or all, oldest first."""
-        nodes = map(stored_node, self._units(node_ids, filters))
-        return list({node.node_id: node for node in nodes}.values())  # some are their own children
+        return [stored_node(unit) for unit in self._units(node_ids, filters)]
 
     aget_nodes = _threaded(get_nodes)
 
     def delete(self, ref_doc_id: str, **_: Any) -> None:
         """Delete all nodes of a document; a node without a source is its own."""
-        if not isinstance(ref_doc_id, str):
-            raise InvalidInputError(f"delete takes the id of one document, got {ref_doc_id!r}")
         self._store.delete([ref_doc_id])
 
     adelete = _threaded(delete)
@@ -204,46 +179,36 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
 
         Args:
             query: The query, with its embedding, its text, or both, as the mode needs them.
-            options: Those of `factoid.store.SearchOptions`, but `doc_ids` and `node_ids` in place of the query's (empty ones
-                admit nothing), `mmr_threshold` for `mmr`, and `mmr_prefetch_k` for `fetch_k`. In mode `mmr` the defaults are the
-                query's threshold, else 0.5, and four times k. None counts as absent.
+            options: Those of `factoid.store.SearchOptions`, but `doc_ids` and `node_ids` in place of the query's, `mmr_threshold`
+                for `mmr`, and `mmr_prefetch_k` for `fetch_k`. In mode `mmr` the defaults are the query's threshold, else 0.5,
+                and four times k. None counts as absent. `matches=True` puts `matches` and `neighbours` into the metadata, as
+                `MultiGranularRetriever` describes.
 
         Raises:
-            InvalidInputError: There is no embedding, k is below 1, the mode is unknown, or the store does not search the
-                granularity or has no nodes of it. An unknown option is a TypeError.
+            InvalidInputError: There is no embedding, k or an option is out of range, the mode is unknown, or the store does not
+                search the granularity or has no nodes of it. An unknown option is a TypeError.
             EncoderMismatchError: The embedding has another dimension than the store's.
         """
-        hits = self.search(query, **options)
-        return VectorStoreQueryResult(
-            nodes=[stored_node(hit.unit) for hit in hits],
-            similarities=[hit.score for hit in hits],
-            ids=[hit.unit.id for hit in hits],
-        )
+        search = self._search_options(query, options)
+        with_matches = search.pop("matches", False)
+        if search.get("lexical") == 1:
+            hits = self._store.search(query.query_str, **search)  # type: ignore[arg-type]  # refuses None
+        elif query.query_embedding is None:
+            raise InvalidInputError(
+                "the query is empty or has no embedding: give query_embedding, or use a retriever with an embedding model"
+            )
+        else:
+            vector = np.asarray(query.query_embedding, np.float32)
+            hits = self._store.search_by_vector(vector, text=query.query_str, **search)
+        matches = search["parents"] != "unit"
+        nodes = hit_nodes(hits, matches=matches) if with_matches else [stored_node(hit.unit) for hit in hits]
+        scores, ids = map(attrgetter("score"), hits), map(attrgetter("unit.id"), hits)
+        return VectorStoreQueryResult(nodes=nodes, similarities=list(scores), ids=list(ids))
 
     aquery = _threaded(query)
 
-    def search(self, query: VectorStoreQuery, **options: Any) -> list[Hit]:
-        """Return the nodes that `query` finds as the core's hits, each node once, with the units that matched."""
-        search = self.search_options(query, options)
-        if search.get("lexical") == 1:
-            hits = self._store.search(query.query_str, **search)  # type: ignore[arg-type]  # refuses None
-        else:
-            if query.query_embedding is None:
-                raise InvalidInputError(
-                    "the query has no embedding: give query_embedding, or use a retriever with an embedding model"
-                )
-            vector = np.asarray(query.query_embedding, dtype=np.float32)
-            hits = self._store.search_by_vector(vector, text=query.query_str, **search)
-            if not hits:
-                self._check_granularity(search["granularity"])
-        distinct: dict[str, Hit] = {}
-        for hit in hits:
-            hit = as_nodes(hit)  # it may be a hit at several granularities
-            distinct.setdefault(hit.unit.id, replace(hit, matches=()) if search["parents"] == "unit" else hit)
-        return list(distinct.values())[: query.similarity_top_k]
-
-    def search_options(self, query: VectorStoreQuery, options: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the arguments of the core's search, apart from the vector; for arguments and errors see `query`."""
+    def _search_options(self, query: VectorStoreQuery, options: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the arguments of the core's search, apart from the vector."""
         search: dict[str, Any] = {"granularity": self.granularity, "parents": self.parents, "k": query.similarity_top_k}
         for name, value in options.items():
             if value is not None:
@@ -261,18 +226,13 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
                 f"this store does not answer mode {str(getattr(query.mode, 'value', query.mode))!r}: use mode default, hybrid, "
                 "text_search, sparse or mmr"
             )
-        if query.mode in TEXT_MODES:
+        if query.mode in _TEXT_MODES:
             search["lexical"] = 1
         elif not search.keys() & {"weights", "lexical"}:
             if query.mode != VectorStoreQueryMode.HYBRID:
                 search["lexical"] = 0
             elif query.alpha is not None:
                 search["lexical"] = 1 - query.alpha
-        kinds = search["granularity"]
-        if search["parents"] == "unit" and (kinds == MIXED or not isinstance(kinds, str)):
-            # A node that is its own child may be found once at each granularity.
-            copies = len(self._store.granularities if kinds == MIXED else set(kinds))
-            search |= {name: search[name] * copies for name in ("k", "fetch_k") if name in search}
         return search
 
     def persist(self, persist_path: str, fs: AbstractFileSystem | None = None) -> None:
@@ -307,35 +267,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
 
     def _units(self, node_ids: Sequence[str] | None, filters: MetadataFilters | None) -> list[Unit]:
         """Return the stored units that pass the filters: some in the given order, or all, oldest first."""
-        if isinstance(node_ids, str):
-            raise InvalidInputError(f"node_ids must be a list of ids, got the string {node_ids[:60]!r}")
         tree = to_tree(filters)
         if node_ids is None:
             return self._store.get(self._store.ids(tree))
         return [unit for unit in self._store.get(node_ids) if tree is None or matches(tree, unit.metadata)]
-
-    def _coerced(self, nodes: Sequence[BaseNode]) -> list[BaseNode]:
-        """Return nodes with metadata that JSON can hold."""
-        coerced = []
-        for node in nodes:
-            if not isinstance(node, BaseNode):
-                container = f"{type(nodes).__name__} with {type(node).__name__} in it"
-                raise InvalidInputError(f"expected a list of nodes, got {container}")
-            metadata = plain_metadata(node.metadata)
-            if repr(metadata) != repr(node.metadata):  # arrays cannot be compared
-                node = node.model_copy(update={"metadata": metadata}, deep=True)
-                for related in node.relationships.values():
-                    for info in related if isinstance(related, list) else [related]:
-                        info.metadata = plain_metadata(info.metadata)
-            coerced.append(node)
-        return coerced
-
-    def _check_granularity(self, granularity: str | Sequence[str]) -> None:
-        """Raise an error, in place of an empty answer, where there is nothing to search."""
-        counts = self._store.counts()
-        kinds = self._store.granularities if granularity == MIXED else granularity
-        if counts and not {*([kinds] if isinstance(kinds, str) else kinds)} & {*counts}:
-            raise InvalidInputError(
-                f"this store holds {' and '.join(f'{kind}s' for kind in counts)}, no {granularity}s: search what it holds, or "
-                "add nodes of MultiGranularNodeParser"
-            )

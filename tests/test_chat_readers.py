@@ -87,14 +87,6 @@ async def test_documents_as_retrievers_return_them(reader_class, model_class):
     assert reader.read("Which?", documents[0]) == reader.read("Which?", DOCUMENT)
 
 
-@each_reader
-def test_bad_input(reader_class, model_class):
-    with pytest.raises(InvalidInputError, match="batch_size must be at least 1"):
-        reader_class(model_class(script=Script({})), batch_size=0)
-    with pytest.raises(InvalidInputError, match="got str"):
-        reader_class("gpt")
-
-
 async def test_chains_and_fakes_of_the_frameworks():
     blocks = [{"type": "thinking", "thinking": "Loire?"}, {"type": "text", "text": "Seine\nand more"}]
     for llm in (

@@ -18,7 +18,7 @@ from llama_index.core.llms import MockLLM
 
 import langchain_factoid
 import llama_index_factoid
-from factoid.errors import PropositionizerError
+from factoid.errors import InvalidInputError
 from factoid.propositions import Usage
 from factoid.propositions.prompting.prompt import PROMPT_VERSION, prompt_for
 from tests.propositions.prompting.server import unit
@@ -77,36 +77,6 @@ async def test_the_same_script_gives_the_same_results(ask, make):
     assert propositionizer.usage == Usage(answered, 10 * answered, 5 * answered)
 
 
-@pytest.mark.parametrize("make", FRAMEWORKS)
-async def test_requests_run_side_by_side_and_leave_the_loop_free(make):
-    script = Script({}, seconds=0.1)
-    texts = [f"{number}." for number in range(48)]
-    task = asyncio.create_task(make(script, max_concurrency=16).apropositionize([unit(text) for text in texts]))
-    ticks = 0
-    while not task.done():
-        await asyncio.sleep(0.005)
-        ticks += 1
-    assert await task == [[text] for text in texts]
-    assert script.peak == 16
-    assert ticks >= 10  # a loop that is blocked ticks once for each answer at most
-
-
-@pytest.mark.parametrize("make", FRAMEWORKS)
-@pytest.mark.parametrize(
-    ("error", "kind"),
-    [
-        (ServerError(401, "wrong key"), PropositionizerError),
-        (TypeError("None has no len()"), TypeError),
-        (ValueError("unknown option top_q"), PropositionizerError),
-    ],
-)
-async def test_what_would_fail_for_every_passage_is_raised(ask, make, error, kind):
-    script = Script({f"{number}.": error for number in range(50)}, seconds=0.02)
-    with pytest.raises(kind):
-        await ask(make(script, max_concurrency=2), [unit(text) for text in script.answers])
-    assert sum(script.asked.values()) < 20
-
-
 def test_names_are_model_and_prompt():
     for make in FRAMEWORKS:
         assert make(Script({})).name == f"scripted-1@{PROMPT_VERSION}"
@@ -154,3 +124,9 @@ async def test_from_llm_in_splitter_and_node_parser():
     for kind, llm in zip((type(splitter), type(parser)), models, strict=True):
         with pytest.raises((TypeError, ValueError), match="max_concurency"):
             kind.from_llm(llm, max_concurency=3)
+
+
+@pytest.mark.parametrize("kind", [langchain_factoid.PropositionTextSplitter, llama_index_factoid.PropositionNodeParser])
+def test_what_is_no_model_is_refused(kind):
+    with pytest.raises(InvalidInputError, match="got str"):
+        kind.from_llm("gpt")

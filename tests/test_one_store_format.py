@@ -13,7 +13,6 @@ pytest.importorskip("llama_index.core")
 from langchain_core.documents import Document as LangChainDocument
 from llama_index.core import Document as LlamaDocument
 from llama_index.core import VectorStoreIndex
-from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import BaseNode, MetadataMode, TextNode
 
 from factoid import Document, Hit, UnitStore
@@ -162,36 +161,6 @@ def test_all_write_the_same_units(paths: dict[str, Path]) -> None:
     assert units(paths["core"]) == units(paths["langchain"]) == units(paths["llama_index"])
 
 
-def test_both_frameworks_change_each_others_stores(tmp_path: Path) -> None:
-    langchain_path, llama_path = tmp_path / "langchain", tmp_path / "llama_index"
-    with MultiGranularFAISS(EMBEDDINGS, path=langchain_path) as langchain:
-        langchain.add_documents([LangChainDocument(d.text, id=d.id, metadata={**d.metadata}) for d in DOCUMENTS])
-    llama = MultiGranularFaissVectorStore(langchain_path, embed_model=MODEL)
-    llama.delete("birs")
-    index = VectorStoreIndex.from_vector_store(llama, embed_model=MODEL, transformations=[MultiGranularNodeParser()])
-    index.insert(LlamaDocument(text=text("Doubs"), id_="doubs", metadata=METADATA["arve"]))
-    llama.close()
-    with MultiGranularFAISS.load_local(langchain_path, EMBEDDINGS, parents="passage") as langchain:
-        sources = {found.metadata["parent_id"] for found in langchain.similarity_search("river", k=99)}
-        assert sources == {"arve", "sorne", "doubs"}
-        assert langchain.get_by_ids(["arve"])[0].page_content == DOCUMENTS[0].text
-    llama = MultiGranularFaissVectorStore(llama_path, embed_model=MODEL)
-    VectorStoreIndex.from_vector_store(llama, embed_model=MODEL).insert_nodes(
-        MultiGranularNodeParser()(llama_documents())
-    )
-    llama.close()
-    with MultiGranularFAISS.load_local(llama_path, EMBEDDINGS) as langchain:
-        assert langchain.parents == "passage"
-        langchain.delete(["birs"])
-        langchain.add_texts([text("Doubs")], [METADATA["arve"]], ids=["doubs"])
-    llama = MultiGranularFaissVectorStore(llama_path, embed_model=MODEL)
-    assert {node.ref_doc_id for node in llama.get_nodes()} == {"arve", "sorne", "doubs"}
-    [found] = MultiGranularRetriever(llama, MODEL, k=1).retrieve("the Doubs at gauge 12")
-    assert found.node.ref_doc_id == "doubs"
-    assert text("Doubs")[found.node.start_char_idx : found.node.end_char_idx] == found.node.text
-    llama.close()
-
-
 def test_whole_documents_of_the_core(paths: dict[str, Path]) -> None:
     [first, *_] = of_llama(paths["core"], parents="document")
     assert isinstance(first.node, LlamaDocument)
@@ -200,22 +169,3 @@ def test_whole_documents_of_the_core(paths: dict[str, Path]) -> None:
     assert first.node.metadata["matches"][0]["text"] in first.node.text
     with pytest.raises(InvalidInputError, match="parents='passage'"):
         of_llama(paths["llama_index"], parents="document")
-
-
-def test_nodes_survive_the_core_and_plain_chunks_are_found_there(tmp_path: Path) -> None:
-    """Nodes come back equal although the core had the store open and wrote to it."""
-    chunks = SentenceSplitter(chunk_size=120, chunk_overlap=0)(llama_documents())
-    for chunk in chunks:
-        chunk.embedding = MODEL.get_text_embedding(chunk.get_content(MetadataMode.EMBED))
-    store = MultiGranularFaissVectorStore(tmp_path)
-    store.add(chunks)
-    store.close()
-    with UnitStore(tmp_path, encoder=HashEncoder()) as core:
-        for granularity in ("passage", "sentence", "proposition"):
-            hits = core.search(QUESTION, 999, granularity=granularity)
-            assert {hit.unit.id for hit in hits} == {chunk.node_id for chunk in chunks}
-        core.add_documents([Document(text("Doubs"), id="doubs")])
-        core.delete(["doubs"])
-    store = MultiGranularFaissVectorStore(tmp_path)
-    assert store.get_nodes() == [chunk.model_copy(update={"embedding": None}) for chunk in chunks]
-    store.close()

@@ -93,7 +93,7 @@ PAIRS: list[tuple[dict[str, Any], dict[str, Any]]] = [
     ({}, {}),
     (
         {"search_type": "mmr", "lambda_mult": 0.3, "fetch_k": 99},
-        {"mode": "mmr", "search_kwargs": {"mmr_threshold": 0.3, "mmr_prefetch_k": 99}},
+        {"mode": "mmr", "mmr_threshold": 0.3, "mmr_prefetch_k": 99},
     ),
 ]
 

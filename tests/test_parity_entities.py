@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from inspect import signature
 
 import pytest
 
@@ -67,14 +66,6 @@ def test_the_same_everywhere(articles: ArticleStore, options: dict) -> None:
                 assert spans == [(match["text"], match[start], match[end]) for match in matches]
             found += 1
     assert found >= 3
-
-
-def test_both_have_the_same_options() -> None:
-    fields = set(langchain_factoid.EntityRetriever.model_fields) - {"name", "tags", "metadata"}
-    assert fields == signature(EntityRetriever).parameters.keys()
-    for name, field in langchain_factoid.EntityRetriever.model_fields.items():
-        if name in fields and not field.is_required():
-            assert field.default == signature(EntityRetriever).parameters[name].default
 
 
 def langchain_document(text, document_id, title, **metadata):

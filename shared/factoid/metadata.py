@@ -85,15 +85,16 @@ def hit_fields(hit: Hit, start: str, end: str, *, matches: bool = True) -> dict[
     Matches come best first, with their scores; neighbours in order of the text, those of the matches included.
     """
     fields: dict[str, Any] = {}
-    if matches and hit.matches:
-        fields["matches"] = [_entry(match.unit, start, end) | {"score": match.score} for match in hit.matches]
-    neighbours = {unit.id: unit for part in (hit, *hit.matches) for unit in part.neighbours}
-    if neighbours:
-        in_order = sorted(neighbours.values(), key=attrgetter("start", "end"))
-        fields["neighbours"] = [_entry(unit, start, end) for unit in in_order]
+    around: dict[str, Unit] = {}
+    for part in (hit, *hit.matches):
+        for unit in part.neighbours:
+            around[unit.id] = unit
+    matched = map(attrgetter("unit"), hit.matches if matches else ())
+    for name, units in (("matches", matched), ("neighbours", sorted(around.values(), key=attrgetter("start", "end")))):
+        for unit in units:
+            span = {start: unit.start if unit.end else None, end: unit.end or None}
+            entry = {"text": unit.text, "id": unit.id, "granularity": unit.granularity.value, **span}
+            fields.setdefault(name, []).append(entry)
+    for entry, match in zip(fields.get("matches", ()), hit.matches, strict=False):
+        entry["score"] = match.score
     return fields
-
-
-def _entry(unit: Unit, start: str, end: str) -> dict[str, Any]:
-    span = {start: unit.start if unit.end else None, end: unit.end or None}
-    return {"text": unit.text, "id": unit.id, "granularity": unit.granularity.value, **span}

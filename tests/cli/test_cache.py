@@ -78,14 +78,6 @@ def test_failures_are_retried_where_that_is_wanted(run, report, corpus, inner, t
         assert (indexed["documents"], indexed["decomposition"]["failures"]) == (3, {})
 
 
-def test_the_policy_for_unsupported_propositions(run, report, corpus, inner, tmp_path, monkeypatch):
-    monkeypatch.setattr(inner, "_script", lambda unit: [unit.text, "Napoleon came."])
-    assert "Napoleon" not in run("split", corpus(1), *FLAN)[1]
-    assert "Napoleon" in run("split", corpus(1), *FLAN, "--unsupported", "keep")[1]
-    index = ("index", corpus(1), *FLAN, "--store", tmp_path / "s", "--unsupported", "keep")
-    assert report(*index)["total"]["proposition"] == 2
-
-
 def test_wrong_usage(fails, corpus, tmp_path):
     assert "--retry-failed needs --cache" in fails("split", corpus(1), "--retry-failed")
     assert "cannot be read as a cache" in fails("split", corpus(30), "--cache", corpus(30))

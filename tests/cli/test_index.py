@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import io
-import shlex
 import sys
 
 from factoid import UnitStore
-from factoid.testing import HashEncoder, ScriptedPropositionizer
 
 
 def test_index_says_what_is_in_the_store_and_skips_what_it_knows(run, report, docs, tmp_path):
@@ -28,18 +26,8 @@ def test_index_takes_some_granularities(run, report, fails, docs, tmp_path):
     total = report("index", docs, "--store", tmp_path / "s", "--granularities", "passage,sentence")["total"]
     assert total == {"passage": 3, "sentence": 6}
     search = ("search", tmp_path / "s", "Vasa")
-    assert "no propositions. It holds 3 passages, 6 sentences" in fails(*search, "--granularity", "proposition")
+    assert "holds passages and sentences, and no propositions" in fails(*search, "--granularity", "proposition")
     assert run(*search) == run(*search, "--granularity", "sentence")
-
-
-def test_index_counts_documents_without_text(run, docs, tmp_path):
-    index = ("index", docs, "--store", tmp_path / "s")
-    run(*index)
-    (docs / "vasa.md").write_text("\n")
-    out = run(*index)[1]
-    assert "1 document indexed in " in out
-    assert " s, 1 unchanged, 1 of them without text\n" in out
-    assert sources(tmp_path / "s") == ["pisa.md", "pisa.md"]
 
 
 def test_index_needs_files_that_are_there(fails, docs, tmp_path):
@@ -63,28 +51,14 @@ def test_index_leaves_out_what_cannot_be_read_and_says_so(run, docs, tmp_path, m
 def test_index_sets_kinds_similarity_and_template(run, report, fails, docs, tmp_path):
     path = tmp_path / "s"
     index = ("index", docs, "--store", path)
-    kinds = ["--index", "SQ8", "--index", "proposition=HNSW32"]
-    assert run(*index, *kinds, "--similarity", "cosine", "--embed-template", "{text}")[0] == 0
-    assert report("store", "stats", path)["kinds"] == {"passage": "SQ8", "sentence": "SQ8", "proposition": "HNSW32"}
-    assert report(*index, "--index", "passage=auto")["unchanged"] == 2
+    assert run(*index, "--index", "SQ8", "--similarity", "cosine", "--embed-template", "{text}")[0] == 0
     stats = report("store", "stats", path)
-    assert stats["kinds"] == {"passage": "auto", "sentence": "SQ8", "proposition": "HNSW32"}
+    assert {*stats["kinds"].values()} == {"SQ8"}
     assert stats["similarity"] == "cosine"
     assert "embed_template: {text}" in run("store", "stats", path)[1]
     assert "not a FAISS factory string" in fails(*index, "--index", "Sphere")
-    assert "unknown granularity" in fails(*index, "--index", "fact=Flat")
     assert "the embed_template '{text}'" in fails(*index, "--embed-template", "{title}: {text}")
     assert "it is not a store" in fails("index", docs, "--store", docs)
-
-
-def test_another_similarity_than_the_store_s_is_said(run, docs, tmp_path):
-    index = ("index", docs, "--store", tmp_path / "s")
-    assert run(*index, "--similarity", "inner_product")[2] == ""
-    said = f"factoid: {tmp_path / 's'} compares vectors by cosine from now on, no longer by inner_product\n"
-    assert [run(*index, "--similarity", "cosine")[2] for _ in range(2)] == [said, ""]
-    with UnitStore(tmp_path / "s", encoder=HashEncoder()) as store:
-        assert store.similarity == "cosine"
-        assert "sank" in store.search("When did the Vasa sink?", 1)[0].unit.text
 
 
 def sources(store):
@@ -136,46 +110,7 @@ def test_sync_removes_the_documents_of_a_folder_that_is_empty_now(run, fails, do
     assert out.endswith(f"{tmp_path / 's'} now holds nothing\n2 documents removed that are no longer in the files\n")
 
 
-def test_sync_of_a_path_that_is_gone_says_how_to_remove_its_documents(run, fails, docs, tmp_path):
-    vasa = tmp_path / "vasa.md"
-    (docs / "vasa.md").rename(vasa)
-    index = ("index", docs, vasa, "--store", tmp_path / "s", "--sync")
-    run(*index)
-    before = sources(tmp_path / "s")
-    vasa.unlink()
-    advice = fails(*index)
-    assert sources(tmp_path / "s") == before
-    assert run(*shlex.split(advice.rpartition("run: factoid ")[2]))[0] == 0
-    assert sources(tmp_path / "s") == ["pisa.md", "pisa.md"]
-    (docs / "pisa.md").unlink()
-    docs.rmdir()
-    assert "make an empty one of that name" in fails("index", docs, "--store", tmp_path / "s", "--sync")
-    docs.mkdir()
-    assert "1 document removed" in run("index", docs, "--store", tmp_path / "s", "--sync")[1]
-
-
 def test_index_reads_standard_input(run, tmp_path, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"# Vasa\n\nShe sank in 1628.\n")))
     assert run("index", "-", "--store", tmp_path / "s")[0] == 0
     assert "She sank in 1628." in run("search", tmp_path / "s", "When did she sink?")[1]
-
-
-class Costly(ScriptedPropositionizer):
-    """Stands for a model that is not asked for an estimate."""
-
-    costly = True
-
-    def __init__(self):
-        super().__init__(lambda unit: [unit.text])
-
-
-def test_before_a_large_corpus_is_embedded_its_units_are_estimated(run, docs, tmp_path, monkeypatch):
-    monkeypatch.setattr("factoid.cli.index._LARGE", 100)
-    index = ("index", docs, "--store")
-    _, _, err = run(*index, tmp_path / "a")
-    assert "factoid: 0.0 MB of text, about 3 passages, 6 sentences, 6 propositions to embed" in err
-    assert "about 6 sentences to embed" in run(*index, tmp_path / "c", "--granularities", "sentence")[2]
-    monkeypatch.setattr("factoid.cli.options.make_propositionizer", lambda _splitting: Costly())
-    err = run(*index, tmp_path / "d", "--granularities", "passage,proposition")[2]
-    assert "about 3 passages, the propositions of the model to embed" in err
-    assert run("index", docs, "--store", tmp_path / "b", "--quiet")[2] == ""

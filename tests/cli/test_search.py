@@ -31,7 +31,6 @@ def test_search_shows_passages_with_the_facts_in_them(run, store, monkeypatch):
 
 def test_search_prints_json_and_a_context_within_a_budget(run, report, store):
     found = report("search", store, "Did the Vasa sink?", "-k", "1", "--words", "6")
-    assert found["granularity"] == "proposition"
     (hit,) = found["hits"]
     assert (hit["unit"]["title"], hit["matches"][0]["unit"]["text"]) == ("Vasa", "The Vasa sank in 1628.")
     assert hit["matches"][0]["score"] == pytest.approx(hit["parts"]["proposition"])
@@ -87,13 +86,6 @@ def test_search_says_which_encoder_a_store_wants(fails, store, monkeypatch):
 )
 def test_search_checks_its_options(fails, store, argv, problem):
     assert problem in fails("search", store, *argv)
-
-
-def test_search_does_not_make_a_store(fails, tmp_path):
-    assert "there is no store at" in fails("search", tmp_path / "absent", "Vasa")
-    assert not (tmp_path / "absent").exists()
-    (tmp_path / "notes.txt").write_text("Vasa")
-    assert f"--store {tmp_path / 'store'}" in fails("search", tmp_path, "Vasa")
 
 
 def test_a_document_cannot_steer_the_terminal(run, tmp_path):

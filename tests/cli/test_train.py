@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
 
 import pytest
 
 from factoid import FlanT5Propositionizer
-from factoid.cli.train import Training
 from factoid.propositions.training.seeds import read_pairs
-from factoid.propositions.training.train import TrainingSettings
 from tests.cli.conftest import PISA, VASA
 
 pytest.importorskip("accelerate")
@@ -52,20 +49,8 @@ def test_pairs_can_be_made_first_and_trained_on_later(run, docs, tiny):
     assert (record["training_pairs"], record["steps"], record["score"]) == (2, 1, None)
 
 
-def test_the_settings_default_to_those_of_python():
-    options = asdict(Training())
-    assert TrainingSettings(model=options.pop("base_model"), **options) == TrainingSettings()
-
-
 def test_wrong_use_is_one_line(fails, docs, tmp_path):
     assert "--pairs FILE, and not both" in fails("train-propositionizer", "--output", tmp_path / "model")
     pairs = ["--pairs", tmp_path / "none.jsonl", "--output", tmp_path / "model"]
     assert "not both" in fails("train-propositionizer", docs, *pairs)
     assert "none.jsonl cannot be read" in fails("train-propositionizer", *pairs)
-
-
-def test_a_model_that_is_not_there_costs_no_pairs(run, docs, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    code, out, err = run("train-propositionizer", docs, "--output", "model", "--base-model", tmp_path / "nowhere")
-    assert (code, out) == (1, "3 pairs kept, 0 dropped: model/pairs.jsonl\n")
-    assert err.startswith("factoid: error: cannot load the seq2seq model")

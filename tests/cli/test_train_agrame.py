@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,9 +13,7 @@ pytest.importorskip("accelerate")
 pytest.importorskip("datasets")
 
 from factoid import AnyGranularityRanker
-from factoid.cli.train import Fitting
 from factoid.late_interaction.training.examples import TrainingExample, write_examples
-from factoid.late_interaction.training.train import RankerSettings
 from tests.late_interaction.tiny_colbert import write_colbert
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of the trainer
@@ -69,10 +67,6 @@ def test_the_format_of_colbert_with_answers_from_another_file(run, tiny, tmp_pat
     ranker = AnyGranularityRanker("model")
     coarse, finer = (ranker.encoder.encode_query("What is in Pisa?", finer=finer) for finer in (False, True))
     assert not np.array_equal(coarse.vectors, finer.vectors)
-
-
-def test_the_settings_default_to_those_of_python():
-    assert RankerSettings(**asdict(Fitting(model="any"))) == RankerSettings(model="any")
 
 
 def test_wrong_use_is_one_line(fails, tiny):

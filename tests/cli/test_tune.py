@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from factoid import Document, UnitStore
-from factoid.index import check_kind, kinds_to_try
 from factoid.testing import HashEncoder
 from factoid.units import Granularity, Unit
 
@@ -72,15 +71,6 @@ def test_what_cannot_be_measured_is_refused(fails, big, tmp_path, monkeypatch, o
     monkeypatch.chdir(tmp_path)
     (tmp_path / "empty").write_bytes(b"\n \n")
     assert problem in fails("tune", big, *options)
-
-
-@pytest.mark.parametrize("count", [1, 300, 5000, 10**9])
-@pytest.mark.parametrize("dim", [384, 30])
-def test_kinds_worth_a_try_exist_and_can_be_trained(count, dim):
-    kinds = [check_kind(kind, dim) for kind in kinds_to_try(count)]
-    assert kinds[0].family == "flat"
-    assert any(kind.family == "lists" for kind in kinds) == (count >= 1000)
-    assert all(kind.min_training <= max(count, 256) for kind in kinds)
 
 
 def test_weights_are_fitted_to_questions_with_answers(run, report, fails, tmp_path):

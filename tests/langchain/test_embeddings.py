@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pytest
 from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
 
 from factoid import Document as CoreDocument
 from factoid import UnitStore
@@ -23,6 +24,8 @@ def test_embeddings_as_encoder_of_the_core(embedding: Any) -> None:
     with UnitStore(encoder=encoder) as core:
         core.add_documents([CoreDocument(OLM.page_content)], propositionizer=SENTENCES)
         assert core.search("eyes", 1)[0].unit.text == OLM.page_content
+    with pytest.raises(InvalidInputError, match="expected Embeddings"):
+        MultiGranularFAISS()
 
 
 def test_a_cache_around_embeddings_keeps_their_name(embedding: Any) -> None:
@@ -37,17 +40,23 @@ def test_texts_with_their_embeddings(embedding: HashEmbeddings) -> None:
     texts = ["The olm lives in caves. It has no eyes.", "Titan orbits Saturn."]
     pairs = list(zip(texts, embedding.embed_documents(texts), strict=True))
     embedding.embedded.clear()
-    metadatas = [{"n": 1}, {"n": 2}]
-    with MultiGranularFAISS.from_embeddings(pairs, embedding, metadatas, ids=["olm", "titan"]) as store:
+    with MultiGranularFAISS.from_embeddings(pairs, embedding, [{"n": 1}, {"n": 2}], ids=["olm", "titan"]) as store:
         assert embedding.embedded == []
         assert store.get_by_ids(["olm"]) == [Document(id="olm", page_content=texts[0], metadata={"n": 1})]
-        for granularity in ("passage", "sentence", "proposition", "mixed"):
+        for granularity in ("passage", "sentence", "proposition"):
             [(found, score)] = store.similarity_search_with_score(texts[0], k=1, granularity=granularity)
             assert (found.id, score) == ("olm", pytest.approx(1))
         assert store.add_embeddings([(texts[0], pairs[1][1])], ids=["olm"]) == ["olm"]
         assert len(store.similarity_search("Titan orbits Saturn.", min_score=0.99)) == 2
         assert store.add_embeddings([]) == []
-        with pytest.raises(InvalidInputError, match="metadatas must match"):
-            store.add_embeddings(pairs, [{}])
-        with pytest.raises(EncoderMismatchError, match="dimensions"):
-            store.add_embeddings([("Ice.", [1.0, 2.0])])
+
+
+def test_bad_embeddings_are_refused(embedding: Any, tmp_path: Any) -> None:
+    with MultiGranularFAISS(embedding, propositionizer=SENTENCES, path=tmp_path / "s") as store:
+        store.add_documents([OLM])
+        for vectors in ([[1.0]], [[1.0], [1.0, 2.0]]):
+            embedding.embed_documents = lambda texts, vectors=vectors: vectors
+            with pytest.raises(EncoderMismatchError, match="one vector for each of 2 texts, of one dimension"):
+                store.add_texts(["Ice.", "Lead."])
+    with pytest.raises(EncoderMismatchError, match=r"HashEmbeddings\(hash-256\)"):
+        MultiGranularFAISS(DeterministicFakeEmbedding(size=5), path=tmp_path / "s")

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import copy
-import pickle
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from langchain_classic.retrievers import EnsembleRetriever, MultiQueryRetriever
+from langchain_classic.retrievers import MultiQueryRetriever
 from langchain_core.documents import Document
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.load import dumps, loads
-from langchain_core.retrievers import BaseRetriever
 
 from langchain_factoid import EntityRetriever, MultiGranularFAISS, MultiGranularRetriever
 from tests.langchain.conftest import HashEmbeddings
@@ -58,14 +55,6 @@ async def test_multi_query_returns_each_document_once(animals: MultiGranularFAIS
         assert all(document.metadata["matches"][0]["score"] > 0 for document in fused)
 
 
-@pytest.mark.parametrize("id_key", [None, "home"])
-def test_an_ensemble_ranks_by_all_its_retrievers(animals: MultiGranularFAISS, id_key: str | None) -> None:
-    retrievers: list[BaseRetriever] = [MultiGranularRetriever(store=animals, k=7), animals.as_retriever()]
-    fused = EnsembleRetriever(retrievers=retrievers, id_key=id_key).invoke("Who lives in caves?")
-    assert len(fused) == 7
-    assert (fused[0].id, fused[0].metadata["matches"][0]["text"]) == ("olm", "The olm lives in caves.")
-
-
 @pytest.mark.filterwarnings("ignore:The function `loads` is in beta")
 def test_rag_fusion_with_dumps_as_the_key(animals: MultiGranularFAISS) -> None:
     retriever = MultiGranularRetriever(store=animals, k=4)
@@ -75,21 +64,6 @@ def test_rag_fusion_with_dumps_as_the_key(animals: MultiGranularFAISS) -> None:
     back = [loads(key, allowed_objects="core") for key in keys]
     assert all(document in several for document in back)
     assert all(type(document) is Document and "matches" not in document.metadata for document in back)
-
-
-def test_what_depends_on_the_query_travels_with_the_document(animals: MultiGranularFAISS) -> None:
-    [found] = MultiGranularRetriever(store=animals, k=1).invoke("Who lives in caves?")
-    assert found.metadata["source_score"] == 5
-    for same in (copy.deepcopy(found), pickle.loads(pickle.dumps(found))):
-        assert same == found
-        assert same.metadata == found.metadata
-    assert type(found).model_validate(found.model_dump()) == found
-    changed = found.model_copy(update={"metadata": {**found.metadata, "home": "elsewhere"}})
-    assert changed != found
-    assert found.model_copy(update={"id": "other"}) != found
-    assert found != "olm"
-    stored = Document(id="olm", page_content=ANIMALS[1].page_content, metadata={"home": "caves", "source_score": 5})
-    assert found == stored == found
 
 
 def test_an_entity_is_one_whatever_the_mention(tmp_path: Path) -> None:

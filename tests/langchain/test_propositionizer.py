@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import pytest
-from langchain_core.documents import Document
 from langchain_core.language_models.fake import FakeListLLM
 from langchain_core.language_models.fake_chat_models import FakeListChatModel, FakeMessagesListChatModel
 from langchain_core.messages import AIMessage
 from langchain_core.output_parsers import JsonOutputParser, StrOutputParser
 from langchain_core.runnables import RunnableLambda
 
-from factoid.propositions import PropositionCache, Usage
-from langchain_factoid import ChatModelPropositionizer, PropositionTextSplitter
+from factoid.propositions import Usage
+from langchain_factoid import ChatModelPropositionizer
 from tests.propositions.prompting.server import unit
-from tests.scripted_models import LangChainModel, Script
 
 PASSAGES = [unit("A and B.")]
 
@@ -58,14 +56,3 @@ async def test_chains_and_models_of_texts():
     assert await both(ChatModelPropositionizer(FakeListLLM(responses=['["A."]']))) == [["A."]]
     [failed] = await both(ChatModelPropositionizer(RunnableLambda(lambda _: "Sorry.") | JsonOutputParser()))
     assert failed.reason == "the model raised OutputParserException"
-
-
-def test_with_a_cache_a_model_is_asked_once(tmp_path):
-    script = Script({})
-    for cache in (str(tmp_path / "cache"), PropositionCache(tmp_path / "cache")):
-        splitter = PropositionTextSplitter.from_llm(LangChainModel(script=script), cache=cache)
-        assert [chunk.page_content for chunk in splitter.split_documents([Document("Ann saw Ben.")])] == [
-            "Ann saw Ben."
-        ]
-    assert splitter.last_report.cached == 1
-    assert list(script.asked.values()) == [1]

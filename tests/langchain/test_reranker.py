@@ -45,19 +45,6 @@ def test_sentences_come_back_as_documents_with_their_place() -> None:
     assert compressor.compress_documents([], "anna") == []
 
 
-def test_documents_come_back_in_a_new_order_with_their_best_sentence() -> None:
-    query = "where was anna born"
-    found = reranker(parents="passage").compress_documents(DOCUMENTS, query)
-    assert {document.id for document in found} == {"paris", "oslo"}
-    [best] = reranker(k=1).compress_documents([DOCUMENTS[1]], query)
-    for document in found:
-        [source] = [one for one in DOCUMENTS if one.id == document.id]
-        assert document == source  # but for what the query adds
-        assert source.metadata.items() <= document.metadata.items()
-    [match] = next(document for document in found if document.id == "oslo").metadata["matches"]
-    assert (match["text"], match["score"], match["id"]) == (best.page_content, best.metadata["score"], best.id)
-
-
 async def test_behind_a_retriever_of_ours() -> None:
     store = MultiGranularFAISS(EncoderEmbeddings(HashEncoder()))
     store.add_documents([Document(OSLO, metadata={"page": 2}), Document(PARIS, metadata={"page": 1})])

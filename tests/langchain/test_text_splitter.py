@@ -1,11 +1,9 @@
 from __future__ import annotations
 
-import threading
 from typing import Any
 
 import pytest
 from langchain_core.documents import Document
-from langchain_text_splitters import TextSplitter
 
 from factoid.errors import InvalidInputError
 from factoid.testing import ScriptedPropositionizer
@@ -28,6 +26,7 @@ def test_passages_are_their_spans_and_know_their_place() -> None:
         "The kakapo is a parrot of New Zealand and it cannot fly.",
         "It eats the fruit of the rimu tree. Its beak grinds food finely.",
     ]
+    assert PassageTextSplitter().split_text(TEXT) == [chunk.page_content for chunk in chunks]
     for chunk in chunks:
         assert chunk.page_content == TEXT[chunk.metadata["start_index"] : chunk.metadata["end_index"]]
     assert chunks[1].metadata == {
@@ -54,26 +53,6 @@ def test_propositions_know_passage_and_source(propositionizer: ScriptedPropositi
     assert TEXT[flies.metadata["start_index"] : flies.metadata["end_index"]] == "it cannot fly."
 
 
-async def test_all_ways_in_agree(propositionizer: ScriptedPropositionizer) -> None:
-    for splitter in (PropositionTextSplitter(propositionizer), PassageTextSplitter()):
-        documents = splitter.split_documents([Document(page_content=TEXT)])
-        assert isinstance(splitter, TextSplitter)
-        assert splitter.split_text(TEXT) == [document.page_content for document in documents]
-        assert splitter.create_documents([TEXT]) == documents
-        assert splitter.transform_documents([Document(page_content=TEXT)]) == documents
-        assert await splitter.atransform_documents([Document(page_content=TEXT)]) == documents
-        assert splitter.split_documents([Document(page_content=TEXT)] * 2) == documents
-        others = splitter.create_documents([TEXT], [{"page": 2}])
-        assert not {document.id for document in documents} & {document.id for document in others}
-
-
-async def test_async_leaves_the_loop_free() -> None:
-    threads: list[int] = []
-    noting = ScriptedPropositionizer(lambda passage: [threads.append(threading.get_ident()) or passage.text])
-    assert len(await PropositionTextSplitter(noting).atransform_documents([Document(page_content=TEXT)])) == 2
-    assert threading.get_ident() not in threads
-
-
 def test_the_callers_keys_are_never_lost(propositionizer: ScriptedPropositionizer) -> None:
     metadata: dict[str, Any] = {"title": None, "section": "Birds", "start_index": 7, "source_start_index": 9}
     metadata |= {"granularity": "page", "tags": ["bird"]}
@@ -96,26 +75,9 @@ def test_failures_fall_back_and_are_reported() -> None:
     assert splitter.last_report.failures == {"not in the script": 3}
 
 
-def test_passages_split_again_keep_both_places(propositionizer: ScriptedPropositionizer) -> None:
-    passages = PassageTextSplitter().split_documents([Document(page_content=TEXT, id="k")])
-    chunks = PropositionTextSplitter(propositionizer).split_documents(passages[1:])
-    for chunk in chunks:
-        assert chunk.metadata["parent_id"] == passages[1].id
-        assert chunk.metadata["source_parent_id"] == "k"
-        assert chunk.metadata["source_start_index"] == passages[1].metadata["start_index"]
-        assert (chunk.metadata["title"], chunk.metadata["section"]) == ("Kakapo", "Diet")
-        assert "source_title" not in chunk.metadata
-
-
-def test_bad_input_is_refused(propositionizer: ScriptedPropositionizer) -> None:
+def test_bad_input_is_refused() -> None:
     splitter = PassageTextSplitter()
     with pytest.raises(InvalidInputError, match="got str"):
         splitter.split_documents(["text"])  # type: ignore[list-item]
-    with pytest.raises(InvalidInputError, match="number of metadatas"):
+    with pytest.raises(ValueError, match="shorter"):
         splitter.create_documents(["a", "b"], [{}])
-    with pytest.raises(InvalidInputError, match="got a single str"):
-        splitter.create_documents("text")  # type: ignore[arg-type]
-    with pytest.raises(InvalidInputError, match="words"):
-        PassageTextSplitter(words=0)
-    with pytest.raises(InvalidInputError, match="unsupported must be one of"):
-        PropositionTextSplitter(propositionizer, unsupported="guess")  # type: ignore[arg-type]

@@ -1,11 +1,19 @@
+"""Documents added, found in every way, and deleted."""
+
 from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from datetime import date
+from typing import Any
 
 import pytest
 from langchain_core.documents import Document
 
 from factoid.errors import InvalidInputError
 from langchain_factoid import MultiGranularFAISS
-from tests.langchain.documents import KAKAPO, OLM, TITAN
+from tests.langchain.conftest import HashEmbeddings
+from tests.langchain.documents import KAKAPO, OLM, SENTENCES, TITAN
 
 
 def test_ids(store: MultiGranularFAISS) -> None:
@@ -20,11 +28,79 @@ def test_ids(store: MultiGranularFAISS) -> None:
     ]
     assert store.add_documents([OLM]) == ["olm"]
     assert plain.id is None
+    with pytest.raises(ValueError, match="shorter"):
+        store.add_documents([TITAN, OLM], ids=["titan"])
+    assert store.get_by_ids(["titan"]) == []
 
 
-def test_metadata_that_is_handed_out_is_the_callers_own(filled: MultiGranularFAISS) -> None:
+def test_from_texts(embedding: Any) -> None:
+    with MultiGranularFAISS.from_texts(["Ice floats."], embedding, [{"page": 1}], ids=["a"], path=None) as store:
+        assert store.get_by_ids(["a"]) == [Document(page_content="Ice floats.", metadata={"page": 1}, id="a")]
+
+
+async def test_documents_are_read_as_they_are_needed(embedding: HashEmbeddings) -> None:
+    def documents() -> Iterator[Document]:
+        for n in range(600):
+            embedded.append(len(embedding.embedded))
+            yield Document(id=str(n), page_content=f"Row {n} is here.")
+
+    for awaited in (False, True):
+        embedded: list[int] = []
+        with MultiGranularFAISS(embedding, granularities=["passage"]) as store:
+            ids = await store.aadd_documents(documents()) if awaited else store.add_documents(documents())
+            assert ids == [str(n) for n in range(600)]
+            assert len({*embedded}) == 3  # batches
+            assert len(store.similarity_search("row", k=999)) == 600
+
+
+async def test_a_progress_bar_over_documents(embedding: Any, capsys: pytest.CaptureFixture[str]) -> None:
+    with MultiGranularFAISS(embedding, propositionizer=SENTENCES, show_progress=True) as store:
+        store.add_documents([KAKAPO, OLM, TITAN])
+        assert "3 documents" in capsys.readouterr().err
+        await store.aadd_documents([OLM])
+        assert "1 documents" in capsys.readouterr().err
+
+
+def test_metadata_are_plain_and_those_handed_out_the_callers_own(filled: MultiGranularFAISS) -> None:
     filled.similarity_search("parrot", k=1)[0].metadata["tags"].append("changed")
     assert filled.get_by_ids(["kakapo"]) == [KAKAPO]
+    filled.add_texts(["Ice floats."], [{"published": date(2020, 1, 2)}], ids=["ice"])
+    [found] = filled.similarity_search("ice", filter={"published": {"$gte": "2020-01-01"}})
+    assert found.metadata == {"published": "2020-01-02"}
+
+
+def test_bad_documents_are_refused_before_any_work(filled: MultiGranularFAISS, embedding: Any) -> None:
+    embedded = list(embedding.embedded)
+    for bad, message in [
+        ("text", "got str"),
+        (Document.model_construct(page_content="a\ud800b", metadata={}, id=None), "lone surrogate"),
+        (Document(page_content="x", metadata={"when": object()}), "'when'"),
+    ]:
+        with pytest.raises(InvalidInputError, match=message):
+            filled.add_documents([Document(page_content="New and good."), bad])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="bach_size"):
+        filled.add_documents([OLM], bach_size=2)
+    assert embedding.embedded == embedded
+    assert len(filled.similarity_search("it", k=99)) == 3
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "similarity_search",
+        "similarity_search_with_score",
+        "similarity_search_by_vector",
+        "max_marginal_relevance_search",
+        "max_marginal_relevance_search_by_vector",
+    ],
+)
+async def test_async_searches_give_the_same(filled: MultiGranularFAISS, embedding: Any, name: str) -> None:
+    query: Any = embedding.embed_query("parrot eyes") if "vector" in name else "parrot eyes"
+    options: dict[str, Any] = {"k": 2, "granularity": "sentence", "filter": {"year": {"$gt": 1700}}, "parents": "unit"}
+    expected = getattr(filled, name)(query, **options)
+    embedding.threads.clear()
+    assert await getattr(filled, f"a{name}")(query, **options) == expected != []
+    assert threading.get_ident() not in embedding.threads  # which would block the event loop
 
 
 def test_delete(filled: MultiGranularFAISS) -> None:

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import copy
-import pickle
 
 import pytest
 from llama_index.core import VectorStoreIndex
-from llama_index.core.ingestion.pipeline import get_transformation_hash
 from llama_index.core.node_parser import SentenceSplitter, SentenceWindowNodeParser
 from llama_index.core.postprocessor import MetadataReplacementPostProcessor
 from llama_index.core.schema import Document, MetadataMode, QueryBundle
 
-from factoid.errors import InvalidInputError
 from llama_index_factoid import MultiGranularFaissVectorStore, MultiGranularNodeParser, MultiGranularRetriever
 from tests.llama_index.nodes import TEXT, by_sentence, of, relation
 
@@ -47,19 +44,6 @@ async def test_chunks_are_the_parents_of_their_facts(embed_model):
     [found] = MultiGranularRetriever(index, k=1).retrieve("Gauge 6 stood at the mill.")
     assert found.node.node_id in {chunk.node_id for chunk in chunks}
     assert found.node.metadata["matches"][0]["text"] == "Gauge 6 stood at the mill."
-
-
-def test_a_chunker_is_saved_pickled_and_part_of_the_cache_key():
-    parsers = [MultiGranularNodeParser(chunker=SentenceSplitter(chunk_size=size, chunk_overlap=0)) for size in (40, 80)]
-    parsers.append(MultiGranularNodeParser())
-    documents = [Document(text=LONG, id_="d")]
-    assert len({get_transformation_hash(documents, parser) for parser in parsers}) == 3
-    saved = MultiGranularNodeParser.from_dict(parsers[0].to_dict(), chunker=parsers[0].chunker)
-    for again in (saved, pickle.loads(pickle.dumps(parsers[0]))):
-        assert again.chunker.chunk_size == 40
-        assert [node.text for node in again(documents)] == [node.text for node in parsers[0](documents)]
-    with pytest.raises(InvalidInputError, match="saved with a chunker"):
-        MultiGranularNodeParser.from_dict(parsers[0].to_dict())
 
 
 @pytest.mark.parametrize("chunker", [None, splitter()])

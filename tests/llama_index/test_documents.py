@@ -19,7 +19,7 @@ from llama_index_factoid import (
     PassageNodeParser,
     regions_of,
 )
-from llama_index_factoid.convert import to_units
+from llama_index_factoid.convert import to_unit
 from tests.documents.seeds import samples
 from tests.documents.test_ingest import TEXT
 from tests.langchain.test_documents import FORM, Awaited, Lakes
@@ -87,7 +87,7 @@ def test_units_of_units_know_their_boxes():
     units = IngestionPipeline(transformations=pipeline).run(documents=[loaded])
     expected = IngestionPipeline(transformations=pipeline[1:]).run(documents=parts)
     assert [regions_of(unit) for unit in units] == [regions_of(unit) for unit in expected]
-    stored = to_units(units[-1], ())[0]
+    stored = to_unit(units[-1])
     assert regions(stored) == regions_of(units[-1]) != []
 
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from llama_index.core.vector_stores.types import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 from llama_index.core.vector_stores.utils import build_metadata_filter_fn
 
 from factoid.filters import matches
 from llama_index_factoid.convert import to_tree
 from tests.filters.stored import passing
+from tests.llama_index.nodes import where
 
 METADATA = [
     {},
@@ -57,37 +56,16 @@ def test_every_operator(operator):
             check(MetadataFilters(filters=[MetadataFilter(key=key, value=value, operator=operator)]))
 
 
-single = st.builds(
-    MetadataFilter,
-    key=st.sampled_from(KEYS),
-    value=st.sampled_from(VALUES),
-    operator=st.sampled_from(FilterOperator),
-)
-nested = st.recursive(
-    single,
-    lambda part: st.builds(
-        MetadataFilters, filters=st.lists(part, min_size=1, max_size=3), condition=st.sampled_from(FilterCondition)
-    ),
-    max_leaves=6,
-)
-
-
-def by_sets(part):
-    """Return the reference's answers to single conditions, joined by set operations."""
-    if isinstance(part, MetadataFilter):
-        expected = reference(MetadataFilters(filters=[part]))
-        passed = {i for i, result in enumerate(expected) if result}
-        raised = {i for i, result in enumerate(expected) if result is None}
-        return passed | (raised if part.operator is FilterOperator.NIN else set())
-    parts = [by_sets(entry) for entry in part.filters]
-    if part.condition is FilterCondition.AND:
-        return set.intersection(*parts)
-    union = set.union(*parts)
-    return union if part.condition is FilterCondition.OR else set(range(len(METADATA))) - union
-
-
-@given(filters=nested)
-@settings(max_examples=300, deadline=None)
-def test_nested_filters(filters):
-    wrapped = filters if isinstance(filters, MetadataFilters) else MetadataFilters(filters=[filters])
-    assert passing(METADATA, to_tree(wrapped)) == sorted(by_sets(wrapped))
+@pytest.mark.parametrize("condition", FilterCondition)
+def test_conditions_are_joined_and_nested(condition):
+    one, other = where("n", 1), where("s", "Beta")
+    results = [{i for i, passed in enumerate(reference(part)) if passed} for part in (one, other)]
+    rows = {*range(len(METADATA))}
+    expected = {
+        FilterCondition.AND: results[0] & results[1],
+        FilterCondition.OR: results[0] | results[1],
+        FilterCondition.NOT: rows - results[0] - results[1],
+    }[condition]
+    flat = MetadataFilters(filters=[*one.filters, *other.filters], condition=condition)
+    for filters in (flat, MetadataFilters(filters=[one, other], condition=condition)):
+        assert passing(METADATA, to_tree(filters)) == sorted(expected)

@@ -32,14 +32,6 @@ def test_passages_sentences_and_propositions_parents_first(parser):
     assert [node.text for node in passages] == [node.text for node in of(nodes, "passage")]
 
 
-def test_id_func_is_respected_and_relationships_follow_it():
-    parser = MultiGranularNodeParser(by_sentence(), id_func=lambda i, doc: f"{doc.node_id}-{i}")
-    nodes = parser([Document(text=TEXT, id_="d"), Document(text="A cat sat.", id_="e")])
-    assert [node.node_id for node in nodes] == [f"d-{i}" for i in range(11)] + ["e-0", "e-1", "e-2"]
-    assert relation(nodes[1], "PARENT") == "d-0"
-    assert nodes[1].metadata["passage_id"] == "d-0"
-
-
 def test_granularities_option():
     parser = MultiGranularNodeParser(by_sentence(), granularities=["passage"])
     nodes = parser([Document(text=TEXT)])
@@ -75,24 +67,7 @@ def test_cache_key_follows_what_changes_the_output():
     assert keys[0] == get_transformation_hash(document, MultiGranularNodeParser(by_sentence()))
 
 
-@pytest.mark.parametrize("kind", [MultiGranularNodeParser, PropositionNodeParser])
-def test_saved_and_read_again(kind):
-    parser = kind(by_sentence(), words=40, min_words=10)
-    saved = parser.to_dict()
-    assert saved["class_name"] == kind.class_name() == kind.__name__
-    assert "propositionizer" not in saved
-    again = kind.from_dict(saved, propositionizer=by_sentence())
-    assert again.to_dict() == saved
-    with pytest.raises(InvalidInputError, match="made with the propositionizer 'scripted'"):
-        kind.from_dict(saved)([Document(text=TEXT)])
-
-
-def test_pickling_never_changes_the_propositionizer(caplog):
-    named = PropositionNodeParser(ScriptedPropositionizer({"It leans.": ["It leans."]}))
-    assert [node.text for node in pickle.loads(pickle.dumps(named))([Document(text="It leans.")])] == ["It leans."]
-    default = pickle.loads(pickle.dumps(PropositionNodeParser(words=40)))
-    assert default.words == 40
-    assert default.propositionizer_name == PropositionNodeParser().propositionizer_name
+def test_a_pickle_that_lost_its_propositionizer_says_so():
     lost = pickle.loads(pickle.dumps(PropositionNodeParser(by_sentence())))  # holds a lambda
     with pytest.raises(InvalidInputError, match="without num_workers"):
         lost([Document(text="It leans.")])
@@ -110,12 +85,3 @@ async def test_async_gives_the_same_from_other_threads():
     nodes = await parser.aget_nodes_from_documents(documents)
     assert threading.get_ident() not in threads  # which would block the event loop
     assert nodes == await parser.acall(documents) == parser(documents)
-
-
-async def test_async_awaits_a_propositionizer_that_can():
-    class Awaited(ScriptedPropositionizer):
-        async def apropositionize(self, passages):
-            return [[passage.text] for passage in passages]
-
-    nodes = await PropositionNodeParser(Awaited({})).aget_nodes_from_documents([Document(text="It leans.")])
-    assert "fallback" not in nodes[0].metadata

@@ -82,27 +82,12 @@ def test_title_from_metadata_else_from_headings(parser):
     assert parser.propositionizer.calls[1][1].section == "Site"
 
 
-def test_title_and_section_are_embedded_and_nothing_else_unless_asked_for(parser):
-    document = Document(
-        text=TEXT,
-        metadata={"year": 1173, "note": "x"},
-        excluded_embed_metadata_keys=["note"],
-        text_template="{metadata_str} | {content}",
-    )
+def test_title_and_section_are_embedded_and_models_read_the_rest_too(parser):
+    document = Document(text=TEXT, metadata={"year": 1173}, text_template="{metadata_str} | {content}")
     node = of(parser([document]), "sentence")[-2]
-    assert node.get_content(metadata_mode=MetadataMode.EMBED) == "title: Pisa\nsection: Site | The soil is soft."
-    shown = "title: Pisa\nsection: Site\nyear: 1173\nnote: x | The soil is soft."
-    assert node.get_content(metadata_mode=MetadataMode.LLM) == shown
-    expected = {
-        ("title", "year"): "title: Pisa\nyear: 1173 | The soil is soft.",
-        (): "The soil is soft.",
-        None: "title: Pisa\nsection: Site\nyear: 1173 | The soil is soft.",  # all but the caller's exclusions
-    }
-    for keys, embedded in expected.items():
-        asked = MultiGranularNodeParser(by_sentence(), granularities=["sentence"], embed_metadata=keys)
-        node = asked([document])[-2]
-        assert node.get_content(metadata_mode=MetadataMode.EMBED) == embedded
-        assert node.get_content(metadata_mode=MetadataMode.LLM) == shown
+    heading, text = "title: Pisa\nsection: Site", "The soil is soft."
+    assert node.get_content(metadata_mode=MetadataMode.EMBED) == f"{heading} | {text}"
+    assert node.get_content(metadata_mode=MetadataMode.LLM) == f"{heading}\nyear: 1173 | {text}"
 
 
 @pytest.mark.parametrize("mode", [MetadataMode.EMBED, MetadataMode.LLM])

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import pytest
 from llama_index.core import VectorStoreIndex
-from llama_index.core.schema import Document, MetadataMode, QueryBundle
+from llama_index.core.schema import Document, MetadataMode
 from llama_index.core.vector_stores import VectorStoreQuery
 
 from factoid import Weights
@@ -34,15 +34,6 @@ def test_parents_with_their_matches(index, embed_model):
     assert index.vector_store.get_nodes([first["id"]])[0].text == first["text"]
 
 
-def test_k_may_be_set_under_the_frameworks_name(index, embed_model):
-    retriever = MultiGranularRetriever(index, embed_model, k=2)
-    assert retriever.similarity_top_k == len(retriever.retrieve("the tower")) == 2
-    retriever.similarity_top_k = 1
-    assert len(retriever.retrieve("the tower")) == 1
-    with pytest.raises(InvalidInputError, match="similarity_top_k must be"):
-        retriever.similarity_top_k = 0
-
-
 def test_matches_reach_no_model_and_no_stored_node(index):
     result = MultiGranularRetriever(index, k=1).retrieve("Which tower leans?")[0]
     assert result.node.get_content(metadata_mode=MetadataMode.LLM) == f"about: pisa\n\n{TEXTS['pisa']}"
@@ -59,17 +50,6 @@ async def test_async_awaits_the_model(index, embed_model, monkeypatch):
     monkeypatch.setattr(type(embed_model), "_get_query_embedding", None)
     monkeypatch.setattr(type(embed_model), "_aget_query_embedding", awaited)
     assert await MultiGranularRetriever(index).aretrieve("tower") == expected
-
-
-def test_a_bundle_with_an_embedding_or_several_texts(index, embed_model):
-    retriever = MultiGranularRetriever(index, k=1)
-    embedding = embed_model.get_query_embedding("A cat sleeps")
-    bundle = QueryBundle("Which tower leans?", embedding=embedding)
-    assert retriever.retrieve(bundle)[0].node.ref_doc_id == "cat"
-    several = QueryBundle("?", custom_embedding_strs=["cat", "sofa"])
-    assert retriever.retrieve(several)[0].node.ref_doc_id == "cat"
-    assert several.embedding is None
-    assert len(MultiGranularRetriever(index, similarity_top_k=2).retrieve("tower")) == 2
 
 
 @pytest.mark.parametrize("parents", ["passage", "unit"])
@@ -94,7 +74,7 @@ async def test_words_count_in_their_modes(index, mode):
         found = retriever.retrieve("the leaning tower of Pisa")
         assert [result.node.ref_doc_id for result in found] == ["pisa"]
         assert await retriever.aretrieve("the leaning tower of Pisa") == found
-    alone = MultiGranularRetriever(index, k=1, mode="hybrid", search_kwargs={"lexical": 1.0}).retrieve("Pisa")
+    alone = MultiGranularRetriever(index, k=1, mode="hybrid", lexical=1.0).retrieve("Pisa")
     assert [(node.node.ref_doc_id, node.score) for node in alone] == [("pisa", 1.0)]
 
 
@@ -114,11 +94,19 @@ def test_bad_input(index, embed_model):
     for options, message in [
         ({"similarity_top_k": 0}, "at least 1, got 0"),
         ({"granularity": "document"}, "no index of documents"),
-        ({"parents": "both"}, "parents must be .passage."),
         ({"mode": "svm"}, "does not answer mode 'svm'"),
         ({"filters": {"about": "cat"}}, "filters must be MetadataFilters, got dict"),
-        ({"search_kwargs": {"nprobe": 3}}, "unexpected keyword argument 'nprobe'"),
+        ({"nprobe": 3}, "unexpected keyword argument 'nprobe'"),
     ]:
         with pytest.raises((InvalidInputError, TypeError), match=message):
-            MultiGranularRetriever(index, **options)
-    assert MultiGranularRetriever(index).retrieve("") != []
+            MultiGranularRetriever(index, **options).retrieve("tower")
+    with pytest.raises(InvalidInputError, match="the query is empty or has no embedding"):
+        MultiGranularRetriever(index).retrieve("")
+
+
+def test_mmr_chooses_from_more_than_k(index):
+    vector = index._embed_model.get_query_embedding("tower")
+    for options, fetch_k in (({}, 8), ({"mmr_prefetch_k": 3}, 3)):
+        query = VectorStoreQuery(vector, 2, mode="mmr", mmr_threshold=0.3)
+        expected = index.vector_store.query(VectorStoreQuery(vector, 2), mmr=0.3, fetch_k=fetch_k)
+        assert index.vector_store.query(query, **options) == expected

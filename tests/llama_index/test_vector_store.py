@@ -20,8 +20,7 @@ from llama_index.core.vector_stores.types import MetadataFilters
 from factoid import UnitStore
 from factoid.errors import InvalidInputError
 from llama_index_factoid import MultiGranularFaissVectorStore
-from llama_index_factoid.convert import scored_nodes
-from tests.llama_index.nodes import DIM, KINDS, ask, bare, corpus, node, where
+from tests.llama_index.nodes import DIM, ask, bare, corpus, node, where
 
 
 def test_nodes_come_back_equal():
@@ -53,18 +52,19 @@ def test_nodes_come_back_equal():
     assert found == [bare(entry) for entry in reversed(given)]
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("metadata", [{}, {"granularity": "daily"}])
-def test_a_node_of_another_parser_is_found_at_every_granularity_as_itself(kind, metadata):
+def test_nodes_of_another_parser_are_passages_that_are_found_by_default(metadata):
     store = MultiGranularFaissVectorStore()
-    plain = node("plain", [1, 0], **metadata)
-    store.add([plain])
-    result = store.query(ask([1, 0]), granularity=kind)
-    assert result.nodes == [bare(plain)]
-    [match] = scored_nodes(store.search(ask([1, 0]), granularity=kind))[0].node.metadata["matches"]
-    expected = {"text": "text of plain", "id": "plain", "granularity": "passage", "score": 1.0}
-    assert match == expected | {"start_char_idx": None, "end_char_idx": None}
-    assert store.get_nodes(filters=where("doc_id", "d")) == [bare(plain)]
+    plain, other = node("plain", [1, 0], **metadata), node("other", [0, 1])
+    store.add([plain, other])
+    assert store.query(ask([1, 0], 9)).nodes == [bare(plain), bare(other)]
+    [found] = store.query(ask([1, 0]), matches=True).nodes
+    assert [match["id"] for match in found.metadata["matches"]] == ["plain"]  # it is its own
+    with pytest.raises(InvalidInputError, match="holds passages, and no propositions"):
+        store.query(ask([1, 0]), granularity="proposition")
+    store.add([node("fact", [1, 1], granularity="proposition", parent="plain")])
+    assert store.query(ask([1, 0], 9)).ids == ["plain"]  # facts are the finest now
+    assert store.query(ask([1, 0], 9), granularity="mixed").ids == ["plain", "other"]
 
 
 def test_chunks_with_propositions_below_them_in_any_order():
@@ -73,19 +73,9 @@ def test_chunks_with_propositions_below_them_in_any_order():
         store = MultiGranularFaissVectorStore()
         for entry in order:
             store.add([entry])
-        result = store.query(ask([1, 0], 5))
-        assert (result.ids, result.similarities) == (["c"], [pytest.approx(0.6)])  # the chunk itself is unlike it
-        assert store.search(ask([1, 0], 5))[0].matches[0].unit.id == "f"
+        assert store.query(ask([1, 0], 5)).ids == ["c"]
         store.add([chunk])  # once more: replaces the chunk, and keeps what is under it
         assert {entry.node_id for entry in store.get_nodes()} == {"c", "f"}
-
-
-def test_a_proposition_without_its_passage_is_its_own_parent():
-    store = MultiGranularFaissVectorStore()
-    store.add([node("f", [1, 0], granularity="proposition", parent="nowhere")])
-    result = store.query(ask([1, 0], 3))
-    assert result.ids == ["f"]
-    assert store.search(ask([1, 0], 3))[0].matches[0].unit.id == "f"
 
 
 def test_delete_nodes_by_filters_and_by_both(store):
@@ -99,24 +89,14 @@ def test_delete_nodes_by_filters_and_by_both(store):
             store.delete_nodes(filters=filters)
 
 
-def test_delete_a_node_that_is_the_source_of_others():
-    """As when whole documents are nodes beside their chunks: the chunks stay, until the document is deleted."""
-    for deleted in ({"node_ids": ["whole"]}, {"filters": where("kind", "whole")}):
-        store = MultiGranularFaissVectorStore()
-        store.add([node("whole", [1, 0], document=None, kind="whole"), node("chunk", [0, 1], document="whole")])
-        store.delete_nodes(**deleted)
-        assert [entry.node_id for entry in store.get_nodes()] == ["chunk"]
-        for kind in KINDS:
-            assert store.query(ask([1, 1], 5), granularity=kind).ids == ["chunk"]
-        store.delete("whole")
-        assert store.get_nodes() == []
-
-
 async def test_async_twins_do_the_same_in_threads(nodes, monkeypatch):
     store = MultiGranularFaissVectorStore()
     threads = []
-    monkeypatch.setattr(UnitStore, "counts", lambda self: threads.append(threading.get_ident()) or {})
-    await store.aquery(ask(np.ones(DIM)))  # asks for the counts where it finds nothing
+    search = UnitStore.search_by_vector
+    monkeypatch.setattr(
+        UnitStore, "search_by_vector", lambda *a, **b: threads.append(threading.get_ident()) or search(*a, **b)
+    )
+    await store.aquery(ask(np.ones(DIM)))
     assert threads[0] != threading.get_ident()
     assert await store.async_add(nodes) == [entry.node_id for entry in nodes]
     assert await store.aquery(ask(np.ones(DIM), 5)) == store.query(ask(np.ones(DIM), 5))

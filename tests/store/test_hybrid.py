@@ -9,7 +9,6 @@ import pytest
 from factoid import Document, UnitStore, Weights
 from factoid.errors import InvalidInputError, MissingDependencyError
 from factoid.testing import HashEncoder
-from tests.store.content import flipped
 
 pytest.importorskip("tantivy", reason="needs factoid[lexical]")
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from factoid import Document, Granularity, UnitStore, Weights
-from factoid.errors import EncoderMismatchError
+from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.testing import HashEncoder, ScriptedPropositionizer
 from factoid.units import Unit
 
@@ -78,6 +78,10 @@ def test_against_brute_force(corpus, query, k, granularity, parents, filtered):
         return
     options = {"granularity": granularity, "parents": "passage" if parents else "unit", "weights": Weights(0, 0)}
     with filled(units, vectors) as store:
+        if granularity not in {unit.granularity for unit in units}:
+            with pytest.raises(InvalidInputError, match=f"and no {granularity}s"):
+                store.search_by_vector(query, k, **options)
+            return
         hits = store.search_by_vector(query, k, **options, filter={"year": 1} if filtered else None)
     by_parent = parents and granularity is not PASSAGE
     expected, under = brute_force(query, units, vectors, k, granularity, by_parent, condition)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import io
 import logging
-import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any, NoReturn
@@ -21,10 +20,6 @@ from factoid.cli import options as opts
 from factoid.cli.options import argument, option
 from factoid.errors import FactoidError
 from factoid.terminal import wants_color
-
-# Commands that go on from their last commit when run again after an interrupt.
-_RESUMED = ("index", "build-articles", "train-propositionizer", "train-agrame")
-_SIGPIPE = 141  # the exit code that a shell reports for a program whose reader has left
 
 
 class _Program(TyperGroup):
@@ -39,17 +34,10 @@ class _Program(TyperGroup):
         try:
             super().invoke(ctx)
             sys.stdout.flush()  # now, so that a reader who has left is noticed here
-        except typer.BadParameter as error:
-            error.message = error.message.removeprefix("Value error, ")  # Typer copies this from pydantic
-            raise
-        except BrokenPipeError as error:
-            # Otherwise Python complains when it flushes at exit.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            raise typer.Exit(_SIGPIPE) from error
+        except BrokenPipeError:
+            raise  # Typer ends quietly when the reader has left
         except KeyboardInterrupt as interrupt:
-            resumed = ctx.invoked_subcommand in _RESUMED
-            advice = ": what was committed is kept, and the same command goes on from there" if resumed else ""
-            _fail(f"interrupted{advice}", 130, interrupt)
+            _fail("interrupted", 130, interrupt)
         except (FactoidError, OSError) as error:
             _fail(f"error: {' '.join(str(error).split())}", 1, error)
         finally:

@@ -6,8 +6,7 @@ import inspect
 import json
 import os
 import sys
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, is_dataclass
 from functools import wraps
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -116,15 +115,8 @@ class Splitting:
         False
     )
     model: Annotated[str | None, option("NAME", "Model for flan-t5 (name or folder) or openai (name).")] = None
-    engine: Annotated[
-        Literal["auto", "transformers", "ctranslate2"],
-        option(None, "Engine of flan-t5: auto takes the faster one; ctranslate2 needs the extra fast."),
-    ] = "auto"
     base_url: BaseUrl = None
     temperature: Temperature = 0.0
-    max_concurrency: Annotated[int, option("N", "openai: maximum requests at a time.")] = 8
-    requests_per_minute: Annotated[float | None, option("N", "openai: maximum requests per minute.")] = None
-    tokens_per_minute: Annotated[float | None, option("N", "openai: maximum tokens per minute.")] = None
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
@@ -164,7 +156,7 @@ def make_propositionizer(splitting: Splitting) -> Propositionizer:
     if splitting.propositionizer == "openai":
         return make_prompted(splitting)
     if splitting.propositionizer == "flan-t5":
-        return FlanT5Propositionizer(model=splitting.model or DEFAULT_MODEL, engine=splitting.engine)
+        return FlanT5Propositionizer(model=splitting.model or DEFAULT_MODEL)
     return SyntaxPropositionizer(atomic=splitting.atomic)
 
 
@@ -174,16 +166,13 @@ def make_prompted(splitting: Splitting) -> PromptPropositionizer:
 
     if not splitting.model:
         raise InvalidInputError("a chat model needs --model, as in: --propositionizer openai --model NAME")
-    if not (splitting.base_url or "https://").startswith(("http://", "https://")):
-        raise InvalidInputError(f"--base-url must begin with http:// or https://, got {splitting.base_url!r}")
     openai = require("openai", extra="openai")
     try:
         client = openai.OpenAI(base_url=splitting.base_url)
     except openai.OpenAIError as error:
         no_key = "no key for the chat model: set OPENAI_API_KEY (any value for a local server)"
         raise PropositionizerError(str(error) if os.environ.get("OPENAI_API_KEY") else no_key) from error
-    names = ("temperature", "max_concurrency", "requests_per_minute", "tokens_per_minute")
-    return PromptPropositionizer(client, splitting.model, **{name: getattr(splitting, name) for name in names})
+    return PromptPropositionizer(client, splitting.model, temperature=splitting.temperature)
 
 
 def open_store(path: str, *, encoder: Encoder | None = None, read_only: bool = False) -> UnitStore:
@@ -202,9 +191,9 @@ def open_store(path: str, *, encoder: Encoder | None = None, read_only: bool = F
         raise EncoderMismatchError(f"{error}. Choose the first one with --encoder") from error
 
 
-def listed(counts: Mapping[Granularity, int], kinds: Iterable[Granularity] = Granularity) -> str:
+def listed(counts: Mapping[Granularity, int]) -> str:
     """Return the number of units of each granularity, as in "3 passages, 9 sentences"; "" for none."""
-    return ", ".join(count(counts[kind], kind) for kind in kinds if counts.get(kind))
+    return ", ".join(count(counts[kind], kind) for kind in Granularity if counts.get(kind))
 
 
 def read_passages(paths: list[str], words: int, *, show_progress: bool) -> Iterator[Unit]:
@@ -244,15 +233,6 @@ def check_question(question: str) -> None:
 def show_progress(quiet: bool = False) -> bool:
     """Return whether to show progress bars on stderr."""
     return not quiet and sys.stderr.isatty()
-
-
-def waiting(activity: str, *, quiet: bool = False) -> AbstractContextManager[Any]:
-    """Show a status line on a terminal while a block of unknown length runs."""
-    if not show_progress(quiet):
-        return nullcontext()
-    from rich.console import Console
-
-    return Console(stderr=True).status(f"{activity} …")
 
 
 def print_json(value: Any) -> None:

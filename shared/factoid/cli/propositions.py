@@ -110,7 +110,7 @@ def batch(
     if bool(paths) != (action == "submit"):
         raise InvalidInputError(f"factoid batch {action} takes {'files' if action == 'submit' else 'no files'}")
     show = output.show_progress
-    chat = opts.Splitting(model=model, base_url=base_url, temperature=temperature, max_concurrency=1)
+    chat = opts.Splitting(model=model, base_url=base_url, temperature=temperature)
     batches = PropositionBatch(opts.make_prompted(chat), cache, max_requests=max_requests, show_progress=show)
     if action != "submit" and not batches.folder.exists():
         raise InvalidInputError(f"there is no {batches.folder}: name the --cache of factoid batch submit")

@@ -48,9 +48,9 @@ def search(
     """Find the passages that answer a question, and the facts in them."""
     from factoid.context import pack_context
     from factoid.files.readers import STDIN
-    from factoid.store.options import FINEST_FIRST
 
     options: dict[str, Any] = {
+        "granularity": granularity,
         "filter": opts.read_object("--filter", condition),
         "min_score": min_score,
         "mmr": mmr,
@@ -62,23 +62,18 @@ def search(
         options["rerank"] = AnyGranularityRanker(rerank, cache=store)
     color = wants_color(sys.stdout)
     with opts.open_store(store, encoder=opts.make_encoder(encoder)) as opened:
-        counts = opened.counts()
-        kind: str = granularity or next((kind for kind in FINEST_FIRST if kind in counts), "mixed")
-        if kind not in counts and (kind != "mixed" or not counts):
-            missing = "units" if kind == "mixed" else f"{kind}s"
-            raise StoreError(f"the store at {store} holds no {missing}. It holds {opts.listed(counts) or 'nothing'}")
-        options["granularity"] = kind
+        if not opened.counts():
+            raise StoreError(f"the store at {store} holds nothing")
         for text in _read_questions() if question == STDIN else [question]:
             opts.check_question(text)
             context = None
-            with opts.waiting("searching"):
-                hits = opened.search(text, k, expand=expand, **options)
-                if words is not None:
-                    # Every unit has at least one word, so this many fill the budget.
-                    units = opened.search(text, max(words, 1), parents="unit", **options)
-                    context = pack_context(units, words=words)
+            hits = opened.search(text, k, expand=expand, **options)
+            if words is not None:
+                # Every unit has at least one word, so this many fill the budget.
+                units = opened.search(text, max(words, 1), parents="unit", **options)
+                context = pack_context(units, words=words)
             if as_json:
-                result = {"question": text, "granularity": kind, "hits": [asdict(hit) for hit in hits]}
+                result = {"question": text, "hits": [asdict(hit) for hit in hits]}
                 opts.print_json(result if context is None else {**result, "context": context})
                 continue
             if question == STDIN and not sys.stdin.isatty():

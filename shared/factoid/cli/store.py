@@ -121,12 +121,11 @@ def copy(
     """Copy a store to a new folder, to another file system, or from there."""
     from factoid.store.transfer.copies import load_from
 
-    with opts.waiting("copying", quiet=output.quiet):
-        if "://" in store:
-            load_from(store, to)
-        else:
-            with opts.open_store(store, read_only=True) as opened:
-                (opened.save_to if "://" in to else opened.copy_to)(to)
+    if "://" in store:
+        load_from(store, to)
+    else:
+        with opts.open_store(store, read_only=True) as opened:
+            (opened.save_to if "://" in to else opened.copy_to)(to)
     output.print({"store": store, "copy": to}, f"{to} is a copy of {store}")
 
 

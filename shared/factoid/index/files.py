@@ -97,7 +97,7 @@ def load(path: Path, *, mmap: bool = False) -> Loaded | None:
     return None
 
 
-def files(path: Path) -> list[Path]:
+def index_files(path: Path) -> list[Path]:
     """Return the existing files of a cache, the one that names the others last."""
     name = glob.escape(path.name)
     return [*path.parent.glob(f"{name}-*.faiss"), *path.parent.glob(f"{name}.npz")]

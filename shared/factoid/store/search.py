@@ -19,7 +19,7 @@ from factoid.search import LEXICAL, Group, View, Weights, best_by_words, best_gr
 from factoid.store.database.records import DamagedRowError
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.indexes.views import IndexState, Mask
-from factoid.store.options import SearchOptions
+from factoid.store.options import FINEST_FIRST, SearchOptions
 from factoid.units import Granularity, Hit, Unit, check_text, whole_number
 
 if TYPE_CHECKING:
@@ -43,7 +43,8 @@ class Query:
         cls, store: UnitStore, texts: Sequence[str] | None, vectors: Vectors | None, k: int, options: SearchOptions
     ) -> Self:
         """Return a checked query, encoding the texts if no vectors are given."""
-        searched, k = options.kinds(store.granularities), whole_number("k", k)
+        held = store.granularities if options.granularity else _held(store)
+        searched, k = options.kinds(held), whole_number("k", k)
         for text in texts or ():
             check_text(text, "query")
         weights = options.blend(store.weights, has_texts=texts is not None)
@@ -59,6 +60,15 @@ class Query:
         if weights.lexical:
             indexes.append(LEXICAL)
         return cls(vectors, texts, k, options, searched, weights, list(dict.fromkeys(indexes)))
+
+
+def _held(store: UnitStore) -> Sequence[Granularity]:
+    """Return the searched granularities that have vectors, or all if there are none, or if the finest is known to have them."""
+    finest = min(store.granularities, key=FINEST_FIRST.index)
+    if store.views.states[finest].index is not None:
+        return store.granularities
+    with store.connections.reading() as snapshot:
+        return [kind for kind in snapshot.searched() if kind in store.granularities] or store.granularities
 
 
 def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list[list[Hit]]:
@@ -87,8 +97,15 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list
         if words is not None:
             groups = best_by_words(words.index, texts, limit, words.columns, level=options.parents, allowed=mask)
     else:
-        chosen = [views[kind] for kind in query.searched if kind in views]
+        chosen = list(filter(None, map(views.get, query.searched)))
         if not chosen:
+            counts = snapshot.counts()
+            if counts and not {*query.searched} & {*counts}:
+                raise InvalidInputError(
+                    f"the store holds {' and '.join(f'{kind}s' for kind in counts)}, and no "
+                    f"{' or '.join(f'{kind}s' for kind in query.searched)}: search what it holds, with granularity=..., or "
+                    "add what is missing"
+                )
             return [[] for _ in query.vectors]
         queries = chosen[0].index.prepare(query.vectors)  # all indexes compare vectors in the same way
         limit = limit if options.mmr is None else max(limit, options.fetch_k)

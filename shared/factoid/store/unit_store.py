@@ -15,6 +15,7 @@ from factoid.errors import InvalidInputError
 from factoid.files.sqlite import FILE
 from factoid.filters import Filter
 from factoid.index import AUTO, Similarity
+from factoid.index.files import index_files
 from factoid.index.gpu import check_device
 from factoid.index.lexical import has_tantivy
 from factoid.ingest import GRANULARITIES, AddReport, Recipe, Split, aingest, encode, ingest
@@ -26,7 +27,7 @@ from factoid.store.database.connections import Connections
 from factoid.store.database.schema import local_folder
 from factoid.store.database.snapshot import StoredUnit
 from factoid.store.database.transaction import Transaction, check_unit
-from factoid.store.indexes.build import INDEXES, Builder, LexicalBuilder, VectorBuilder, index_files, remove_index
+from factoid.store.indexes.build import INDEXES, Builder, LexicalBuilder, VectorBuilder
 from factoid.store.indexes.views import Views
 from factoid.store.options import SearchOptions
 from factoid.store.rerank import answer
@@ -86,9 +87,8 @@ class UnitStore:
         mmap: bool = False,
         read_only: bool = False,
     ) -> None:
-        chosen: tuple[Granularity, ...] = ()
-        if granularities is not None and not isinstance(granularities, str):
-            chosen = tuple(map(Granularity, granularities))
+        named = None if isinstance(granularities, str) else granularities
+        chosen = tuple(map(Granularity, named or ()))
         if granularities is not None and (not chosen or Granularity.DOCUMENT in chosen):
             raise InvalidInputError(f"granularities must be some of {', '.join(GRANULARITIES)}, got {granularities!r}")
         requested: dict[str, Any] = {"similarity": similarity, "index": index, "language": language}
@@ -389,8 +389,8 @@ class UnitStore:
     def retry_failures(self) -> int:
         """Forget failures, so that documents with failed passages are decomposed again when next added; return their number.
 
-        Failures are kept like any result, since a model would usually fail again: use this when something else has changed. For a
-            shared cache, also call `PropositionCache.forget(failures=True)`.
+        Failures are kept like any result, since a model would usually fail again. For a shared cache, also call
+        `PropositionCache.forget(failures=True)`.
         """
         with self.connections.transaction() as writing:
             count = writing.forget_failures()
@@ -401,8 +401,8 @@ class UnitStore:
     def stats(self) -> dict[str, Any]:
         """Return what the store holds, and how; the names are mostly those of the constructor. In memory there are no bytes.
 
-        `units` are counted by granularity, `documents` are those whose texts are in the store, and equal `vectors` and equal
-        `metadata` count once. `embed_template` is None if the caller passed the vectors.
+        `documents` are those whose texts are in the store; equal `vectors` and equal `metadata` count once; `embed_template` is
+        None if the caller passed the vectors.
         """
         with self.connections.reading() as snapshot:
             settings = Settings.of(snapshot)
@@ -412,7 +412,7 @@ class UnitStore:
             content |= {"dtype": str(snapshot.dtype), "similarity": str(settings.similarity)}
             content["kinds"] = {str(granularity): kind for granularity, kind in settings.kinds.items()}
         if self.path is not None:
-            sizes = {name: _size(index_files(self.path, name)) for name in INDEXES}
+            sizes = {name: _size(index_files(self.path / name)) for name in INDEXES}
             content["bytes"] = _size([self.path / FILE, self.path / f"{FILE}-wal"])
             content["index_bytes"] = {name: size for name, size in sizes.items() if size}
             content["token_bytes"] = _size([self.path / TOKENS, self.path / f"{TOKENS}-wal"])
@@ -421,9 +421,8 @@ class UnitStore:
     def compact(self, *, show_progress: bool = False) -> None:
         """Shrink the store to its content; needs about its size of free disk, and the same again for temporary files.
 
-        Data that only old readers need and token vectors of texts that are not passages of the store are dropped, and indexes
-        are rebuilt. Each step leaves a whole store, so a call may be killed at any moment and
-        repeated. Searches of this and other processes continue meanwhile; writes wait.
+        Data that only old readers need and token vectors of texts that are not passages of the store are dropped, and indexes are
+        rebuilt. Each step leaves a whole store. Searches of this and other processes continue meanwhile; writes wait.
 
         Raises:
             StoreError: The store is read-only or closed, or the disk is full: SQLite writes the whole database once to the
@@ -432,9 +431,8 @@ class UnitStore:
         with self.connections.transaction() as writing:
             writing.forget_changes()
         self.views.forget()
-        if self.path is not None:
-            for name in INDEXES:
-                remove_index(self.path, name)
+        for file in (file for name in INDEXES if self.path for file in index_files(self.path / name)):
+            file.unlink(missing_ok=True)
         self.views.refresh(show_progress=show_progress)
         self.views.save()
         if self.path is not None and (self.path / TOKENS).exists():
@@ -492,11 +490,9 @@ class UnitStore:
         **options: Any,
     ) -> Recipe:
         self.connections.check_writable()  # before anything is needlessly decomposed and encoded
-        if Granularity.PROPOSITION in self.granularities:
-            propositionizer = with_cache(propositionizer or SyntaxPropositionizer(), cache, store=self.path)
-        else:
-            propositionizer = None
-        return Recipe(self.granularities, propositionizer, embed_template=self.embed_template, **options)
+        makes_facts = Granularity.PROPOSITION in self.granularities
+        maker = with_cache(propositionizer or SyntaxPropositionizer(), cache, store=self.path) if makes_facts else None
+        return Recipe(self.granularities, maker, embed_template=self.embed_template, **options)
 
 
 def _size(files: Iterable[Path]) -> int:

@@ -95,7 +95,9 @@ class PromptPropositionizer(ChatPropositionizer):
         self._address = str(getattr(client, "base_url", "the server"))
         schema = None if self.structured is False else _RESPONSE_FORMAT
         arguments = {"temperature": temperature, "max_tokens": max_tokens, "response_format": schema}
-        self._arguments = {key: value for key, value in arguments.items() if value is not None} | options
+        self._arguments: dict[str, Any] = {
+            key: value for key, value in arguments.items() if value is not None
+        } | options
 
     def request_for(self, passage_prompt: str) -> dict[str, Any]:
         """Return the arguments of `chat.completions.create` for a whole prompt from `prompt_for`."""
@@ -114,9 +116,8 @@ class PromptPropositionizer(ChatPropositionizer):
             return False
         names = _OPTIONAL.keys() & request.keys()
         refused = next((name for name in names if _OPTIONAL[name].search(words(error))), None)
-        if refused in self._arguments:
+        if refused and self._arguments.pop(refused, None) is not None:  # once, in whichever thread
             logger.warning("the server accepts no %s for %r: sending none from now on", refused, self.model)
-        self._arguments = {name: value for name, value in self._arguments.items() if name != refused}
         return refused is not None
 
 

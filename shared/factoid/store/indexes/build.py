@@ -12,7 +12,6 @@ import numpy as np
 
 from factoid.encode import EMBED_TEMPLATE, with_heading
 from factoid.index import AUTO, RowIds, Similarity, VectorIndex, load, save, usable_kind, usable_memory
-from factoid.index.files import files
 from factoid.index.lexical import LexicalIndex
 from factoid.index.vector_index import membership, sample
 from factoid.progress import progress_bar
@@ -177,17 +176,6 @@ def read_index(path: Path, *, mmap: bool = False) -> IndexState | None:
             logger.warning("%s cannot be read (%s): it is built again", path, error)
             return None
     return state if state.granularity == path.name else None
-
-
-def index_files(folder: Path, name: str) -> list[Path]:
-    """Return the existing files of an index, the one that names the others last."""
-    return files(folder / name)
-
-
-def remove_index(folder: Path, name: str) -> None:
-    """Remove the files of an index: it will be built again."""
-    for file in reversed(files(folder / name)):
-        file.unlink(missing_ok=True)
 
 
 def _change_since(state: IndexState, snapshot: Snapshot, since: int) -> _Change | None:

@@ -15,8 +15,9 @@ from factoid._optional import require
 from factoid.errors import InvalidInputError, MissingDependencyError, StoreError, StoreFormatError
 from factoid.files.atomic import move_into_place, part_beside, sync_file, sync_folder
 from factoid.files.sqlite import FILE, explain
+from factoid.index.files import index_files
 from factoid.store.database.schema import local_folder, open_reader, prepare
-from factoid.store.indexes.build import INDEXES, index_files
+from factoid.store.indexes.build import INDEXES
 
 if TYPE_CHECKING:
     from factoid.store.unit_store import UnitStore
@@ -132,7 +133,7 @@ def _write(store: UnitStore, database: sqlite3.Connection, folder: Path) -> None
         with _explained(f"cannot copy the store to {folder}"):
             source.connection.backup(database)
     # Each index names its generation, so those of another one do no harm.
-    for file in [file for name in INDEXES for file in index_files(store.path, name)] if store.path else []:
+    for file in [file for name in INDEXES for file in index_files(store.path / name)] if store.path else []:
         with (
             suppress(FileNotFoundError),
             part_beside(folder / file.name) as part,

@@ -13,9 +13,10 @@ import numpy as np
 
 from factoid.filters import INSERT_FIELD, field_rows, parse_metadata
 from factoid.index import VectorIndex
+from factoid.index.files import index_files
 from factoid.store.database.records import digest
 from factoid.store.database.snapshot import AMONG, DOCUMENT, UNIT, Snapshot, checksum
-from factoid.store.indexes.build import INDEXES, read_index, remove_index
+from factoid.store.indexes.build import INDEXES, read_index
 
 if TYPE_CHECKING:
     from factoid.store.unit_store import UnitStore
@@ -83,7 +84,8 @@ def _repair(store: UnitStore, units: list[int], documents: list[int], indexes: l
     if store.path is not None and indexes:
         store.views.forget()
         for name in indexes:
-            remove_index(store.path, name)
+            for file in index_files(store.path / name):
+                file.unlink(missing_ok=True)
 
 
 def _damaged_units(snapshot: Snapshot) -> dict[int, str]:

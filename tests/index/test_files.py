@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from factoid.index import load, save
-from factoid.index.files import files
+from factoid.index.files import index_files
 from tests.index.cases import DIM, KINDS, clustered, make_index, search
 
 pytest.importorskip("faiss")
@@ -64,7 +64,7 @@ def test_files_of_other_generations_are_removed_and_no_others(tmp_path):
     for kind, names in (("SQ8", ["passage-42.faiss", "passage.npz"]), ("Flat", ["passage.npz"])):
         save(tmp_path / "passage", STAMP, {}, make_index(kind)[0])
         assert sorted(file.name for file in tmp_path.iterdir()) == sorted([*names, *others])
-        assert [file.name for file in files(tmp_path / "passage")] == names
+        assert [file.name for file in index_files(tmp_path / "passage")] == names
 
 
 @pytest.mark.parametrize("function", ["factoid.files.atomic.sync_file", "numpy.savez"])
@@ -141,7 +141,7 @@ def test_a_flipped_bit_is_noticed_or_does_not_matter(tmp_path, kind, mmap):
     index, ids, _ = make_index(kind)
     rows = np.arange(9999).reshape(3333, 3)
     save(tmp_path / "passage", STAMP, {"rows": rows}, index)
-    for file in files(tmp_path / "passage"):
+    for file in index_files(tmp_path / "passage"):
         whole = file.read_bytes()
         headers = [place + bit for place in (whole.find(b"NUMPY"), whole.rfind(b"NUMPY")) for bit in range(0, 128, 3)]
         for place in [*headers, *range(-300, 0, 7), *np.random.default_rng(3).integers(0, len(whole), 50)]:

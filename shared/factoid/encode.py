@@ -196,11 +196,14 @@ def _begins(text: str, part: str) -> bool:
 
 @contextmanager
 def loading(kind: str, name: object) -> Iterator[None]:
-    """Load a model during the block.
+    """Load a model during the block, without a progress bar for weights that load in a blink.
 
     Raises:
         InvalidInputError: The model cannot be loaded.
     """
+    bars = require("transformers", extra="models").utils.logging
+    shown = bars.is_progress_bar_enabled()
+    bars.disable_progress_bar()
     try:
         yield
     except FactoidError:
@@ -209,6 +212,9 @@ def loading(kind: str, name: object) -> Iterator[None]:
         reason = str(error).strip().partition("\n")[0].rstrip(".")
         advice = "Give the folder of such a model, or its name on the Hugging Face hub"
         raise InvalidInputError(f"cannot load the {kind} {name!r:.120}: {reason}. {advice}") from error
+    finally:
+        if shown:
+            bars.enable_progress_bar()
 
 
 def offline_model() -> str:

@@ -63,6 +63,21 @@ def test_the_expected_score_is_that_of_all_words_once_in_a_text_of_average_lengt
     assert index.expected_score(index.words(query)) == pytest.approx(sum(weights))
 
 
+@pytest.mark.parametrize("best", [3, 4096])
+def test_shares_that_are_added_rank_as_if_all_texts_were_scored(monkeypatch, best):
+    monkeypatch.setattr("factoid.index.lexical.BEST", best)
+    index = filled(["heron " * (row % 3) + "tern " * (row % 5) + "valve" for row in range(40)])
+    rows, chance = np.arange(0, 40, 2), np.random.default_rng(0).random(20).astype(np.float32)
+    every = index.scores(index.words("heron tern"), rows) / index.ask("heron tern").highest
+    totals = chance.copy()
+    shares = index.ask("heron tern", best).add(totals, rows, 2, lambda totals: np.argsort(-totals), 4)
+    assert (shares == every).all() or best == 3
+    assert np.isin(shares, [*every, 0]).all()
+    expected = chance + 2 * every
+    assert np.sort(totals)[-4:].tolist() == np.sort(expected)[-4:].tolist()
+    assert not len(index.ask("kestrel").rows)
+
+
 def test_a_wide_filter_is_searched_until_k_are_found(monkeypatch):
     monkeypatch.setattr("factoid.index.lexical._FEW", 3)
     texts = ["heron" * (row % 2) + " tern" * (row + 1) for row in range(50)]

@@ -15,8 +15,9 @@ from collections.abc import Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any, NamedTuple
-from zipfile import BadZipFile
+from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,6 +29,11 @@ from factoid.index.vector_index import VectorIndex
 _FORMAT = 1
 _BLOCK = 1 << 20
 _RECORD, _IDS, _VECTORS = "record", "ids", "vectors"
+
+# What readers of damaged files raise; NumPy parses headers as Python.
+_DAMAGE = (
+    OSError, ValueError, LookupError, TypeError, AttributeError, RuntimeError, EOFError, BadZipFile, SyntaxError, TokenError,
+)  # fmt: skip
 
 logger = logging.getLogger(__name__)
 
@@ -77,8 +83,8 @@ def load(path: Path, *, mmap: bool = False) -> Loaded | None:
     changes.
     """
     try:
-        with path.with_name(f"{path.name}.npz").open("rb") as file, np.load(file, allow_pickle=False) as content:
-            arrays = {name: content[name] for name in content.files}  # each has a checksum
+        with path.with_name(f"{path.name}.npz").open("rb") as file, ZipFile(file) as content:
+            arrays = {name.removesuffix(".npy"): _read_array(content, name) for name in content.namelist()}
         record = json.loads(str(arrays.pop(_RECORD)))
         if record["format"] != _FORMAT:
             raise ValueError("it is of another version")
@@ -86,7 +92,7 @@ def load(path: Path, *, mmap: bool = False) -> Loaded | None:
         return Loaded(index, record["stamp"], arrays)
     except FileNotFoundError as error:
         logger.info("%s has no cache (%s): it is built", path, error.filename)
-    except (OSError, ValueError, LookupError, TypeError, AttributeError, RuntimeError, EOFError, BadZipFile) as error:
+    except _DAMAGE as error:
         logger.warning("%s cannot be trusted (%s): it is built again", path, str(error).split("\n")[0] or repr(error))
     return None
 
@@ -95,6 +101,13 @@ def index_files(path: Path) -> list[Path]:
     """Return the existing files of a cache, the one that names the others last."""
     name = glob.escape(path.name)
     return [*path.parent.glob(f"{name}-*.faiss"), *path.parent.glob(f"{name}.npz")]
+
+
+def _read_array(content: ZipFile, name: str) -> NDArray[Any]:
+    with content.open(name) as file:
+        array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
+        file.read()  # at its end the checksum is checked; by a damaged header the array may be a part of it
+    return array
 
 
 def _read(path: Path, record: Mapping[str, Any], arrays: dict[str, NDArray[Any]], *, mmap: bool) -> VectorIndex:

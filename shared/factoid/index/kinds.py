@@ -84,6 +84,8 @@ def make(kind: str, dim: int) -> Any:
         index.hnsw.efConstruction, index.hnsw.efSearch = _CONSTRUCTION, _WIDTH
     if lists := faiss.try_extract_index_ivf(index):
         lists.nprobe = _probes(lists.nlist)
+        if isinstance(finder := faiss.downcast_index(lists.quantizer), faiss.IndexHNSW):
+            finder.hnsw.efSearch = _WIDTH  # on a GPU, `search_parameters` do not reach it
     return index
 
 

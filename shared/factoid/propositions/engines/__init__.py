@@ -6,7 +6,6 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any, Literal
 
 from factoid._optional import require
-from factoid.devices import usable_device
 from factoid.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -25,7 +24,7 @@ def choose(engine: str, device: Any, dtype: Any) -> tuple[str, str, str]:
         InvalidInputError: There is no such engine or device, or the engine does not compute in this dtype.
     """
     torch = require("torch", extra="models")
-    device = usable_device(device or ("mps" if torch.backends.mps.is_available() else None), extra="models")
+    device = usable_device(device)
     is_cpu, is_cuda = device.type == "cpu", device.type == "cuda"
     has_amx = getattr(torch.cpu, "_is_amx_tile_supported", bool)()  # no public API yet
     is_fast = has_amx if is_cpu else is_cuda and torch.cuda.get_device_capability(device) >= (8, 0)  # in bfloat16
@@ -41,6 +40,23 @@ def choose(engine: str, device: Any, dtype: Any) -> tuple[str, str, str]:
     if name not in _DTYPES.get(engine, ()):
         raise InvalidInputError(f"expected an engine and one of its dtypes, {_DTYPES}, got {engine!r} and {name!r}")
     return engine, str(device), name
+
+
+def usable_device(device: Any) -> Any:
+    """Return the `torch.device` to compute on; None means a GPU if there is one, else the CPU.
+
+    Raises:
+        InvalidInputError: There is no such device.
+    """
+    torch = require("torch", extra="models")
+    if device is None:
+        device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+    try:
+        usable = torch.device(device)
+        torch.zeros(1, device=usable).item()  # on "meta" a tensor can be made, but is empty
+    except Exception as error:  # of six types, if PyTorch was built without a device, or does not find it
+        raise InvalidInputError(f"PyTorch cannot use the device {device!r}: {str(error).splitlines()[0]}") from error
+    return usable
 
 
 def load(checkpoint: Checkpoint, engine: str, device: str, dtype: str, *, copy: bool) -> Engine:

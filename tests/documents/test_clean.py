@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from factoid import UnitStore, split_passages, split_sentences
+from factoid import UnitStore
 from factoid.documents import LayoutDocument, clean, read_layout, read_markdown, regions
 from factoid.documents.boxes import lines
 from factoid.documents.clean import RULES
@@ -209,18 +209,6 @@ def test_units_lead_back_to_their_page_after_the_store_was_reopened(tmp_path: An
     assert [region.rectangle for region in regions(river)] == [
         pytest.approx(line.rectangle, abs=0.01) for line in exact
     ]
-
-
-def test_every_unit_of_a_paged_document_has_regions() -> None:
-    document = clean(read_layout(PAGES))
-    units = [unit for part in document.documents() for unit in split_passages(part)]
-    units += [sentence for passage in units for sentence in split_sentences(passage)]
-    assert len(units) == 5
-    for unit in units:
-        offset = unit.metadata["offset"]
-        boxes = document.layout.boxes(document.traced.cut(offset + unit.start, offset + unit.end))
-        assert "".join(unit.text[box.start : box.end] for box in boxes) == unit.text.replace(" ", "")
-        assert regions(unit)
 
 
 def test_kinds_of_documents() -> None:

@@ -9,7 +9,6 @@ import pytest
 from factoid.errors import UnreadableFileError
 from factoid.late_interaction.training.examples import (
     TrainingExample,
-    mark_sentence,
     read_colbert_examples,
     read_examples,
     write_examples,
@@ -60,10 +59,6 @@ def test_an_answer_is_found_as_whole_words():
     example = TrainingExample("what?", ("He ran home. She ran. We outran him.", "No."), (1, 0), ("ran home", "him"))
     assert example.holds_answer(0) == [True, False, True]
     assert TrainingExample("what?", ("The art. The party.", "No."), (1, 0), ("art",)).holds_answer(0) == [True, False]
-
-
-def test_a_sentence_is_marked_in_its_place():
-    assert mark_sentence("One. Two. Three.", (5, 9)) == "One. $Two.$ Three."
 
 
 @pytest.fixture

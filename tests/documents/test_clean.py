@@ -27,7 +27,6 @@ def cleaned(content: str, *without: str) -> LayoutDocument:
         ("selection_marks", "Anna Lee :selected: Bo Ek", "Anna Lee Bo Ek"),
         ("selection_marks", "The end.\n :selected: :unselected:\n", "The end."),
         ("selection_marks", "☒ Yes ☐ No", "Yes No"),
-        ("selection_marks", "Odd :selected:, even", "Odd , even"),
         (
             "page_furniture",
             'One.\n\n<!-- PageHeader="The Mill" -->\n\nTwo.\n\n<!-- PageNumber="3" -->\n<!-- a note -->',

@@ -221,21 +221,6 @@ def test_nothing_of_an_answer_is_changed_but_markers(answer: str, places: list[i
             assert rest == answer
 
 
-def test_a_sentence_is_yielded_before_the_next_one_is_written() -> None:
-    written: list[str] = []
-
-    def write() -> Iterator[str]:
-        for chunk in ("Anna ", "sang. ", "Berlin ", "slept. ", "Rome ", "woke."):
-            written.append(chunk)
-            yield chunk
-
-    stream = whole().stream(write(), PASSAGES)
-    assert next(stream).sentence == "Anna sang."
-    assert written == ["Anna ", "sang. ", "Berlin "]
-    assert next(stream).sentence == "Berlin slept."
-    assert [sentence.sentence for sentence in stream] == ["Rome woke."]
-
-
 def test_a_stream_that_is_closed_early_closes_its_chunks() -> None:
     closed = []
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from factoid.late_interaction.training.examples import TrainingExample
-from factoid.sentences import sentence_spans
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("sentence_transformers")
@@ -102,40 +101,6 @@ def rows():
         "Who sank the old ship?", TEXTS[::-1], (-1.0, 0.0, 2.5), (), (None, (0.0, 0.0), (1.0, 2.0, 9.0))
     )
     return training_rows([first, second], 3, FINER_PROMPT)
-
-
-def test_each_token_knows_its_sentence(model, rows):
-    batch = collator(model, finer_prompt=FINER_PROMPT, ways=3)([dict(row) for row in rows])
-    assert not [name for name in batch if "offset" in name]
-    assert batch["label"].tolist() == [[3.0, 1.0, 0.0], [-1.0, 0.0, 2.5]]
-    assert batch["finer_task"] == "query"
-    for row, way in np.ndindex(2, 3):
-        text = rows[row][f"document_{way + 1}"]
-        ids = batch[f"document_{way + 1}_sentence_ids"][row].tolist()
-        tokens = batch[f"document_{way + 1}_input_ids"][row].tolist()
-        assert len(ids) == len(tokens)
-        if not rows[row]["sentences"][way]:  # no teacher has scored it
-            assert not any(ids)
-            continue
-        for number, (start, end) in enumerate(sentence_spans(text), 1):
-            of_sentence = [token for token, place in zip(tokens, ids, strict=True) if place == number]
-            assert (
-                of_sentence
-                == model.tokenizer(text[start:end], add_special_tokens=False)["input_ids"][: len(of_sentence)]
-            )
-            assert of_sentence
-        outside = {token for token, place in zip(tokens, ids, strict=True) if not place}
-        assert outside <= set(model.tokenizer.convert_tokens_to_ids(["[CLS]", "[SEP]", "[PAD]", "[unused1]"]))
-    assert batch["document_1_sentence_scores"].tolist() == [[0, 1, 2], [-INFINITE] * 3]
-    assert batch["document_3_sentence_scores"].tolist() == [[-INFINITE] * 3, [1, 2, 9]]
-
-
-def test_the_two_queries_differ_in_their_marker_only(model, rows):
-    batch = collator(model, finer_prompt=FINER_PROMPT, ways=3)([dict(row) for row in rows])
-    ids = model.tokenizer.convert_tokens_to_ids(["[unused0]", "[unused2]"])
-    assert batch["query_input_ids"][:, 1].tolist() == [ids[0]] * 2
-    assert batch["finer_input_ids"][:, 1].tolist() == [ids[1]] * 2
-    assert (batch["finer_input_ids"] != batch["query_input_ids"]).sum().item() == 2
 
 
 def features(batch, names):

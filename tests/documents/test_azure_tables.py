@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from factoid.documents import clean, read_layout
-from factoid.documents.table_parsers import markdown_tables
 from factoid.errors import InvalidInputError
 from tests.documents.seeds import samples
 
@@ -45,15 +44,6 @@ def test_the_samples_of_all_versions():
         "policy_driver_1.pdf.result.json": [(7, 4, (1,))],
         "sample-layout-output.json": [(5, 3, (1,))],
     }
-
-
-def test_the_cells_of_a_result_are_those_of_its_markdown():
-    result = samples()["policy_driver_1.pdf.result.json"]
-    pytest.importorskip("lxml")
-    (ours,), (theirs,) = markdown_tables(result["result"]["contents"][0]["markdown"]), read_layout(result).tables
-    assert ours.texts() == theirs.texts()
-    assert [cell.kind for cell in ours.cells] == [cell.kind for cell in theirs.cells]
-    assert ours.span == theirs.span
 
 
 CELL = {"rowIndex": 0, "columnIndex": 0, "content": "x", "kind": "columnHeader"}

@@ -51,6 +51,8 @@ def cleaned(content: str, *without: str) -> LayoutDocument:
         ("line_breaks", "甲方与乙\n方，\nかな by\n甲", "甲方与乙方，かな by 甲"),
         ("hyphens", "a wind-\nmill", "a windmill"),
         ("rejoin", "The mill was\n\nbuilt of stone.", "The mill was\nbuilt of stone."),
+        ("rejoin", "a gain of +5,\n\n+6 and +7 sacks", "a gain of +5,\n+6 and +7 sacks"),
+        ("rejoin", "the product\n\n(see below) of both", "the product\n(see below) of both"),
     ],
 )
 def test_rules_of_characters(rule: str, content: str, expected: str) -> None:
@@ -72,6 +74,7 @@ def test_items_of_a_list_in_one_paragraph_keep_their_lines() -> None:
         "Write to anna-lee@north-sea.example or see https://example.org/a-b_c?d=e&f=%20#g.",
         "A state-of-the-art mill - the third - has 3-4 sails and x*y = 2^3 grains.",
         "“Is it C*-algebra?” asked she; [3] says no (p. 5).",
+        "The wheel turns.\n\nit stops\n\nThey grind\n\n- rye",
         "Ein Mühlrad, 你好。 Ελληνικά… and naïve café.",
         'He wrote <script>alert("1")</script> and <img src=x onerror=f()> there.',
     ],

@@ -34,27 +34,7 @@ z = 3
 
 Last words [2, 3]. And a **bold one.** More.
 """  # noqa: W291 - white space at the end of a line
-PIECES = [
-    "Anna ",
-    "sang. ",
-    "Dr. ",
-    "B",
-    "(c",
-    "). ",
-    "`x.",
-    "` ",
-    "\n",
-    "\n\n",
-    "- ",
-    "# ",
-    "```\n",
-    "3.5 ",
-    "[1]",
-    "! ",
-    "。",
-    "「",
-    "」",
-]
+PIECES = "Anna ¦sang. ¦Dr. ¦B¦(c¦). ¦`x.¦` ¦\n¦\n\n¦- ¦# ¦```\n¦3.5 ¦[1]¦! ¦。¦「¦」".split("¦")
 PIECES += ['"', "| ", "e.g. ", "?", "**", "<b>", "    ", "[2, 3] ", "(http://a.b)", "🙂", "\r\n", "~~~", "1. "]
 texts = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
 

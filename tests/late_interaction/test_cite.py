@@ -8,6 +8,7 @@ import threading
 from collections.abc import AsyncIterator, Iterator, Sequence
 from math import inf
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 
 from factoid import AnyGranularityRanker, Document, PropCite
 from factoid.errors import InvalidInputError
-from factoid.late_interaction import CitedAnswer, CiteReport, TokenVectors
+from factoid.late_interaction import CitedAnswer, CiteReport
 from factoid.testing import ScriptedPropositionizer
 from factoid.units import Unit
 from tests.late_interaction.test_answer import cut, texts
@@ -61,18 +62,10 @@ def test_scores_margins_and_order_equal_loops(method: Any) -> None:
 
 
 def test_the_parts_of_a_proposition_are_encoded_in_their_sentence() -> None:
-    class Counting(WordVectors):
-        def __init__(self) -> None:
-            super().__init__()
-            self.queries: list[str] = []
-
-        def encode_query(self, text: str, *, finer: bool = False) -> TokenVectors:
-            self.queries.append(text)
-            return super().encode_query(text, finer=finer)
-
-    encoder = Counting()
+    encoder = WordVectors()
+    encoder.encode_query = asked = Mock(wraps=encoder.encode_query)  # type: ignore[method-assign]
     PropCite(encoder, propositionizer=ScriptedPropositionizer(SCRIPT)).cite(SENTENCE, PASSAGES)
-    assert encoder.queries == [SENTENCE, SENTENCE]  # under both markers
+    assert [call.args for call in asked.call_args_list] == [(SENTENCE,)] * 2  # under both markers
 
 
 def test_spans_lie_in_the_cited_answer() -> None:

@@ -108,14 +108,8 @@ def test_lines_of_version_2_1() -> None:
 
 def test_roles() -> None:
     content = "Mills\n7\nWater\nA mill needs a river.\nA note.\nWind\nx = 1"
-    roles = {
-        "Mills": "title",
-        "7": "pageNumber",
-        "Water": "sectionHeading",
-        "A note.": "footnote",
-        "Wind": "sectionHeading",
-        "x = 1": "news",
-    }
+    roles = {"Mills": "title", "7": "pageNumber", "A note.": "footnote", "x = 1": "news"}
+    roles |= {"Water": "sectionHeading", "Wind": "sectionHeading"}
     paragraphs = [paragraph(content, text, roles.get(text, "")) for text in content.split("\n")]
     result = {"content": content, "contentFormat": "text", "pages": [{"pageNumber": 1}], "paragraphs": paragraphs}
     document = clean(read_layout(result))

@@ -214,6 +214,7 @@ def test_jsonl_fields(tmp_path):
     ("line", "words"),
     [
         ("not json", "not JSON: Expecting value"),
+        ('["text"]', r"expected one JSON object per line, got \['text'\]"),
         ('{"body": "x"}', "expected an object with a field \"text\", got {'body': 'x'}"),
         ('{"text": null}', "text must be a str, got NoneType"),
         ('{"text": "x", "id": true}', "id must be a str, got bool"),

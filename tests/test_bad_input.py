@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from factoid import Document, Granularity, UnitStore
-from factoid.sentences import MAX_WORDS
 from factoid.testing import HashEncoder, ScriptedPropositionizer
 
 pytest.importorskip("faiss")
@@ -51,18 +50,6 @@ def test_a_document_without_paragraphs_keeps_its_words(store):
     add(store, "# One\n\n## Two\n\n## Three\n", id="headings")
     (*_, last) = [unit.text for unit in units(store) if unit.granularity is PASSAGE]
     assert last == "## Two\n\n## Three"
-
-
-def test_a_paragraph_of_50_000_words_without_punctuation(store):
-    text = " ".join("needle" if number == 31_415 else "hay" for number in range(50_000))
-    add(store, text)
-    check(store, text)
-    passages = [unit for unit in units(store) if unit.granularity is PASSAGE]
-    assert [len(unit.text.split()) for unit in passages] == [100] * 500
-    assert " ".join(unit.text for unit in passages) == text
-    (hit,) = store.search("needle", k=1)
-    assert hit.unit.text.split().index("needle") == 15
-    assert max(len(unit.text.split()) for unit in units(store)) <= MAX_WORDS
 
 
 def test_facts_without_letters_are_kept(store):

@@ -30,20 +30,12 @@ from tests.scripted_models import LangChainModel, LlamaIndexModel, Script
 DOCUMENT = "Rouen lies on the Seine."
 
 
-class ChatModel(LangChainModel):
-    """Writes back what it was asked, as JSON."""
-
-
-class SyncLLM(LlamaIndexModel):
-    """The same of LlamaIndex, without an async method of its own."""
-
-
-class AsyncLLM(SyncLLM):
+class AsyncLLM(LlamaIndexModel):
     async def acomplete(self, prompt, formatted=False, **kwargs):
         return CompletionResponse(text=(await self.script.aanswer(prompt))["text"])
 
 
-READERS = [(ChatModelReader, ChatModel), (LLMReader, SyncLLM), (LLMReader, AsyncLLM)]
+READERS = [(ChatModelReader, LangChainModel), (LLMReader, LlamaIndexModel), (LLMReader, AsyncLLM)]
 each_reader = pytest.mark.parametrize(("reader_class", "model_class"), READERS)
 
 
@@ -58,7 +50,7 @@ async def test_prompts_and_threads(reader_class, model_class):
     script.threads.clear()
     assert json.loads(await reader.aread("Which river?")) == ["Answer this question:\nQ: Which river?\nA:"]
     # What cannot await does not block the event loop.
-    assert (threading.get_ident() in script.threads) is (model_class is not SyncLLM)
+    assert (threading.get_ident() in script.threads) is (model_class is not LlamaIndexModel)
 
 
 @each_reader
@@ -70,7 +62,7 @@ async def test_batches(reader_class, model_class):
     assert [reader.read(*pair) for pair in zip(questions[:4], contexts[:4], strict=True)] == expected[:4]
     script.peak = 0
     assert await reader.aread_batch(questions, contexts) == expected
-    assert script.peak == (1 if model_class is SyncLLM else 3)
+    assert script.peak == (1 if model_class is LlamaIndexModel else 3)
     assert reader.read_batch([], []) == await reader.aread_batch([], []) == []
 
 

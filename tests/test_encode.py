@@ -6,6 +6,7 @@ import re
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -61,27 +62,6 @@ def test_without_the_weights_package_there_is_the_pip_line(monkeypatch):
     assert caught.value.name == OFFLINE_PACKAGE
 
 
-class Model:
-    """Stands in for a SentenceTransformer, and remembers how it was called."""
-
-    class model_card_data:
-        base_model = "base/model"
-
-    def __init__(self):
-        self.calls = []
-
-    def get_embedding_dimension(self):
-        return 2
-
-    def encode_query(self, texts, **options):
-        self.calls.append(("query", texts, options))
-        return np.zeros((len(texts), 2))
-
-    def encode_document(self, texts, **options):
-        self.calls.append(("document", texts, options))
-        return np.ones((len(texts), 2), np.float16)
-
-
 @pytest.mark.parametrize("name", ["nowhere/none", "./none", ""])
 def test_a_model_that_cannot_be_loaded_is_named(name, tmp_path):
     name = name or str(tmp_path)
@@ -90,16 +70,18 @@ def test_a_model_that_cannot_be_loaded_is_named(name, tmp_path):
 
 
 def test_queries_and_units_go_through_their_own_side():
-    model = Model()
+    model = Mock()
+    model.get_embedding_dimension.return_value = 2
+    model.encode_query.return_value = np.zeros((1, 2))
+    model.encode_document.return_value = np.ones((2, 2), np.float16)
+    model.model_card_data.base_model = "base/model"
     encoder = SentenceTransformerEncoder(model, batch_size=7)
     assert encoder.name == "base/model"
     assert encoder.encode_queries(["q"]).tolist() == [[0, 0]]
     units = encoder.encode_units(("a", "b"))
     assert (units.dtype, units.tolist()) == (np.float32, [[1, 1], [1, 1]])
-    assert model.calls == [
-        ("query", ["q"], {"batch_size": 7, "show_progress_bar": False}),
-        ("document", ["a", "b"], {"batch_size": 7, "show_progress_bar": False}),
-    ]
+    model.encode_query.assert_called_once_with(["q"], batch_size=7, show_progress_bar=False)
+    model.encode_document.assert_called_once_with(["a", "b"], batch_size=7, show_progress_bar=False)
 
 
 @needs_models

@@ -62,17 +62,11 @@ def test_units_scores_and_places_are_the_same(granularity: str, parents: Any) ->
 @pytest.mark.parametrize("granularity", ["sentence", "proposition", "passage"])
 def test_searches_that_are_ranked_again_are_the_same(granularity: str, parents: Any) -> None:
     ranker = AnyGranularityRanker(WordVectors())
-    options: dict[str, Any] = {
-        "granularity": granularity,
-        "parents": parents,
-        "rerank": ranker,
-        "k": 5,
-        "candidates": 6,
-    }
+    plain: dict[str, Any] = {"granularity": granularity, "parents": parents, "k": 5, "candidates": 6}
+    options = plain | {"rerank": ranker}
     for query in QUERIES[:3]:
         one, other = langchain(query, **options), llama_index(query, **options)
         assert rounded(one) == rounded(other)
         assert len(one) == 5
-    plain = {name: value for name, value in options.items() if name != "rerank"}
     assert [text for text, *_ in langchain(query, **options)] != [text for text, *_ in langchain(query, **plain)]
     assert max(score for _, score, *_ in one) > 2  # no cosine

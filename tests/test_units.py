@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from dataclasses import FrozenInstanceError, replace
-from enum import StrEnum
+from dataclasses import replace
 from uuid import UUID
 
 import pytest
@@ -60,17 +59,13 @@ def test_a_units_id_is_made_of_kind_document_span_and_text():
     assert unit(parent_id="q", title="T", section="S", metadata={"a": 1}).id == unit().id
 
 
-def test_records_are_frozen_and_hashable():
+def test_records_are_hashable():
     document, passage = Document("text", metadata={"list": []}), unit()
     hit = Hit(passage, 0.5, (Hit(passage, 0.25),))
-    for record, name in ((document, "text"), (passage, "start"), (hit, "score")):
-        with pytest.raises(FrozenInstanceError):
-            setattr(record, name, 1)
     assert len({document, Document("text", metadata={"list": []}), hit, Hit(passage, 0.5, (Hit(passage, 0.25),))}) == 2
 
 
-def test_granularity_is_a_str_enum_with_a_helpful_error():
-    assert issubclass(Granularity, StrEnum)
+def test_granularities_are_strings_with_a_helpful_error():
     assert [*Granularity] == ["document", "passage", "sentence", "proposition"]
     assert Granularity("passage") is Granularity.PASSAGE
     assert f"{Granularity.SENTENCE}s" == "sentences"

@@ -31,17 +31,8 @@ def paged(*texts: str, per_line: int = 8, **fields: Any) -> dict[str, Any]:
             words.append(word(content, at + place, (x, y, x + 0.6, y + 0.15)))
             place += len(content)
         spans = [{"offset": at, "length": len(text) + 1}]
-        pages.append(
-            {
-                "pageNumber": number,
-                "width": 8.5,
-                "height": 11,
-                "unit": "inch",
-                "angle": 0,
-                "words": words,
-                "spans": spans,
-            }
-        )
+        size = {"width": 8.5, "height": 11, "unit": "inch", "angle": 0}
+        pages.append({"pageNumber": number, "words": words, "spans": spans, **size})
         at += len(text) + 1
     return {"content": "\n".join(texts), "contentFormat": "markdown", "pages": pages, **fields}
 

@@ -55,16 +55,7 @@ def test_packed_boxes_come_back(boxes: list[Box]) -> None:
 
 def test_regions_of_a_unit_are_those_of_its_words() -> None:
     document = Document("aaaa bbbb cccc dddd eeee", metadata={LAYOUT: pack(ROW)})
-    unit = Unit(
-        "",
-        "bbbb",
-        Granularity.SENTENCE,
-        document_id=document.id,
-        parent_id="p",
-        start=5,
-        end=9,
-        metadata=document.metadata,
-    )
+    unit = Unit("", "bbbb", Granularity.SENTENCE, document.id, "p", 5, 9, metadata=document.metadata)
     assert regions(unit) == [Region(1, ROW[1].rectangle)]
     assert len(regions(replace(unit, start=10, end=17))) == 2
     assert regions(replace(unit, metadata={})) == []
@@ -72,8 +63,6 @@ def test_regions_of_a_unit_are_those_of_its_words() -> None:
 
 @pytest.mark.parametrize("packed", ["x", "é", "Nopd", 5, ["a"]])
 def test_damaged_metadata_is_refused(packed: object) -> None:
-    unit = Unit(
-        "", "a", Granularity.SENTENCE, document_id="d", parent_id="p", start=0, end=1, metadata={LAYOUT: packed}
-    )
+    unit = Unit("", "a", Granularity.SENTENCE, "d", "p", 0, 1, metadata={LAYOUT: packed})
     with pytest.raises(InvalidInputError, match="must hold what factoid"):
         regions(unit)

@@ -99,20 +99,3 @@ def test_pictures_of_pages():
     with pytest.raises(InvalidInputError, match=r"is on page 3, and .* has 2"):
         draw_regions(SAMPLE, [Region(3, ())])
     assert draw_regions(SAMPLE, []) == {}
-
-
-def test_invoices_keep_what_stands_in_their_margins(tmp_path, monkeypatch):
-    pages = [
-        [
-            (sample_pdf.PAGES[0][0][0], 8, 72, 40, [f"Invoice number: {number}"]),
-            (sample_pdf.PAGES[0][0][0], 10, 72, 400, [f"Goods {'x' * place}, sold at the quay."]),
-            (sample_pdf.PAGES[0][0][0], 8, 72, 800, ["Amount due: 100 EUR"]),
-        ]
-        for place, number in enumerate((4701, 4702, 4703), 1)
-    ]
-    monkeypatch.setattr(sample_pdf, "PAGES", pages)
-    path = tmp_path / "invoices.pdf"
-    path.write_bytes(sample_pdf.make_pdf())
-    text = clean(read_pdf(path)).text
-    assert [text.count(f"Invoice number: {number}") for number in (4701, 4702, 4703)] == [1, 1, 1]
-    assert text.count("Amount due: 100 EUR") == 3

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from factoid.documents import LayoutDocument, Part, clean, read_layout, read_markdown
-from factoid.documents.flow import goes_on
 from tests.documents.results import paragraph
 
 FIGURE = "<figure>\n\n![](figures/0)\n\n{inside}<figcaption>\n\n{caption}\n\n</figcaption>\n\n</figure>"
@@ -82,23 +81,6 @@ def test_stamps_of_preprint_servers(stamp: str) -> None:
 
 
 # Running text
-
-
-@pytest.mark.parametrize(
-    ("before", "after", "expected"),
-    [
-        ("the wheel of the", "mill turns", True),
-        ("a gain of +5,", "+6 and +7 sacks", True),
-        ("the product", "(see below) of both", True),
-        ("a length (in", "Metres)", False),
-        ("The wheel turns.", "it stops", False),
-        ("The wheel turns", "It stops", False),
-        ("They grind", "- rye", False),
-        ("", "said he", False),
-    ],
-)
-def test_what_goes_on(before: str, after: str, expected: bool) -> None:
-    assert goes_on(before, after) is expected
 
 
 @pytest.mark.parametrize(

@@ -7,11 +7,10 @@ import json
 
 import pytest
 
-from factoid.documents import Table, asummarize_tables, clean, read_markdown, summarize_tables
+from factoid.documents import Table, asummarize_tables, summarize_tables
 from factoid.documents.summarize import PROMPT
 from factoid.errors import InvalidInputError
 from tests.documents.results import table_of
-from tests.documents.seeds import printed_paper
 
 TABLES = [
     table_of([["Lake", "Depth"], [name, "9"]], caption=f"Table {number}: Depth of {name}")
@@ -80,19 +79,3 @@ async def test_several_at_a_time_and_no_more():
 def test_an_answer_that_is_no_string():
     with pytest.raises(InvalidInputError, match=r"must return a string, got int"):
         summarize_tables(TABLES, lambda prompt: 5)
-
-
-def test_the_printed_paper_gives_what_its_user_had():
-    document = clean(read_markdown(printed_paper()))
-    asked = []
-
-    def model(prompt):
-        asked.append(prompt)
-        return f"Summary {len(asked)}."
-
-    metadata = summarize_tables(document.tables, model, max_concurrency=1).metadata()
-    assert metadata == {"table_count": 5, "table_summaries": [f"Summary {number}." for number in range(1, 6)]}
-    assert "| Contriever | Proposition | 50.1 | 70.0 |" in asked[2]
-    assert "Document: Dense XX Retrieval" in asked[2]
-    assert "Table 2: Passage retrieval performance (Recall@k = 5, 20)" in asked[2]
-    assert not any(mark in prompt for prompt in asked for mark in (":selected:", "be- tween", "\\*", "<!--"))

@@ -15,15 +15,6 @@ def check(traced: TracedText, source: str) -> None:
         assert origin < 0 or source[origin] == character
 
 
-def test_an_edit_keeps_what_it_does_not_change() -> None:
-    source = "be- tween 1\\. and"
-    traced = TracedText.of(source).edit([(10, 12, "1"), (2, 4, "")])
-    assert traced.text == "between 1. and"
-    assert traced.sources() == [(0, 2), (4, 10), (12, 17)]
-    assert [traced.sources(place, place + 1) for place in (0, 2, 8)] == [[(0, 1)], [(4, 5)], []]
-    check(traced, source)
-
-
 def test_what_is_put_in_stands_nowhere() -> None:
     traced = join([inserted("# "), TracedText.of("a heading", 2)])
     assert traced.text == "# heading"

@@ -34,27 +34,7 @@ z = 3
 
 Last words [2, 3]. And a **bold one.** More.
 """  # noqa: W291 - white space at the end of a line
-PIECES = [
-    "Anna ",
-    "sang. ",
-    "Dr. ",
-    "B",
-    "(c",
-    "). ",
-    "`x.",
-    "` ",
-    "\n",
-    "\n\n",
-    "- ",
-    "# ",
-    "```\n",
-    "3.5 ",
-    "[1]",
-    "! ",
-    "。",
-    "「",
-    "」",
-]
+PIECES = "Anna ¦sang. ¦Dr. ¦B¦(c¦). ¦`x.¦` ¦\n¦\n\n¦- ¦# ¦```\n¦3.5 ¦[1]¦! ¦。¦「¦」".split("¦")
 PIECES += ['"', "| ", "e.g. ", "?", "**", "<b>", "    ", "[2, 3] ", "(http://a.b)", "🙂", "\r\n", "~~~", "1. "]
 texts = st.lists(st.sampled_from(PIECES), max_size=40).map("".join)
 
@@ -108,7 +88,6 @@ def test_code_and_headings_are_no_prose() -> None:
     ("sentence", "bare"),
     [
         ("Alpha [1] beta [2][13].", "Alpha beta."),
-        ("Alpha. [1] [2, 3]", "Alpha."),
         ("[1] Alpha", "Alpha"),
         ("[1]", ""),
         ("See [1](http://a.b).", "See [1](http://a.b)."),
@@ -117,7 +96,6 @@ def test_code_and_headings_are_no_prose() -> None:
         ("`a[1]` and a [2019] war [1–3]\nlong", "`a[1]` and a [2019] war\nlong"),
         (r"Alpha \[1\] beta", r"Alpha \[1\] beta"),
         ("The index lies in [0, 1]; a[1] is the [1]: first.", "The index lies in [0, 1]; a[1] is the [1]: first."),
-        ("Alpha  beta", "Alpha  beta"),
     ],
 )
 def test_markers_are_taken_out(sentence: str, bare: str) -> None:
@@ -131,8 +109,6 @@ def test_markers_are_taken_out(sentence: str, bare: str) -> None:
         ("Alpha", "Alpha [3][1]"),
         ('He said "Yes!"', 'He said "Yes [3][1]!"'),
         ("**Bold.**", "**Bold [3][1].**"),
-        ("Version v2.0", "Version v2.0 [3][1]"),
-        ("As follows:", "As follows [3][1]:"),
         ("Use `a.`", "Use `a.` [3][1]"),
         ("See [it](http://a.b.)", "See [it](http://a.b.) [3][1]"),
         ("Vraiment ?", "Vraiment [3][1] ?"),
@@ -159,17 +135,12 @@ def test_markers_that_were_put_in_come_out_again(sentence: str) -> None:
         "I’m sorry, but I cannot help with that.",
         "The provided context does not contain an answer.",
         "There is not enough information to say.",
-        "I do not have enough information to answer.",
-        "Sorry, I can't help with that.",
         "There is no mention of it in the context.",
-        "The text doesn't say.",
         "Not mentioned in the documents.",
         "Unfortunately, the answer is not in the context.",
         "Empty Response",
         "Key facts:",
         "**Two columns：**",
-        "...",
-        "",
     ],
 )
 def test_what_claims_nothing(sentence: str) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import asyncio
 import re
 import threading
-import time
 from collections.abc import AsyncIterator, Iterator, Sequence
 from math import inf
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
@@ -16,10 +16,10 @@ from hypothesis import strategies as st
 
 from factoid import AnyGranularityRanker, Document, PropCite
 from factoid.errors import InvalidInputError
-from factoid.late_interaction import CitedAnswer, CiteReport, TokenVectors
+from factoid.late_interaction import CitedAnswer, CiteReport
 from factoid.testing import ScriptedPropositionizer
 from factoid.units import Unit
-from tests.late_interaction.test_answer import MARKDOWN, cut, texts
+from tests.late_interaction.test_answer import cut, texts
 from tests.late_interaction.test_rank import OSLO, PASSAGES
 from tests.late_interaction.word_vectors import WordVectors, bare, maxsim
 
@@ -62,18 +62,10 @@ def test_scores_margins_and_order_equal_loops(method: Any) -> None:
 
 
 def test_the_parts_of_a_proposition_are_encoded_in_their_sentence() -> None:
-    class Counting(WordVectors):
-        def __init__(self) -> None:
-            super().__init__()
-            self.queries: list[str] = []
-
-        def encode_query(self, text: str, *, finer: bool = False) -> TokenVectors:
-            self.queries.append(text)
-            return super().encode_query(text, finer=finer)
-
-    encoder = Counting()
+    encoder = WordVectors()
+    encoder.encode_query = asked = Mock(wraps=encoder.encode_query)  # type: ignore[method-assign]
     PropCite(encoder, propositionizer=ScriptedPropositionizer(SCRIPT)).cite(SENTENCE, PASSAGES)
-    assert encoder.queries == [SENTENCE, SENTENCE]  # under both markers
+    assert [call.args for call in asked.call_args_list] == [(SENTENCE,)] * 2  # under both markers
 
 
 def test_spans_lie_in_the_cited_answer() -> None:
@@ -222,33 +214,6 @@ def test_nothing_of_an_answer_is_changed_but_markers(answer: str, places: list[i
             assert rest == answer
 
 
-def test_markdown_streams_as_it_is_cited() -> None:
-    cite = PropCite(WordVectors())
-    cited = cite.cite(MARKDOWN, PASSAGES)
-    assert tuple(cite.stream(iter(MARKDOWN), PASSAGES)) == cited.sentences
-    assert "".join(sentence.text for sentence in cited.sentences) == cited.text == str(cited)
-    assert re.search(r'"It lies deep \[\d\]\."', cited.text)
-    assert "y = a[1]\n" in cited.text
-    assert re.search(r"\| Vasa \| 1628 \[\d\] \|", cited.text)
-    unmarked = "".join(re.sub(r" (\[\d\])+", "", sentence.text) for sentence in cited.sentences)
-    assert unmarked == MARKDOWN.replace(" [1]. [2]", ".").replace(" [2, 3]", "")
-
-
-def test_a_sentence_is_yielded_before_the_next_one_is_written() -> None:
-    written: list[str] = []
-
-    def write() -> Iterator[str]:
-        for chunk in ("Anna ", "sang. ", "Berlin ", "slept. ", "Rome ", "woke."):
-            written.append(chunk)
-            yield chunk
-
-    stream = whole().stream(write(), PASSAGES)
-    assert next(stream).sentence == "Anna sang."
-    assert written == ["Anna ", "sang. ", "Berlin "]
-    assert next(stream).sentence == "Berlin slept."
-    assert [sentence.sentence for sentence in stream] == ["Rome woke."]
-
-
 def test_a_stream_that_is_closed_early_closes_its_chunks() -> None:
     closed = []
 
@@ -320,26 +285,6 @@ async def test_passages_are_encoded_while_the_model_thinks() -> None:
     assert (await first).sentence == "Anna sang."
     await stream.aclose()  # type: ignore[attr-defined]
     assert writer.closed
-
-
-async def test_cancelling_leaves_nothing_behind() -> None:
-    class SlowVectors(WordVectors):
-        def encode_passages(self, texts: Sequence[str]) -> list[TokenVectors]:
-            time.sleep(0.1)
-            return super().encode_passages(texts)
-
-    cite, writer = PropCite(SlowVectors()), Writer(["Anna sang. Berlin ", "slept."])
-    before = asyncio.all_tasks()
-    task = asyncio.ensure_future(anext(cite.astream(writer.write(), PASSAGES)))
-    writer.leave.release()
-    await asyncio.sleep(0.03)  # passages are being encoded
-    task.cancel()
-    with pytest.raises(asyncio.CancelledError):
-        await task
-    await asyncio.sleep(0)
-    assert asyncio.all_tasks() <= before
-    assert writer.closed
-    assert cite.last_report is None
 
 
 @pytest.mark.parametrize(

@@ -50,17 +50,6 @@ def test_all_spans_of_a_passage_are_scored_at_once(case, data):
         assert scores.tolist() == pytest.approx(expected, rel=1e-5, abs=1e-3)
 
 
-def test_scores_are_those_of_sentence_transformers():
-    util = pytest.importorskip("sentence_transformers.util")
-    torch = pytest.importorskip("torch")
-    random = np.random.default_rng(0)
-    query, passage = (random.normal(size=(count, 8)).astype(np.float32) - 0.5 for count in (5, 9))
-    mask = random.random(9) < 0.5
-    tensors = [torch.from_numpy(array)[None] for array in (query, passage, mask)]
-    expected = util.maxsim(tensors[0], tensors[1], b_mask=tensors[2]).item()
-    assert span_scores(query @ passage.T, [mask]) == pytest.approx([expected], rel=1e-5)
-
-
 @given(st.lists(st.tuples(st.integers(0, 20), st.integers(0, 6)), max_size=8), st.integers(0, 25), st.integers(0, 25))
 def test_a_token_is_in_a_span_if_they_share_a_character(pairs, start, end):
     tokens = np.array([(first, first + length) if length else (0, 0) for first, length in pairs], np.int64).reshape(

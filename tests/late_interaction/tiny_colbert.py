@@ -33,15 +33,9 @@ def write_colbert(folder: Path, *, seed: int = 0, dim: int = 64) -> Path:
     tokenizer = transformers.BertTokenizer(str(folder / "vocab.txt"), do_lower_case=True, model_max_length=POSITIONS)
     tokenizer.save_pretrained(folder)
     torch.manual_seed(seed)
-    config = transformers.BertConfig(
-        vocab_size=len(vocabulary),
-        hidden_size=64,
-        num_hidden_layers=1,
-        num_attention_heads=2,
-        intermediate_size=32,
-        max_position_embeddings=POSITIONS,
-        architectures=["HF_ColBERT"],
-    )
+    sizes = {"hidden_size": 64, "num_hidden_layers": 1, "num_attention_heads": 2, "intermediate_size": 32}
+    sizes |= {"vocab_size": len(vocabulary), "max_position_embeddings": POSITIONS}
+    config = transformers.BertConfig(architectures=["HF_ColBERT"], **sizes)
     model = transformers.BertModel(config).eval()
     with torch.no_grad():
         model.embeddings.word_embeddings.weight.normal_(0, 1)

@@ -111,25 +111,6 @@ def test_of_one_article_the_most_telling_name_comes_first_and_other_spellings_st
     assert names_of(store, "mercury planet") == [(NameKind.ALIAS, "mercury planet", title, 0)]
 
 
-def test_names_come_most_telling_first(build):
-    store = build(
-        [
-            Article("Java (island)", "x", ("Jawa",), (("java", "Java (island)"),) * 2),
-            Article("Java", "x"),
-            Article("Java (language)", "x", links=(("java", "Java (language)"),) * 3),
-            Article("Jawa", "x"),
-            Article("Coffee", "x", ("java",)),
-        ]
-    )
-    assert names_of(store, "java") == [
-        (NameKind.TITLE, "Java", "Java", 0),
-        (NameKind.ALIAS, "java", "Coffee", 0),
-        (NameKind.ANCHOR, "java", "Java (language)", 3),
-        (NameKind.ANCHOR, "java", "Java (island)", 2),
-    ]
-    assert [kind for kind, *_ in names_of(store, "jawa")] == [NameKind.TITLE, NameKind.ALIAS]
-
-
 @pytest.mark.parametrize(
     ("records", "options", "said"),
     [

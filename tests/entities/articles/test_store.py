@@ -46,8 +46,6 @@ def store(tmp_path_factory):
     [
         ("Café de Flore", "Café de Flore"),
         ("Cafe\u0301_de__Flore ", "Café de Flore"),
-        ("CAFÉ DE FLORE", "Café de Flore"),
-        ("Rock ’n’ Roll", "Rock 'n' Roll"),
         ("\u200fירושלים\u200e", "ירושלים"),
         ("TŌKYŌ", "東京"),
         ("Mercury", None),
@@ -59,7 +57,6 @@ def store(tmp_path_factory):
         ("evening STAR", "Hesperus"),  # a redirect goes before aliases
         ("", None),
         ("\u200e", None),
-        ("nothing", None),
         ("\0", None),
     ],
 )

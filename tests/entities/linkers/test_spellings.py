@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from factoid import Document
 from factoid.entities import build_own_articles
-from factoid.entities.articles.names import squeezed_key, without_accents
 from factoid.entities.linkers.titles import TitleLinker
 from tests.entities.linkers.stores import glossary, links, make_store
 
@@ -66,14 +61,6 @@ def test_what_somebody_wrote_goes_before_what_accents_are_taken_from():
             assert store.get(name).title == title
             (mention,) = linker.link(f"What is {name}?")
             assert (mention.title, mention.ambiguous) == (title, False)
-
-
-@given(st.text("ab1&. -'é", max_size=8).map(lambda text: " ".join(text.split())))
-def test_squeezed_names_have_the_same_letters_and_digits(name):
-    key = squeezed_key(name, spaces=True)
-    if key is not None:
-        assert re.sub(r"[^\w&]", "", key) == re.sub(r"[^\w&]", "", without_accents(name) or name)
-        assert squeezed_key(key, spaces=True) is None
 
 
 def test_only_names_with_a_mark_are_joined_beside_a_function_word():

@@ -122,13 +122,6 @@ def test_counts_of_links_decide(tmp_path):
     assert mention.candidates[0].score == pytest.approx(97 / 108)  # 96 links and its own name, of 3 links and a title
 
 
-def test_equal_counts_are_a_tie(tmp_path):
-    anchors = [("Poet", "Shakespeare", 5), ("Poet", "Burns", 5)]
-    with make_store(tmp_path / "bards", ["Shakespeare", "Burns"], anchors=anchors) as store:
-        (tie,) = TitleLinker(store).link("Is it by the Poet?")
-    assert (tie.title, tie.ambiguous) == ("Burns", True)
-
-
 def test_articles_of_one_title_are_a_tie():
     documents = [Document(text, "Refund", id=text) for text in ("North pays.", "South does not.")]
     with build_own_articles(documents, duplicates="keep") as store:

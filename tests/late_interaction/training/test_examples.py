@@ -9,7 +9,6 @@ import pytest
 from factoid.errors import UnreadableFileError
 from factoid.late_interaction.training.examples import (
     TrainingExample,
-    mark_sentence,
     read_colbert_examples,
     read_examples,
     write_examples,
@@ -41,7 +40,6 @@ def test_a_single_answer_and_a_byte_order_mark_are_read(tmp_path):
         ({"query": None}, '"query"'),
         ({"query": " "}, "none of them empty"),
         ({"passages": ["One."], "scores": [1]}, "at least two passages"),
-        ({"passages": "One."}, '"passages"'),
         ({"scores": [1.0]}, "scores for 2 passages, got 1"),
         ({"scores": [1.0, "x"]}, "could not convert"),
         ({"answers": [3]}, '"answers"'),
@@ -60,10 +58,6 @@ def test_an_answer_is_found_as_whole_words():
     example = TrainingExample("what?", ("He ran home. She ran. We outran him.", "No."), (1, 0), ("ran home", "him"))
     assert example.holds_answer(0) == [True, False, True]
     assert TrainingExample("what?", ("The art. The party.", "No."), (1, 0), ("art",)).holds_answer(0) == [True, False]
-
-
-def test_a_sentence_is_marked_in_its_place():
-    assert mark_sentence("One. Two. Three.", (5, 9)) == "One. $Two.$ Three."
 
 
 @pytest.fixture
@@ -86,7 +80,6 @@ def test_the_format_of_colbert_is_read(colbert_files):
     ("file", "line", "expected"),
     [
         (0, "[8", "JSON"),
-        (0, '{"8": 1}', "ValueError"),
         (0, "[8, [1, 2, 3]]", "ValueError"),
         (0, "[8, [99, 1], [0, 2]]", "KeyError.*99"),
         (0, "[99, [1, 1], [0, 2]]", "KeyError.*99"),

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from factoid.late_interaction.training.examples import TrainingExample
-from factoid.sentences import sentence_spans
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("sentence_transformers")
@@ -80,15 +79,6 @@ def test_divergences_equal_loops_over_single_products(seed):
     assert tensors[1].grad[0].abs().max() > 0
 
 
-def test_a_student_that_scores_as_its_teacher_has_nothing_to_learn():
-    queries, passages = torch.ones(1, 1, 1), torch.tensor([[[[3.0], [1.0], [2.0]]]])
-    ids, scores = torch.tensor([[[1, 2, 3]]]), torch.tensor([[[13.0, 11.0, 12.0]]])  # the same but for a constant
-    same = sentence_divergences(queries, passages, ids, scores, query_mask=torch.ones(1, 1, dtype=torch.bool))
-    assert same.item() == pytest.approx(0, abs=1e-6)
-    other = sentence_divergences(queries, passages, ids, scores.flip(-1), query_mask=torch.ones(1, 1, dtype=torch.bool))
-    assert other.item() == pytest.approx(divergence([12, 11, 13], [3, 1, 2]), rel=1e-5)
-
-
 TEXTS = (
     "The ship sank. It was raised, years later! Anna is in Oslo.",
     "Paris is the capital. It lies on a river.",
@@ -111,40 +101,6 @@ def rows():
         "Who sank the old ship?", TEXTS[::-1], (-1.0, 0.0, 2.5), (), (None, (0.0, 0.0), (1.0, 2.0, 9.0))
     )
     return training_rows([first, second], 3, FINER_PROMPT)
-
-
-def test_each_token_knows_its_sentence(model, rows):
-    batch = collator(model, finer_prompt=FINER_PROMPT, ways=3)([dict(row) for row in rows])
-    assert not [name for name in batch if "offset" in name]
-    assert batch["label"].tolist() == [[3.0, 1.0, 0.0], [-1.0, 0.0, 2.5]]
-    assert batch["finer_task"] == "query"
-    for row, way in np.ndindex(2, 3):
-        text = rows[row][f"document_{way + 1}"]
-        ids = batch[f"document_{way + 1}_sentence_ids"][row].tolist()
-        tokens = batch[f"document_{way + 1}_input_ids"][row].tolist()
-        assert len(ids) == len(tokens)
-        if not rows[row]["sentences"][way]:  # no teacher has scored it
-            assert not any(ids)
-            continue
-        for number, (start, end) in enumerate(sentence_spans(text), 1):
-            of_sentence = [token for token, place in zip(tokens, ids, strict=True) if place == number]
-            assert (
-                of_sentence
-                == model.tokenizer(text[start:end], add_special_tokens=False)["input_ids"][: len(of_sentence)]
-            )
-            assert of_sentence
-        outside = {token for token, place in zip(tokens, ids, strict=True) if not place}
-        assert outside <= set(model.tokenizer.convert_tokens_to_ids(["[CLS]", "[SEP]", "[PAD]", "[unused1]"]))
-    assert batch["document_1_sentence_scores"].tolist() == [[0, 1, 2], [-INFINITE] * 3]
-    assert batch["document_3_sentence_scores"].tolist() == [[-INFINITE] * 3, [1, 2, 9]]
-
-
-def test_the_two_queries_differ_in_their_marker_only(model, rows):
-    batch = collator(model, finer_prompt=FINER_PROMPT, ways=3)([dict(row) for row in rows])
-    ids = model.tokenizer.convert_tokens_to_ids(["[unused0]", "[unused2]"])
-    assert batch["query_input_ids"][:, 1].tolist() == [ids[0]] * 2
-    assert batch["finer_input_ids"][:, 1].tolist() == [ids[1]] * 2
-    assert (batch["finer_input_ids"] != batch["query_input_ids"]).sum().item() == 2
 
 
 def features(batch, names):
@@ -186,15 +142,6 @@ def test_both_terms_equal_an_independent_computation(model, rows):
     assert terms["passage"].item() == pytest.approx(sum(passage) / 2, rel=1e-4)
     assert terms["sentence"].item() == pytest.approx(0.5 * sum(sentence) / 2, rel=1e-4)
     assert terms["sentence"] > 0.01
-
-
-def test_passages_of_little_weight_count_little(model, rows):
-    batch = collator(model, finer_prompt=FINER_PROMPT, ways=3)([dict(row) for row in rows])
-    names = ["query", "finer", "document_1", "document_2", "document_3"]
-    labels = torch.tensor([[-50.0, -50.0, 50.0], [50.0, -50.0, -50.0]])  # all weight on passages of one sentence
-    with torch.no_grad():
-        terms = MultiGranularLoss(model)(features(batch, names), labels)
-    assert terms["sentence"].item() == pytest.approx(0, abs=1e-8)
 
 
 def test_without_a_weight_there_is_the_loss_over_passages_alone(model, rows):

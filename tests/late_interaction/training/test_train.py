@@ -135,16 +135,6 @@ def test_a_plain_encoder_needs_a_projection_that_is_asked_for(plain, examples, t
         load_model(str(plain), projection=65)
 
 
-def test_the_new_marker_differs_from_the_start(colbert):
-    model = load_model(str(colbert), device="cpu")
-    add_marker(model, FINER_PROMPT)
-    assert model.prompts[FINER_PROMPT] == "[unused2] "
-    coarse, finer = (model.encode_query("the old ship", prompt_name=name) for name in ("query", FINER_PROMPT))
-    assert (coarse - finer).abs().max() > 0.01
-    add_marker(model, FINER_PROMPT)  # it has one
-    assert list(model.prompts) == ["query", "document", FINER_PROMPT]
-
-
 def test_a_tokenizer_without_unused_words_gets_new_ones(plain, tmp_path):
     import transformers
 

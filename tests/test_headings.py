@@ -160,6 +160,7 @@ def test_a_reader_sees_each_heading_once():
         (1, "It"),  # no room for the heading and a word
         (4, "Tern — Weight: It"),
         (7, "Tern — Weight: It weighs 59 kg."),
+        (10, "Tern — Weight: It weighs 59 kg."),
         (11, "Tern — Weight: It weighs 59 kg.\nHeron — Weight: It"),
     ],
 )

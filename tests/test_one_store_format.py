@@ -59,10 +59,6 @@ SEARCHES: list[dict[str, Any]] = [
 ]
 
 
-def llama_documents() -> list[LlamaDocument]:
-    return [LlamaDocument(text=d.text, id_=d.id, metadata={**d.metadata}) for d in DOCUMENTS]
-
-
 @pytest.fixture(scope="module")
 def paths(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     """A store of the same documents by each writer."""
@@ -74,7 +70,8 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
         langchain.add_documents([LangChainDocument(d.text, id=d.id, metadata={**d.metadata}) for d in DOCUMENTS])
     llama = MultiGranularFaissVectorStore(written["llama_index"], embed_model=MODEL)
     index = VectorStoreIndex.from_vector_store(llama, embed_model=MODEL)
-    index.insert_nodes(MultiGranularNodeParser()(llama_documents()))
+    llama_documents = [LlamaDocument(text=d.text, id_=d.id, metadata={**d.metadata}) for d in DOCUMENTS]
+    index.insert_nodes(MultiGranularNodeParser()(llama_documents))
     llama.close()
     return written
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import add
 from typing import Any
 
 import pytest
@@ -63,7 +65,7 @@ def test_texts_and_citations_are_the_same(answer: str, streaming: bool, options:
     ]
     documents = [Document(text, metadata=row) for text, row in ROWS]
     runnable = PropCiteRunnable(citer=citer, documents=documents)
-    message = sum_of(runnable.transform(iter(answer))) if streaming else runnable.invoke(answer)
+    message = reduce(add, runnable.transform(iter(answer))) if streaming else runnable.invoke(answer)
     [block] = message.content_blocks
     langchain = [{**note, **note["extras"]} for note in block["annotations"]]
     response = PropCiteQueryEngine(Mine(answer=answer, streaming=streaming), citer).query("?")
@@ -72,10 +74,3 @@ def test_texts_and_citations_are_the_same(answer: str, streaming: bool, options:
     assert len(expected) > 3
     assert expected == [{name: entry[name] for name in FIELDS} for entry in langchain]
     assert expected == [{name: entry[name] for name in FIELDS} for entry in response.metadata["citations"]]
-
-
-def sum_of(chunks: Any) -> Any:
-    first, *rest = chunks
-    for chunk in rest:
-        first += chunk
-    return first

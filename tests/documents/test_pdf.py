@@ -99,3 +99,10 @@ def test_pictures_of_pages():
     with pytest.raises(InvalidInputError, match=r"is on page 3, and .* has 2"):
         draw_regions(SAMPLE, [Region(3, ())])
     assert draw_regions(SAMPLE, []) == {}
+
+
+def test_a_pdf_in_letters_of_one_size_has_no_headings(tmp_path, monkeypatch):
+    monkeypatch.setattr(sample_pdf, "PAGES", [[(sample_pdf.PAGES[0][0][0], 8, 72, 40, ["Goods, sold at the quay."])]])
+    path = tmp_path / "a.pdf"
+    path.write_bytes(sample_pdf.make_pdf())
+    assert [element.role for element in read_pdf(path).elements] == [""]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,14 +19,6 @@ from tests.documents.seeds import samples
 
 TEXT = "The mill was built in 1820.\nIt burned down twice."
 RESULT = paged(TEXT)
-
-
-class SdkObject:
-    def __init__(self, result: dict[str, Any]) -> None:
-        self._result = result
-
-    def as_dict(self) -> dict[str, Any]:
-        return self._result
 
 
 def printed(layout: Layout) -> list[str]:
@@ -47,7 +40,7 @@ class OldSdkObject:
         RESULT,
         snake(RESULT),
         {"status": "succeeded", "analyzeResult": RESULT},
-        SdkObject(RESULT),
+        SimpleNamespace(as_dict=lambda: RESULT),
         OldSdkObject(),
         {
             "result": {"contents": [{"markdown": TEXT, "kind": "document", "pages": RESULT["pages"]}]},

@@ -7,7 +7,7 @@ import json
 
 import pytest
 
-from factoid.documents import Table, asummarize_tables, summarize_tables
+from factoid.documents import asummarize_tables, summarize_tables
 from factoid.documents.summarize import PROMPT
 from factoid.errors import InvalidInputError
 from tests.documents.results import table_of
@@ -48,7 +48,7 @@ async def test_a_failure_costs_its_own_table(caplog):
     async def amodel(prompt):
         return model(prompt)
 
-    tables = [*TABLES, Table((), 2, 2)]
+    tables = [*TABLES, table_of([["", ""]])]
     report = summarize_tables(tables, model)
     assert report.metadata() == {
         "table_count": 4,

@@ -131,7 +131,7 @@ def test_what_claims_nothing_is_not_cited() -> None:
     cited = cite.cite(answer, PASSAGES)
     numbers = [sentence.numbers for sentence in cited.sentences if sentence.start < sentence.end]
     assert [bool(number) for number in numbers] == [False] * 4 + [True]
-    assert cited.text == answer.replace("[9]", f"[{numbers[-1][0]}]")
+    assert str(cited) == cited.text == answer.replace("[9]", f"[{numbers[-1][0]}]")
     assert cite.last_report is not None
     assert (cite.last_report.sentences, cite.last_report.silent, cite.last_report.claims) == (5, 4, 1)
     assert whole().cite(" \n ", PASSAGES).text == " \n "
@@ -194,7 +194,7 @@ def test_passages_and_sentences_are_encoded_once() -> None:
     cite = PropCite(WordVectors(), propositionizer=script)
     cite.cite("Anna sang. Berlin slept. Anna sang.", iter(PASSAGES))
     assert [[unit.text for unit in call] for call in script.calls] == [["Anna sang.", "Berlin slept."]]
-    list(cite.stream(["Anna sang. Berlin", " slept. Anna sang."], iter(PASSAGES)))
+    list(cite.stream((chunk for chunk in ("Anna sang. Berlin", " slept. Anna sang.")), iter(PASSAGES)))
     assert cite.ranker.encoder.encoded == 2 * PASSAGES  # type: ignore[attr-defined]
 
 
@@ -280,10 +280,14 @@ async def test_passages_are_encoded_while_the_model_thinks() -> None:
     while not encoder.encoded:
         await asyncio.sleep(0.01)
     assert writer.written == 0
-    for _ in range(3):
+    for _ in range(2):
         writer.leave.release()
     assert (await first).sentence == "Anna sang."
-    await stream.aclose()  # type: ignore[attr-defined]
+    second = asyncio.ensure_future(anext(stream))
+    await asyncio.sleep(0.01)  # it waits for the model
+    second.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await second
     assert writer.closed
 
 

@@ -183,3 +183,9 @@ def test_what_another_tenant_has_is_no_name(tenants):
     assert view.get("Refund").text == "North pays in 3 days."
     (hit,) = EntityRetriever(tenants, filter={"tenant": "west"}).retrieve("a refund")
     assert hit.unit.text == "West."
+
+
+@pytest.mark.parametrize(("ambiguous", "tenants_of"), [("first", "N"), ("all", "NS"), ("skip", "")])
+def test_articles_of_one_title_without_a_filter(tenants, ambiguous, tenants_of):
+    hits = EntityRetriever(tenants, ambiguous=ambiguous).retrieve("What is a refund?")
+    assert [hit.unit.text[0] for hit in hits] == [*tenants_of]

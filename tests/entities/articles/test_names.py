@@ -81,6 +81,7 @@ def test_canonical_title():
         ("Albany, Georgia", "Albany", "Georgia"),
         ("Mercury", "Mercury", ""),
         ("Crosby, Stills, Nash & Young", "Crosby, Stills, Nash & Young", ""),
+        ("Yes, minister", "Yes, minister", ""),
     ],
 )
 def test_split_title(title, base, rest):

@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from factoid import Document
-from factoid.entities import build_own_articles
 from factoid.entities.linkers.titles import TitleLinker
 from tests.entities.linkers.stores import make_store
 
@@ -120,11 +118,3 @@ def test_counts_of_links_decide(tmp_path):
         (mention,) = TitleLinker(store).link("Who leads Apple?")
     assert (mention.title, mention.ambiguous) == ("Apple Inc.", False)
     assert mention.candidates[0].score == pytest.approx(97 / 108)  # 96 links and its own name, of 3 links and a title
-
-
-def test_articles_of_one_title_are_a_tie():
-    documents = [Document(text, "Refund", id=text) for text in ("North pays.", "South does not.")]
-    with build_own_articles(documents, duplicates="keep") as store:
-        (mention,) = TitleLinker(store).link("how is a refund paid")
-    assert mention.ambiguous
-    assert [candidate.title for candidate in mention.candidates] == ["Refund", "Refund"]

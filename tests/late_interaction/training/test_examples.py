@@ -80,6 +80,7 @@ def test_the_format_of_colbert_is_read(colbert_files):
     ("file", "line", "expected"),
     [
         (0, "[8", "JSON"),
+        (0, '{"8": 1}', "ValueError"),
         (0, "[8, [1, 2, 3]]", "ValueError"),
         (0, "[8, [99, 1], [0, 2]]", "KeyError.*99"),
         (0, "[99, [1, 1], [0, 2]]", "KeyError.*99"),

@@ -147,6 +147,7 @@ def test_a_tokenizer_without_unused_words_gets_new_ones(plain, tmp_path):
     transformers.BertModel(config).save_pretrained(tmp_path)
     model = load_model(str(tmp_path), projection=8, device="cpu")
     add_marker(model, FINER_PROMPT)
+    add_marker(model, FINER_PROMPT)  # it has one
     assert [model.prompts[name] for name in ("query", "document", FINER_PROMPT)] == ["[Q] ", "[D] ", "[S] "]
     assert model.tokenizer("[S] ship", add_special_tokens=False)["input_ids"][0] == len(vocabulary) + 2
     model.save_pretrained(str(tmp_path / "model"))

@@ -17,19 +17,26 @@ Dr. Smith met Mrs. Jones and Prof. Lee.|They left.
 Rev. Dr. Martin Luther King Jr. spoke.|Many heard.
 He met Sammy Davis Jr.|They danced.
 J. R. R. Tolkien wrote The Hobbit.|George W. Bush did not.
+M. Dupont est ici.|Il part.
 Der Motor hat z. B. Lager aus Stahl, d. h. Eisen.|Er läuft.
 Am 3. Mai, im 19. Jahrhundert, lief er.|Er kostet 5 Euro inkl. Montage bzw. Ersatz.|Er ist alt.
 Il dure 2 h.|Puis il part.|Tel. 030 1234 hilft.
 It draws max. 8 kW and min. 2 kW.|It takes 5 min.|Then it stops.
 He lives in the U.S. and works in Washington, D.C. for the U.S. Army.|He is happy.
+The U.S. Supreme Court ruled.|It was final.
 Edward III.|He was king.
 The value is 3.14 and 2.5 percent.|It rose to 1,000.50 dollars.
+He was 35.|She was 40.
+The temperature was −5.5 °C.|It was cold.
+Version 2.0.1 was released.|Python 3.11 followed.
 He said no.|They left.
 He was late (see Fig. 3).|She was early.
 Smith et al. (2020) showed this.|Jones et al. disagreed.
 She holds a Ph.D. in physics.|He holds an M.D. from Yale.
 Apple Inc. was founded in 1976.|Microsoft Corp. followed.
+Many animals, e.g. Dogs, are nice.|Cats too.
 Apples, pears, etc. are fruit.|They grow.
+The mass is approx. 5 kg.|It is heavy.
 It was founded ca. 1200 B.C. by monks.|It fell in 300 A.D.|The end.
 He woke at 6 a.m. and slept at 10 p.m.|The next day he left.
 The meeting is at 9 a.m. Monday.|Bring food.
@@ -38,6 +45,7 @@ The meeting is at 9 a.m. Monday.|Bring food.
 He wrote "A. B. Smith" on it.|Then he left.
 Wait... what happened?|Nothing.
 He paused… then spoke.|He paused…|Then he spoke.
+Is it?|Yes!|No.
 Who's Next? is an album.|It was great.
 The tower leans.[3]|It was restored.[1][2]|It stands.
 It fell.[12, 13]|Then it rose.[2-4]|It fell.[citation needed]|Nobody knows.
@@ -74,13 +82,16 @@ def test_prose(line):
     [
         ("", []),
         (" \n\t\r\n\u00a0", []),
+        ("no end", ["no end"]),
         ("我来了。你走了！他在这里？好｡", ["我来了。", "你走了！", "他在这里？", "好｡"]),
         ("他说 OK. 然后走了。", ["他说 OK.", "然后走了。"]),
         ("1. First item\n2. Second item", ["First item", "Second item"]),
         ("Intro:\n- one\n- two\n  * three", ["Intro:", "one", "two", "three"]),
+        ("One line.\nAnother line\ngoes on.", ["One line.", "Another line\ngoes on."]),
         ("One.\r\nTwo.\r\n\r\nThree\r\n\r\nFour", ["One.", "Two.", "Three", "Four"]),
         ("He said:\u00a0“Go.”\u00a0She went.\u2003He slept.", ["He said:\u00a0“Go.”", "She went.", "He slept."]),
         ("No space.Here", ["No space.Here"]),
+        ("Done. 😀", ["Done.", "😀"]),
         ("a\0b. C\0d.", ["a\0b.", "C\0d."]),
         ("# Head #\nOne. Two.", ["Head", "One.", "Two."]),
         ("One. <!-- Two. Three. --> Four.", ["One.", "Four."]),
@@ -103,6 +114,7 @@ def test_prose(line):
         ("Run:\n\n    a = 1. B\n      c = 2\n\nOver.", ["Run:", "    a = 1. B\n      c = 2", "Over."]),
         ("    Plain texts indent, too.\n\n    Yes.", ["Plain texts indent, too.", "Yes."]),
         ("A.\n```\n```\n<!-- b -->\n***\n[c]: http://d.e", ["A."]),
+        ("Up to 1 &amp; 2. A \\*star\\*.", ["Up to 1 &amp; 2.", "A \\*star\\*."]),
         ("e. Copies are made\nf. They are sold\ng) Gone", ["e. Copies are made", "f. They are sold", "g) Gone"]),
         (
             "1.1. It is so.\n1.2. It costs 3.50.\n1.2.1. So be it.",

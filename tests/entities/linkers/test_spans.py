@@ -14,8 +14,10 @@ from factoid.entities.linkers.spans import Span, Words, longest
     [
         ("Who founded Zynga?", ["Who", "founded", "Zynga", "?"]),
         ("AC/DC, .NET", ["AC", "/", "DC", ",", ".", "NET"]),
+        ("snake_case", ["snake", "case"]),
         ("東京タワーはNHKの", ["東", "京", "タ", "ワ", "ー", "は", "NHK", "の"]),
         ("서울은 어디", ["서울은", "어디"]),  # Korean writes spaces
+        ("من هو طه؟", ["من", "هو", "طه", "؟"]),
         ("हिन्दी e\u0301t\u00e9", ["हिन्दी", "e\u0301t\u00e9"]),
         ("a\u200bb \u200fc\u200e!", ["a\u200bb", "\u200f", "c\u200e", "!"]),
         (" \n\t", []),
@@ -23,6 +25,26 @@ from factoid.entities.linkers.spans import Span, Words, longest
 )
 def test_words(text, expected):
     assert [text[word.start : word.end] for word in Words(text).words] == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "names", "expected"),
+    [
+        ("Is Mary Jack here?", ["Mary"], [True]),
+        ("Is Mary Jack here?", ["Mary", "Jack"], [False, False]),
+        ("Is Mary, Jack said, here?", ["Mary"], [False]),
+        ("Is The Mary here?", ["Mary"], [False]),
+        ("Will Mary come, or They Jack?", ["Mary", "Jack"], [False, True]),
+        ("Who won the Battle of Salamis?", ["Battle", "Salamis"], [False, False]),
+        ("Who won the Battle of Salamis?", ["Battle"], [True]),
+        ("who is mary jack", ["mary"], [False]),
+    ],
+)
+def test_parts_of_longer_names(text, names, expected):
+    words = Words(text)
+    spans = {span.form: span for span in words.spans(lower_case=True)}
+    used = {at for name in names for at in spans[name].places}
+    assert [words.is_beside_a_name(spans[name], used) for name in names] == expected
 
 
 @given(st.sets(st.tuples(st.integers(0, 11), st.integers(0, 3)), max_size=12))

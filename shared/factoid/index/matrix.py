@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from factoid.encode import Vectors
 from factoid.inner_products import products
 
+_LARGE = 8 << 20  # bytes of an array that NumPy has put into large pages, where it stays when it grows
 _MANY = 9  # queries from which one matrix product is faster than FAISS's inner products of one query
 _LEAST_COMPONENTS = 10_000_000  # below, one core is as fast as several
 _MOST_CORES = 8  # more wait for the memory
@@ -29,13 +30,17 @@ class Matrix:
     """
 
     def __init__(self, vectors: Vectors) -> None:
-        self.vectors = self._array = vectors
+        self._array = vectors if vectors.flags.owndata else vectors.copy()
+        self.vectors = self._array[:]
 
     def add(self, vectors: Vectors) -> None:
         """Add vectors at the end."""
         start, end = len(self.vectors), len(self.vectors) + len(vectors)
-        if end > len(self._array):
-            self._array = np.empty((end + end // 2, vectors.shape[1]), np.float32)  # memory is taken when it is written
+        if end > len(self._array) and self._array.nbytes >= _LARGE:
+            del self.vectors  # it would point to where the array was: the system moves it without a copy
+            self._array.resize((end + end // 32, vectors.shape[1]), refcheck=False)
+        elif end > len(self._array):
+            self._array = np.empty((end + end // 2, vectors.shape[1]), np.float32)
             self._array[:start] = self.vectors
         self._array[start:end] = vectors
         self.vectors = self._array[:end]

@@ -150,3 +150,13 @@ def test_units_of_an_article_are_made_once_and_stand_under_their_sections() -> N
             assert {match.unit.text for match in hit.matches} == {"It weighs 59 kg.", "It is heavy."}
             calls.append(str(encode.call_args_list).count("It is heavy."))
     assert calls == [1, 1]
+
+
+def test_units_of_the_latest_articles_stay_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("factoid.entities.retriever._REMEMBERED", 2)
+    with build_own_articles([Document(f"{name} is a bird.", name) for name in ("Tern", "Swift", "Rail")]) as store:
+        retriever = EntityRetriever(store, granularity="sentence", encoder=HashEncoder())
+        for name in ("Tern", "Swift", "Rail", "Tern"):
+            [hit] = retriever.retrieve(f"What is the {name}?")
+            assert hit.unit.text == f"{name} is a bird."
+        assert retriever._units.stats()["documents"] == 2

@@ -29,6 +29,8 @@ Ambiguous = Literal["first", "all", "skip"]
 Fallback = Callable[[str, int], Sequence[Hit]]
 T = TypeVar("T")
 
+_REMEMBERED = 256  # articles whose units and vectors stay in memory
+
 
 @dataclass(frozen=True, slots=True)
 class EntityHit(Hit):
@@ -112,7 +114,7 @@ class EntityRetriever:
                 raise InvalidInputError(f"granularity {granularity!s} needs an encoder: give encoder=...")
             self._encode = encoder.encode_queries
             self._units = UnitStore(encoder=encoder, granularities=[self.granularity])
-            self._in_units: set[str] = set()  # ids of articles
+            self._in_units: dict[str, None] = {}  # ids of articles, the oldest first
             self._lock = threading.Lock()
             weakref.finalize(self, self._units.close)
 
@@ -190,7 +192,11 @@ class EntityRetriever:
         with self._lock:
             if document.id not in self._in_units:
                 self._units.add_documents([document], propositionizer=self.propositionizer)
-                self._in_units.add(document.id)
+                self._in_units[document.id] = None
+                if len(self._in_units) > _REMEMBERED:
+                    oldest = next(iter(self._in_units))
+                    self._units.delete([oldest])
+                    del self._in_units[oldest]
             best = self._units.search_by_vector(
                 query, words, granularity=self.granularity, parents="unit", document_ids=[document.id]
             )

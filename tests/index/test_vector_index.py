@@ -151,3 +151,9 @@ def test_the_largest_inner_products_in_order(monkeypatch, cores, count, queries,
     assert np.array_equal(scores, np.take_along_axis(every, order, axis=1))
     held = rng.permutation(count)
     assert np.array_equal(matrix.gathered_products(asked, held, vectors.__getitem__), every[:, held])
+
+
+def test_a_kind_that_cannot_hold_so_few_is_refused():
+    index = VectorIndex(4, kind="NSG16")
+    with pytest.raises(InvalidInputError, match="'NSG16' cannot hold these vectors"):
+        index.add(np.arange(2), np.eye(2, 4, dtype=np.float32))

@@ -72,7 +72,7 @@ def _read(files: Iterable[Path], *, title_key: str, workers: int, words: int) ->
     from factoid.files.readers import JSONL_ENDING, TABLE_ENDINGS, read_documents
 
     sources: list[Iterable[Record]] = []
-    dumps, own = [], []
+    dumps, documents = [], []
     for file in files:
         ending = file.suffix.lower()
         if ending == ".parquet":
@@ -80,13 +80,13 @@ def _read(files: Iterable[Path], *, title_key: str, workers: int, words: int) ->
         elif ending not in {".json", JSONL_ENDING, *TABLE_ENDINGS}:
             dumps.append(file)
         elif ending in TABLE_ENDINGS or not _is_kilt(file):
-            own.append(file)
+            documents.append(file)
         else:
             sources.append(read_kilt(file))
     if dumps:
         sources.append(MediaWikiDump(dumps, workers=workers, words=words))
-    if own:
-        sources.append(OwnDocuments(read_documents(own), title_key=title_key))
+    if documents:
+        sources.append(OwnDocuments(read_documents(documents), title_key=title_key))
     return sources
 
 

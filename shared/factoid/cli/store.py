@@ -41,10 +41,10 @@ def verify(
     """Check that a store is intact; exit with 1 if it is not."""
     with opts.open_store(store, read_only=not repair) as opened:
         problems = opened.verify(repair=repair)
-        left = opened.verify() if problems and repair else problems
-    output.print({"problems": problems, "left": left}, "\n".join(problems) or "all is well")
-    if left:
-        raise StoreError(f"the store at {store} has {count(len(left), 'problem')}")
+        remaining = opened.verify() if problems and repair else problems
+    output.print({"problems": problems, "left": remaining}, "\n".join(problems) or "all is well")
+    if remaining:
+        raise StoreError(f"the store at {store} has {count(len(remaining), 'problem')}")
 
 
 def compact(store: Folder, *, output: opts.Output) -> None:

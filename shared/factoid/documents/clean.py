@@ -46,18 +46,18 @@ def _edited(rule: Callable[[str], list[Edit]], blocks: Sequence[LayoutBlock]) ->
     """Apply a rule to the texts of all blocks but code. Blocks that it leaves without text are dropped."""
 
     def edits(text: str) -> list[Edit]:
-        found = rule(text)
-        fixed = {place for start, end in rules.verbatim(text) for place in range(start, end)} if found else set()
-        return [edit for edit in found if fixed.isdisjoint(range(edit[0], edit[1]))]
+        proposed = rule(text)
+        fixed = {place for start, end in rules.verbatim(text) for place in range(start, end)} if proposed else set()
+        return [edit for edit in proposed if fixed.isdisjoint(range(edit[0], edit[1]))]
 
     def edit(text: str) -> str:
-        return TracedText.of(text).edit(found).text.strip() if (found := edits(text)) else text
+        return TracedText.of(text).edit(changes).text.strip() if (changes := edits(text)) else text
 
     result: list[LayoutBlock] = []
     for block in blocks:
         if block.kind != "code":
-            found = edits(block.text.text)
-            text = block.text.edit(found).strip() if found else block.text
+            changes = edits(block.text.text)
+            text = block.text.edit(changes).strip() if changes else block.text
             table, inside = block.table.map_texts(edit) if block.table else None, edit(block.inside)
             if (text, table, inside) != (block.text, block.table, block.inside):
                 block = replace(block, text=text, table=table, inside=inside)

@@ -74,9 +74,9 @@ class Layout:
         """
         boxes, (starts, ends) = self._places
         places = np.searchsorted(ends, text.origins, side="right")
-        held = (text.origins >= 0) & (places < len(boxes))
-        held[held] = starts[places[held]] <= text.origins[held]
-        at = np.flatnonzero(held)
+        placed = (text.origins >= 0) & (places < len(boxes))
+        placed[placed] = starts[places[placed]] <= text.origins[placed]
+        at = np.flatnonzero(placed)
         firsts = np.flatnonzero(np.diff(places[at], prepend=-1))
         lasts = np.flatnonzero(np.diff(places[at], append=-1))
         return [

@@ -101,11 +101,13 @@ def _layouts(documents: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[tup
     for group in grouped(enumerate(documents), _is_no_next_page):
         position, (text, metadata) = group[0]
         if isinstance(metadata.get("pages"), list) and "content" in metadata:
-            own = {key: value for key, value in metadata.items() if key not in _RESULT and not isinstance(value, list)}
-            yield read_layout(metadata), own, position
+            fields = {
+                key: value for key, value in metadata.items() if key not in _RESULT and not isinstance(value, list)
+            }
+            yield read_layout(metadata), fields, position
         elif isinstance(metadata.get("page"), int):
-            own = {key: value for key, value in metadata.items() if key != "page"}
-            yield _joined([text for _, (text, _) in group], first=max(metadata["page"], 1)), own, position
+            fields = {key: value for key, value in metadata.items() if key != "page"}
+            yield _joined([text for _, (text, _) in group], first=max(metadata["page"], 1)), fields, position
         else:
             yield read_markdown(text), dict(metadata), position
 

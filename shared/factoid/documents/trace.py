@@ -46,9 +46,9 @@ class TracedText:
 
     def sources(self, start: int = 0, end: int | None = None) -> list[Span]:
         """Return the spans of the source that a part of the text comes from, in order of the text."""
-        kept = self.origins[start:end]
-        kept = kept[kept >= 0]
-        runs = np.split(kept, np.flatnonzero(np.diff(kept) != 1) + 1)
+        origins = self.origins[start:end]
+        origins = origins[origins >= 0]
+        runs = np.split(origins, np.flatnonzero(np.diff(origins) != 1) + 1)
         return [(int(run[0]), int(run[-1]) + 1) for run in runs if len(run)]
 
 

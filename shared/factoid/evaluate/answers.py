@@ -86,7 +86,7 @@ def score_yes_no(predictions: Sequence[str], answers: Sequence[bool | str]) -> Y
     expected = [read_yes_no(answer) if isinstance(answer, str) else bool(answer) for answer in answers]
     if None in expected:
         raise InvalidInputError(f"expected a right answer of yes or no, got {answers[expected.index(None)]!r}")
-    right = fmean(own == other for own, other in zip(said, expected, strict=True))
+    right = fmean(one == other for one, other in zip(said, expected, strict=True))
     return YesNoScores(right, said.count(None), len(said))
 
 

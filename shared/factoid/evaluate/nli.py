@@ -76,6 +76,7 @@ class NliModel:
         labels = {str(name).lower(): int(number) for number, name in config.id2label.items()}
         entailing = [number for name, number in labels.items() if name.startswith("entail")]
         if len(entailing) != 1:
-            found = ", ".join(labels)
-            raise InvalidInputError(f"{self.model!r} has the labels {found}: expected one that begins with 'entail'")
+            raise InvalidInputError(
+                f"{self.model!r} has the labels {', '.join(labels)}: expected one that begins with 'entail'"
+            )
         return classifier, entailing[0]

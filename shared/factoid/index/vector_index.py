@@ -129,6 +129,7 @@ class VectorIndex:
 
         Raises:
             EncoderMismatchError: Vectors have another dimension, or components that are not finite.
+            InvalidInputError: FAISS cannot add these vectors to an index of this kind.
         """
         check_vectors(vectors, self.dim)
         ids = np.ascontiguousarray(ids, dtype=np.int64)
@@ -139,7 +140,13 @@ class VectorIndex:
             if self.ability.family == "lists":
                 self.content.add_with_ids(prepared, ids[block])
             else:
-                self.content.add(prepared)
+                try:
+                    self.content.add(prepared)
+                except RuntimeError as error:
+                    reason = str(error).rpartition("Error: ")[2]
+                    raise InvalidInputError(
+                        f'the index {self.kind!r} cannot hold these vectors ({reason}): choose another, such as "Flat"'
+                    ) from error
         self.by_position = np.concatenate([self.by_position, ids])
 
     def remove(self, ids: RowIds) -> None:

@@ -169,8 +169,8 @@ class View:
     def nearest(self, queries: Vectors, k: int) -> Iterator[tuple[Ids, Vectors]]:
         """Yield the allowed units that have the k best vectors for each query, best first, and the index's scores."""
         allowed = None if self.allowed is None else self.index.marks(self.columns.vectors, self.allowed)
-        found = self.index.search(queries, min(k, len(self.index)), allowed=allowed, parameters=self.parameters)
-        for scores, ids in zip(*found, strict=True):
+        nearest = self.index.search(queries, min(k, len(self.index)), allowed=allowed, parameters=self.parameters)
+        for scores, ids in zip(*nearest, strict=True):
             positions, which = self.columns.positions_of_vectors(ids)
             if self.allowed is not None:
                 passing = self.allowed[positions]
@@ -187,7 +187,7 @@ class View:
         if len(keys) < len(self.columns):  # twice the units of k average parents: units of a good parent come together
             count = max(count, int(k * min(max(2 * len(self.columns) / len(keys), 4), 32)))
         total = len(self.index) if self.allowed is None else np.count_nonzero(self.allowed)
-        found: list[Ids] = [keys[:0]] * len(queries)
+        passages: list[Ids] = [keys[:0]] * len(queries)
         pending = np.arange(len(queries))
         while len(pending):
             short = []
@@ -196,11 +196,11 @@ class View:
                 if len(best) < min(k, len(keys)) and count < total:
                     short.append(number)
                 elif alone and level == "passage" and not self.index.lossy:
-                    found[number] = np.array(best[:k], np.int64)
+                    passages[number] = np.array(best[:k], np.int64)
                 else:
-                    found[number] = self.columns.parents[positions]
+                    passages[number] = self.columns.parents[positions]
             pending, count = np.array(short, np.int64), count * _WIDER
-        return found
+        return passages
 
 
 def ranges(starts: Ids, counts: Ids) -> tuple[Ids, Ids]:

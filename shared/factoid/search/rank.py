@@ -129,14 +129,14 @@ def best_groups(
         total += view.columns.rows.size
     if not (whole or blended or level != "unit" or views[0].index.lossy):
         return _nearest(views[0], queries, k)
-    keys, found = np.empty(0, np.int64), []
+    keys, nearest = np.empty(0, np.int64), []
     if whole or blended:
         keys = _passages(views)
         if not len(keys):
             return [[] for _ in queries]
     if not whole:
         wanted = (max(_FOUND, _FACTOR * k), "passage") if blended else (k, level)
-        found = [view.passages(queries, *wanted, alone=not blended) for view, *_ in plan]
+        nearest = [view.passages(queries, *wanted, alone=not blended) for view, *_ in plan]
     results: list[list[Group]] = []
     step = max(1, _SCORES // total) if whole else 1
     for start in range(0, len(queries), step):
@@ -147,7 +147,7 @@ def best_groups(
         chosen = keys
         if not whole:
             of_words = [answer.rows[: max(_FOUND, _FACTOR * k)] for answer in words]
-            chosen = np.unique(np.concatenate([*(passages[start] for passages in found), *of_words]))
+            chosen = np.unique(np.concatenate([*(passages[start] for passages in nearest), *of_words]))
         if blended and not whole:
             chosen = chosen[keys[np.minimum(np.searchsorted(keys, chosen), len(keys) - 1)] == chosen]
         parts = np.full((len(plan), len(some), len(chosen)), np.nan, np.float32)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, get_args, runtime_checkable
+from typing import Any, Literal, Protocol, SupportsFloat, get_args, runtime_checkable
 
 from factoid._optional import require
 from factoid.errors import InvalidInputError
@@ -92,6 +92,15 @@ class SearchOptions:
     def __post_init__(self) -> None:
         if self.parents not in get_args(Parents):
             raise InvalidInputError(f"parents must be 'passage', 'document' or 'unit', got {self.parents!r}")
+        if not isinstance(self.weights, Weights | None):
+            raise InvalidInputError(f"weights must be factoid.Weights(passage=..., lexical=...), got {self.weights!r}")
+        for name, number in (("min_score", self.min_score), ("mmr", self.mmr)):
+            if not isinstance(number, SupportsFloat | None):
+                raise InvalidInputError(f"{name} must be a number, got {number!r}")
+        if self.rerank is not None and not isinstance(self.rerank, Reranker):
+            raise InvalidInputError(
+                f"rerank must be a ranker such as factoid.AnyGranularityRanker(model), got {self.rerank!r}"
+            )
         if self.lexical is not None:
             Weights(lexical=self.lexical)  # rejects a value out of range
         if self.mmr is not None and not 0 <= self.mmr <= 1:

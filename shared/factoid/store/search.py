@@ -43,8 +43,8 @@ class Query:
         cls, store: UnitStore, texts: Sequence[str] | None, vectors: Vectors | None, k: int, options: SearchOptions
     ) -> Self:
         """Return a checked query, encoding the texts if no vectors are given."""
-        held = store.granularities if options.granularity else _held(store)
-        searched, k = options.kinds(held), whole_number("k", k)
+        present = store.granularities if options.granularity else _present(store)
+        searched, k = options.kinds(present), whole_number("k", k)
         for text in texts or ():
             check_text(text, "query")
         weights = options.blend(store.weights, has_texts=texts is not None)
@@ -62,7 +62,7 @@ class Query:
         return cls(vectors, texts, k, options, searched, weights, list(dict.fromkeys(indexes)))
 
 
-def _held(store: UnitStore) -> Sequence[Granularity]:
+def _present(store: UnitStore) -> Sequence[Granularity]:
     """Return the searched granularities that have vectors, or all if there are none, or if the finest is known to have them."""
     finest = min(store.granularities, key=FINEST_FIRST.index)
     if store.views.states[finest].index is not None:

@@ -138,12 +138,12 @@ def plain_text(prepared: str, hidden: Collection[str], *, words: int | None = No
 
 def links(prepared: str, hidden: Collection[str]) -> list[tuple[str, str]]:
     """Return a prepared page's links, those in boxes included, each as its text and its target's title."""
-    found = []
+    pairs = []
     for link in _LINK.finditer(prepared):
         title = _target(link, hidden)
         if title and (shown := _tidy(_TEMPLATE.sub(_template, _shown(link)))) and len(shown) <= _LONGEST:
-            found.append((shown, title))
-    return found
+            pairs.append((shown, title))
+    return pairs
 
 
 def _target(link: re.Match[str], hidden: Collection[str]) -> str | None:

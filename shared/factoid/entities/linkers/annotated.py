@@ -50,5 +50,5 @@ def _listed(annotation: Annotation) -> list[str | Mention]:
 def _mention(text: str, annotation: str | Mention) -> Mention:
     if isinstance(annotation, Mention):
         return annotation
-    found = re.search(rf"(?<!\w){re.escape(clean_name(annotation))}(?!\w)", text, re.IGNORECASE)
-    return Mention(*(found.span() if found else (0, len(text))), canonical_title(annotation))
+    match = re.search(rf"(?<!\w){re.escape(clean_name(annotation))}(?!\w)", text, re.IGNORECASE)
+    return Mention(*(match.span() if match else (0, len(text))), canonical_title(annotation))

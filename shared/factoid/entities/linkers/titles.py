@@ -151,8 +151,8 @@ class TitleLinker:
 
     def _nearest(self, encoder: Encoder, text: str, name: str, articles: Sequence[int]) -> tuple[int, bool]:
         """Return which article is the most similar to a text, and whether the text hardly favours it."""
-        found = [self.store.find(article) for article in articles]
-        units = encoder.encode_units([f"{a.title}. {a.text[:_FIRST]}" if a else "" for a in found])
+        contents = [self.store.find(article) for article in articles]
+        units = encoder.encode_units([f"{a.title}. {a.text[:_FIRST]}" if a else "" for a in contents])
         to_text, to_name = products(np.asarray(encoder.encode_queries([text, name])), np.asarray(units).T)
         gains, best = to_text - to_name, int(to_text.argmax())
         return articles[best], bool(gains[best] - np.delete(gains, best).max() < _MARGIN)
@@ -179,9 +179,9 @@ class Misspellings:
         if self._read[0] != (version := self._store.version):
             self._read = version, [known for known in self._store.keys(_KINDS) if len(known) >= _SHORTEST]
         limit = 1 if len(key) < _LONG else 2
-        found = self._extract(key, self._read[1], scorer=self._distance, score_cutoff=limit, limit=None)
+        similar = self._extract(key, self._read[1], scorer=self._distance, score_cutoff=limit, limit=None)
         digits = _NO_DIGIT.sub("", key)
-        near = [(distance, known) for known, distance, _ in found if _NO_DIGIT.sub("", known) == digits]
+        near = [(distance, known) for known, distance, _ in similar if _NO_DIGIT.sub("", known) == digits]
         return [known for distance, known in near if distance == near[0][0]]
 
 

@@ -203,8 +203,8 @@ class PropositionBatch:
             except (ValueError, TypeError) as error:
                 problem = f"{path} is not the record of a batch, or is damaged: {error}. Move it away"
                 raise StoreFormatError(problem) from error
-        own = (batch for batch in batches if batch.name == self.propositionizer.name)
-        return sorted(own, key=lambda batch: batch.created)
+        matching = (batch for batch in batches if batch.name == self.propositionizer.name)
+        return sorted(matching, key=lambda batch: batch.created)
 
     def _path(self, batch: Batch) -> Path:
         return self.folder / f"{batch.key}.json"

@@ -156,15 +156,15 @@ class _Splitter:
 
     def _fronted(self, head: int, joined: int) -> list[int]:
         """Return adverbials before the subject ("In 1990, …", "If it rains, …") that also apply to a coordinated clause."""
-        tree, subject, own = self.tree, self.tree.subjects[head], self.tree.subjects[joined]
+        tree, subject, joined_subject = self.tree, self.tree.subjects[head], self.tree.subjects[joined]
         words = {tree.lower[token] for token in tree.subtree(joined)}
         if subject is None or words & _TURNS or any(word.isdigit() and len(word) == 4 for word in words):
-            return []  # it has a time of its own, or contrasts with the text before
-        if own is not None and (
+            return []  # it has a time of its joined_subject, or contrasts with the text before
+        if joined_subject is not None and (
             tree.deps[joined] == "parataxis"
             or (tree.is_past(head) and not tree.is_past(joined))
-            or any(child < own for child in tree.all(joined, *_ADVERBIALS))
-            or any(tree.deps[token] == "case" for token in tree.subtree(joined) if token < min(own, joined))
+            or any(child < joined_subject for child in tree.all(joined, *_ADVERBIALS))
+            or any(tree.deps[token] == "case" for token in tree.subtree(joined) if token < min(joined_subject, joined))
         ):
             return []  # nor does it reach a clause in another tense, or with an adverbial in front
         fronted = [child for child in tree.all(head, *_ADVERBIALS, "advmod") if child < subject]

@@ -246,11 +246,11 @@ class Transaction(Snapshot):
         rows = {}
         for position, vector in zip(vectors, stored, strict=True):
             blob = vector.tobytes()
-            found = self.connection.execute("SELECT row FROM vectors WHERE digest = ?", [digest(blob)]).fetchone()
-            if found is None:
+            known = self.connection.execute("SELECT row FROM vectors WHERE digest = ?", [digest(blob)]).fetchone()
+            if known is None:
                 sql = "INSERT INTO vectors (digest, vector) VALUES (?, ?)"
-                found = [self.connection.execute(sql, [digest(blob), blob]).lastrowid]
-            rows[position] = found[0]
+                known = [self.connection.execute(sql, [digest(blob), blob]).lastrowid]
+            rows[position] = known[0]
         return rows
 
     def _mark_changed(self, documents: Iterable[int]) -> None:

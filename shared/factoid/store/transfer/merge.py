@@ -76,17 +76,17 @@ def _put(writing: Transaction, theirs: Snapshot, ids: Sequence[str], *, keep: bo
         raise EncoderMismatchError(f"one store compares vectors by {' and the other by '.join(sorted(similarities))}")
     texts, digests, before = theirs.documents_by_id(ids), writing.digests(ids), writing.count
     if keep:
-        left = {*writing.values(f"SELECT id FROM documents WHERE id {AMONG}", [to_array(ids)])}  # noqa: S608
+        skipped = {*writing.values(f"SELECT id FROM documents WHERE id {AMONG}", [to_array(ids)])}  # noqa: S608
     else:
-        left = {id_ for id_, (_, digest) in texts.items() if digest and digest == digests.get(id_)}
-    chosen = [stored for stored in theirs.stored_units(ids) if stored.unit.document_id not in left]
+        skipped = {id_ for id_, (_, digest) in texts.items() if digest and digest == digests.get(id_)}
+    chosen = [stored for stored in theirs.stored_units(ids) if stored.unit.document_id not in skipped]
     present = {*writing.stored(stored.unit.id for stored in chosen)}
     if keep:  # some may be in other documents here
         chosen, present = [stored for stored in chosen if stored.unit.id not in present], set()
     sql = f"SELECT row FROM units WHERE document IN (SELECT row FROM documents WHERE id {AMONG})"  # noqa: S608
-    writing.remove_rows(writing.values(sql, [to_array({*ids} - left)]))
+    writing.remove_rows(writing.values(sql, [to_array({*ids} - skipped)]))
     writing.put_units(chosen)
-    documents = [text for id_, text in texts.items() if id_ not in left]
+    documents = [text for id_, text in texts.items() if id_ not in skipped]
     for text in documents:
         writing.put_document(*text)
     writing.identify(identity)

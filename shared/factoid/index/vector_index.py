@@ -330,10 +330,8 @@ class VectorIndex:
     def _positions(self, ids: RowIds) -> RowIds:
         """Return the position of each id, or -1 for an unknown id."""
         known, order = self._by_id()
-        if not len(known):
-            return np.full(len(ids), -1)
-        ranks = np.minimum(np.searchsorted(known, ids), len(known) - 1)
-        return np.where(known[ranks] == ids, order[ranks], -1)
+        at = ranks(ids, known)
+        return np.where(at >= 0, order[at], -1) if len(known) else at
 
     def _by_id(self) -> tuple[RowIds, RowIds]:
         """Return the ids, ascending, and the position of each. Two threads may both sort them."""
@@ -353,6 +351,14 @@ class VectorIndex:
 
             self.content = faiss.deserialize_index(faiss.serialize_index(self.content))
             self._mapped = False
+
+
+def ranks(values: RowIds, ascending: RowIds) -> RowIds:
+    """Return the place of each value in an ascending array, or -1 if it is not there. Shape: (n,)."""
+    if not len(ascending):
+        return np.full(len(values), -1)
+    places = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
+    return np.where(ascending[places] == values, places, -1)
 
 
 def membership(values: RowIds, chosen: RowIds) -> Mask:

@@ -25,8 +25,9 @@ import numpy as np
 
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
-from factoid.index.lexical import Answer, LexicalIndex
+from factoid.index.lexical import LexicalIndex
 from factoid.index.matrix import largest
+from factoid.index.vector_index import ranks
 from factoid.inner_products import products
 from factoid.search.columns import Columns, Groups, Ids, Mask, View
 from factoid.units import Granularity
@@ -137,19 +138,24 @@ def best_groups(
     if not whole:
         wanted = (max(_FOUND, _FACTOR * k), "passage") if blended else (k, level)
         nearest = [view.passages(queries, *wanted, alone=not blended) for view, *_ in plan]
+    places = None if lexical is None else lexical.places(keys)
     results: list[list[Group]] = []
     step = max(1, _SCORES // total) if whole else 1
     for start in range(0, len(queries), step):
-        some, words = queries[start : start + step], []
-        if lexical is not None:
-            allowed = None if views[0].allowed is None and len(keys) == len(lexical) else keys
-            words = [lexical.ask(text, allowed=allowed) for text in texts[start : start + step]]
+        some = queries[start : start + step]
+        words: list[Vectors] = []
+        if lexical is not None and places is not None:
+            words = [lexical.shares(text, places) for text in texts[start : start + step]]
         chosen = keys
         if not whole:
-            of_words = [answer.rows[: max(_FOUND, _FACTOR * k)] for answer in words]
-            chosen = np.unique(np.concatenate([*(passages[start] for passages in nearest), *of_words]))
+            candidates = [passages[start] for passages in nearest]
+            if words:
+                candidates.append(_best_by_shares(keys, words[0], max(_FOUND, _FACTOR * k)))
+            chosen = np.unique(np.concatenate(candidates))
         if blended and not whole:
-            chosen = chosen[keys[np.minimum(np.searchsorted(keys, chosen), len(keys) - 1)] == chosen]
+            at = ranks(chosen, keys)
+            chosen = chosen[at >= 0]
+            words = [shares[at[at >= 0]] for shares in words]
         parts = np.full((len(plan), len(some), len(chosen)), np.nan, np.float32)
         channels = []
         for (view, weight, searched), best in zip(plan, parts, strict=True):
@@ -163,6 +169,12 @@ def best_groups(
         for number, norm in enumerate(np.linalg.norm(some, axis=1).tolist()):
             results.append(ranking.best(number, words[number] if words else None, share * length * norm))
     return results
+
+
+def _best_by_shares(keys: Ids, shares: Vectors, count: int) -> Ids:
+    """Return the passages with the `count` largest shares of words, and others with an equal one; none without words."""
+    at = largest(shares, count)
+    return keys[at[shares[at] > 0]]
 
 
 def _passages(views: Sequence[View]) -> Ids:
@@ -213,12 +225,14 @@ class _Ranking:
     level: Level
     k: int
 
-    def best(self, number: int, words: Answer | None, scale: float) -> list[Group]:
-        """Return the best parents for one query. Its shares of words are multiplied by `scale`."""
+    def best(self, number: int, words: Vectors | None, scale: float) -> list[Group]:
+        """Return the best parents for one query. Its words' shares of the passages are multiplied by `scale`."""
         parts = self.parts[:, number]
-        totals, shares = self._dense(parts), np.zeros(len(self.keys), np.float32)
+        totals = self._dense(parts)
+        shares = np.zeros(len(self.keys), np.float32)
         if words is not None:
-            shares = words.add(totals, self.keys, scale, self._order, self.k)
+            shares = words
+            totals += scale * shares
         order = self._order(totals)
         if self.level == "unit":
             return self._best_units(number, order, parts, shares, scale)
@@ -343,20 +357,29 @@ def best_by_words(
 
     The columns are those of the passages. `allowed` masks those that the filter allows; None for all.
     """
-    some = None if allowed is None else columns.rows[allowed]
+    rows = columns.rows
+    parents = columns.documents if level == "document" else columns.rows
+    if allowed is not None:
+        rows = rows[allowed]
+        parents = parents[allowed]
+    places = lexical.places(rows)
     results = []
     for text in texts:
+        shares = lexical.shares(text, places)
+        matching = np.flatnonzero(shares)
         count = k
         while True:
-            words = lexical.ask(text, count, allowed=some)
-            at = np.searchsorted(columns.rows, words.rows)
-            parents = (columns.documents if level == "document" else columns.rows)[at]
-            first = np.sort(np.unique(parents, return_index=True)[1])[:k]
-            if len(first) == k or len(words.rows) < count:
+            best = matching[largest(shares[matching], count)]
+            best = best[np.lexsort((rows[best], -shares[best]))]
+            _, first = np.unique(parents[best], return_index=True)
+            if len(first) >= k or len(best) == len(matching):
                 break
             count *= _FACTOR
-        rows = zip(*(column[first].tolist() for column in (parents, words.rows, words.shares)), strict=True)
-        results.append([Group(key, share, (Scored(row, share),), {LEXICAL: share}) for key, row, share in rows])
+        best = best[np.sort(first)[:k]]
+        groups = []
+        for key, row, share in zip(*(column[best].tolist() for column in (parents, rows, shares)), strict=True):
+            groups.append(Group(key, share, (Scored(row, share),), {LEXICAL: share}))
+        results.append(groups)
     return results
 
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 from factoid.encode import bare_name
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.index import AUTO, Similarity, check_factory
-from factoid.index.lexical import check_language
+from factoid.index.terms import check_language
 from factoid.search import Weights
 from factoid.store.database.connections import Connections
 from factoid.store.database.snapshot import Snapshot, write_meta

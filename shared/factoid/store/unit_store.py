@@ -17,7 +17,6 @@ from factoid.filters import Filter
 from factoid.index import AUTO, Similarity
 from factoid.index.files import index_files
 from factoid.index.gpu import check_device
-from factoid.index.lexical import has_tantivy
 from factoid.ingest import GRANULARITIES, AddReport, Recipe, Split, aingest, encode, ingest
 from factoid.propositions import PropositionCache, Propositionizer, SyntaxPropositionizer
 from factoid.propositions.cached_propositionizer import with_cache
@@ -56,7 +55,7 @@ class UnitStore:
         index: A FAISS factory string such as "Flat", "HNSW32" or "IVF1024,SQ8", or a dict of one for each granularity; "auto"
             goes by the number of vectors (see `factoid.index.choose_kind`). None for the store's setting, else "auto".
         similarity: "inner_product" or "cosine"; None for the store's setting, else inner product.
-        language: Language of the texts, a code of `factoid.index.lexical.LANGUAGES`; None for the store's setting, else "en".
+        language: Language of the texts, a code of `factoid.index.terms.LANGUAGES`; None for the store's setting, else "en".
         dtype: How vectors are stored on disk: "float32", or "float16" in half the space; chosen when the store is created.
         device: Where indexes are searched: "cpu", "cuda", "cuda:1", or a list of GPUs that share the work.
         gpu_shard: Put a part of each index on each of several GPUs instead of a copy.
@@ -114,8 +113,7 @@ class UnitStore:
             raise
         vectors = VectorBuilder(self._settings, device, gpu_shard, gpu_float16, mmap)
         builders: dict[str, Builder] = dict.fromkeys(self.granularities, vectors)
-        if has_tantivy():
-            builders[LEXICAL] = LexicalBuilder(self._settings.language, on_disk=self.path is not None)
+        builders[LEXICAL] = LexicalBuilder(self._settings.language)
         self.views = Views(self.connections, builders)
 
     def __enter__(self) -> Self:
@@ -362,7 +360,7 @@ class UnitStore:
         Raises:
             InvalidInputError: k is below 1, a granularity is unknown or not searched by the store, a filter is invalid, or an
                 option is out of range. An unknown option is a TypeError.
-            MissingDependencyError: FAISS is not installed, or tantivy if words count.
+            MissingDependencyError: FAISS is not installed.
         """
         return self._prepared([query], None, k, options)()[0]
 

@@ -156,14 +156,17 @@ class Views:
 
     def _save(self) -> None:
         folder = self._connections.path
-        if folder is None or self._connections.read_only:
+        unsaved = [state for state in self.states.values() if not state.saved]
+        if folder is None or self._connections.read_only or not unsaved:
             return
+        with self._connections.reading() as snapshot:
+            latest = snapshot.generation
         for kind, state in self.states.items():
             path = folder / kind
             if state.saved or state.index is None or state.generation is None:
                 continue
             try:
-                self._builders[kind].write(state, path)
+                self._builders[kind].write(state, path, latest)
             except (OSError, RuntimeError) as error:
                 logger.warning("%s cannot be written (%s): it will be built again from the database", path, error)
             else:

@@ -115,7 +115,7 @@ def _fields(snapshot: Snapshot) -> Iterator[tuple[Any, ...]]:
 
 def _is_wrong(snapshot: Snapshot, path: Path) -> bool:
     """Return whether index files are damaged, or differ from the database; those of another generation follow it when read."""
-    if not path.with_name(f"{path.name}.npz").exists():  # leftovers of an interrupted write
+    if not index_files(path):  # it will be built
         return False
     state = read_index(path, mmap=True) or read_index(
         path, mmap=True

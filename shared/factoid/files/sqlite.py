@@ -6,7 +6,7 @@ import os
 import sqlite3
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -47,6 +47,15 @@ def connect_read_only(file: Path, check: Callable[[sqlite3.Connection], object])
         connection.close()
         raise
     return connection
+
+
+def drop_log(file: Path) -> None:
+    """Remove the empty log and its index that a reader left beside a database, unless somebody else has it open.
+
+    A connection that can write does that when it is closed; one that only reads does not.
+    """
+    with suppress(sqlite3.Error), closing(connect(f"{file.absolute().as_uri()}?mode=rw")) as connection:
+        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
 
 
 def is_empty(connection: sqlite3.Connection, content: str, *known: tuple[int, int]) -> bool:

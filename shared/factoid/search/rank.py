@@ -153,9 +153,10 @@ def best_groups(
                 candidates.append(_best_by_shares(keys, words[0], max(_FOUND, _FACTOR * k)))
             chosen = np.unique(np.concatenate(candidates))
         if blended and not whole:
-            at = ranks(chosen, keys)
-            chosen = chosen[at >= 0]
-            words = [shares[at[at >= 0]] for shares in words]
+            places_of_chosen = ranks(chosen, keys)
+            eligible = places_of_chosen >= 0
+            chosen = chosen[eligible]
+            words = [shares[places_of_chosen[eligible]] for shares in words]
         parts = np.full((len(plan), len(some), len(chosen)), np.nan, np.float32)
         channels = []
         for (view, weight, searched), best in zip(plan, parts, strict=True):

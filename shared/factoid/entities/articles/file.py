@@ -13,6 +13,7 @@ from typing import Any
 from factoid.entities.articles.article import Article
 from factoid.errors import StoreFormatError, UnreadableFileError
 from factoid.files.sqlite import connect
+from factoid.forks import at_work, follow, refused_after_fork
 
 APPLICATION_ID = 0x0FAC7A27
 FORMAT = 1
@@ -65,12 +66,16 @@ class ArticleFile:
 
     def __init__(self, path: Path) -> None:
         self.path, self.version = path, 0  # the version counts the files that were read before
+        self._inherited = False  # in use by another thread while this process was forked
         self._lock = threading.Lock()
+        follow(self)
         self._open()
 
     def query(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         """Return the rows of a statement, or raise a StoreFormatError if the file is closed or damaged."""
-        with self._lock:
+        with at_work(), self._lock:
+            if self._inherited:
+                raise refused_after_fork(f"the article store {self.path}")
             try:
                 return self._connection.execute(sql, values).fetchall()
             except sqlite3.Error as error:
@@ -78,7 +83,7 @@ class ArticleFile:
 
     def reopen(self) -> None:
         """Switch to the file that is at the path now."""
-        with self._lock:
+        with at_work(), self._lock:
             before = self._connection
             self._open()
             before.close()
@@ -86,8 +91,17 @@ class ArticleFile:
 
     def close(self) -> None:
         """Close the file, after any running query."""
-        with self._lock:
-            self._connection.close()
+        with at_work(), self._lock:
+            if not self._inherited:
+                self._connection.close()
+
+    def before_fork(self) -> None:
+        """Do nothing: the file never changes and has no locks, so the child may read it through this connection."""
+
+    def after_fork(self, *, prepared: bool) -> None:
+        """Make a new lock, in the child."""
+        self._lock = threading.Lock()
+        self._inherited = not prepared
 
     def _open(self) -> None:
         if not self.path.is_file():

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from factoid.filters import parse_filter, passing_rows
+from factoid.forks import at_work, follow
 from factoid.index.vector_index import membership
 from factoid.search import Columns
 from factoid.store.database.snapshot import Snapshot
@@ -82,15 +83,28 @@ class Views:
         self._connections = connections
         self._builders = builders
         self.states: dict[str, IndexState] = {name: IndexState(name) for name in builders}
+        self._make_locks()
+        follow(self)
+
+    def _make_locks(self) -> None:
         self._gate = threading.RLock()  # of the thread that works alone
         self._alone: int | None = None  # that thread
         self._stripes = [threading.RLock() for _ in range(_STRIPES)]  # each search holds the one of its thread
+
+    def before_fork(self) -> None:
+        """Do nothing: what is in memory goes on in the child."""
+
+    def after_fork(self, *, prepared: bool) -> None:
+        """Make new locks, in the child. Indexes that another thread may have been changing are read again."""
+        self._make_locks()
+        if not prepared:
+            self.states = {kind: IndexState(kind) for kind in self.states}
 
     def at(self, kinds: Sequence[str], work: Callable[[Snapshot, list[IndexState]], T]) -> T:
         """Do some work with a snapshot and up-to-date indexes of these granularities, while no index changes here."""
         stripe = self._stripes[threading.get_native_id() % _STRIPES]
         while True:
-            with stripe:
+            with at_work(), stripe:
                 if self._alone in (None, threading.get_ident()):
                     # Taken after the lock: no index can have a later generation than the snapshot.
                     with self._connections.reading() as snapshot:
@@ -104,7 +118,7 @@ class Views:
 
     def alone(self, work: Callable[[], T]) -> T:
         """Do some work while nobody searches here, and no index is changed or written. Do not call it from `at`."""
-        with self._gate:
+        with at_work(), self._gate:
             try:
                 self._alone = threading.get_ident()
                 for stripe in self._stripes:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from factoid.files.arrays import read_arrays, write_arrays
-from factoid.index import load, save
+from factoid.index import load, save, sweep
 from factoid.index.files import index_files
 from tests.index.cases import DIM, KINDS, clustered, make_index, search
 
@@ -57,7 +57,7 @@ def test_a_cache_without_vectors(tmp_path):
     assert (loaded.vectors, loaded.stamp, [*loaded.arrays]) == (None, STAMP, [*ARRAYS])
 
 
-def test_files_of_other_generations_are_removed_and_no_others(tmp_path):
+def test_files_of_other_generations_are_swept_and_no_others(tmp_path):
     others = [
         "passage.jsonl",
         "passages-1.faiss",
@@ -75,11 +75,12 @@ def test_files_of_other_generations_are_removed_and_no_others(tmp_path):
         (43, "Flat", ["passage-43.safetensors"]),
     ):
         save(tmp_path / "passage", {"generation": generation}, {}, make_index(kind)[0])
+        sweep(tmp_path / "passage", generation=generation, latest=99)
         assert sorted(file.name for file in tmp_path.iterdir()) == sorted([*names, *later, *others])
         assert [file.name for file in index_files(tmp_path / "passage")] == [*names, *later]
         assert load(tmp_path / "passage", generation=50).stamp == {"generation": generation}
-    save(tmp_path / "passage", {"generation": 44}, {}, make_index("Flat")[0], latest=50)
-    assert sorted(file.name for file in tmp_path.iterdir()) == sorted(["passage-44.safetensors", *others])
+    sweep(tmp_path / "passage", generation=43, latest=50)  # the later ones are of another history
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted(["passage-43.safetensors", *others])
 
 
 def test_an_earlier_generation_serves_where_the_latest_is_damaged_or_too_late(tmp_path):

@@ -12,7 +12,7 @@ import glob
 import hashlib
 import logging
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -51,18 +51,14 @@ def save(
     stamp: Mapping[str, Any],
     arrays: Mapping[str, NDArray[Any]],
     index: VectorIndex | None = None,
-    *,
-    latest: int | None = None,
 ) -> None:
-    """Write arrays and an index, by a path without generation and ending, and remove the files of earlier generations.
+    """Write arrays and an index, by a path without generation and ending.
 
     Args:
         path: The path.
         stamp: What a reader needs to trust the cache, in JSON; it has at least a generation.
         arrays: Arrays of numbers.
         index: An index of vectors.
-        latest: The latest generation that there is. Files of later ones are from before a backup was restored, and are
-            removed, too.
 
     Raises:
         OSError: A file cannot be written; existing files are unchanged.
@@ -82,9 +78,17 @@ def save(
         with part.open("wb") as out:
             write_arrays(out, record, arrays)
         move_into_place(part, target)
+
+
+def sweep(path: Path, *, generation: int, latest: int) -> None:
+    """Remove files of other generations, and what a killed process left, by a path without generation and ending.
+
+    Files between a generation and the latest one stay: another process has just written them. Later ones are from before
+    a backup of the database was restored.
+    """
     for file in index_files(path, leftovers=True):
         number = _generation(file)
-        if number < generation or (latest is not None and number > latest):
+        if number < generation or number > latest:
             file.unlink(missing_ok=True)
 
 
@@ -131,8 +135,14 @@ def index_files(path: Path, *, leftovers: bool = False) -> list[Path]:
     if leftovers:
         pattern = re.compile(f"{shown.pattern}|{hidden.pattern}")
     named = path.parent.glob(f"*{glob.escape(path.name)}-*")
-    files = [file for file in named if pattern.fullmatch(file.name)]
+    files = [file for file in named if pattern.fullmatch(file.name) and file.is_file()]  # no pipe or device
     return sorted(files, key=lambda file: (_generation(file), file.suffix))
+
+
+def is_index_file(name: str, indexes: Iterable[str]) -> bool:
+    """Return whether a name is that of a file of one of some indexes."""
+    names = "|".join(map(re.escape, indexes))
+    return re.fullmatch(rf"({names})-\d{{1,20}}\.({_FAISS}|{_ARRAYS})", name) is not None
 
 
 def _file(path: Path, generation: int, ending: str) -> Path:

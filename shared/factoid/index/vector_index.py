@@ -219,7 +219,9 @@ class VectorIndex:
             search = self._compare if isinstance(self.content, Matrix) else self._search
             values, labels = search(queries, width, allowed, count, parameters or {})
             missing = labels < 0
-            labels = labels if self.ability.family == "lists" else self.by_position[labels]
+            if self.ability.family != "lists":
+                missing |= labels >= len(self.by_position)  # by an index of FAISS from a stranger
+                labels = self.by_position[np.where(missing, -1, labels)]
             scores[:, :width], ids[:, :width] = np.where(missing, -np.inf, values), np.where(missing, -1, labels)
         return scores, ids
 

@@ -18,7 +18,7 @@ from factoid.units import Unit
 APPLICATION_ID = 0x0FAC70CA
 FORMAT = 1
 
-_SQL = """CREATE TABLE IF NOT EXISTS propositions (
+SQL = """CREATE TABLE IF NOT EXISTS propositions (
     row INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, name TEXT NOT NULL, output TEXT NOT NULL, reason TEXT
 )"""
 _KEY_VERSION = 1  # raise when `passage_key` changes, so that earlier entries are not found
@@ -28,7 +28,7 @@ _PUT = """INSERT INTO propositions (key, name, output, reason) VALUES (?, ?, ?, 
     DO UPDATE SET output = excluded.output, reason = excluded.reason WHERE propositions.output = '[]'"""
 _CHOSEN = "FROM propositions WHERE (?1 IS NULL OR name = ?1) AND (NOT ?2 OR output = '[]')"  # by name and failures
 _STORE = (sqlite.APPLICATION_ID, sqlite.FORMAT)
-_TABLE = sqlite.CacheTable("propositions", "propositions", _SQL, APPLICATION_ID, FORMAT, hosts=(_STORE,))
+_TABLE = sqlite.CacheTable("propositions", "propositions", SQL, APPLICATION_ID, FORMAT, hosts=(_STORE,))
 
 
 class PropositionCache:

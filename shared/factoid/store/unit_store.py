@@ -33,9 +33,10 @@ from factoid.store.rerank import answer
 from factoid.store.search import Query, find
 from factoid.store.settings import Settings, check_identity, keep_settings
 from factoid.store.token_vectors import TOKENS, TokenVectorCache
-from factoid.store.transfer.copies import copy_to, load_from, save_to
+from factoid.store.transfer.copies import copy_to
 from factoid.store.transfer.exports import export, import_from
 from factoid.store.transfer.merge import merge
+from factoid.store.transfer.remote import load_from, save_to
 from factoid.store.upkeep.tune import tune, tune_weights
 from factoid.store.upkeep.verify import verify
 from factoid.units import Document, Granularity, Hit, Metadata, Unit
@@ -462,7 +463,7 @@ class UnitStore:
         storage_options: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Self:
-        """Fetch a store that `save_to` sent into a new folder, and open it; see `factoid.store.transfer.copies.load_from`."""
+        """Fetch a store that `save_to` sent into a new folder, and open it; see `factoid.store.transfer.remote.load_from`."""
         load_from(url, path, storage_options=storage_options)
         return cls(path, encoder=encoder, **options)
 

@@ -31,7 +31,7 @@ class Connections:
         self.read_only = read_only
         self._lock = threading.RLock()  # the writer's; in memory, everyone's
         self._idle: list[sqlite3.Connection] = []
-        self._closed = False
+        self.closed = False
         self._inherited = False  # in use by another thread while this process was forked
         self._writer: sqlite3.Connection | None = None
         self._file: os.stat_result | None = None  # of the writer
@@ -72,7 +72,7 @@ class Connections:
                         self._idle.append(connection)
                     else:  # it was interrupted
                         connection.close()
-                    if self._closed:  # meanwhile: nobody else would close a returned connection
+                    if self.closed:  # meanwhile: nobody else would close a returned connection
                         self._close_idle()
 
     @contextmanager
@@ -110,10 +110,10 @@ class Connections:
     def close(self) -> None:
         """Close all connections; those in use close when they are returned. Closing twice is harmless."""
         if self._inherited:
-            self._closed = True  # the connections are its parent's
+            self.closed = True  # the connections are its parent's
             return
         with at_work(), self._lock:
-            self._closed = True
+            self.closed = True
             self._close_all()
             if self.path is not None and not self._had_log:
                 self._had_log = True
@@ -131,7 +131,7 @@ class Connections:
         self._had_log = True  # the parent cleans up
 
     def _check_usable(self) -> None:
-        if self._closed:
+        if self.closed:
             raise _closed()
         if self._inherited:
             raise refused_after_fork(f"the store in {self.path or 'memory'}")
@@ -173,7 +173,7 @@ class Connections:
         """Return the error to raise instead of one of `_FAILURES`."""
         place = f"the store in {self.path or 'memory'}"
         if isinstance(error, sqlite3.Error):
-            return _closed() if self._closed else failure(place, error)
+            return _closed() if self.closed else failure(place, error)
         remedy = "Restore it from a backup, or let verify (factoid store verify) report what has to be added again"
         return StoreFormatError(f"{place} is damaged: {error}. {remedy}")
 

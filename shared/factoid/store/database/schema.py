@@ -5,12 +5,14 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import ExitStack, closing
+from functools import cache
 from pathlib import Path
 
 from factoid.errors import InvalidInputError, StoreError, StoreFormatError
 from factoid.files import sqlite
 from factoid.files.sqlite import APPLICATION_ID, FILE, FORMAT
 from factoid.filters import SCHEMA as METADATA
+from factoid.propositions.cache import SQL as PROPOSITIONS
 from factoid.store.database.snapshot import write_meta
 
 # `documents` has a row for every document that units name; its text is NULL if only units were added. `changes` names the units
@@ -39,6 +41,7 @@ CREATE INDEX units_by_vector ON units (vector) WHERE vector IS NOT NULL;
 CREATE TABLE commits (generation INTEGER PRIMARY KEY, last INTEGER NOT NULL);
 CREATE TABLE changes (generation INTEGER, row INTEGER, PRIMARY KEY (generation, row)) WITHOUT ROWID
 """
+_OBJECTS = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
 _PAGE = 8192  # five vectors of 384 dimensions to a page; SQLite's own 4096 leaves a quarter of it empty
 
 
@@ -111,8 +114,15 @@ def check_folder(path: Path) -> None:
     file = path / FILE
     try:
         path.mkdir(parents=True, exist_ok=True)
-        if any(path.iterdir()) and not file.exists():
+        names = list(path.iterdir())
+        if names and not file.exists():
             raise StoreFormatError(f"{path} holds files but no {FILE}: it is not a store. Give an empty or new folder")
+        for name in names:
+            if name.is_symlink():  # what is written there would be written elsewhere
+                raise StoreFormatError(
+                    f"{name} is a link: a store is written to only where its files are. Open it with read_only=True, or "
+                    "copy it with copy_to"
+                )
     except FileExistsError as error:
         raise StoreFormatError(f"{path} is a file: a store is a folder") from error
     except OSError as error:
@@ -120,7 +130,27 @@ def check_folder(path: Path) -> None:
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:
-    return sqlite.is_empty(connection, "factoid store", (APPLICATION_ID, FORMAT))
+    empty = sqlite.is_empty(connection, "factoid store", (APPLICATION_ID, FORMAT))
+    if not empty:
+        _check_objects(connection)
+    return empty
+
+
+def _check_objects(connection: sqlite3.Connection) -> None:
+    """Refuse a database with other tables than a store's, or with views or triggers: a stranger's would run here."""
+    unknown = set(connection.execute(_OBJECTS)) - _objects()
+    if unknown:
+        names = ", ".join(sorted(repr(name)[:60] for _, name, *_ in unknown))
+        raise StoreFormatError(f"the database holds what no store has ({names}): it was made or changed by another program")
+
+
+@cache
+def _objects() -> frozenset[tuple[str, str, str, str]]:
+    """Return the type, name, table and SQL of everything that the database of a store may hold."""
+    with closing(sqlite.connect(":memory:")) as connection:
+        for statement in (*_TABLES.split(";"), PROPOSITIONS):
+            connection.execute(statement)
+        return frozenset(connection.execute(_OBJECTS))
 
 
 def _make(connection: sqlite3.Connection) -> None:

@@ -77,9 +77,9 @@ class VectorBuilder:
             some = vectors[:: max(1, len(vectors) // _SAMPLE)][:_SAMPLE]
             state.length = float(np.median(np.linalg.norm(snapshot.vectors(some), axis=1)))
 
-    def write(self, state: IndexState, path: Path, latest: int) -> None:
-        """Write the files of an index; `latest` is the store's generation."""
-        save(path, state.stamp(), {"columns": state.columns.stacked()}, state.index, latest=latest)
+    def write(self, state: IndexState, path: Path) -> None:
+        """Write the files of an index."""
+        save(path, state.stamp(), {"columns": state.columns.stacked()}, state.index)
 
     def _caught_up(self, state: IndexState, snapshot: Snapshot, since: int) -> bool:
         """Apply the changes since a generation to an index; return whether it is then as good as a rebuilt one."""
@@ -152,10 +152,10 @@ class LexicalBuilder:
         state.columns = change.columns
         state.built_for = len(change.columns)
 
-    def write(self, state: IndexState, path: Path, latest: int) -> None:
-        """Write the file of the index; `latest` is the store's generation."""
+    def write(self, state: IndexState, path: Path) -> None:
+        """Write the file of the index."""
         stamp = {**state.stamp(), "language": self.language}
-        save(path, stamp, {"columns": state.columns.stacked(), **state.index.arrays()}, latest=latest)
+        save(path, stamp, {"columns": state.columns.stacked(), **state.index.arrays()})
 
 
 Builder: TypeAlias = VectorBuilder | LexicalBuilder
@@ -193,7 +193,7 @@ def _state(
         fits = index is not None and np.array_equal(index.ids, columns.distinct_vectors())
     if not fits or facts.get("granularity") != name or type(facts.get("built_for")) is not int:
         raise ValueError("it holds other units than its record says")
-    return IndexState(index=content, columns=columns, **facts)
+    return IndexState(index=content, columns=columns, written=facts["generation"], **facts)
 
 
 def _change_since(state: IndexState, snapshot: Snapshot, since: int) -> _Change | None:

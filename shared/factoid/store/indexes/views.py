@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from factoid.errors import StoreError
 from factoid.filters import parse_filter, passing_rows
 from factoid.forks import at_work, follow
+from factoid.index import sweep
 from factoid.index.vector_index import membership
 from factoid.search import Columns
 from factoid.store.database.snapshot import Snapshot
@@ -42,6 +44,7 @@ class IndexState:
     columns: Columns = field(default_factory=Columns.empty)
     length: float = 1.0  # typical one of the vectors, as they are compared
     built_for: int = 0  # vectors or texts when the index was built
+    written: int | None = None  # the generation of its files on disk, if it has any
     saved: bool = True  # whether the files on disk are equal
     selections: OrderedDict[str | None, Mask] = field(default_factory=OrderedDict)  # units that pass the latest filters
 
@@ -170,18 +173,22 @@ class Views:
 
     def _save(self) -> None:
         folder = self._connections.path
-        unsaved = [state for state in self.states.values() if not state.saved]
-        if folder is None or self._connections.read_only or not unsaved:
+        states = [state for state in self.states.values() if state.generation is not None]
+        connections = self._connections
+        if folder is None or connections.read_only or connections.closed or not states:
             return
-        with self._connections.reading() as snapshot:
-            latest = snapshot.generation
-        for kind, state in self.states.items():
-            path = folder / kind
-            if state.saved or state.index is None or state.generation is None:
-                continue
-            try:
-                self._builders[kind].write(state, path, latest)
-            except (OSError, RuntimeError) as error:
-                logger.warning("%s cannot be written (%s): it will be built again from the database", path, error)
-            else:
-                state.saved = True
+        try:
+            with connections.reading() as snapshot:
+                latest = snapshot.generation
+            for state in states:
+                path = folder / state.granularity
+                if not state.saved and state.index is not None:
+                    self._builders[state.granularity].write(state, path)
+                    state.written = state.generation
+                    state.saved = True
+                if state.saved:
+                    sweep(path, generation=latest if state.written is None else state.written, latest=latest)
+        except (OSError, RuntimeError, StoreError) as error:
+            logger.warning(
+                "the indexes in %s cannot be written (%s): they will be built again from the database", folder, error
+            )

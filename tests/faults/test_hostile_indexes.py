@@ -12,7 +12,7 @@ from tests.faults.worker import ENVIRONMENT, ROOT
 
 pytest.importorskip("faiss")
 
-KINDS = ["HNSW16", "IVF32,SQ8", "IVF32_HNSW8,Flat", "SQ8", "RaBitQ", "IVF32,RaBitQ", "HNSW16,SQ8", "RR,SQ8", "IVF32,PQ16x4fs"]
+KINDS = ["HNSW16", "IVF32,SQ8", "IVF32_HNSW8,Flat", "SQ8", "RaBitQ", "IVF32,RaBitQ", "HNSW16,SQ8", "RR,SQ8"]
 CASES = int(os.environ.get("FACTOID_CAMPAIGN", "0"))
 
 ATTACK = """

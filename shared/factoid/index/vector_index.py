@@ -220,8 +220,7 @@ class VectorIndex:
             values, labels = search(queries, width, allowed, count, parameters or {})
             missing = labels < 0
             if self.ability.family != "lists":
-                missing |= labels >= len(self.by_position)  # by an index of FAISS from a stranger
-                labels = self.by_position[np.where(missing, -1, labels)]
+                labels = self.by_position[labels]
             scores[:, :width], ids[:, :width] = np.where(missing, -np.inf, values), np.where(missing, -1, labels)
         return scores, ids
 
@@ -298,7 +297,12 @@ class VectorIndex:
         results: tuple[Vectors, RowIds] | None = None
         if self.gpu is not None and selector is None:
             results = self.gpu.search(self.content, queries, k, width)
-        return results or self.content.search(queries, k, params=search_parameters(self.ability, width, selector))
+        scores, labels = results or self.content.search(
+            queries, k, params=search_parameters(self.ability, width, selector)
+        )
+        if self.ability.family == "other":  # what is in its lists was not checked
+            labels = np.where(labels < len(self.by_position), labels, -1)
+        return scores, labels
 
     def _selector(self, marks: Mask) -> Any:
         """Build a selector of the marked vectors by FAISS's labels: ids if there are lists, and positions otherwise."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from math import prod
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -29,7 +29,7 @@ class Arrays(NamedTuple):
     """The content of a file."""
 
     facts: dict[str, Any]
-    arrays: dict[str, NDArray[Any]]  # read-only, mapped from the file
+    arrays: dict[str, NDArray[Any]]  # mapped from the file, and then read-only, or in memory
 
 
 def write_arrays(out: BinaryIO, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
@@ -56,8 +56,8 @@ def write_arrays(out: BinaryIO, facts: Mapping[str, Any], arrays: Mapping[str, N
         out.write(contiguous[name].reshape(-1).view(np.uint8).data)
 
 
-def read_arrays(path: Path) -> Arrays:
-    """Map the arrays of a file that `write_arrays` wrote.
+def read_arrays(path: Path, *, in_memory: Collection[str] = ()) -> Arrays:
+    """Map the arrays of a file that `write_arrays` wrote, and read some of them into memory instead.
 
     Raises:
         FileNotFoundError: There is no such file.
@@ -70,7 +70,15 @@ def read_arrays(path: Path) -> Arrays:
         length = int.from_bytes(file.read(8), "little")
         _check(8 + length <= size and length <= _LONGEST_HEADER, "its header has no end")
         header = _parsed(file.read(length))
-        content = np.memmap(file, np.uint8, "r") if size else np.empty(0, np.uint8)
+        content = np.memmap(file, np.uint8, "r")
+        facts, arrays = _read(file, content[8 + length :], header, in_memory)
+    return Arrays(facts, arrays)
+
+
+def _read(
+    file: BinaryIO, content: NDArray[np.uint8], header: dict[str, Any], in_memory: Collection[str]
+) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    """Return the facts and arrays that a header describes, all checked. `content` is what follows the header."""
     about = header.pop(_ABOUT)
     written = about.pop(_CHECKSUM)
     _check(written == str(_checksum({**header, _ABOUT: about})), "its header has changed")
@@ -80,11 +88,17 @@ def read_arrays(path: Path) -> Arrays:
     arrays = {}
     end = 0
     for name, place in header.items():
-        array, end = _array(content[8 + length :], place, end)
+        start = end
+        array, end = _array(content, place, start)
+        if name in in_memory:
+            mapped = array
+            array = np.empty(mapped.shape, mapped.dtype)
+            file.seek(start - len(content), 2)
+            file.readinto(array.reshape(-1).view(np.uint8).data)  # type: ignore[attr-defined]
         _check(_crc32(array) == checksums[name], f"{name} has changed")
         arrays[name] = array
-    _check(8 + length + end == size, "it has another size than its arrays")
-    return Arrays(facts, arrays)
+    _check(end == len(content), "it has another size than its arrays")
+    return facts, arrays
 
 
 def _array(content: NDArray[np.uint8], place: Mapping[str, Any], start: int) -> tuple[NDArray[Any], int]:

@@ -162,7 +162,7 @@ def _records(path: Path, *, latest: int | None) -> list[Path]:
 
 
 def _load(path: Path, file: Path, *, mmap: bool) -> Loaded:
-    record, arrays = read_arrays(file)
+    record, arrays = read_arrays(file, in_memory=[_VECTORS])
     if record["format"] != _FORMAT:
         raise ValueError("it is of another version")
     stamp = record["stamp"]

@@ -83,6 +83,7 @@ class LexicalIndex:
         self._rows = np.empty(0, np.int64)  # of the texts, in the order in which they came
         self._lengths = np.empty(0, np.int32)  # terms of each text
         self._present = np.empty(0, np.bool_)  # False for removed texts
+        self._asked: tuple[RowIds | None, RowIds] = None, self._rows  # rows, and their places
         self._prepare()
 
     @classmethod
@@ -96,7 +97,8 @@ class LexicalIndex:
         rows, lengths = arrays["rows"], arrays["lengths"]
         _check(rows.dtype == np.int64 and lengths.dtype == np.int32, "rows or lengths are of another type")
         _check(rows.ndim == 1 and rows.shape == lengths.shape, "rows and lengths differ in shape")
-        _check(len(np.unique(rows)) == len(rows), "a row occurs twice")
+        ascending = np.sort(rows)
+        _check(bool((ascending[1:] > ascending[:-1]).all()), "a row occurs twice")
         _check(lengths.min(initial=0) >= 0, "a length is negative")
         index._segments = list(_read_segments(arrays, len(rows)))
         index._rows = rows
@@ -137,12 +139,22 @@ class LexicalIndex:
         self._prepare()
 
     def places(self, rows: RowIds) -> RowIds:
-        """Return the place of each row's text, for `shares`, or -1 for an unknown row. Shape: (n,)."""
-        known, places = self._by_row
-        at = ranks(rows, known)
-        if len(known):
-            at = np.where(at >= 0, places[at], -1)
-        return at
+        """Return the place of each row's text, for `shares`, or -1 for an unknown row. Shape: (n,).
+
+        Those of the last array are kept for the next search that passes the same one.
+        """
+        asked, places = self._asked
+        if asked is rows:
+            return places
+        known, order = self._by_row
+        if np.array_equal(rows, self._rows) and len(known) == len(rows):
+            places = self._every_place
+        else:
+            places = ranks(rows, known)
+            if len(known):
+                places = np.where(places >= 0, order[places], -1)
+        self._asked = rows, places
+        return places
 
     def shares(self, query: str, places: RowIds) -> Vectors:
         """Return the scores of texts at some places, divided by the best of them.
@@ -153,8 +165,10 @@ class LexicalIndex:
         terms = self._terms.of_query(query)
         if not len(self._rows):
             return np.zeros(len(places), np.float32)
-        scores = self.scores(terms)[places]
-        scores[places < 0] = 0
+        scores = self.scores(terms)
+        if places is not self._every_place:
+            scores = scores[places]
+            scores[places < 0] = 0
         highest = scores.max(initial=_ENOUGH * self.expected_score(terms))
         if highest > 0:
             scores /= highest
@@ -241,6 +255,8 @@ class LexicalIndex:
         present = np.flatnonzero(self._present)
         order = present[np.argsort(self._rows[present], kind="stable")]
         self._by_row = self._rows[order], order
+        self._every_place = np.arange(len(self._rows))
+        self._asked = None, self._every_place
         average = float(self._lengths[self._present].mean()) if self._count else 0.0
         relative = self._lengths / np.float32(average or 1)
         self._norms = (_K1 * (1 - _B + _B * relative)).astype(np.float32)

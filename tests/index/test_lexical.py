@@ -68,12 +68,13 @@ def test_the_expected_score_is_that_of_all_words_once_in_a_text_of_average_lengt
 
 
 @settings(deadline=None, max_examples=40)
-@given(st.lists(st.tuples(st.booleans(), st.integers(0, 15), WORDS), max_size=30), WORDS, st.integers(1, 5))
+@given(st.lists(st.tuples(st.booleans(), st.integers(0, 15), WORDS), max_size=30), WORDS, st.integers(1, 4))
 def test_scores_do_not_depend_on_how_an_index_came_about(steps, query, block):
     """Rows come, go and come again, in blocks of any size, through files and without them: only what is there counts."""
     index, texts = LexicalIndex(""), {}
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("factoid.index.lexical._BLOCK", block)
+        patch.setattr("factoid.index.lexical._MOST_TEXTS", 4)
         for through_files, row, text in steps:
             index.update(np.array([row]), np.array([row]), [text])
             texts[row] = text
@@ -125,7 +126,9 @@ def broken(name, change):
         broken("starts 0", lambda starts: starts[::-1]),
         broken("starts 0", lambda starts: starts + 1),
         broken("texts 0", lambda texts: texts + 1),
-        broken("texts 0", lambda texts: texts - 1),
+        broken("sizes", lambda sizes: sizes - 1),
+        broken("sizes", lambda sizes: sizes * 0),
+        broken("sizes", lambda sizes: sizes << 40),
         broken("texts 0", lambda texts: texts.reshape(1, -1)),
         broken("counts 0", lambda counts: counts[:-1]),
         broken("counts 0", lambda counts: counts.astype(np.int64)),

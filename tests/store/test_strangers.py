@@ -112,5 +112,5 @@ def test_a_kind_of_index_that_would_fill_the_memory_is_refused(path, kind):
         write_meta(connection, settings=json.dumps(settings))
     for file in path.glob("passage-*"):
         file.unlink()
-    with opened(path) as store, pytest.raises(InvalidInputError, match="too large for an index|is a string"):
+    with opened(path) as store, pytest.raises(InvalidInputError, match=r"too large for an index|is a string"):
         hits(store)

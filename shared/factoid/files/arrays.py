@@ -17,7 +17,7 @@ from typing import Any, BinaryIO, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-_TYPES = {"F32": "<f4", "I64": "<i8", "I32": "<i4", "U64": "<u8", "U8": "|u1"}
+_TYPES = {"F32": "<f4", "I64": "<i8", "I32": "<i4", "U64": "<u8", "U16": "<u2", "U8": "|u1"}
 _ABOUT = "__metadata__"  # the format's name for facts about the file
 _FACTS, _CHECKSUMS, _CHECKSUM = "facts", "checksums", "checksum"
 _ALIGNED = 64  # bytes: the header is padded to a multiple

@@ -1,9 +1,9 @@
 """A lexical index: score texts, known by row, by the words that they share with a query (BM25).
 
 The index is an inverted one. For each term it holds the texts that have it and how often: a posting. Postings are
-written once, in segments, and only read from then on, so they can be mapped from a file and shared by processes. A
-removed text stays in its segments, and is masked. Document frequencies and the average length count the texts that are
-left, so scores do not depend on how an index came about.
+written once, in segments of up to 65,536 texts, and only read from then on, so they can be mapped from a file and shared
+by processes. A removed text stays in its segment, and is masked. Document frequencies and the average length count the
+texts that are left, so scores do not depend on how an index came about.
 """
 
 from __future__ import annotations
@@ -24,38 +24,62 @@ _K1 = 1.2
 _B = 0.75
 _ENOUGH = 0.5  # of the score of a text with all words of the query: the best text counts less if it has less
 _BLOCK = 16_384  # texts that become a segment
-_SMALLER = 2  # a segment is merged into the one before that is not this many times as large
+_MOST_TEXTS = 1 << 16  # of a segment: their numbers take two bytes
+_SMALLER = 2  # a segment is merged into the one before that has fewer than this many times its texts
 _REMOVED = 0.25  # share of removed texts at which their postings are dropped
+_POSTINGS = ("terms", "starts", "texts", "counts")
 _MOST_COUNTED = 255  # occurrences of a term in a text
 
 Mask = NDArray[np.bool_]
+Numbers = NDArray[np.integer[Any]]
 
 
 class Segment(NamedTuple):
-    """The postings of some texts, by term. A text is a position in the index's `rows`."""
+    """The postings of texts that came one after the other, by term. A text is known by its number in the segment."""
 
     terms: NDArray[np.uint64]  # ascending. Shape: (terms,)
     starts: NDArray[np.int64]  # where the postings of each term begin, and the end of the last. Shape: (terms + 1,)
-    texts: NDArray[np.int32]  # ascending for each term. Shape: (postings,)
+    texts: NDArray[np.uint16]  # ascending for each term. Shape: (postings,)
     counts: NDArray[np.uint8]  # how often the text has the term. Shape: (postings,)
+    size: int  # number of texts
 
     @classmethod
-    def of(cls, terms: NDArray[np.uint64], texts: NDArray[np.int32], counts: NDArray[np.uint8]) -> Self:
+    def of(cls, terms: NDArray[np.uint64], texts: Numbers, counts: NDArray[np.uint8], size: int) -> Self:
         """Group postings by term. They come in any order, those of one term by text. Shapes: (postings,)."""
         order = np.argsort(terms, kind="stable")
         ordered = terms[order]
         begins = np.ones(len(ordered), np.bool_)
         np.not_equal(ordered[1:], ordered[:-1], out=begins[1:])
         starts = np.flatnonzero(begins)
-        return cls(ordered[starts], np.append(starts, len(ordered)), texts[order], counts[order])
+        bounds = np.append(starts, len(ordered))
+        return cls(ordered[starts], bounds, texts[order].astype(np.uint16), counts[order], size)
 
     @classmethod
-    def merged(cls, segments: Sequence[Segment]) -> Self:
-        """Join segments, the texts of each after those of the one before."""
-        terms = [np.repeat(segment.terms, np.diff(segment.starts)) for segment in segments]
-        texts = [segment.texts for segment in segments]
-        counts = [segment.counts for segment in segments]
-        return cls.of(np.concatenate(terms), np.concatenate(texts), np.concatenate(counts))
+    def of_texts(cls, terms: NDArray[np.uint64], texts: Numbers, size: int) -> Self:
+        """Return the segment of the terms of texts, in the order of the texts, as often as they occur. Shapes: (n,)."""
+        order = np.argsort(terms, kind="stable")
+        terms = terms[order]
+        texts = texts[order]
+        begins = np.ones(len(terms), np.bool_)
+        np.not_equal(terms[1:], terms[:-1], out=begins[1:])
+        begins[1:] |= texts[1:] != texts[:-1]
+        places = np.flatnonzero(begins)
+        counts = np.minimum(np.diff(np.append(places, len(terms))), _MOST_COUNTED)
+        return cls.of(terms[places], texts[places], counts.astype(np.uint8), size)
+
+    def without(self, removed: Mask) -> Segment:
+        """Return the segment without the texts in a mask; those after them move up. Shape: (texts,)."""
+        numbers = np.cumsum(~removed) - 1
+        left = ~removed[self.texts]
+        terms = np.repeat(self.terms, np.diff(self.starts))[left]
+        return Segment.of(terms, numbers[self.texts[left]], self.counts[left], int(np.count_nonzero(~removed)))
+
+    def followed_by(self, other: Segment) -> Segment:
+        """Return one segment of the texts of this one and then those of another."""
+        terms = [np.repeat(segment.terms, np.diff(segment.starts)) for segment in (self, other)]
+        texts = [self.texts.astype(np.int64), other.texts.astype(np.int64) + self.size]
+        counts = np.concatenate([self.counts, other.counts])
+        return Segment.of(np.concatenate(terms), np.concatenate(texts), counts, self.size + other.size)
 
     def postings(self, term: int) -> slice:
         """Return where the postings of a term are."""
@@ -100,7 +124,8 @@ class LexicalIndex:
         ascending = np.sort(rows)
         _check(bool((ascending[1:] > ascending[:-1]).all()), "a row occurs twice")
         _check(lengths.min(initial=0) >= 0, "a length is negative")
-        index._segments = list(_read_segments(arrays, len(rows)))
+        index._segments = list(_read_segments(arrays))
+        _check(sum(segment.size for segment in index._segments) == len(rows), "texts are missing")
         index._rows = rows
         index._lengths = lengths
         index._present = np.ones(len(rows), np.bool_)
@@ -111,9 +136,10 @@ class LexicalIndex:
         """Return the arrays that hold the index, by name, to be written to a file."""
         self._drop_removed()
         arrays: dict[str, NDArray[Any]] = {"rows": self._rows, "lengths": self._lengths}
+        arrays["sizes"] = np.array([segment.size for segment in self._segments], np.int64)
         for number, segment in enumerate(self._segments):
-            for name, array in segment._asdict().items():
-                arrays[f"{name} {number}"] = array
+            for name in _POSTINGS:
+                arrays[f"{name} {number}"] = getattr(segment, name)
         return arrays
 
     def __len__(self) -> int:
@@ -182,15 +208,12 @@ class LexicalIndex:
         """Return the score of the text at each place, 0 for one that has none of the terms. Shape: (places,), float32."""
         scores = np.zeros(len(self._rows), np.float32)
         for term in terms:
-            postings = [(segment, segment.postings(term)) for segment in self._segments]
-            frequency = 0
-            for segment, place in postings:
-                frequency += self._count_present(segment.texts[place])
+            postings, frequency = self._postings(term)
             weight = self._weight(frequency) * (_K1 + 1)
-            for segment, place in postings:
-                texts = segment.texts[place]
-                counts = segment.counts[place].astype(np.float32)
-                scores[texts] += weight * (counts / (counts + self._norms[texts]))  # each text once in a posting list
+            for texts, numbers, counts in postings:
+                occurrences = counts.astype(np.float32)
+                # A text is once in the postings of a term.
+                scores[texts][numbers] += weight * (occurrences / (occurrences + self._norms[texts][numbers]))
         if self._count < len(scores):
             scores[~self._present] = 0
         return scores
@@ -199,36 +222,51 @@ class LexicalIndex:
         """Return the score of a text of average length that would have each of the terms once."""
         score = 0.0
         for term in terms:
-            frequency = 0
-            for segment in self._segments:
-                frequency += self._count_present(segment.texts[segment.postings(term)])
+            _, frequency = self._postings(term)
             score += self._weight(frequency)
         return score
+
+    def _postings(self, term: int) -> tuple[list[tuple[slice, NDArray[np.uint16], NDArray[np.uint8]]], int]:
+        """Return the postings of a term, and how many texts have it.
+
+        For each segment: where its texts are, the numbers of those with the term, and how often they have it.
+        """
+        postings = []
+        frequency = 0
+        first = 0
+        for segment in self._segments:
+            place = segment.postings(term)
+            texts = slice(first, first + segment.size)
+            numbers = segment.texts[place]
+            postings.append((texts, numbers, segment.counts[place]))
+            if self._count == len(self._rows):
+                frequency += len(numbers)
+            else:
+                frequency += int(np.count_nonzero(self._present[texts][numbers]))
+            first += segment.size
+        return postings, frequency
 
     def _weight(self, frequency: int) -> float:
         """Return the inverse document frequency of a term."""
         return math.log1p((self._count - frequency + 0.5) / (frequency + 0.5))
 
-    def _count_present(self, texts: NDArray[np.int32]) -> int:
-        if self._count == len(self._rows):
-            return len(texts)
-        return int(np.count_nonzero(self._present[texts]))
-
     def _append(self, rows: RowIds, texts: Sequence[str]) -> None:
         """Add texts as a segment, and merge small segments."""
         if len(texts) != len(rows):
             raise ValueError(f"got {len(texts)} texts for {len(rows)} rows")
-        first = len(self._rows)
         terms: list[int] = []
         lengths = []
         for text in texts:
             of_text = self._terms.of_text(text)
             terms += of_text
             lengths.append(len(of_text))
-        numbers = np.repeat(np.arange(first, first + len(rows), dtype=np.int32), lengths)
-        self._segments.append(_counted(np.array(terms, np.uint64), numbers))
-        while len(self._segments) > 1 and len(self._segments[-2].texts) < _SMALLER * len(self._segments[-1].texts):
-            self._segments[-2:] = [Segment.merged(self._segments[-2:])]
+        numbers = np.repeat(np.arange(len(rows)), lengths)
+        self._segments.append(Segment.of_texts(np.array(terms, np.uint64), numbers, len(rows)))
+        while len(self._segments) > 1:
+            before, last = self._segments[-2:]
+            if before.size >= _SMALLER * last.size or before.size + last.size > _MOST_TEXTS:
+                break
+            self._segments[-2:] = [before.followed_by(last)]
         self._rows = np.concatenate([self._rows, rows])
         self._lengths = np.concatenate([self._lengths, np.array(lengths, np.int32)])
         self._present = np.concatenate([self._present, np.ones(len(rows), np.bool_)])
@@ -237,12 +275,15 @@ class LexicalIndex:
         """Write the index anew without removed texts."""
         if self._present.all():
             return
-        segments = []
-        places = np.cumsum(self._present, dtype=np.int32) - 1
+        segments: list[Segment] = []
+        first = 0
         for segment in self._segments:
-            kept = self._present[segment.texts]
-            terms = np.repeat(segment.terms, np.diff(segment.starts))[kept]
-            segments.append(Segment.of(terms, places[segment.texts[kept]], segment.counts[kept]))
+            left = segment.without(~self._present[first : first + segment.size])
+            first += segment.size
+            if segments and segments[-1].size + left.size <= _MOST_TEXTS:
+                segments[-1] = segments[-1].followed_by(left)
+            else:
+                segments.append(left)
         self._segments = segments
         self._rows = self._rows[self._present]
         self._lengths = self._lengths[self._present]
@@ -262,34 +303,21 @@ class LexicalIndex:
         self._norms = (_K1 * (1 - _B + _B * relative)).astype(np.float32)
 
 
-def _counted(terms: NDArray[np.uint64], texts: NDArray[np.int32]) -> Segment:
-    """Return the segment of the terms of texts, as often as they occur; the texts ascend. Shapes: (terms,)."""
-    order = np.argsort(terms, kind="stable")
-    terms = terms[order]
-    texts = texts[order]
-    begins = np.ones(len(terms), np.bool_)
-    np.not_equal(terms[1:], terms[:-1], out=begins[1:])
-    begins[1:] |= texts[1:] != texts[:-1]
-    places = np.flatnonzero(begins)
-    counts = np.minimum(np.diff(np.append(places, len(terms))), _MOST_COUNTED)
-    return Segment.of(terms[places], texts[places], counts.astype(np.uint8))
-
-
-def _read_segments(arrays: Mapping[str, NDArray[Any]], count: int) -> Iterator[Segment]:
+def _read_segments(arrays: Mapping[str, NDArray[Any]]) -> Iterator[Segment]:
     """Yield the segments among arrays that a file holds, checked so that no search leaves the bounds of an array."""
-    number = 0
-    while f"terms {number}" in arrays:
-        segment = Segment(*(arrays[f"{name} {number}"] for name in Segment._fields))
-        types = [array.dtype for array in segment]
-        _check(types == [np.uint64, np.int64, np.int32, np.uint8], "postings are of another type")
-        _check(all(array.ndim == 1 for array in segment), "postings are of another shape")
-        terms, starts, texts, counts = segment
+    sizes = arrays["sizes"]
+    _check(sizes.dtype == np.int64 and sizes.ndim == 1, "sizes are of another type")
+    for number, size in enumerate(sizes.tolist()):
+        terms, starts, texts, counts = (arrays[f"{name} {number}"] for name in _POSTINGS)
+        types = [array.dtype for array in (terms, starts, texts, counts)]
+        _check(types == [np.uint64, np.int64, np.uint16, np.uint8], "postings are of another type")
+        _check(terms.ndim == starts.ndim == texts.ndim == counts.ndim == 1, "postings are of another shape")
         _check(bool((terms[1:] > terms[:-1]).all()), "terms are not in order")
         _check(len(starts) == len(terms) + 1 and bool((starts[1:] > starts[:-1]).all()), "postings are not in order")
         _check(starts[0] == 0 and starts[-1] == len(texts) == len(counts), "postings are missing")
-        _check(texts.min(initial=0) >= 0 and texts.max(initial=-1) < count, "a posting names no text")
-        yield segment
-        number += 1
+        _check(0 <= size <= _MOST_TEXTS and int(texts.max(initial=0)) < max(size, 1), "a posting names no text")
+        _check(size > 0 or not len(texts), "a posting names no text")
+        yield Segment(terms, starts, texts, counts, size)
 
 
 def _check(holds: bool, otherwise: str) -> None:

@@ -141,7 +141,9 @@ def _check_objects(connection: sqlite3.Connection) -> None:
     unknown = set(connection.execute(_OBJECTS)) - _objects()
     if unknown:
         names = ", ".join(sorted(repr(name)[:60] for _, name, *_ in unknown))
-        raise StoreFormatError(f"the database holds what no store has ({names}): it was made or changed by another program")
+        raise StoreFormatError(
+            f"the database holds what no store has ({names}): it was made or changed by another program"
+        )
 
 
 @cache

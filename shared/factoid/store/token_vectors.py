@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError, StoreError, StoreFormatError
 from factoid.files import sqlite
+from factoid.forks import at_work
 
 TOKENS = "tokens.sqlite"
 """Name of the file in a store's folder."""
@@ -178,7 +179,7 @@ class TokenVectorCache:
             if not file.exists() and not (create and sqlite.is_writable(file)):
                 yield None
                 return
-            with closing(_TABLE.open(file)) as connection:
+            with at_work(), closing(_TABLE.open(file)) as connection:
                 yield connection
         except sqlite3.Error as error:
             raise _TABLE.failure(file, error, "Delete it, and passages are encoded again") from error

@@ -42,7 +42,7 @@ from factoid.documents.boxes import LAYOUT, cut_boxes
 from factoid.encode import split_heading
 from factoid.errors import InvalidInputError
 from factoid.filters import All, AnyOf, Comparison, Not, Operator, Tree
-from factoid.metadata import hit_fields, plain_metadata, with_fields
+from factoid.metadata import KIND, hit_fields, plain_metadata, with_fields
 from factoid.store import GRANULARITIES
 from factoid.units import Document, Granularity, Hit, Unit, check_text
 
@@ -51,7 +51,7 @@ Kind = Literal["passage", "sentence", "proposition"]
 HEADING = ("title", "section")
 SPAN = ("start_char_idx", "end_char_idx")
 WINDOW = ("window", "original_text")  # the framework's `SentenceWindowNodeParser` has the same keys
-_PLACE = ("granularity", "passage_id", "fallback", *WINDOW)
+_PLACE = (*KIND, *WINDOW)
 
 _Templates = tuple[str, str, str]  # of a metadatum, between metadata, of the text
 _FRAMEWORKS: _Templates = (DEFAULT_METADATA_TMPL, "\n", DEFAULT_TEXT_NODE_TMPL)
@@ -196,6 +196,31 @@ def stored_node(unit: Unit) -> BaseNode:
     return json_to_doc(record)
 
 
+def has_window(unit: Unit) -> bool:
+    """Return whether a node of this unit holds the text around it."""
+    return all(isinstance(unit.metadata.get(key), str) for key in WINDOW)
+
+
+def lone_node(unit: Unit, *, keep_window: bool) -> BaseNode:
+    """Return the node of a stored unit as one that other nodes do not reach into.
+
+    Relationships name other nodes by id and type, without their metadata and hashes; without `keep_window`, the window is the
+    node's own text.
+    """
+    node = stored_node(unit)
+    if has_window(unit) and not keep_window:
+        node.metadata = node.metadata | {WINDOW[0]: node.metadata[WINDOW[1]]}
+    node.relationships = {
+        kind: [_named(info) for info in related] if isinstance(related, list) else _named(related)
+        for kind, related in node.relationships.items()
+    }
+    return node
+
+
+def _named(info: RelatedNodeInfo) -> RelatedNodeInfo:
+    return RelatedNodeInfo(node_id=info.node_id, node_type=info.node_type)
+
+
 def _core_node(unit: Unit) -> BaseNode:
     """Return a unit that was not stored by LlamaIndex as a node."""
     document = TextDocument(id_=unit.document_id, text="", metadata=dict(unit.metadata))
@@ -246,13 +271,13 @@ def offset_of(source_node: BaseNode) -> int | None:
     return span[0] if span and span[1] - span[0] == len(text_of(source_node)) else None
 
 
-def hit_nodes(hits: Iterable[Hit], *, matches: bool) -> list[BaseNode]:
-    """Return hits as nodes, with their neighbours and, if wanted, their matches in the metadata."""
-    nodes = []
-    for hit in hits:
-        node, fields = stored_node(hit.unit), hit_fields(hit, *SPAN, matches=matches)
-        nodes.append(retrieved(node, fields) if fields else node)
-    return nodes
+def with_hits(nodes: Iterable[BaseNode], hits: Iterable[Hit], *, matches: bool) -> list[BaseNode]:
+    """Return the nodes of hits with their neighbours and, if wanted, their matches in the metadata."""
+    completed = []
+    for node, hit in zip(nodes, hits, strict=True):
+        fields = hit_fields(hit, *SPAN, matches=matches)
+        completed.append(retrieved(node, fields) if fields else node)
+    return completed
 
 
 class RetrievedNode(TextNode):

@@ -17,6 +17,9 @@ import numpy as np
 from factoid.errors import InvalidInputError
 from factoid.units import Hit, Unit
 
+# Keys under which parsers and propositionizers say what a unit is, and nothing of what it says.
+KIND = ("granularity", "passage_id", "fallback")
+
 
 def plain_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy of metadata that survives JSON unchanged.

@@ -2,8 +2,8 @@
 
 from factoid.filters.fields import DELETE_FIELD, INSERT_FIELD, SCHEMA, field_rows, parse_metadata
 from factoid.filters.parse import parse_filter
-from factoid.filters.sql import passing_rows
-from factoid.filters.tree import All, AnyOf, Comparison, Filter, Not, Operator, Tree, matches
+from factoid.filters.sql import harmless_rows, passing_rows
+from factoid.filters.tree import All, AnyOf, Comparison, Condition, Filter, Not, Operator, Tree, matches
 
 __all__ = [
     "DELETE_FIELD",
@@ -12,11 +12,13 @@ __all__ = [
     "All",
     "AnyOf",
     "Comparison",
+    "Condition",
     "Filter",
     "Not",
     "Operator",
     "Tree",
     "field_rows",
+    "harmless_rows",
     "matches",
     "parse_filter",
     "parse_metadata",

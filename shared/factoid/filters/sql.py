@@ -22,7 +22,22 @@ from numpy.typing import NDArray
 
 from factoid.filters.fields import Kind, Scalar, is_text, parse_metadata, scalar
 from factoid.filters.parse import parse_filter
-from factoid.filters.tree import ORDERS, All, AnyOf, Comparison, Filter, Not, Operator, Tree, holds, matches
+from factoid.filters.tree import (
+    ORDERS,
+    PASSAGE,
+    All,
+    AnyOf,
+    Comparison,
+    Condition,
+    Filter,
+    Not,
+    Operator,
+    Tree,
+    as_of_passage,
+    holds,
+    matches,
+)
+from factoid.metadata import KIND
 
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -47,6 +62,28 @@ def passing_rows(connection: sqlite3.Connection, condition: Filter) -> Rows:
     tree = parse_filter(condition)
     [(size,)] = connection.execute("SELECT coalesce(max(row) + 1, 0) FROM metadata")
     return np.flatnonzero(_Index(connection, size).passing(tree))
+
+
+def harmless_rows(connection: sqlite3.Connection, condition: Condition, excluded: Rows) -> Rows:
+    """Return those of some excluded rows of `metadata` that pass if they say that the unit is a passage, ascending.
+
+    With them a unit leaves its passage open: the filter excludes its kind, and not its content.
+    """
+    if not callable(condition):
+        judged = as_of_passage(condition)
+        passing = excluded[:0] if judged is condition else passing_rows(connection, judged)
+        return np.intersect1d(excluded, passing)
+    rows = connection.execute(
+        "SELECT row, json FROM metadata WHERE row IN (SELECT value FROM json_each(?)) ORDER BY row",
+        [json.dumps(excluded.tolist())],
+    )
+    harmless = []
+    for row, text in rows:
+        metadata = _metadata(text)
+        content = {key: value for key, value in metadata.items() if key not in KIND}
+        if len(content) < len(metadata) and condition(content | PASSAGE):
+            harmless.append(row)
+    return np.array(harmless, np.int64)
 
 
 class _Index:

@@ -15,7 +15,7 @@ from functools import partial
 from typing import Any
 
 from factoid.filters.fields import with_paths
-from factoid.metadata import plain_metadata
+from factoid.metadata import KIND, plain_metadata
 from factoid.units import check_text
 
 
@@ -82,7 +82,10 @@ class Not:
 
 
 Tree = Comparison | All | AnyOf | Not
-Filter = Mapping[str, Any] | Callable[[dict[str, Any]], bool] | Tree
+Condition = Tree | Callable[[dict[str, Any]], bool]
+Filter = Mapping[str, Any] | Condition
+
+PASSAGE = {"granularity": "passage"}  # what a passage's metadata say of its kind
 
 
 def matches(tree: Tree, metadata: Mapping[str, Any]) -> bool:
@@ -100,6 +103,21 @@ def matches(tree: Tree, metadata: Mapping[str, Any]) -> bool:
             return all(matches(part, metadata) for part in parts)
         case AnyOf(parts):
             return any(matches(part, metadata) for part in parts)
+
+
+def as_of_passage(tree: Tree) -> Tree:
+    """Return a filter that judges a unit as its passage by the keys that say what a unit is; itself if it names none of them."""
+    match tree:
+        case Comparison(key):
+            if key not in KIND:
+                return tree
+            return All(()) if matches(tree, PASSAGE) else AnyOf(())
+        case Not(part):
+            judged = as_of_passage(part)
+            return tree if judged is part else Not(judged)
+        case All(parts) | AnyOf(parts):
+            changed = tuple(map(as_of_passage, parts))
+            return tree if all(map(operator.is_, changed, parts)) else type(tree)(changed)
 
 
 def holds(stored: Any, leaf: Comparison) -> bool:

@@ -71,8 +71,7 @@ def harmless_rows(connection: sqlite3.Connection, condition: Condition, excluded
     """
     if not callable(condition):
         judged = as_of_passage(condition)
-        passing = excluded[:0] if judged is condition else passing_rows(connection, judged)
-        return np.intersect1d(excluded, passing)
+        return excluded[:0] if judged is condition else np.intersect1d(excluded, passing_rows(connection, judged))
     rows = connection.execute(
         "SELECT row, json FROM metadata WHERE row IN (SELECT value FROM json_each(?)) ORDER BY row",
         [json.dumps(excluded.tolist())],

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from factoid.encode import Vectors
 from factoid.index import RowIds
+from factoid.metadata import KIND
 from factoid.search import LEXICAL, Columns
 from factoid.store.database.records import DamagedRowError, intact, to_array
 from factoid.units import Document, Granularity, Unit
@@ -279,22 +280,42 @@ class Snapshot:
     def mixed_passages(self, among: RowIds | None = None) -> Columns:
         """Return the passages over units with other metadata than their own, and these units; of all passages, or of some.
 
-        Units of all granularities count, whether they have vectors or not. Each has its own row as the id of its vector.
+        Units of all granularities count, whether they have vectors or not. Keys that say what a unit is make no difference. Each
+        has its own row as the id of its vector.
         """
-        # Most documents have one metadata: the index of documents tells which ones have several.
-        chosen = """units.document IN
-            (SELECT document FROM units GROUP BY document HAVING min(metadata) < max(metadata))"""
-        if among is not None:
-            chosen = f"passages.row {AMONG}"
+        chosen = f"units.document {AMONG}" if among is None else f"passages.row {AMONG}"
+        parameter = self._mixed_documents() if among is None else among
         sql = f"""SELECT units.row, units.metadata, passages.row, passages.metadata, passages.document
             FROM units JOIN units AS passages ON {_UNDER}
             WHERE units.granularity <> 'passage' AND units.metadata <> passages.metadata AND {chosen}"""  # noqa: S608
-        found = self.connection.execute(sql, [] if among is None else [json.dumps(among.tolist())])
-        units, metadata, passages, of_passages, documents = _table(found, "passage").T
+        table = _table(self.connection.execute(sql, [json.dumps(parameter.tolist())]), "passage", width=5)
+        differs = self._contents(table[:, 1]) != self._contents(table[:, 3])
+        units, metadata, passages, of_passages, documents = table[differs].T
         over, first = np.unique(passages, return_index=True)
         under = np.stack([units, units, passages, documents, metadata])
         above = np.stack([over, over, over, documents[first], of_passages[first]])
         return Columns.of(np.hstack([under, above]))
+
+    def _mixed_documents(self) -> RowIds:
+        """Return the documents whose units have several metadata. Only the index of documents is read."""
+        sql = """SELECT document, metadata FROM units WHERE document IN
+            (SELECT document FROM units GROUP BY document HAVING min(metadata) < max(metadata)) ORDER BY document"""
+        documents, metadata = _table(self.connection.execute(sql), "document", width=2).T
+        contents = self._contents(metadata)
+        _, first, which = np.unique(documents, return_index=True, return_inverse=True)
+        return np.unique(documents[contents != contents[first][which]])
+
+    def _contents(self, metadata: RowIds) -> RowIds:
+        """Return a number for each row of metadata; rows that differ only in what a unit is have the same. Shape: (n,)."""
+        distinct, which = np.unique(metadata, return_inverse=True)
+        sql = f"""SELECT CASE WHEN json_valid(json) THEN json_remove(json{", ?" * len(KIND)}) ELSE json END
+            FROM metadata WHERE row {AMONG} ORDER BY row"""  # noqa: S608
+        paths = [f'$."{key}"' for key in KIND]
+        texts = self.values(sql, [*paths, json.dumps(distinct.tolist())])
+        if len(texts) < len(distinct):
+            raise DamagedRowError(int(distinct[0]), what="metadata of row")
+        numbers = {text: number for number, text in enumerate(texts)}
+        return np.array([numbers[text] for text in texts], np.int64)[which]
 
     def _documents(self, sql: str, parameters: Sequence[str] = ()) -> Iterator[tuple[Document, str]]:
         for recipe, *rest in self.connection.execute(sql, parameters):
@@ -310,13 +331,13 @@ class Snapshot:
         sql = f"""SELECT {vector}, units.row, {parent}, units.document, units.metadata FROM units {join}
             WHERE {where} AND {vector} IS NOT NULL"""  # noqa: S608
         rows = self.connection.execute(sql, {"kind": kind, **parameters})
-        return Columns.of(_table(rows, granularity).T)
+        return Columns.of(_table(rows, granularity, width=5).T)
 
 
-def _table(rows: Iterable[Sequence[int]], granularity: str) -> RowIds:
-    """Return rows of five integers as an array. Shape: (n, 5)."""
+def _table(rows: Iterable[Sequence[int]], granularity: str, *, width: int) -> RowIds:
+    """Return rows of integers as an array. Shape: (n, width)."""
     try:
-        return np.fromiter(chain.from_iterable(rows), dtype=np.int64).reshape(-1, 5)
+        return np.fromiter(chain.from_iterable(rows), dtype=np.int64).reshape(-1, width)
     except (TypeError, ValueError, OverflowError) as error:
         raise DamagedRowError(str(granularity), what="an index entry of granularity") from error
 

@@ -36,20 +36,21 @@ class Wall:
     condition: Condition
     key: str | None  # of a filter that may be remembered
     passing: Ids  # the rows of metadata that pass, ascending
-    harmless: Ids  # other rows of metadata, with which a unit leaves its passage and document open
     closed: Ids  # the rows of passages that do not pass, or not with all of their units, among those over mixed ones
 
     @classmethod
     def of(cls, snapshot: Snapshot, condition: Condition, key: str | None, mixed: IndexState) -> Wall:
         """Return what a filter lets through, from the index of mixed passages."""
-        passing = passing_rows(snapshot.connection, condition)
-        columns = mixed.columns
-        excluded = ~membership(columns.metadata, passing)
+        passing, columns = passing_rows(snapshot.connection, condition), mixed.columns
+        closing = ~membership(columns.metadata, passing)
+        if not closing.any():
+            return cls(condition, key, passing, columns.rows[:0])
         under = columns.parents != columns.rows
-        of_units = np.unique(columns.metadata[excluded & under])
-        harmless = harmless_rows(snapshot.connection, condition, of_units)
-        closing = excluded & ~(under & membership(columns.metadata, harmless))
-        return cls(condition, key, passing, harmless, np.unique(columns.parents[closing]))
+        harmless = harmless_rows(snapshot.connection, condition, columns.metadata[closing & under])
+        closing &= ~(under & membership(columns.metadata, harmless))
+        groups = columns.by("passage")
+        is_closed = np.logical_or.reduceat(closing[groups.positions], groups.bounds[:-1])
+        return cls(condition, key, passing, groups.keys[is_closed])
 
     def allowed(self, rows: Ids, metadata: Ids) -> Mask:
         """Return which units may be shown, from their rows and the rows of their metadata. Shape: (n,)."""
@@ -65,8 +66,9 @@ class Wall:
         """Return those of some documents, by row, whose units leave them open."""
         rows = set(documents)
         owners, metadata = snapshot.document_metadata(sorted(rows))
-        passing = membership(metadata, self.passing) | membership(metadata, self.harmless)
-        return rows - {*owners[~passing].tolist()}
+        excluded = ~membership(metadata, self.passing)
+        harmless = harmless_rows(snapshot.connection, self.condition, metadata[excluded])
+        return rows - {*owners[excluded & ~membership(metadata, harmless)].tolist()}
 
     def open_documents(self, snapshot: Snapshot, documents: Mapping[int, Unit]) -> set[int]:
         """Return which of some documents, by row, are open."""

@@ -41,10 +41,10 @@ from llama_index.core.vector_stores.types import (
 from factoid.documents.boxes import LAYOUT, cut_boxes
 from factoid.encode import split_heading
 from factoid.errors import InvalidInputError
-from factoid.filters import All, AnyOf, Comparison, Not, Operator, Tree
+from factoid.filters import All, AnyOf, Comparison, Not, Operator, Tree, too_deep
 from factoid.metadata import KIND, hit_fields, plain_metadata, with_fields
 from factoid.store import GRANULARITIES
-from factoid.units import Document, Granularity, Hit, Unit, check_text
+from factoid.units import DEPTH, Document, Granularity, Hit, Unit, check_size, check_text
 
 Kind = Literal["passage", "sentence", "proposition"]
 
@@ -155,6 +155,9 @@ def to_unit(node: BaseNode) -> Unit:
     """
     text, core, metadata = text_of(node), to_core(node), plain_metadata(node.metadata)
     check_text(text, f"the text of node {node.node_id!r}")
+    for related in node.relationships.values():
+        for info in related if isinstance(related, list) else [related]:
+            check_size(info.metadata, f"the metadata of a node related to {node.node_id!r}")
     kind = granularity_of(node) or Granularity.PASSAGE
     document_id = node.ref_doc_id or node.node_id
     parent = None if kind is Granularity.PASSAGE else node.parent_node
@@ -313,12 +316,22 @@ def to_tree(filters: MetadataFilters | None) -> Tree | None:
 
     A stored None counts as missing: `!=`, `nin` and `is_empty` match it and a missing key, the other operators do not. `not`
     means that none of its conditions holds. A stored value that an operator cannot compare does not match.
+
+    Raises:
+        InvalidInputError: These are no filters, an operator does not take an operand, or filters are nested too deep.
     """
+    return _joined(filters, depth=0)
+
+
+def _joined(filters: MetadataFilters | None, *, depth: int) -> Tree | None:
+    """Return filters inside others at this depth as a tree."""
+    if depth > DEPTH:
+        raise InvalidInputError(too_deep())
     if filters is not None and not isinstance(filters, MetadataFilters):
         raise InvalidInputError(f"filters must be MetadataFilters, got {type(filters).__name__}")
     if filters is None or not filters.filters:
         return None
-    parts = tuple(_part(part) for part in filters.filters)
+    parts = tuple(_part(part, depth) for part in filters.filters)
     if filters.condition is FilterCondition.NOT:
         return Not(AnyOf(parts))
     if len(parts) == 1:
@@ -326,9 +339,9 @@ def to_tree(filters: MetadataFilters | None) -> Tree | None:
     return AnyOf(parts) if filters.condition is FilterCondition.OR else All(parts)
 
 
-def _part(part: MetadataFilter | MetadataFilters) -> Tree:
+def _part(part: MetadataFilter | MetadataFilters, depth: int) -> Tree:
     if isinstance(part, MetadataFilters):
-        return to_tree(part) or All(())
+        return _joined(part, depth=depth + 1) or All(())
     if part.value is None and part.operator in (FilterOperator.EQ, FilterOperator.NE):
         return AnyOf(()) if part.operator is FilterOperator.EQ else All(())
     return Comparison(part.key, _OPERATORS[part.operator], part.value)

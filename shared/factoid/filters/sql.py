@@ -46,6 +46,7 @@ Mask = NDArray[np.bool_]
 _Plan = tuple[list[tuple[str, Sequence[Scalar]]], Sequence[Kind]]
 
 _FEW = 500  # rows that are compared by their JSON rather than by another read of the index
+_BOUNDS = 500  # on a key that one statement joins; SQLite takes expressions of depth 1000
 _BOUND = 10_000  # parameters of one statement; SQLite takes 32,766
 _SELECTIVE = (Operator.EQ, Operator.IN, Operator.CONTAINS)
 
@@ -127,7 +128,10 @@ class _Index:
             if place and np.count_nonzero(mask) <= _FEW:
                 rows = json.dumps(np.flatnonzero(mask).tolist())
                 return self._by_json(chain.from_iterable(ordered[place:]), "SELECT value FROM json_each(?)", rows)
-            mask &= self._read(group) if len(group) > 1 else self.passing(group[0])
+            if len(group) == 1:
+                mask &= self.passing(group[0])
+            for start in range(0, len(group), _BOUNDS) if len(group) > 1 else ():
+                mask &= self._read(group[start : start + _BOUNDS])
         return mask
 
     def _read(self, leaves: Sequence[Comparison]) -> Mask:

@@ -16,11 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from factoid.encode import Vectors
+from factoid.filters import parse_metadata
 from factoid.index import RowIds
 from factoid.metadata import KIND
 from factoid.search import LEXICAL, Columns
 from factoid.store.database.records import DamagedRowError, intact, to_array
-from factoid.units import Document, Granularity, Unit
+from factoid.units import Document, Granularity, Metadata, Unit
 
 # The columns that a unit is read from: the checksum, and all values that it covers.
 UNIT = """units.checksum, units.row, units.vector, units.start, units."end", units.id, units.text, units.granularity,
@@ -358,7 +359,7 @@ def to_document(row: Sequence[Any]) -> Document | None:
         return None
     if checksum(document_id, text, title, section, metadata) != written:
         raise DamagedRowError(document_id, what="document")
-    return Document(text, title, section, document_id, json.loads(metadata))
+    return Document(text, title, section, document_id, _metadata(document_id, metadata))
 
 
 def to_units(rows: Iterable[Sequence[Any]]) -> list[Unit]:
@@ -369,8 +370,16 @@ def to_units(rows: Iterable[Sequence[Any]]) -> list[Unit]:
         if actual != written:
             raise DamagedRowError(unit_id, what="unit")
         place = (Granularity(kind), document_id, parent_id, start, end)
-        units.append(Unit(unit_id, text, *place, title, section, json.loads(metadata), payload))
+        units.append(Unit(unit_id, text, *place, title, section, _metadata(unit_id, metadata), payload))
     return units
+
+
+def _metadata(owner: str, text: str) -> Metadata:
+    """Parse the metadata of a unit or document; raise DamagedRowError if there are none that could have been written."""
+    metadata = parse_metadata(text)
+    if metadata is None:
+        raise DamagedRowError(owner, what="the metadata of")
+    return metadata
 
 
 def checksum(*values: object) -> int:

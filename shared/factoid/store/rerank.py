@@ -105,7 +105,9 @@ def _with_siblings(passages: Sequence[Hit], siblings: Mapping[str, Sequence[Unit
     """Return the hits, and in place of a unit that stands for its passage, all allowed units of the passage."""
     hits = []
     for hit in passages:
-        units = [hit.unit] if _is_passage(hit) else siblings.get(hit.unit.parent_id, [hit.unit])
+        units = siblings.get(hit.unit.parent_id, [])
+        # The passage that a unit names may be of another document, and is not above it then.
+        units = units if any(unit.id == hit.unit.id for unit in units) else [hit.unit]
         hits += [replace(hit, unit=unit) for unit in units]
     return hits
 

@@ -290,7 +290,8 @@ class Snapshot:
             FROM units JOIN units AS passages ON {_UNDER}
             WHERE units.granularity <> 'passage' AND units.metadata <> passages.metadata AND {chosen}"""  # noqa: S608
         table = _table(self.connection.execute(sql, [json.dumps(parameter.tolist())]), "passage", width=5)
-        differs = self._contents(table[:, 1]) != self._contents(table[:, 3])
+        contents = self._contents(table[:, [1, 3]].ravel()).reshape(-1, 2)
+        differs = contents[:, 0] != contents[:, 1]
         units, metadata, passages, of_passages, documents = table[differs].T
         over, first = np.unique(passages, return_index=True)
         under = np.stack([units, units, passages, documents, metadata])
@@ -307,7 +308,7 @@ class Snapshot:
         return np.unique(documents[contents != contents[first][which]])
 
     def _contents(self, metadata: RowIds) -> RowIds:
-        """Return a number for each row of metadata; rows that differ only in what a unit is have the same. Shape: (n,)."""
+        """Number rows of metadata, so that those which differ only in what a unit is have one number. Shape: (n,)."""
         distinct, which = np.unique(metadata, return_inverse=True)
         sql = f"""SELECT CASE WHEN json_valid(json) THEN json_remove(json{", ?" * len(KIND)}) ELSE json END
             FROM metadata WHERE row {AMONG} ORDER BY row"""  # noqa: S608

@@ -15,7 +15,10 @@ from uuid import UUID
 import numpy as np
 
 from factoid.errors import InvalidInputError
-from factoid.units import Hit, Unit
+from factoid.units import Hit, Unit, check_size
+
+# Keys under which parsers and propositionizers say what a unit is, and nothing of what it says.
+KIND = ("granularity", "passage_id", "fallback")
 
 
 def plain_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -25,13 +28,15 @@ def plain_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
     and infinities None, enumerations their values, NumPy values those of Python.
 
     Raises:
-        InvalidInputError: A key is not a string, or a value has no counterpart in JSON; the message names the key.
+        InvalidInputError: A key is not a string, or a value has no counterpart in JSON; the message names the key. Or the
+            metadata hold too much: see `factoid.units.check_size`.
     """
+    check_size(metadata)
     plain = {}
     for key, value in metadata.items():
         try:
             plain[_checked(key)] = _plain(value)
-        except (TypeError, RecursionError) as error:
+        except TypeError as error:
             raise InvalidInputError(f"metadata[{key!r}] cannot be stored: {error}") from error
     return plain
 

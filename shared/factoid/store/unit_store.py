@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from itertools import compress
 from pathlib import Path
 from typing import Any, Self
 
@@ -24,10 +25,11 @@ from factoid.propositions.decompose import Policy
 from factoid.search import LEXICAL, Weights
 from factoid.store.database.connections import Connections
 from factoid.store.database.schema import local_folder
-from factoid.store.database.snapshot import StoredUnit
-from factoid.store.database.transaction import Transaction, check_unit
+from factoid.store.database.snapshot import Snapshot, StoredUnit
+from factoid.store.database.transaction import Selection, Transaction, check_unit
 from factoid.store.indexes.build import INDEXES, Builder, LexicalBuilder, VectorBuilder
-from factoid.store.indexes.views import Views
+from factoid.store.indexes.views import IndexState, Views
+from factoid.store.indexes.wall import MIXED_PASSAGES, MixedPassagesBuilder
 from factoid.store.options import SearchOptions
 from factoid.store.rerank import answer
 from factoid.store.search import Query, find
@@ -114,6 +116,7 @@ class UnitStore:
             raise
         vectors = VectorBuilder(self._settings, device, gpu_shard, gpu_float16, mmap)
         builders: dict[str, Builder] = dict.fromkeys(self.granularities, vectors)
+        builders[MIXED_PASSAGES] = MixedPassagesBuilder()
         builders[LEXICAL] = LexicalBuilder(self._settings.language)
         self.views = Views(self.connections, builders)
 
@@ -247,7 +250,7 @@ class UnitStore:
     def replace_documents(self, batch: Sequence[Split], units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
         """Replace documents and their units by these. A step of `factoid.ingest`."""
         with self.connections.transaction() as writing:
-            writing.remove([split.document.id for split in batch])
+            writing.remove(Selection(document_ids=[split.document.id for split in batch]))
             for split in batch:
                 writing.put_document(split.document, split.digest)
             writing.insert(units, vectors)
@@ -257,6 +260,7 @@ class UnitStore:
         self,
         ids: Sequence[str] | None = None,
         *,
+        document_ids: Sequence[str] | None = None,
         unit_ids: Sequence[str] | None = None,
         filter: Filter | None = None,  # noqa: A002 - as in search
     ) -> int:
@@ -266,43 +270,40 @@ class UnitStore:
         deletes. Token vectors stay until `compact`.
 
         Args:
-            ids: Ids of documents or units; None with one of the others. Unknown ids are ignored.
-            unit_ids: Ids of units only, in place of ids, for stores in which documents and units may have the same ids.
+            ids: Ids of documents or units; None with one of the others. An id means the document that has it, and a unit only
+                where no document does. Unknown ids are ignored.
+            document_ids: Ids of documents only, in place of ids: where others choose the ids of their documents, no id of theirs
+                then reaches a unit of yours.
+            unit_ids: Ids of units only, in place of ids.
             filter: Delete the units whose metadata pass, in place of ids; a document is deleted with its last unit.
 
         Raises:
             InvalidInputError: None or several of the arguments are given, or the filter has no condition.
         """
-        if [ids, unit_ids, filter].count(None) != 2 or isinstance(ids, str):
-            raise InvalidInputError(
-                f"delete takes a list of ids, or unit_ids or a filter in its place, got {ids=}, {unit_ids=}, {filter=}"
-            )
+        selected = Selection(ids=ids, document_ids=document_ids, unit_ids=unit_ids, filter=filter)
         with self.connections.transaction() as writing:
-            if ids is not None:
-                return writing.remove(ids)
-            rows = writing.unit_rows(unit_ids).tolist() if unit_ids is not None else writing.rows_passing(filter or {})
-            writing.remove_rows(rows)
-            return len(rows)
+            return writing.remove(selected)
 
     def update_metadata(
         self,
         changes: Metadata,
         *,
         ids: Sequence[str] | None = None,
+        document_ids: Sequence[str] | None = None,
+        unit_ids: Sequence[str] | None = None,
         filter: Filter | None = None,  # noqa: A002 - as in search
     ) -> int:
         """Set metadata keys of documents with all their units, or of units with those under them; return how many changed.
 
-        Other keys stay unchanged. A filter, in place of ids, chooses the units whose metadata pass.
+        Other keys stay unchanged. Ids and filter choose documents and units as in `delete`.
 
         Raises:
-            InvalidInputError: Neither or both of ids and filter are given, the filter has no conditions, or JSON would change the
-                metadata.
+            InvalidInputError: None or several of ids, document_ids, unit_ids and filter are given, the filter has no conditions,
+                or JSON would change the metadata.
         """
-        if (ids is None) == (filter is None):
-            raise InvalidInputError(f"give a list of ids, or a filter in their place, got {ids=} and {filter=}")
+        selected = Selection(ids=ids, document_ids=document_ids, unit_ids=unit_ids, filter=filter)
         with self.connections.transaction() as writing:
-            rows = writing.chosen_rows(ids) if ids is not None else writing.rows_passing(filter or {})
+            rows = writing.chosen_rows(selected)
             writing.describe(rows, changes)
             return len(rows)
 
@@ -314,14 +315,22 @@ class UnitStore:
             TokenVectorCache(self.path).clear()
 
     def ids(self, filter: Filter | None = None) -> list[str]:  # noqa: A002 - as in search
-        """Return the ids of all units, oldest first, or of those whose metadata pass a filter."""
-        with self.connections.reading() as snapshot:
-            return snapshot.ids(filter or {})
+        """Return the ids of all units, oldest first, or of those that a filter lets a search return."""
+        if filter is None:
+            with self.connections.reading() as snapshot:
+                return snapshot.ids()
+        return self.views.at([MIXED_PASSAGES], partial(_allowed_ids, filter, None))
 
-    def get(self, ids: Sequence[str]) -> list[Unit]:
-        """Return the units with these ids, in this order; unknown ids are skipped."""
+    def get(self, ids: Sequence[str], *, filter: Filter | None = None) -> list[Unit]:  # noqa: A002 - as in search
+        """Return the units with these ids, in this order, if a filter lets a search return them; unknown ids are skipped."""
+        if filter is not None:
+            return self.views.at([MIXED_PASSAGES], partial(_allowed_units, filter, ids))
         with self.connections.reading() as snapshot:
             return snapshot.units_by_id(ids)
+
+    def open_documents(self, ids: Sequence[str], filter: Filter) -> set[str]:  # noqa: A002 - as in search
+        """Return those of some documents, by id, of which all units pass a filter."""
+        return self.views.at([MIXED_PASSAGES], partial(_passing_documents, filter, ids))
 
     def searches(self, unit: Unit) -> bool:
         """Return whether a unit is encoded: its granularity is searched, and its text is more than white space."""
@@ -492,6 +501,30 @@ class UnitStore:
         makes_facts = Granularity.PROPOSITION in self.granularities
         maker = with_cache(propositionizer or SyntaxPropositionizer(), cache, store=self.path) if makes_facts else None
         return Recipe(self.granularities, maker, embed_template=self.embed_template, **options)
+
+
+def _allowed_ids(
+    condition: Filter, ids: Sequence[str] | None, snapshot: Snapshot, states: Sequence[IndexState]
+) -> list[str]:
+    """Return the ids of units that a filter lets a search return, oldest first: of all, or of some."""
+    names, rows, metadata = snapshot.unit_metadata(ids)
+    wall = states[0].wall(snapshot, condition)
+    return list(compress(names, wall.allowed(rows, metadata).tolist()))
+
+
+def _allowed_units(
+    condition: Filter, ids: Sequence[str], snapshot: Snapshot, states: Sequence[IndexState]
+) -> list[Unit]:
+    allowed = {*_allowed_ids(condition, ids, snapshot, states)}
+    return snapshot.units_by_id([unit_id for unit_id in ids if unit_id in allowed])
+
+
+def _passing_documents(
+    condition: Filter, ids: Sequence[str], snapshot: Snapshot, states: Sequence[IndexState]
+) -> set[str]:
+    rows = snapshot.document_ids(ids)
+    passing = states[0].wall(snapshot, condition).without_exceptions(snapshot, rows)
+    return {rows[row] for row in passing}
 
 
 def _size(files: Iterable[Path]) -> int:

@@ -31,7 +31,7 @@ from factoid.errors import InvalidInputError, StoreError, StoreFormatError, Unre
 from factoid.files.atomic import move_into_place, part_beside
 from factoid.files.sqlite import connect, explain
 from factoid.progress import progress_bar
-from factoid.units import whole_number
+from factoid.units import check_size, whole_number
 from factoid.words import cut_words
 
 Duplicates = Literal["first", "join", "keep"]
@@ -242,6 +242,7 @@ class Build:
 
     def _write(self, article: Article, number: int | None) -> None:
         """Write an article, in place of one with this number."""
+        check_size(article.metadata, f"the metadata of {article.title!r}")
         try:
             metadata = json.dumps(dict(article.metadata), ensure_ascii=False, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:

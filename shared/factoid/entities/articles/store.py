@@ -110,13 +110,16 @@ class ArticleStore:
         return names
 
     def find(self, article_id: int) -> Article | None:
-        """Return an article by its number; None if there is none, or it was deleted after its name was looked up."""
+        """Return an article by its number; None if there is none that passes, or it was deleted after its name was looked up."""
         rows = self._file.query(ARTICLE, [article_id])
         try:
-            return read_article(*rows[0]) if rows else None
+            article = read_article(*rows[0]) if rows else None
         except (zlib.error, ValueError, TypeError) as error:
             place = f"the article {rows[0][0]!r} of {self.path}"
             raise StoreFormatError(f"{place} is damaged: {error}. Build the store again") from error
+        if article is None or not all(test(dict(article.metadata)) for test in self._tests):
+            return None
+        return article
 
     def titles(self) -> Iterator[str]:
         """Yield all titles, in the order in which their articles were read."""

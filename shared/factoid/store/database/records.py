@@ -9,7 +9,7 @@ from hashlib import blake2b
 from typing import Any
 
 from factoid.errors import InvalidInputError
-from factoid.units import Metadata
+from factoid.units import Metadata, check_size
 
 
 class DamagedRowError(Exception):
@@ -39,9 +39,10 @@ def to_array(values: Iterable[Any]) -> str:
 
 
 def to_json(metadata: Metadata) -> str:
-    """Return metadata as JSON that reads back equal; raise InvalidInputError if no JSON does."""
+    """Return metadata as JSON that reads back equal; raise InvalidInputError if no JSON does, or they hold too much."""
+    check_size(metadata)
     values = dict(metadata)
-    with suppress(TypeError, ValueError, RecursionError):
+    with suppress(TypeError, ValueError):
         text = json.dumps(values, allow_nan=False)
         if json.loads(text) == values:
             return text

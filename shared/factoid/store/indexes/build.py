@@ -20,6 +20,7 @@ from factoid.progress import progress_bar
 from factoid.search import LEXICAL, Columns
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.indexes.views import IndexState
+from factoid.store.indexes.wall import MixedPassagesBuilder
 from factoid.store.settings import Settings
 from factoid.units import Granularity
 
@@ -158,7 +159,7 @@ class LexicalBuilder:
         save(path, stamp, {"columns": state.columns.stacked(), **state.index.arrays()})
 
 
-Builder: TypeAlias = VectorBuilder | LexicalBuilder
+Builder: TypeAlias = VectorBuilder | LexicalBuilder | MixedPassagesBuilder
 
 
 def read_index(path: Path, *, generation: int | None = None, mmap: bool = False) -> IndexState | None:

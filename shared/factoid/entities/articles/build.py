@@ -259,7 +259,10 @@ class Build:
     def commit(self) -> None:
         """Commit what was added, with how far the sources were read."""
         rows = [(clean_name(target), clean_name(form), count) for (form, target), count in self._links.items()]
-        self._connection.executemany("INSERT INTO link VALUES (?, ?, ?)", (row for row in rows if row[0] and row[1]))
+        if rows:  # the table is gone at the end
+            self._connection.executemany(
+                "INSERT INTO link VALUES (?, ?, ?)", (row for row in rows if row[0] and row[1])
+            )
         self.meta["links"] += self._links.total()
         self._links.clear()
         write_meta(self._connection, self.meta)

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 
 from factoid.errors import StoreError
 from factoid.filters import Filter, parse_filter
+from factoid.files.atomic import remove_leftovers
+from factoid.files.sqlite import SENT
 from factoid.forks import at_work, follow
 from factoid.index import sweep
 from factoid.index.vector_index import membership
@@ -196,6 +198,7 @@ class Views:
         if folder is None or connections.read_only or connections.closed or not states:
             return
         try:
+            remove_leftovers(folder / SENT)
             with connections.reading() as snapshot:
                 latest = snapshot.generation
             for state in states:

@@ -13,9 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from factoid.errors import StoreError
-from factoid.filters import Filter, parse_filter
 from factoid.files.atomic import remove_leftovers
 from factoid.files.sqlite import SENT
+from factoid.filters import Filter, parse_filter
 from factoid.forks import at_work, follow
 from factoid.index import sweep
 from factoid.index.vector_index import membership

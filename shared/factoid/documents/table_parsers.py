@@ -20,20 +20,22 @@ from factoid.sentences import Span
 # An unclosed comment or fenced code extends to the end.
 COMMENT = re.compile(r"<!--.*?(?:-->|(?P<unclosed>\Z))", re.DOTALL)
 FENCE = re.compile(
-    r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|(?P<unclosed>\Z))", re.DOTALL | re.MULTILINE
+    r"^ {0,3}(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|(?P<unclosed>\Z))", re.DOTALL | re.MULTILINE
 )
 
 _PIPE = re.compile(r"(?<!\\)\|")
 _AZURE_DELIMITER = re.compile(r"[\s>]*\|(?: - \|)+\s*")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+_NO_TABLE = r"<(?!table\b)"
 # A table begins with a part of one: "<table>" in prose is text.
 _HTML_TABLE = re.compile(
-    r"""<table\b(?:"[^"]*"|'[^']*'|[^'">])*+>(?=\s*<(?:caption|col|t[bdfhr])).*?(?:</table\s*>|\Z)""",
-    re.IGNORECASE | re.DOTALL,
+    rf"""<table\b(?:"(?:[^"<]|{_NO_TABLE})*+"|'(?:[^'<]|{_NO_TABLE})*+'|[^'"<>])*+>
+    (?=\s*<(?:caption|col|t[bdfhr])).*?(?:</table\s*>|\Z)""",
+    re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )
 _RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")  # "10⁶" is not 106
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
-_CAPTION = re.compile(r"[*_]{0,3}(?:Table|Tab\.|Exhibit|Schedule)\s+[A-Z]?[\dIVXLC]+[\d.]*[a-z]?\s*[:.|—–*-]")
+_CAPTION = re.compile(r"[*_]{0,3}(?:Table|Tab\.|Exhibit|Schedule)\s+[A-Z]?[\dIVXLC]++(?:\.\d++)*+[a-z]?\s*[:.|—–*-]")
 _OPEN_WORDS = 5  # a cell wrapped into the next row has at least this many words
 _MOST_SPAN = 1000  # rows or columns of one HTML cell, the limit of browsers
 _END_OF_SENTENCE = (".", "!", "?", "…", '."', '?"', ".”")

@@ -13,7 +13,7 @@ _SCOPES = dict.fromkeys(("avg", "average", "mean"), " on average") | dict.fromke
 _ABBREVIATED = re.compile(r"\bAvg\.", re.IGNORECASE)
 _COMMON_NOUN = re.compile(r"[A-Z][a-z]+(?: [a-z]+)*")
 _LONG = 8  # number of words from which a text is quoted after a colon
-_QUANTITY = re.compile(r"[^\w(]*\d[\d.,\s–-]*(.*)")  # a number and its unit
+_QUANTITY = re.compile(r"[^\w(]*+\d[\d.,\s–-]*+(.*)", re.DOTALL)  # a number and its unit
 _EMPTY = re.compile(r"[-–—]{1,3}|n/a", re.IGNORECASE)  # how a cell is printed that has no value
 _ENDS = (".", "!", "?", "…", '."', ".”", '?"', "?”")
 

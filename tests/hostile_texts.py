@@ -120,7 +120,9 @@ def _pack(text: str) -> None:
 
 
 def _pack_lines(text: str) -> None:
-    units = [Unit(str(at), line, Granularity.SENTENCE, "d", "d", at, at + 1) for at, line in enumerate(_pieces(text, 40))]
+    units = [
+        Unit(str(at), line, Granularity.SENTENCE, "d", "d", at, at + 1) for at, line in enumerate(_pieces(text, 40))
+    ]
     pack_context(units, words=1_000_000)
 
 
@@ -161,6 +163,7 @@ def _filters(text: str) -> None:
 def _lexical(text: str) -> None:
     index = LexicalIndex()
     import numpy as np
+
     index.update(np.array([], np.int64), np.array([1], np.int64), [text])
     index.ask(text)
 
@@ -180,7 +183,12 @@ READERS: dict[str, Reader] = {
     "heading": lambda text: outline(Document(f"# a{text}b\n\nText.")),
     "underlined": lambda text: outline(Document(f"a\n={text}\n\nText.")),
     "split_sentences": lambda text: split_sentences(unit(text)),
-    "words": lambda text: (count_words(text), cut_words(text, 100), stands_in(text[1:-1], text), stands_in(text[: len(text) // 2], text)),
+    "words": lambda text: (
+        count_words(text),
+        cut_words(text, 100),
+        stands_in(text[1:-1], text),
+        stands_in(text[: len(text) // 2], text),
+    ),
     "pack_context": _pack,
     "pack_context of lines": _pack_lines,
     "with_heading": lambda text: with_heading(Document(text, text, text)),
@@ -210,7 +218,12 @@ READERS: dict[str, Reader] = {
     "SpEL words": split_words,
     "clean_answer": clean_answer,
     "prompts": lambda text: (question_prompt(text + "?", text), document_text(text, text), prompt_for(unit(text))),
-    "answers": lambda text: (normalize_answer(text), has_answer_dpr(text, text[9:]), has_answer_normalized(text, text[9:]), f1(text, text[9:])),
+    "answers": lambda text: (
+        normalize_answer(text),
+        has_answer_dpr(text, text[9:]),
+        has_answer_normalized(text, text[9:]),
+        f1(text, text[9:]),
+    ),
     "filters": _filters,
     "csv": _file(".csv", "text,b\n"),
     "csv header": _file(".csv", "", "\na,b\n"),

@@ -14,7 +14,10 @@ if TYPE_CHECKING:
 ONLY_MARKS = re.compile(r"[-+*•‣–|:=~`_#>\s]+")  # of lists, tables and rules, without a word
 _NEWLINE = re.compile("\n")
 _PARAGRAPH = re.compile(r"\S[^\n]*+(?:\n(?![ \t>]*+(?:\n|\Z))[^\n]*+)*+")
-_DEEPEST, _DEEPEST_INLINE = 100, 20  # quotes and lists within each other, two levels for each list; links within each other
+_DEEPEST, _DEEPEST_INLINE = (
+    100,
+    20,
+)  # quotes and lists within each other, two levels for each list; links within each other
 _SLACK = 300  # characters: what the parser leaves out between two tokens is not longer
 _FENCED = re.compile(r"`{3,}[^`\n]*(?:\n|\Z)|~{3,}[^\n]*(?:\n|\Z)")
 _INDENTED = re.compile(r"(?: {4}| {0,3}\t)[ \t]*\S")

@@ -101,5 +101,5 @@ def test_damaged_tables(damage):
     ],
 )
 def test_grids_that_are_nearly_empty(damage):
-    with pytest.raises(InvalidInputError, match="at most 5,.*MOST_UNFILLED"):
+    with pytest.raises(InvalidInputError, match=r"at most 5,.*MOST_UNFILLED"):
         read_tables(TABLE | damage)

@@ -80,7 +80,9 @@ class Table:
     def __post_init__(self) -> None:
         covered = 0
         for cell in self.cells:
-            is_inside = cell.row + cell.row_span <= self.row_count and cell.column + cell.column_span <= self.column_count
+            is_inside = (
+                cell.row + cell.row_span <= self.row_count and cell.column + cell.column_span <= self.column_count
+            )
             if not is_inside or min(cell.row, cell.column) < 0:
                 size = f"{self.row_count} rows and {self.column_count} columns"
                 raise InvalidInputError(f"a cell at row {cell.row} and column {cell.column} leaves a grid of {size}")

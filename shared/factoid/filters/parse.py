@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from factoid.errors import InvalidInputError
+from factoid.errors import InvalidInputError, shown
 from factoid.filters.tree import All, AnyOf, Comparison, Not, Operator, Tree
 
 _ON_KEYS = {f"${name}": Operator(name) for name in "eq ne gt gte lt lte in nin exists contains any all".split()}
@@ -45,14 +45,14 @@ def parse_filter(conditions: Mapping[str, Any] | Tree) -> Tree:
 def _clause(key: Any, value: Any) -> Tree:
     if key in ("$and", "$or"):
         if not isinstance(value, list | tuple):
-            raise InvalidInputError(f"{key} takes a list of filters, got {value!r}")
+            raise InvalidInputError(f"{key} takes a list of filters, got {shown(value)}")
         parts = [parse_filter(part) for part in value]
         return _all(parts) if key == "$and" else AnyOf(tuple(parts))
     if key == "$not":
         return Not(parse_filter(value))
     if not isinstance(key, str) or key.startswith("$"):
         raise InvalidInputError(
-            f"unknown operator {key!r} at the top of a filter: expected a metadata key, $and, $or or $not"
+            f"unknown operator {shown(key)} at the top of a filter: expected a metadata key, $and, $or or $not"
         )
     return _on_key(key, value)
 
@@ -70,10 +70,10 @@ def _operator(key: str, name: Any, operand: Any) -> Tree:
     if name == "$not":
         return Not(_on_key(key, operand))
     if name not in _ON_KEYS:
-        raise InvalidInputError(f"unknown operator {name!r}: expected {' '.join(_ON_KEYS)} or $not")
+        raise InvalidInputError(f"unknown operator {shown(name)}: expected {' '.join(_ON_KEYS)} or $not")
     comparison = Comparison(key, _ON_KEYS[name], operand)
     if comparison.operator in _ON_LISTS and not isinstance(comparison.value, list):
-        raise InvalidInputError(f"{name} takes a list, got {operand!r}")
+        raise InvalidInputError(f"{name} takes a list, got {shown(operand)}")
     return _with_missing(comparison)
 
 

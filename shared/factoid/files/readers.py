@@ -41,6 +41,7 @@ _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(\.[0-9]+)?")  # no code ("007"),
 _SEPARATORS = ",;\t"  # of cells
 _LONGEST_CELL = 1 << 27  # characters; Python's own limit of 131,072 is less than some texts have
 _LONGEST_NAME = 500  # characters of a column's name, which the text of each row repeats
+_LONGEST_MATTER, _DEEPEST_MATTER = 20_000, 50  # characters of front matter, and lists within lists
 _BOM = b"\xef\xbb\xbf"
 _FIRST_HEADING = re.compile(r"^# ", re.MULTILINE)
 
@@ -255,8 +256,7 @@ def _front_matter(text: str, place: str) -> tuple[str, dict[str, Any]]:
 
     block = matter[0].strip().strip("-")
     try:
-        if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(block)):
-            raise yaml.YAMLError("aliases are not read")  # a few lines of them can fill the memory
+        _check_tokens(block)
         fields = yaml.safe_load(block)
         fields = fields if isinstance(fields, dict) else {}
         metadata = plain_metadata({str(name): value for name, value in fields.items()})
@@ -267,6 +267,22 @@ def _front_matter(text: str, place: str) -> tuple[str, dict[str, Any]]:
         return "", {}
     title = metadata.pop("title", None)
     return "" if title is None else str(title), metadata
+
+
+def _check_tokens(block: str) -> None:
+    """Refuse YAML of a few lines that would fill the memory or take minutes."""
+    import yaml
+
+    if len(block) > _LONGEST_MATTER:
+        raise yaml.YAMLError(f"it has {len(block):,} characters, and at most {_LONGEST_MATTER:,} are read")
+    depth = 0
+    for token in yaml.scan(block):
+        if isinstance(token, yaml.AliasToken):
+            raise yaml.YAMLError("aliases are not read")
+        depth += isinstance(token, yaml.FlowSequenceStartToken | yaml.FlowMappingStartToken)
+        depth -= isinstance(token, yaml.FlowSequenceEndToken | yaml.FlowMappingEndToken)
+        if depth > _DEEPEST_MATTER:
+            raise yaml.YAMLError(f"lists are nested deeper than {_DEEPEST_MATTER}")
 
 
 def decode(raw: bytes, place: str) -> str:

@@ -13,6 +13,7 @@ from factoid.sentences import Span, sentence_spans
 
 _BOUNDARY = re.compile(r"[.!?…‽؟۔।。！？｡\n]")
 _WHOLE_WORD = re.compile(r"\w\W")
+_LAST_WORD = re.compile(r".*\w(?=\W)", re.DOTALL)
 _NEXT_WORD = 30  # characters behind a mark that decide whether a sentence ends there
 _CONTEXT = 500  # characters before the next sentence that are read again: the splitter looks back 300 at most
 _READ_AGAIN = 200  # characters that may be split again for every chunk
@@ -117,7 +118,9 @@ class GrowingAnswer:
             return []
         self._join()
         spans = self._spans()
-        complete = [span for span, (following, _) in pairwise(spans) if _WHOLE_WORD.search(self._text, following)]
+        word = _LAST_WORD.match(self._text)
+        last = word.end() if word else 0
+        complete = [span for span, (following, _) in pairwise(spans) if following < last]
         stretches = self._stretches(complete)
         waits = len(spans) > len(complete) + 1  # a sentence waits for the first word of the next one
         self._may_end = self._is_due = False

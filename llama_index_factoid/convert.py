@@ -167,6 +167,10 @@ def to_unit(node: BaseNode) -> Unit:
     content["metadata"] = {key: metadata[key] for key in _ADDED if key in metadata}
     if content.get("text") == text:
         content["text"] = None
+    try:
+        payload = json.dumps({TYPE_KEY: node.get_type(), DATA_KEY: content})
+    except (TypeError, ValueError, RecursionError) as error:
+        raise InvalidInputError(f"the fields of node {node.node_id!r} must hold what JSON can hold: {error}") from error
     return Unit(
         id=node.node_id,
         text=text,
@@ -178,7 +182,7 @@ def to_unit(node: BaseNode) -> Unit:
         title=core.title,
         section=core.section,
         metadata=metadata | {_TYPE: node.class_name(), **dict.fromkeys(_DOCUMENT_IDS, node.ref_doc_id or "None")},
-        payload=json.dumps({TYPE_KEY: node.get_type(), DATA_KEY: content}),
+        payload=payload,
     )
 
 

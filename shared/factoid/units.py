@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Any
 from uuid import UUID, uuid5
 
-from factoid.errors import InvalidInputError
+from factoid.errors import InvalidInputError, shown
 
 # Ids are uuid5 in this namespace, so the same content has the same id in every process and on every machine.
 NAMESPACE = UUID("5f0a3b1e-8f0c-5d53-9a2c-1f6d3c0e7b41")
@@ -111,9 +111,9 @@ def whole_number(name: str, value: object, *, least: int = 1) -> int:
     try:
         number = operator.index(value)  # type: ignore[arg-type]
     except TypeError as error:
-        raise InvalidInputError(f"{name} must be a whole number, got {value!r}") from error
+        raise InvalidInputError(f"{name} must be a whole number, got {shown(value)}") from error
     if number < least:
-        raise InvalidInputError(f"{name} must be at least {least}, got {number}")
+        raise InvalidInputError(f"{name} must be at least {least}, got {shown(number)}")
     return number
 
 
@@ -150,7 +150,7 @@ class Document:
         if not self.id:
             try:
                 document_id = content_id("document", self.title, self.section, self.text, dict(self.metadata))
-            except (TypeError, ValueError) as error:
+            except (TypeError, ValueError, RecursionError) as error:
                 raise InvalidInputError(
                     f"metadata must hold what JSON can hold, and its keys must be strings: {error}"
                 ) from error

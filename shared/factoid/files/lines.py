@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, NoReturn, TypeVar, cast
 
-from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.errors import InvalidInputError, UnreadableFileError, shown
 
 Record = TypeVar("Record")
 
@@ -69,7 +69,7 @@ def read_records(path: Path, parse: Callable[[dict[str, Any]], Record], *, expec
             except InvalidInputError:
                 raise
             except (KeyError, TypeError, ValueError, AttributeError) as error:
-                raise InvalidInputError(f"expected {expected}, got {fields!r:.80}: {error}") from error
+                raise InvalidInputError(f"expected {expected}, got {shown(fields, 80)}: {error}") from error
         yield record
 
 
@@ -87,7 +87,7 @@ def parse_object(line: bytes | str) -> dict[str, Any]:
     """Return the JSON object in a line; raise an InvalidInputError for anything else."""
     fields = parse_json(line)
     if not isinstance(fields, dict):
-        raise InvalidInputError(f"expected one JSON object per line, got {fields!r:.60}")
+        raise InvalidInputError(f"expected one JSON object per line, got {shown(fields)}")
     return fields
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import Any
 
 from factoid._optional import require
-from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.errors import InvalidInputError, UnreadableFileError, shown
 from factoid.files.lines import located, parse_object, read_lines, refuse, visible_files
 from factoid.metadata import plain_metadata
 from factoid.sections import FRONT_MATTER
@@ -40,6 +40,8 @@ _HEADING = ("title", "section")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(\.[0-9]+)?")  # no code ("007"), and short enough for exact floats
 _SEPARATORS = ",;\t"  # of cells
 _LONGEST_CELL = 1 << 27  # characters; Python's own limit of 131,072 is less than some texts have
+_LONGEST_NAME = 500  # characters of a column's name, which the text of each row repeats
+_LONGEST_MATTER, _DEEPEST_MATTER = 20_000, 50  # characters of front matter, and lists within lists
 _BOM = b"\xef\xbb\xbf"
 _FIRST_HEADING = re.compile(r"^# ", re.MULTILINE)
 
@@ -157,24 +159,30 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     lines = (decode(line, f"{path}:{number}") for number, line in read_lines(path))
     header = next((line for line in lines if line.strip(f"{_SEPARATORS}\r\n ")), "")
     separator = max(_SEPARATORS, key=header.count)
-    reader: Any = csv.DictReader(chain([header], lines), delimiter=separator, strict=True)
+    reader = csv.reader(chain([header], lines), delimiter=separator, strict=True)
     try:
-        names = reader.fieldnames = [name.strip() for name in reader.fieldnames or ()]
-        if twice := {name for name in names if name and names.count(name) > 1}:
+        names = [name.strip() for name in next(reader, ())]
+        twice = [name for name, count in Counter(names).items() if name and count > 1]
+        if twice:
             raise csv.Error(f"several columns are called {', '.join(map(repr, twice))}: give each a name of its own")
+        longest = max(names, key=len, default="")
+        if len(longest) > _LONGEST_NAME:
+            raise csv.Error(
+                f"the name of a column has {len(longest):,} characters, and at most {_LONGEST_NAME} are read: the first line of "
+                f"a table names its columns, got {longest:.40}"
+            )
         text_name = next((name for name in _TEXT_FIELDS if name in names), None)
         for row in reader:
-            if any(map(str.strip, row.pop(None, ()))):
+            cells = [cell.strip() for cell in row]
+            if any(cells[len(names) :]):
                 raise csv.Error(
                     f"more cells than the {len(names)} names: put texts that hold a {separator!r} into quotes"
                 )
-            record: dict[str, Any] = {
-                name: cell.strip() for name, cell in row.items() if name and cell and cell.strip()
-            }
+            record: dict[str, Any] = {name: cell for name, cell in zip(names, cells, strict=False) if name and cell}
             if record:
                 yield f":{reader.line_num}", _typed(record, text_name)
     except csv.Error as error:
-        raise UnreadableFileError(f"{path}:{reader.reader.line_num}: not a table in CSV: {error}") from error
+        raise UnreadableFileError(f"{path}:{reader.line_num}: not a table in CSV: {error}") from error
 
 
 def _typed(record: dict[str, Any], text_name: str | None) -> dict[str, Any]:
@@ -189,12 +197,12 @@ def _typed(record: dict[str, Any], text_name: str | None) -> dict[str, Any]:
 def _from_record(record: Any, path: Path) -> Document:
     name = next((name for name in _TEXT_FIELDS if name in record), None) if isinstance(record, dict) else None
     if name is None:
-        raise InvalidInputError(f'expected an object with a field "text", got {record!r:.60}')
+        raise InvalidInputError(f'expected an object with a field "text", got {shown(record)}')
     fields = dict(record)
     text, metadata = fields.pop(name), fields.pop("metadata", None)
     metadata = {} if metadata is None else metadata
     if not isinstance(metadata, dict):
-        raise InvalidInputError(f'expected an object in "metadata", got {metadata!r:.60}')
+        raise InvalidInputError(f'expected an object in "metadata", got {shown(metadata)}')
     strings: dict[str, Any] = {key: metadata[key] for key in _HEADING if isinstance(metadata.get(key), str)}
     strings |= {key: value for key in (*_HEADING, "id") if (value := fields.pop(key, None)) is not None}
     if type(strings.get("id")) is int:
@@ -248,8 +256,7 @@ def _front_matter(text: str, place: str) -> tuple[str, dict[str, Any]]:
 
     block = matter[0].strip().strip("-")
     try:
-        if any(isinstance(token, yaml.AliasToken) for token in yaml.scan(block)):
-            raise yaml.YAMLError("aliases are not read")  # a few lines of them can fill the memory
+        _check_tokens(block)
         fields = yaml.safe_load(block)
         fields = fields if isinstance(fields, dict) else {}
         metadata = plain_metadata({str(name): value for name, value in fields.items()})
@@ -260,6 +267,22 @@ def _front_matter(text: str, place: str) -> tuple[str, dict[str, Any]]:
         return "", {}
     title = metadata.pop("title", None)
     return "" if title is None else str(title), metadata
+
+
+def _check_tokens(block: str) -> None:
+    """Refuse YAML of a few lines that would fill the memory or take minutes."""
+    import yaml
+
+    if len(block) > _LONGEST_MATTER:
+        raise yaml.YAMLError(f"it has {len(block):,} characters, and at most {_LONGEST_MATTER:,} are read")
+    depth = 0
+    for token in yaml.scan(block):
+        if isinstance(token, yaml.AliasToken):
+            raise yaml.YAMLError("aliases are not read")
+        depth += isinstance(token, yaml.FlowSequenceStartToken | yaml.FlowMappingStartToken)
+        depth -= isinstance(token, yaml.FlowSequenceEndToken | yaml.FlowMappingEndToken)
+        if depth > _DEEPEST_MATTER:
+            raise yaml.YAMLError(f"lists are nested deeper than {_DEEPEST_MATTER}")
 
 
 def decode(raw: bytes, place: str) -> str:

@@ -22,7 +22,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from factoid.errors import InvalidInputError
+from factoid.errors import InvalidInputError, shown
 from factoid.filters.tree import (
     CONDITIONS,
     All,
@@ -77,14 +77,14 @@ class _Parser:
             raise InvalidInputError(too_many())
         if key in ("$and", "$or"):
             if not isinstance(value, list | tuple):
-                raise InvalidInputError(f"{key} takes a list of filters, got {value!r:.80}")
+                raise InvalidInputError(f"{key} takes a list of filters, got {shown(value)}")
             parts = [self.filter(part, depth=depth + 1) for part in value]
             return _all(parts) if key == "$and" else AnyOf(tuple(parts))
         if key == "$not":
             return Not(self.filter(value, depth=depth + 1))
         if not isinstance(key, str) or key.startswith("$"):
             raise InvalidInputError(
-                f"unknown operator {key!r:.80} at the top of a filter: expected a metadata key, $and, $or or $not"
+                f"unknown operator {shown(key)} at the top of a filter: expected a metadata key, $and, $or or $not"
             )
         return self._on_key(key, value, depth)
 
@@ -102,10 +102,10 @@ class _Parser:
         if name == "$not":
             return Not(self._on_key(key, operand, depth + 1))
         if name not in _ON_KEYS:
-            raise InvalidInputError(f"unknown operator {name!r:.80}: expected {' '.join(_ON_KEYS)} or $not")
+            raise InvalidInputError(f"unknown operator {shown(name)}: expected {' '.join(_ON_KEYS)} or $not")
         comparison = Comparison(key, _ON_KEYS[name], operand)
         if comparison.operator in _ON_LISTS and not isinstance(comparison.value, list):
-            raise InvalidInputError(f"{name} takes a list, got {operand!r:.80}")
+            raise InvalidInputError(f"{name} takes a list, got {shown(operand)}")
         if comparison.operator is Operator.EXISTS and operand is None:
             raise InvalidInputError(f"{name} takes True or False, got None")
         return _with_missing(comparison)

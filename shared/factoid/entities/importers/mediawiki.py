@@ -36,6 +36,7 @@ _DISAMBIGUATION_TITLE = re.compile(
     r".*\((?:disambiguation|Begriffsklärung|homonymie|desambiguación|desambiguação)\)", re.IGNORECASE
 )
 _HIDDEN = ("6", "14")  # namespaces whose links show nothing: files and categories
+_MOST_DIGITS = 18  # of a page's or a revision's id, which is a 64-bit integer
 _BATCH = 50  # pages that one process cleans at a time
 _BATCHES_AHEAD = 3  # for each process
 
@@ -100,7 +101,12 @@ class MediaWikiDump:
                             yield record
         except UnreadableFileError:
             raise
-        except (ParseError, *DAMAGE) as error:
+        except (
+            ParseError,
+            ValueError,
+            LookupError,
+            *DAMAGE,
+        ) as error:  # the latter two: an encoding that expat does not know
             raise UnreadableFileError(
                 f"{file} is cut off or damaged after the page {title!r}, or is not a MediaWiki XML export: {error}. Download it "
                 "again, and compare its checksum with the dump's"
@@ -137,8 +143,14 @@ def _record(page: Element, title: str) -> Record | str:
     text = revision.findtext("{*}text", "")
     if is_disambiguation(title, text):
         return "disambiguation pages"
-    numbers = {"page_id": int(page.findtext("{*}id", "0")), "revision_id": int(revision.findtext("{*}id", "0"))}
-    return Article(title, text, metadata=numbers)
+    return Article(title, text, metadata={"page_id": _id(page), "revision_id": _id(revision)})
+
+
+def _id(element: Element) -> int:
+    text = element.findtext("{*}id", "0").strip()
+    if not (text.isdecimal() and len(text) <= _MOST_DIGITS):
+        raise ParseError(f"it has the id {text:.40}")
+    return int(text)
 
 
 def is_disambiguation(title: str, wikitext: str) -> bool:

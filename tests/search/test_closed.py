@@ -90,3 +90,20 @@ def test_against_a_corpus_without_them(seed, k, level, kinds, weights, metadata,
                     ]
                 else:
                     assert group.passage in [row for _, row in of_document]
+
+
+def test_an_open_passage_that_was_not_among_the_candidates(monkeypatch):
+    """A document's near units are all in a closed passage; its open passage is far from the query."""
+    monkeypatch.setattr(columns, "_FEW_HELD", 0)
+    monkeypatch.setattr(rank, "_FOUND", 1)
+    near = [(row, row, 100, 7, 0) for row in range(80)]
+    case = Case([*near, (90, 90, 101, 7, 0)], {**{row: (3, row, 0) for row in range(80)}, 90: (-3, 0, 0)})
+    view = case.filtered(case.view(SENTENCE, exact=False), {0})
+    passages = Case([(100, 100, 100, 7, 0), (101, 101, 101, 7, 0)], {100: (1, 1, 1), 101: (1, 0, 0)}).view(
+        PASSAGE, exact=False
+    )
+    query = np.array([[1, 1, 0]], np.float32)
+    [[group]] = best_groups(
+        [view], passages, query, 1, level="document", weights=Weights(0, 0), closed=np.array([100], np.int64)
+    )
+    assert (group.key, group.passage, group.matches[0].row) == (7, 101, 79)

@@ -20,6 +20,9 @@ from factoid.units import Hit, Unit, check_size
 # Keys under which parsers and propositionizers say what a unit is, and nothing of what it says.
 KIND = ("granularity", "passage_id", "fallback")
 
+# Keys under which parsers put the text around a unit, and the unit's own, as LlamaIndex's `SentenceWindowNodeParser` does.
+WINDOW = ("window", "original_text")
+
 
 def plain_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return a copy of metadata that survives JSON unchanged.

@@ -175,6 +175,8 @@ def _hits(
     units = snapshot.units(sorted(rows))
     if len(units) < len(rows):
         raise DamagedRowError(min(rows - units.keys()), what="unit of row")
+    if wall is not None:
+        units = dict(zip(units, wall.shown(snapshot, list(units.values())), strict=True))
     hits: list[list[Hit]] = []
     for best, parents in zip(groups, shown, strict=True):
         of_query = []
@@ -252,4 +254,4 @@ def with_neighbours(snapshot: Snapshot, hit: Hit, count: int, wall: Wall | None)
     kind = Granularity.PASSAGE if unit.granularity is Granularity.PASSAGE else Granularity.SENTENCE
     allowed = None if wall is None else wall.allowed
     around = snapshot.neighbours(unit.document_id, kind, unit.start, unit.end, count, allowed)
-    return replace(hit, neighbours=tuple(around))
+    return replace(hit, neighbours=tuple(around if wall is None else wall.shown(snapshot, around)))

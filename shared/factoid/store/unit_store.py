@@ -329,10 +329,6 @@ class UnitStore:
         with self.connections.reading() as snapshot:
             return snapshot.units_by_id(ids)
 
-    def open_documents(self, ids: Sequence[str], filter: Filter) -> set[str]:  # noqa: A002 - as in search
-        """Return those of some documents, by id, of which all units pass a filter."""
-        return self.views.at([MIXED_PASSAGES], partial(_passing_documents, filter, ids))
-
     def searches(self, unit: Unit) -> bool:
         """Return whether a unit is encoded: its granularity is searched, and its text is more than white space."""
         return unit.granularity in self.granularities and bool(unit.text.strip())
@@ -516,16 +512,10 @@ def _allowed_ids(
 def _allowed_units(
     condition: Filter, ids: Sequence[str], snapshot: Snapshot, states: Sequence[IndexState]
 ) -> list[Unit]:
+    """Return the units with these ids that a filter lets a search return, in this order."""
     allowed = {*_allowed_ids(condition, ids, snapshot, states)}
-    return snapshot.units_by_id([unit_id for unit_id in ids if unit_id in allowed])
-
-
-def _passing_documents(
-    condition: Filter, ids: Sequence[str], snapshot: Snapshot, states: Sequence[IndexState]
-) -> set[str]:
-    rows = snapshot.document_ids(ids)
-    passing = states[0].wall(snapshot, condition).without_exceptions(snapshot, rows)
-    return {rows[row] for row in passing}
+    units = snapshot.units_by_id([unit_id for unit_id in ids if unit_id in allowed])
+    return states[0].wall(snapshot, condition).shown(snapshot, units)
 
 
 def _size(files: Iterable[Path]) -> int:

@@ -150,7 +150,8 @@ def to_nodes(
 def to_unit(node: BaseNode) -> Unit:
     """Return a node as a unit: a passage, unless its metadata name another granularity.
 
-    A node without a source is its own document. Metadata become what JSON can hold; lone surrogates are refused.
+    A node without a source is its own document, or belongs to its parent's. Metadata become what JSON can hold; lone surrogates are
+    refused.
     """
     text, core, metadata = text_of(node), to_core(node), plain_metadata(node.metadata)
     check_text(text, f"the text of node {node.node_id!r}")
@@ -158,8 +159,8 @@ def to_unit(node: BaseNode) -> Unit:
         for info in related if isinstance(related, list) else [related]:
             check_size(info.metadata, f"the metadata of a node related to {node.node_id!r}")
     kind = granularity_of(node) or Granularity.PASSAGE
-    document_id = node.ref_doc_id or node.node_id
     parent = None if kind is Granularity.PASSAGE else node.parent_node
+    document_id = node.ref_doc_id or (parent.node_id if parent else node.node_id)
     start, end = span_of(node) or (0, 0)
     content = node.model_dump(mode="json", exclude={"embedding", "metadata", "relationships"})  # some fields hold bytes
     content["relationships"] = plain_metadata(node.model_dump(include={"relationships"})["relationships"])

@@ -150,8 +150,8 @@ def to_nodes(
 def to_unit(node: BaseNode) -> Unit:
     """Return a node as a unit: a passage, unless its metadata name another granularity.
 
-    A node without a source is its own document, or belongs to its parent's. Metadata become what JSON can hold; lone surrogates are
-    refused.
+    A node without a source is its own document, or belongs to its parent's. Metadata become what JSON can hold; lone
+    surrogates are refused.
     """
     text, core, metadata = text_of(node), to_core(node), plain_metadata(node.metadata)
     check_text(text, f"the text of node {node.node_id!r}")

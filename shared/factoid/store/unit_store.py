@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import compress
 from pathlib import Path
 from typing import Any, Self
 
@@ -26,14 +25,14 @@ from factoid.propositions.decompose import Policy
 from factoid.search import LEXICAL, Weights
 from factoid.store.database.connections import Connections
 from factoid.store.database.schema import local_folder
-from factoid.store.database.snapshot import Snapshot, StoredUnit
+from factoid.store.database.snapshot import StoredUnit
 from factoid.store.database.transaction import Selection, Transaction, check_unit
 from factoid.store.indexes.build import INDEXES, Builder, LexicalBuilder, VectorBuilder
-from factoid.store.indexes.views import IndexState, Views
+from factoid.store.indexes.views import Views
 from factoid.store.indexes.wall import MIXED_PASSAGES, MixedPassagesBuilder
 from factoid.store.options import SearchOptions
 from factoid.store.rerank import answer
-from factoid.store.search import Query, find
+from factoid.store.search import Query, allowed_ids, allowed_units, find
 from factoid.store.settings import Settings, check_identity, keep_settings
 from factoid.store.token_vectors import TOKENS, TokenVectorCache
 from factoid.store.transfer.copies import copy_to, load_from, save_to
@@ -320,12 +319,12 @@ class UnitStore:
         if filter is None:
             with self.connections.reading() as snapshot:
                 return snapshot.ids()
-        return self.views.at([MIXED_PASSAGES], partial(_allowed_ids, filter, None))
+        return self.views.at([MIXED_PASSAGES], partial(allowed_ids, filter, None))
 
     def get(self, ids: Sequence[str], *, filter: Filter | None = None) -> list[Unit]:  # noqa: A002 - as in search
         """Return the units with these ids, in this order, if a filter lets a search return them; unknown ids are skipped."""
         if filter is not None:
-            return self.views.at([MIXED_PASSAGES], partial(_allowed_units, filter, ids))
+            return self.views.at([MIXED_PASSAGES], partial(allowed_units, filter, ids))
         with self.connections.reading() as snapshot:
             return snapshot.units_by_id(ids)
 
@@ -498,24 +497,6 @@ class UnitStore:
         makes_facts = Granularity.PROPOSITION in self.granularities
         maker = with_cache(propositionizer or SyntaxPropositionizer(), cache, store=self.path) if makes_facts else None
         return Recipe(self.granularities, maker, embed_template=self.embed_template, **options)
-
-
-def _allowed_ids(
-    condition: Filter, ids: Sequence[str] | None, snapshot: Snapshot, states: Sequence[IndexState]
-) -> list[str]:
-    """Return the ids of units that a filter lets a search return, oldest first: of all, or of some."""
-    names, rows, metadata = snapshot.unit_metadata(ids)
-    wall = states[0].wall(snapshot, condition)
-    return list(compress(names, wall.allowed(rows, metadata).tolist()))
-
-
-def _allowed_units(
-    condition: Filter, ids: Sequence[str], snapshot: Snapshot, states: Sequence[IndexState]
-) -> list[Unit]:
-    """Return the units with these ids that a filter lets a search return, in this order."""
-    allowed = {*_allowed_ids(condition, ids, snapshot, states)}
-    units = snapshot.units_by_id([unit_id for unit_id in ids if unit_id in allowed])
-    return states[0].wall(snapshot, condition).shown(snapshot, units)
 
 
 def _size(files: Iterable[Path]) -> int:

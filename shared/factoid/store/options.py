@@ -49,8 +49,8 @@ class SearchOptions:
             propositions, else the finest that the store searches.
         parents: What to return: the k best distinct passages, each with the units that made it a hit in `matches`; the k best
             distinct documents; or the units themselves.
-        filter: Conditions on metadata, applied before the search (see `factoid.filters`). What they exclude is in no answer in any
-            form: a passage or document is returned, compared and read only if all of its units pass as well. In place of a
+        filter: Conditions on metadata, applied before the search (see `factoid.filters`). What they exclude is in no answer in
+            any form: a passage or document is returned, compared and read only if all of its units pass as well. In place of a
             passage of which a part is excluded comes its best unit that passes; in place of such a document its best passage
             that passes as a whole, else its best unit.
         document_ids: Only units of these documents are searched.

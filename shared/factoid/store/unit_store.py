@@ -270,11 +270,9 @@ class UnitStore:
         deletes. Token vectors stay until `compact`.
 
         Args:
-            ids: Ids of documents or units; None with one of the others. An id means the document that has it, and a unit only
-                where no document does. Unknown ids are ignored.
-            document_ids: Ids of documents only, in place of ids: where others choose the ids of their documents, no id of theirs
-                then reaches a unit of yours.
-            unit_ids: Ids of units only, in place of ids.
+            ids: Ids that mean the document that has them, and a unit only where no document does. Unknown ids are ignored.
+            document_ids: Ids of documents alone, in place of ids, for callers who do not choose all ids themselves.
+            unit_ids: Ids of units alone, in place of ids.
             filter: Delete the units whose metadata pass, in place of ids; a document is deleted with its last unit.
 
         Raises:
@@ -295,17 +293,14 @@ class UnitStore:
     ) -> int:
         """Set metadata keys of documents with all their units, or of units with those under them; return how many changed.
 
-        Other keys stay unchanged. Ids and filter choose documents and units as in `delete`.
+        Other keys stay unchanged. Ids and filter choose documents and units as in `delete`, whose errors are raised.
 
         Raises:
-            InvalidInputError: None or several of ids, document_ids, unit_ids and filter are given, the filter has no conditions,
-                or JSON would change the metadata.
+            InvalidInputError: JSON would change the metadata, or they hold too much.
         """
         selected = Selection(ids=ids, document_ids=document_ids, unit_ids=unit_ids, filter=filter)
         with self.connections.transaction() as writing:
-            rows = writing.chosen_rows(selected)
-            writing.describe(rows, changes)
-            return len(rows)
+            return writing.describe(selected, changes)
 
     def clear(self) -> None:
         """Delete everything, cached propositions and token vectors included; another encoder may then fill the store."""

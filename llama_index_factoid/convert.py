@@ -42,7 +42,7 @@ from factoid.documents.boxes import LAYOUT, cut_boxes
 from factoid.encode import split_heading
 from factoid.errors import InvalidInputError
 from factoid.filters import All, AnyOf, Comparison, Not, Operator, Tree, too_deep
-from factoid.metadata import KIND, hit_fields, plain_metadata, with_fields
+from factoid.metadata import KIND, WINDOW, hit_fields, plain_metadata, with_fields
 from factoid.store import GRANULARITIES
 from factoid.units import DEPTH, Document, Granularity, Hit, Unit, check_size, check_text
 
@@ -50,7 +50,6 @@ Kind = Literal["passage", "sentence", "proposition"]
 
 HEADING = ("title", "section")
 SPAN = ("start_char_idx", "end_char_idx")
-WINDOW = ("window", "original_text")  # the framework's `SentenceWindowNodeParser` has the same keys
 _PLACE = (*KIND, *WINDOW)
 
 _Templates = tuple[str, str, str]  # of a metadatum, between metadata, of the text
@@ -151,7 +150,8 @@ def to_nodes(
 def to_unit(node: BaseNode) -> Unit:
     """Return a node as a unit: a passage, unless its metadata name another granularity.
 
-    A node without a source is its own document. Metadata become what JSON can hold; lone surrogates are refused.
+    A node without a source is its own document, or belongs to its parent's. Metadata become what JSON can hold; lone
+    surrogates are refused.
     """
     text, core, metadata = text_of(node), to_core(node), plain_metadata(node.metadata)
     check_text(text, f"the text of node {node.node_id!r}")
@@ -159,8 +159,8 @@ def to_unit(node: BaseNode) -> Unit:
         for info in related if isinstance(related, list) else [related]:
             check_size(info.metadata, f"the metadata of a node related to {node.node_id!r}")
     kind = granularity_of(node) or Granularity.PASSAGE
-    document_id = node.ref_doc_id or node.node_id
     parent = None if kind is Granularity.PASSAGE else node.parent_node
+    document_id = node.ref_doc_id or (parent.node_id if parent else node.node_id)
     start, end = span_of(node) or (0, 0)
     content = node.model_dump(mode="json", exclude={"embedding", "metadata", "relationships"})  # some fields hold bytes
     content["relationships"] = plain_metadata(node.model_dump(include={"relationships"})["relationships"])
@@ -203,20 +203,9 @@ def stored_node(unit: Unit) -> BaseNode:
     return json_to_doc(record)
 
 
-def has_window(unit: Unit) -> bool:
-    """Return whether a node of this unit holds the text around it."""
-    return all(isinstance(unit.metadata.get(key), str) for key in WINDOW)
-
-
-def lone_node(unit: Unit, *, keep_window: bool) -> BaseNode:
-    """Return the node of a stored unit as one that other nodes do not reach into.
-
-    Relationships name other nodes by id and type, without their metadata and hashes; without `keep_window`, the window is the
-    node's own text.
-    """
+def lone_node(unit: Unit) -> BaseNode:
+    """Return the node of a stored unit without what it holds of others: relationships name them by id and type alone."""
     node = stored_node(unit)
-    if has_window(unit) and not keep_window:
-        node.metadata = node.metadata | {WINDOW[0]: node.metadata[WINDOW[1]]}
     node.relationships = {
         kind: [_named(info) for info in related] if isinstance(related, list) else _named(related)
         for kind, related in node.relationships.items()

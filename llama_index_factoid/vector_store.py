@@ -35,7 +35,6 @@ from factoid.store.transfer.copies import copy_over
 from factoid.units import Unit
 from llama_index_factoid.convert import (
     Kind,
-    has_window,
     lone_node,
     stored_node,
     to_tree,
@@ -280,8 +279,4 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
 
     def _nodes(self, units: Sequence[Unit], condition: Filter | None) -> list[BaseNode]:
         """Return units as nodes; with a filter, without anything that they hold of other nodes."""
-        if condition is None:
-            return [stored_node(unit) for unit in units]
-        surrounded = {unit.document_id for unit in units if has_window(unit)}
-        open_documents = self._store.open_documents(sorted(surrounded), condition) if surrounded else set()
-        return [lone_node(unit, keep_window=unit.document_id in open_documents) for unit in units]
+        return [stored_node(unit) if condition is None else lone_node(unit) for unit in units]

@@ -324,7 +324,9 @@ READERS: dict[str, Reader] = {
     "wikitext": _wikitext,
     "tables in a template that is never closed": lambda text: _wikitext("{{a|" + text.replace("{|", "{|\n|-\n")),
     "a heading of wikitext": lambda text: _wikitext(f"= {text}"),
-    "MediaWikiDump": _file(".xml", "<mediawiki><page><title>a</title><ns>0</ns><revision><text>", "</text></revision></page>"),
+    "MediaWikiDump": _file(
+        ".xml", "<mediawiki><page><title>a</title><ns>0</ns><revision><text>", "</text></revision></page>"
+    ),
     "names": _names,
     "spans of names": lambda text: sum(1 for _ in Words(text).spans(lower_case=True)),
     "TitleLinker": lambda text: _linker().link(text),
@@ -345,7 +347,9 @@ READERS: dict[str, Reader] = {
     "LlamaIndex": _llama_index,
 }
 NEEDS = {
-    **dict.fromkeys(("clean", "clean a result", "markdown_tables", "a cell in HTML", "a row in HTML", "a figure"), "lxml"),
+    **dict.fromkeys(
+        ("clean", "clean a result", "markdown_tables", "a cell in HTML", "a row in HTML", "a figure"), "lxml"
+    ),
     **dict.fromkeys(("rows between pipes", "rows of Azure"), "lxml"),
     "LexicalIndex": "tantivy",
     "UnitStore": "faiss",

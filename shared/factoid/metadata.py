@@ -20,6 +20,9 @@ from factoid.units import Hit, Unit, check_size
 # Keys under which parsers and propositionizers say what a unit is, and nothing of what it says.
 KIND = ("granularity", "passage_id", "fallback")
 
+# Keys under which parsers put the text around a unit, and the unit's own, as LlamaIndex's `SentenceWindowNodeParser` does.
+WINDOW = ("window", "original_text")
+
 MOST_DIGITS = 4300
 """The most digits of an integer in metadata: no more can be read from JSON, by Python's own limit."""
 

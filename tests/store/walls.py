@@ -66,9 +66,10 @@ def documents(dice, count):
                 for _ in range(dice.randrange(3)):
                     number += 1
                     fact = f"A f{number}x {dice.choice(COMMON)}"
-                    children.append(
-                        Unit(f"F{number}", fact, PROPOSITION, *span, metadata=mixed(dice, inherited, number))
-                    )
+                    of_fact = mixed(dice, inherited, number)
+                    if dice.random() < 0.1:
+                        of_fact = of_fact | {"window": body, "original_text": fact}
+                    children.append(Unit(f"F{number}", fact, PROPOSITION, *span, metadata=of_fact))
             text += body + f"d{place}x "
             if dice.random() < 0.9:
                 units.append(Unit(passage_id, body, PASSAGE, own, own, start, start + len(body), metadata=inherited))
@@ -82,7 +83,7 @@ def vector(dice):
 
 def filled(dice, path=None, **options):
     """Return a store of random documents; some units have no vector, and some have a passage of another document as parent."""
-    store = UnitStore(path, encoder=None, **options)
+    store = UnitStore(path, **{"encoder": None} | options)
     for document, units in documents(dice, dice.randrange(2, 7)):
         strangers = [unit for unit in units if unit.granularity is not PASSAGE and dice.random() < 0.05]
         units = [unit for unit in units if unit not in strangers]
@@ -213,10 +214,12 @@ class Oracle:
         under = [other for other in self.units.values() if other.id != unit.id and self.passage(other) is unit]
         return unit.granularity is not PASSAGE or all(self.passes(other) or self.is_harmless(other) for other in under)
 
-    def is_open_document(self, document_id):
+    def is_whole(self, document_id):
         of_document = [unit for unit in self.units.values() if unit.document_id == document_id]
-        harmless = all(self.passes(unit) or self.is_harmless(unit) for unit in of_document)
-        return harmless and self.passes(self.documents[document_id])
+        return all(self.passes(unit) or self.is_harmless(unit) for unit in of_document)
+
+    def is_open_document(self, document_id):
+        return self.is_whole(document_id) and self.passes(self.documents[document_id])
 
     def found(self, kinds):
         """The units that a search of some kinds may find."""
@@ -234,7 +237,7 @@ class Oracle:
         return float(own @ query)
 
     def passage_scores(self, query, kinds, alpha, similarity, *, has_context):
-        """Score and best unit of each passage, or unit without one, by vectors alone."""
+        """Score and best units of each passage, or unit without one, by vectors alone."""
         finer = [kind for kind in kinds if kind is not PASSAGE]
         under = {}
         for unit in self.found(kinds):
@@ -254,7 +257,7 @@ class Oracle:
                 sum(score * part for score, part in parts) / weight if weight else np.mean([each for each, _ in parts])
             )
             best = max(self.score(query, unit, similarity) for unit in found)
-            leaders = [unit for unit in found if self.score(query, unit, similarity) > best - 1e-5]
+            leaders = [unit.id for unit in found if self.score(query, unit, similarity) > best - 1e-5]
             scored[key] = (float(total), leaders)
         return scored
 
@@ -282,8 +285,10 @@ def allowed_words(oracle):
     """The words that an answer may hold: of texts that pass, and of documents and passages that are open."""
     allowed = set()
     for unit in oracle.units.values():
-        if oracle.is_open(unit):
-            allowed |= words_of([unit.text, dict(unit.metadata)])
+        if oracle.is_open(unit):  # a window holds the text around a node
+            allowed |= words_of([unit.text, {key: value for key, value in unit.metadata.items() if key != "window"}])
+        if oracle.is_whole(unit.document_id):
+            allowed |= words_of([unit.metadata.get("window", "")])
     for document in oracle.documents.values():
         if oracle.is_open_document(document.id):
             allowed |= words_of([document.text, dict(document.metadata)])

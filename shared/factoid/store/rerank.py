@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from factoid.errors import InvalidInputError
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.indexes.views import IndexState
-from factoid.store.indexes.wall import MIXED_PASSAGES
+from factoid.store.indexes.wall import MIXED_PASSAGES, Wall
 from factoid.store.options import FINEST_FIRST, RankedParents
 from factoid.store.search import Query, find_within, open_documents, wall_of, with_neighbours
 from factoid.units import Granularity, Hit, Unit
@@ -77,14 +77,13 @@ def _candidates(
         documents = {unit.id: unit for unit in open_documents(snapshot, rows, wall).values()}
     if kind is None:
         return results, None, documents
-    allowed = None if wall is None else wall.allowed
+    units_under = partial(_units_under, snapshot, kind, options.unit_ids, wall)
     if query.options.parents == "unit" and wall is not None:
         above = {hit.unit.parent_id for passages in results for hit in passages if not _is_passage(hit)}
-        units = snapshot.searched_units(sorted(above), kind, options.unit_ids, allowed)
-        siblings = _by_parent(units)
+        siblings = units_under(sorted(above))
         results = [_with_siblings(passages, siblings) for passages in results]
     parents = {hit.unit.id: hit.unit for passages in results for hit in passages}
-    children = _by_parent(snapshot.searched_units(sorted(parents), kind, options.unit_ids, allowed))
+    children = units_under(sorted(parents))
     # A unit that stands for its passage is ranked as its own one.
     return results, {unit_id: children.get(unit_id, [unit]) for unit_id, unit in parents.items()}, documents
 
@@ -93,12 +92,19 @@ def _is_passage(hit: Hit) -> bool:
     return hit.unit.granularity is Granularity.PASSAGE
 
 
-def _by_parent(units: Iterable[Unit]) -> dict[str, list[Unit]]:
-    """Return units by the id of their passage."""
-    by_parent: dict[str, list[Unit]] = {}
-    for unit in units:
-        by_parent.setdefault(unit.parent_id, []).append(unit)
-    return by_parent
+def _units_under(
+    snapshot: Snapshot,
+    kind: Granularity,
+    unit_ids: Sequence[str] | None,
+    wall: Wall | None,
+    passage_ids: Sequence[str],
+) -> dict[str, list[Unit]]:
+    """Return the searched units under some passages that may be shown, by the passage's id."""
+    units = snapshot.searched_units(passage_ids, kind, unit_ids, None if wall is None else wall.allowed)
+    by_passage: dict[str, list[Unit]] = {}
+    for unit in units if wall is None else wall.shown(snapshot, units):
+        by_passage.setdefault(unit.parent_id, []).append(unit)
+    return by_passage
 
 
 def _with_siblings(passages: Sequence[Hit], siblings: Mapping[str, Sequence[Unit]]) -> list[Hit]:
@@ -171,14 +177,15 @@ def _ranked(
 
 
 def _placed(passage: Unit) -> Unit:
-    """Return a passage whose text is at its span; the place of a framework's node may be unknown."""
+    """Return a passage whose text is at its span, and without payload; the place of a framework's node may be unknown."""
     if passage.end - passage.start != len(passage.text):
         passage = replace(passage, start=0, end=len(passage.text))
-    return replace(passage, granularity=Granularity.PASSAGE)
+    return replace(passage, granularity=Granularity.PASSAGE, payload="")
 
 
 def _within(unit: Unit, original: Unit, passage: Unit) -> Unit:
     """Return a unit with its span in the placed passage, or the whole passage if its place is unknown."""
+    unit = replace(unit, payload="")
     same = (original.start, original.end) == (passage.start, passage.end)
     if same and passage.start <= unit.start < unit.end <= passage.end:
         return unit

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, compress
 from operator import itemgetter
 from typing import TYPE_CHECKING, Self
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
-from factoid.filters import parse_filter
+from factoid.filters import Filter, parse_filter
 from factoid.index import RowIds, Similarity, prepare
 from factoid.search import LEXICAL, Group, View, Weights, best_by_words, best_groups, diverse_groups
 from factoid.store.database.records import DamagedRowError
@@ -175,6 +175,8 @@ def _hits(
     units = snapshot.units(sorted(rows))
     if len(units) < len(rows):
         raise DamagedRowError(min(rows - units.keys()), what="unit of row")
+    if wall is not None:
+        units = dict(zip(units, wall.shown(snapshot, list(units.values())), strict=True))
     hits: list[list[Hit]] = []
     for best, parents in zip(groups, shown, strict=True):
         of_query = []
@@ -252,4 +254,22 @@ def with_neighbours(snapshot: Snapshot, hit: Hit, count: int, wall: Wall | None)
     kind = Granularity.PASSAGE if unit.granularity is Granularity.PASSAGE else Granularity.SENTENCE
     allowed = None if wall is None else wall.allowed
     around = snapshot.neighbours(unit.document_id, kind, unit.start, unit.end, count, allowed)
-    return replace(hit, neighbours=tuple(around))
+    return replace(hit, neighbours=tuple(around if wall is None else wall.shown(snapshot, around)))
+
+
+def allowed_ids(
+    condition: Filter, ids: Sequence[str] | None, snapshot: Snapshot, states: Sequence[IndexState]
+) -> list[str]:
+    """Return the ids of units that a filter lets a search return, oldest first: of all, or of some."""
+    names, rows, metadata = snapshot.unit_metadata(ids)
+    wall = states[0].wall(snapshot, condition)
+    return list(compress(names, wall.allowed(rows, metadata).tolist()))
+
+
+def allowed_units(
+    condition: Filter, ids: Sequence[str], snapshot: Snapshot, states: Sequence[IndexState]
+) -> list[Unit]:
+    """Return the units with these ids that a filter lets a search return, in this order."""
+    allowed = {*allowed_ids(condition, ids, snapshot, states)}
+    units = snapshot.units_by_id([unit_id for unit_id in ids if unit_id in allowed])
+    return states[0].wall(snapshot, condition).shown(snapshot, units)

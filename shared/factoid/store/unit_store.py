@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
-from itertools import compress
 from pathlib import Path
 from typing import Any, Self
 
@@ -25,14 +24,14 @@ from factoid.propositions.decompose import Policy
 from factoid.search import LEXICAL, Weights
 from factoid.store.database.connections import Connections
 from factoid.store.database.schema import local_folder
-from factoid.store.database.snapshot import Snapshot, StoredUnit
+from factoid.store.database.snapshot import StoredUnit
 from factoid.store.database.transaction import Selection, Transaction, check_unit
 from factoid.store.indexes.build import INDEXES, Builder, LexicalBuilder, VectorBuilder
-from factoid.store.indexes.views import IndexState, Views
+from factoid.store.indexes.views import Views
 from factoid.store.indexes.wall import MIXED_PASSAGES, MixedPassagesBuilder
 from factoid.store.options import SearchOptions
 from factoid.store.rerank import answer
-from factoid.store.search import Query, find
+from factoid.store.search import Query, allowed_ids, allowed_units, find
 from factoid.store.settings import Settings, check_identity, keep_settings
 from factoid.store.token_vectors import TOKENS, TokenVectorCache
 from factoid.store.transfer.copies import copy_to
@@ -270,11 +269,9 @@ class UnitStore:
         deletes. Token vectors stay until `compact`.
 
         Args:
-            ids: Ids of documents or units; None with one of the others. An id means the document that has it, and a unit only
-                where no document does. Unknown ids are ignored.
-            document_ids: Ids of documents only, in place of ids: where others choose the ids of their documents, no id of theirs
-                then reaches a unit of yours.
-            unit_ids: Ids of units only, in place of ids.
+            ids: Ids that mean the document that has them, and a unit only where no document does. Unknown ids are ignored.
+            document_ids: Ids of documents alone, in place of ids, for callers who do not choose all ids themselves.
+            unit_ids: Ids of units alone, in place of ids.
             filter: Delete the units whose metadata pass, in place of ids; a document is deleted with its last unit.
 
         Raises:
@@ -295,17 +292,14 @@ class UnitStore:
     ) -> int:
         """Set metadata keys of documents with all their units, or of units with those under them; return how many changed.
 
-        Other keys stay unchanged. Ids and filter choose documents and units as in `delete`.
+        Other keys stay unchanged. Ids and filter choose documents and units as in `delete`, whose errors are raised.
 
         Raises:
-            InvalidInputError: None or several of ids, document_ids, unit_ids and filter are given, the filter has no conditions,
-                or JSON would change the metadata.
+            InvalidInputError: JSON would change the metadata, or they hold too much.
         """
         selected = Selection(ids=ids, document_ids=document_ids, unit_ids=unit_ids, filter=filter)
         with self.connections.transaction() as writing:
-            rows = writing.chosen_rows(selected)
-            writing.describe(rows, changes)
-            return len(rows)
+            return writing.describe(selected, changes)
 
     def clear(self) -> None:
         """Delete everything, cached propositions and token vectors included; another encoder may then fill the store."""
@@ -319,18 +313,14 @@ class UnitStore:
         if filter is None:
             with self.connections.reading() as snapshot:
                 return snapshot.ids()
-        return self.views.at([MIXED_PASSAGES], partial(_allowed_ids, filter, None))
+        return self.views.at([MIXED_PASSAGES], partial(allowed_ids, filter, None))
 
     def get(self, ids: Sequence[str], *, filter: Filter | None = None) -> list[Unit]:  # noqa: A002 - as in search
         """Return the units with these ids, in this order, if a filter lets a search return them; unknown ids are skipped."""
         if filter is not None:
-            return self.views.at([MIXED_PASSAGES], partial(_allowed_units, filter, ids))
+            return self.views.at([MIXED_PASSAGES], partial(allowed_units, filter, ids))
         with self.connections.reading() as snapshot:
             return snapshot.units_by_id(ids)
-
-    def open_documents(self, ids: Sequence[str], filter: Filter) -> set[str]:  # noqa: A002 - as in search
-        """Return those of some documents, by id, of which all units pass a filter."""
-        return self.views.at([MIXED_PASSAGES], partial(_passing_documents, filter, ids))
 
     def searches(self, unit: Unit) -> bool:
         """Return whether a unit is encoded: its granularity is searched, and its text is more than white space."""
@@ -501,30 +491,6 @@ class UnitStore:
         makes_facts = Granularity.PROPOSITION in self.granularities
         maker = with_cache(propositionizer or SyntaxPropositionizer(), cache, store=self.path) if makes_facts else None
         return Recipe(self.granularities, maker, embed_template=self.embed_template, **options)
-
-
-def _allowed_ids(
-    condition: Filter, ids: Sequence[str] | None, snapshot: Snapshot, states: Sequence[IndexState]
-) -> list[str]:
-    """Return the ids of units that a filter lets a search return, oldest first: of all, or of some."""
-    names, rows, metadata = snapshot.unit_metadata(ids)
-    wall = states[0].wall(snapshot, condition)
-    return list(compress(names, wall.allowed(rows, metadata).tolist()))
-
-
-def _allowed_units(
-    condition: Filter, ids: Sequence[str], snapshot: Snapshot, states: Sequence[IndexState]
-) -> list[Unit]:
-    allowed = {*_allowed_ids(condition, ids, snapshot, states)}
-    return snapshot.units_by_id([unit_id for unit_id in ids if unit_id in allowed])
-
-
-def _passing_documents(
-    condition: Filter, ids: Sequence[str], snapshot: Snapshot, states: Sequence[IndexState]
-) -> set[str]:
-    rows = snapshot.document_ids(ids)
-    passing = states[0].wall(snapshot, condition).without_exceptions(snapshot, rows)
-    return {rows[row] for row in passing}
 
 
 def _size(files: Iterable[Path]) -> int:

@@ -186,8 +186,9 @@ class Transaction(Snapshot):
         for column, table in enumerate(_USES):
             self._drop_unused(table, {row[column] for row in removed} - {None}, keep_texts=keep_texts)
 
-    def describe(self, rows: Sequence[int], changes: Metadata) -> None:
-        """Set metadata keys of units, and of documents all of whose units are among them."""
+    def describe(self, selected: Selection, changes: Metadata) -> int:
+        """Set metadata keys of units, and of documents all of whose units are among them; return how many units."""
+        rows = self.chosen_rows(selected)
         sql = f"""SELECT units.document, units.metadata, {UNIT} FROM {FROM_UNITS}
             WHERE units.row {AMONG}"""  # noqa: S608
         before = self.connection.execute(sql, [json.dumps(rows)]).fetchall()
@@ -208,6 +209,7 @@ class Transaction(Snapshot):
         for row, (_, document) in self.documents(list(altered)).items():
             if document is not None and counts[row] == altered[row]:
                 self.put_document(replace(document, metadata={**document.metadata, **changes}), "")
+        return len(rows)
 
     def clear(self) -> None:
         """Remove everything, and forget encoder, template and dimension."""

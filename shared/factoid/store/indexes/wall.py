@@ -10,8 +10,8 @@ held in memory, as an index of their own, and follow the database as the others 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ import numpy as np
 
 from factoid.filters import Condition, harmless_rows, matches, passing_rows
 from factoid.index.vector_index import membership
+from factoid.metadata import WINDOW
 from factoid.search.columns import Ids, Mask
 from factoid.store.database.snapshot import Snapshot
 from factoid.units import Unit
@@ -74,6 +75,20 @@ class Wall:
         """Return which of some documents, by row, are open."""
         passing = [row for row, document in documents.items() if self._passes(document)]
         return self.without_exceptions(snapshot, passing)
+
+    def shown(self, snapshot: Snapshot, units: Sequence[Unit]) -> list[Unit]:
+        """Return allowed units as they may be shown: without the text around them, unless all units of their document pass."""
+        around, alone = WINDOW
+        surrounded = [unit for unit in units if around in unit.metadata and alone in unit.metadata]
+        if not surrounded:
+            return list(units)
+        documents = snapshot.document_ids([unit.document_id for unit in surrounded])
+        whole = {documents[row] for row in self.without_exceptions(snapshot, documents)}
+        cut = {unit.id for unit in surrounded if unit.document_id not in whole}
+        return [
+            replace(unit, metadata={**unit.metadata, around: unit.metadata[alone]}) if unit.id in cut else unit
+            for unit in units
+        ]
 
     def _passes(self, unit: Unit) -> bool:
         if callable(self.condition):

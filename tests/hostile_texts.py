@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -362,10 +363,8 @@ NEEDS = {
 def seconds(read: Reader, text: str) -> float:
     """Return the CPU seconds that reading a text takes in this thread. One clear error is an answer, too."""
     began = time.thread_time()
-    try:
+    with suppress(FactoidError):
         read(text)
-    except FactoidError:
-        pass
     return time.thread_time() - began
 
 

@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from factoid.index import lexical
 from factoid.index.vector_index import membership
 from factoid.search import Weights, best_groups, columns, rank
 from tests.search.oracle import Case
@@ -25,10 +24,9 @@ from tests.search.test_blend import FULL, PASSAGE, PROPOSITION, SENTENCE, Script
     weights=st.sampled_from([Weights(), Weights(0.3, 0.5), Weights(0, 0.2), Weights(1, 0), Weights(0.5, 0.9)]),
     metadata=st.sampled_from([{1}, {0, 2}]),
     has_words=st.booleans(),
-    depth=st.sampled_from([256, 4, 1]),
     whole=st.booleans(),
 )
-def test_against_a_corpus_without_them(seed, k, level, kinds, weights, metadata, has_words, depth, whole):
+def test_against_a_corpus_without_them(seed, k, level, kinds, weights, metadata, has_words, whole):
     cases, queries, words = corpus(seed, complete=False, passages=60)
     rows = 5000 + np.arange(60)
     closed = rows[np.random.default_rng(seed).random(60) < 0.5]
@@ -42,7 +40,6 @@ def test_against_a_corpus_without_them(seed, k, level, kinds, weights, metadata,
             view = replace(view, allowed=view.allowed & ~membership(view.columns.rows, closed))
         views[kind] = view
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(lexical, "BEST", depth)
         if not whole:
             patch.setattr(columns, "_FEW_HELD", 0)
         if not whole and seed % 2:
@@ -83,7 +80,7 @@ def test_against_a_corpus_without_them(seed, k, level, kinds, weights, metadata,
                 ]
                 if not of_document:
                     assert group.passage is None
-                elif whole and (depth == 256 or not has_words):  # else some words were not looked at
+                elif whole:
                     best = max(score for score, _ in of_document)
                     assert [score for score, row in of_document if row == group.passage] == [
                         pytest.approx(best, abs=1e-4)

@@ -25,9 +25,9 @@ def digest(vector: bytes) -> bytes:
     return blake2b(vector, digest_size=16).digest()
 
 
-def intact(row: int, blob: bytes, written: bytes) -> bytes:
-    """Return a vector's bytes, or raise DamagedRowError if their digest is not the one that was written."""
-    if not isinstance(blob, bytes) or digest(blob) != written:
+def intact(row: int, blob: bytes, written: bytes, size: int) -> bytes:
+    """Return a vector's bytes, or raise DamagedRowError if their number or digest is not the one that was written."""
+    if not isinstance(blob, bytes) or len(blob) != size or digest(blob) != written:
         raise DamagedRowError(row, what="vector")
     return blob
 

@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from factoid.encode import Vectors
+from factoid.encode import Vectors, check_template
+from factoid.errors import InvalidInputError
 from factoid.filters import parse_metadata
 from factoid.index import RowIds
 from factoid.metadata import KIND
@@ -34,6 +35,10 @@ AMONG = "IN (SELECT value FROM json_each(?))"
 _UNDER = "passages.id = units.parent_id AND +passages.granularity = 'passage' AND +passages.document = units.document"
 
 _BLOCK = 10_000  # vectors read at a time
+_NUMBERS = ("generation", "units", "dim", "logged", "forgotten")  # in `meta`
+_TEXTS = ("settings", "dtype", "embed_template", "encoder")
+_HIGHEST = 1 << 62
+_UNIT_TYPES = (int, int, str, str, str, str, str)
 
 # Tells which units are allowed from their rows and the rows of their metadata, both of shape (n,).
 Allowed = Callable[[RowIds, RowIds], NDArray[np.bool_]]
@@ -58,6 +63,7 @@ class Snapshot:
         meta = dict(self.connection.execute("SELECT key, value FROM meta").fetchall())
         if meta.pop("checksum", None) != checksum(*sorted(meta.items())):
             raise DamagedRowError(sorted(meta), what="the record of")
+        _check_meta(meta)
         return meta
 
     @property
@@ -89,7 +95,7 @@ class Snapshot:
             LEFT JOIN vectors ON vectors.row = units.vector {chosen} ORDER BY units.row"""  # noqa: S608
         for blob, written, *columns in self.connection.execute(sql, [to_array(document_ids)] if document_ids else []):
             row = columns[2]
-            vector = None if row is None else np.frombuffer(intact(row, blob, written), self.dtype).astype(np.float32)
+            vector = None if row is None else self._vector(row, blob, written)
             yield StoredUnit(to_units([columns])[0], vector)
 
     def ids(self) -> list[str]:
@@ -222,7 +228,10 @@ class Snapshot:
         """Return vectors by row, in that order; raise DamagedRowError if one is absent or changed. Shape: (n, dim)."""
         sql = f"SELECT row, vector, digest FROM vectors WHERE row {AMONG}"  # noqa: S608
         numbers = rows.tolist()
-        blobs = {row: intact(row, *rest) for row, *rest in self.connection.execute(sql, [json.dumps(numbers)])}
+        size = self._vector_size
+        blobs = {}
+        for row, blob, written in self.connection.execute(sql, [json.dumps(numbers)]):
+            blobs[row] = intact(row, blob, written, size)
         if missing := set(numbers) - blobs.keys():
             raise DamagedRowError(min(missing), what="vector")
         flat = np.frombuffer(b"".join([blobs[row] for row in numbers]), self.dtype)
@@ -239,7 +248,19 @@ class Snapshot:
         sql = f"""SELECT units.id, vectors.row, vectors.vector, vectors.digest FROM units
             JOIN vectors ON vectors.row = units.vector WHERE units.id {AMONG}"""  # noqa: S608
         rows = self.connection.execute(sql, [to_array(ids)])
-        return {unit_id: np.frombuffer(intact(*rest), self.dtype).astype(np.float32) for unit_id, *rest in rows}
+        return {unit_id: self._vector(*rest) for unit_id, *rest in rows}
+
+    @property
+    def _vector_size(self) -> int:
+        """The bytes of a stored vector."""
+        return int(self.meta.get("dim") or 0) * self.dtype.itemsize
+
+    def _vector(self, row: int, blob: bytes, written: bytes) -> Vectors:
+        """Return a stored vector; raise DamagedRowError if it changed. Shape: (dim,)."""
+        vector = np.frombuffer(intact(row, blob, written, self._vector_size), self.dtype).astype(np.float32)
+        if not np.isfinite(vector).all():
+            raise DamagedRowError(row, what="vector")
+        return vector
 
     def columns(self, granularity: str) -> Columns:
         """Return the columns that a search needs of all units of a granularity that have vectors.
@@ -322,6 +343,8 @@ class Snapshot:
     def _documents(self, sql: str, parameters: Sequence[str] = ()) -> Iterator[tuple[Document, str]]:
         for recipe, *rest in self.connection.execute(sql, parameters):
             if (document := to_document(rest)) is not None:
+                if not isinstance(recipe, str):
+                    raise DamagedRowError(document.id, what="the digest of document")
                 yield document, recipe
 
     def _columns(self, granularity: str, where: str, parameters: Mapping[str, Any]) -> Columns:
@@ -358,7 +381,8 @@ def to_document(row: Sequence[Any]) -> Document | None:
     written, document_id, text, title, section, metadata = row
     if text is None and not written:
         return None
-    if checksum(document_id, text, title, section, metadata) != written:
+    texts = (document_id, text, title, section, metadata)
+    if checksum(*texts) != written or set(map(type, texts)) != {str}:
         raise DamagedRowError(document_id, what="document")
     return Document(text, title, section, document_id, _metadata(document_id, metadata))
 
@@ -368,7 +392,8 @@ def to_units(rows: Iterable[Sequence[Any]]) -> list[Unit]:
     units, rows = [], list(rows)
     for row, actual in zip(rows, checksums(map(itemgetter(slice(1, None)), rows)), strict=True):
         written, _, _, start, end, unit_id, text, kind, document_id, parent_id, title, section, metadata, payload = row
-        if actual != written:
+        types = (type(start), type(end), type(text), type(title), type(section), type(parent_id), type(payload))
+        if actual != written or types != _UNIT_TYPES:
             raise DamagedRowError(unit_id, what="unit")
         place = (Granularity(kind), document_id, parent_id, start, end)
         units.append(Unit(unit_id, text, *place, title, section, _metadata(unit_id, metadata), payload))
@@ -399,6 +424,23 @@ def write_meta(connection: sqlite3.Connection, **values: str | int) -> None:
     connection.executemany(sql, values.items())
     meta = connection.execute("SELECT key, value FROM meta WHERE key <> 'checksum'").fetchall()
     connection.execute(sql, ["checksum", checksum(*sorted(meta))])
+
+
+def _check_meta(meta: Mapping[str, Any]) -> None:
+    """Raise DamagedRowError for facts of other types than a store writes: a stranger's checksum may be right."""
+    for name in _NUMBERS:
+        number = meta.get(name, 0)
+        if type(number) is not int or not 0 <= number < _HIGHEST:
+            raise DamagedRowError(name, what="the number")
+    for name in _TEXTS:
+        if not isinstance(meta.get(name), str | None):
+            raise DamagedRowError(name, what="the text")
+    if "generation" not in meta or "units" not in meta or meta.get("dtype") not in (None, "float32", "float16"):
+        raise DamagedRowError(sorted(meta), what="the record of")
+    try:
+        check_template(meta.get("embed_template"))
+    except InvalidInputError as error:
+        raise DamagedRowError("embed_template", what="the text") from error
 
 
 def _ascending(rows: Sequence[int]) -> RowIds:

@@ -15,7 +15,7 @@ from factoid.encode import Vectors, to_matrix
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.filters import DELETE_FIELD, INSERT_FIELD, Filter, field_rows, parse_metadata, passing_rows
 from factoid.propositions.decompose import UNCOVERED, UNSUPPORTED
-from factoid.store.database.records import digest, to_array, to_json
+from factoid.store.database.records import DamagedRowError, digest, to_array, to_json
 from factoid.store.database.snapshot import (
     AMONG,
     FROM_UNITS,
@@ -313,7 +313,10 @@ class Transaction(Snapshot):
 
     def _last_row(self, table: str) -> int:
         """Return the last row number that a table used; numbers are never used twice."""
-        return int(next(iter(self.values("SELECT seq FROM sqlite_sequence WHERE name = ?", [table])), 0))
+        last = next(iter(self.values("SELECT seq FROM sqlite_sequence WHERE name = ?", [table])), 0)
+        if type(last) is not int:
+            raise DamagedRowError(table, what="the last row of")
+        return last
 
     def _log(self, rows: Sequence[int]) -> None:
         """Log units of earlier generations that were removed or altered."""

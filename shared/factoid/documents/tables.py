@@ -205,8 +205,8 @@ class Table:
         names = self.names() if header_rows else [""] * self.column_count
         lines = [_line(names), "|" + " - |" * self.column_count] if self.column_count else []
         written: set[int] = set()
-        for row in self.grid()[header_rows:]:
-            lines.append(_line(_text_once(cell, written) for cell in row))
+        body = self.grid()[header_rows:]
+        lines += [_line(_text_once(cell, written) for cell in row) for row in body]
         lines += ["", *([self.caption] if self.caption else []), *self.footnotes]
         return "\n".join(lines).rstrip("\n")
 

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 from factoid._optional import require
 from factoid.documents.tables import SELECTION, Cell, Table, check_unfilled, is_number
+from factoid.errors import InvalidInputError
 from factoid.markdown import block_tokens, visible
 from factoid.sentences import Span
 
@@ -41,6 +42,8 @@ _OPEN_WORDS = 5  # a cell wrapped into the next row has at least this many words
 _MOST_SPAN = 1000  # rows or columns of one HTML cell, the limit of browsers
 _END_OF_SENTENCE = (".", "!", "?", "…", '."', '?"', ".”")
 
+_NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # characters that XML cannot hold
+
 _COVERED = None  # nothing between two pipes: in Azure's dialect a merged cell covers it
 _Texts = list[str | None]
 
@@ -54,6 +57,8 @@ def markdown_tables(text: str) -> list[Table]:
 
     Raises:
         MissingDependencyError: A table is in HTML, and lxml is not installed.
+        InvalidInputError: A table in HTML is nested deeper than 250 tags, or a table has far more positions than cells
+            (`factoid.documents.tables.MOST_UNFILLED`).
     """
     return with_captions(text, [*_pipe_tables(text), *_html_tables(text)])
 
@@ -61,7 +66,12 @@ def markdown_tables(text: str) -> list[Table]:
 def _html_table(source: str, start: int) -> Table:
     """Return a table from its HTML, which begins at `start` in the content."""
     lxml_html: Any = require("lxml.html", extra="documents")
-    element = lxml_html.fragment_fromstring(source, create_parent="div").find(".//table")
+    parser = lxml_html.HTMLParser()
+    parent = lxml_html.fragment_fromstring(_NO_XML.sub(" ", source), create_parent="div", parser=parser)
+    for entry in parser.error_log:
+        if entry.level_name == "FATAL":  # the parser's limit of depth; it drops the rest
+            raise InvalidInputError(f"the table in HTML at character {start:,} cannot be parsed: {entry.message}")
+    element = parent.find(".//table")
     cells: list[Cell] = []
     rows = element.xpath("./tr | ./*/tr")
     groups = {row.getparent(): index + 1 for index, row in enumerate(rows)}  # where the head, the body and the foot end

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import takewhile
@@ -205,9 +205,8 @@ class Table:
         names = self.names() if header_rows else [""] * self.column_count
         lines = [_line(names), "|" + " - |" * self.column_count] if self.column_count else []
         written: set[int] = set()
-        for row in self.grid()[header_rows:]:
-            lines.append(_line(text_or_start(cell, written) for cell in row))
-            written.update(map(id, row))
+        body = self.grid()[header_rows:]
+        lines += [_line(_text_once(cell, written) for cell in row) for row in body]
         lines += ["", *([self.caption] if self.caption else []), *self.footnotes]
         return "\n".join(lines).rstrip("\n")
 
@@ -238,11 +237,14 @@ def shortened(text: str) -> str:
     return text if len(text) <= _REPEATED else f"{text[:_REPEATED].rstrip()}…"
 
 
-def text_or_start(cell: Cell | None, written: Set[int]) -> str:
-    """Return the text of a cell, cut if it is long and the cell, by its `id`, was written before."""
+def _text_once(cell: Cell | None, written: set[int]) -> str:
+    """Return the text of a cell, cut if it is long and the cell was written before; `written` holds the `id` of those."""
     if cell is None:
         return ""
-    return shortened(cell.text) if id(cell) in written else cell.text
+    if id(cell) in written:
+        return shortened(cell.text)
+    written.add(id(cell))
+    return cell.text
 
 
 def _distinguishing(columns: Sequence[Sequence[str]]) -> list[int]:

@@ -16,7 +16,7 @@ _WHOLE_WORD = re.compile(r"\w\W")
 _LAST_WORD = re.compile(r".*\w(?=\W)", re.DOTALL)
 _NEXT_WORD = 30  # characters behind a mark that decide whether a sentence ends there
 _CONTEXT = 500  # characters before the next sentence that are read again: the splitter looks back 300 at most
-_READ_AGAIN = 200  # characters that may be split again for every chunk
+_READ_AGAIN = 300  # characters that may be split again for every chunk
 _LEAST_FRESH = 8  # of more, one in so many characters must be new
 _FENCE = re.compile(r"^[ \t]*+(?P<marks>`{3,}+|~{3,}+)(?P<rest>[^\n]*)", re.MULTILINE)
 _LONGEST_FENCE = 100

@@ -251,7 +251,7 @@ class Transaction(Snapshot):
 
     def _drop_unused(self, table: str, rows: Iterable[int], *, keep_texts: bool = False) -> None:
         """Delete those of the rows of documents, metadata or vectors that units no longer name."""
-        array = [json.dumps(list(rows))]
+        array = [json.dumps([row for row in rows if isinstance(row, int)])]  # others name nothing
         condition = f"row {AMONG} AND NOT EXISTS (SELECT 1 FROM units WHERE units.{_USES[table]} = {table}.row)"  # noqa: S608
         if keep_texts and table == "documents":
             condition += " AND text IS NULL"

@@ -39,7 +39,7 @@ def read_result(source: Json) -> Layout:
         return _read(source)
     except InvalidInputError:
         raise
-    except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
         raise InvalidInputError(
             f"the layout is damaged, {type(error).__name__}: {error}. {EXPECTED[0].upper()}{EXPECTED[1:]}"
         ) from error

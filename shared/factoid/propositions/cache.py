@@ -153,7 +153,8 @@ def damaged_entries(connection: sqlite3.Connection) -> list[int]:
 
 def delete_entries(connection: sqlite3.Connection, rows: Iterable[int]) -> None:
     """Delete entries by their rows."""
-    connection.executemany("DELETE FROM propositions WHERE row = ?", [(row,) for row in rows])
+    for row in rows:  # of which there are none where there is no table
+        connection.execute("DELETE FROM propositions WHERE row = ?", [row])
 
 
 def _drop_damaged(connection: sqlite3.Connection, keys: Sequence[bytes]) -> None:

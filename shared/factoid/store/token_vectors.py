@@ -174,6 +174,9 @@ class TokenVectorCache:
             if isinstance(error, sqlite3.Error) and not sqlite.is_damage(error):
                 raise _TABLE.failure(file, error, _REMEDY) from error
             lines = [str(error)]
+        finally:
+            if sqlite.is_writable(file):
+                sqlite.drop_log(file)
         problems = []
         if damaged:
             problems = [f"{len(damaged):,} entries of {file} changed on disk. They are encoded again when they are needed"]

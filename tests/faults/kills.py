@@ -11,7 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 CALLS = ("unlink", "replace", "rename", "fsync", "mkdir", "rmdir", "open", "ftruncate", "write")
-CAMPAIGN = int(os.environ.get("FACTOID_CAMPAIGN", "200"))  # cases of each campaign where slow tests are run
+CAMPAIGN = int(os.environ.get("FACTOID_CAMPAIGN", "40"))  # cases of each campaign where slow tests are run
 _LIMIT = 60  # seconds after which a process hangs
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import sqlite3
 from contextlib import ExitStack, closing
-from functools import cache
 from pathlib import Path
 
 from factoid.errors import InvalidInputError, StoreError, StoreFormatError
@@ -41,7 +40,6 @@ CREATE INDEX units_by_vector ON units (vector) WHERE vector IS NOT NULL;
 CREATE TABLE commits (generation INTEGER PRIMARY KEY, last INTEGER NOT NULL);
 CREATE TABLE changes (generation INTEGER, row INTEGER, PRIMARY KEY (generation, row)) WITHOUT ROWID
 """
-_OBJECTS = "SELECT type, name, tbl_name, sql FROM sqlite_master WHERE name NOT LIKE 'sqlite\\_%' ESCAPE '\\'"
 _PAGE = 8192  # five vectors of 384 dimensions to a page; SQLite's own 4096 leaves a quarter of it empty
 
 
@@ -132,27 +130,8 @@ def check_folder(path: Path) -> None:
 def _is_empty(connection: sqlite3.Connection) -> bool:
     empty = sqlite.is_empty(connection, "factoid store", (APPLICATION_ID, FORMAT))
     if not empty:
-        _check_objects(connection)
+        sqlite.check_objects(connection, "store", _TABLES, PROPOSITIONS)
     return empty
-
-
-def _check_objects(connection: sqlite3.Connection) -> None:
-    """Refuse a database with other tables than a store's, or with views or triggers: a stranger's would run here."""
-    unknown = set(connection.execute(_OBJECTS)) - _objects()
-    if unknown:
-        names = ", ".join(sorted(repr(name)[:60] for _, name, *_ in unknown))
-        raise StoreFormatError(
-            f"the database holds what no store has ({names}): it was made or changed by another program"
-        )
-
-
-@cache
-def _objects() -> frozenset[tuple[str, str, str, str]]:
-    """Return the type, name, table and SQL of everything that the database of a store may hold."""
-    with closing(sqlite.connect(":memory:")) as connection:
-        for statement in (*_TABLES.split(";"), PROPOSITIONS):
-            connection.execute(statement)
-        return frozenset(connection.execute(_OBJECTS))
 
 
 def _make(connection: sqlite3.Connection) -> None:

@@ -60,8 +60,8 @@ class Snapshot:
     def meta(self) -> dict[str, Any]:
         """Facts about the store by name: its generation, settings, encoder, template and dimension."""
         meta = dict(self.connection.execute("SELECT key, value FROM meta").fetchall())
-        if meta.pop("checksum", None) != checksum(*sorted(meta.items())):
-            raise DamagedRowError(sorted(meta), what="the record of")
+        if meta.pop("checksum", None) != checksum(*sorted(meta.items(), key=repr)):
+            raise DamagedRowError(sorted(map(str, meta)), what="the record of")
         _check_meta(meta)
         return meta
 
@@ -423,7 +423,7 @@ def write_meta(connection: sqlite3.Connection, **values: str | int) -> None:
     sql = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
     connection.executemany(sql, values.items())
     meta = connection.execute("SELECT key, value FROM meta WHERE key <> 'checksum'").fetchall()
-    connection.execute(sql, ["checksum", checksum(*sorted(meta))])
+    connection.execute(sql, ["checksum", checksum(*sorted(meta, key=repr))])
 
 
 def _check_meta(meta: Mapping[str, Any]) -> None:

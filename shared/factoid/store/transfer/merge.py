@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from factoid.errors import EncoderMismatchError, InvalidInputError
-from factoid.files.sqlite import has_table
+from factoid.files.sqlite import has_table, row_checksum
 from factoid.progress import progress
 from factoid.propositions import PropositionCache
 from factoid.store.database.connections import Connections
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 _BLOCK = 1000  # units committed together, at least
 
 # An answer replaces a failure, and never the other way round.
-_INSERT_PROPOSITION = """INSERT INTO propositions (key, name, output, reason) VALUES (?, ?, ?, ?)
-    ON CONFLICT (key) DO UPDATE SET (output, reason) = (excluded.output, excluded.reason)
+_INSERT_PROPOSITION = """INSERT INTO propositions (key, name, output, reason, checksum) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (key) DO UPDATE SET (output, reason, checksum) = (excluded.output, excluded.reason, excluded.checksum)
     WHERE propositions.reason IS NOT NULL AND excluded.reason IS NULL"""
 
 
@@ -129,6 +129,7 @@ def _merge_propositions(target: Connections, source: sqlite3.Connection) -> int:
     PropositionCache(target.path).count()  # makes the table
     with target.writing() as connection:
         before = connection.total_changes
-        rows = source.execute("SELECT key, name, output, reason FROM propositions ORDER BY row")
-        connection.executemany(_INSERT_PROPOSITION, rows)
+        rows = source.execute("SELECT key, name, output, reason, checksum FROM propositions ORDER BY row")
+        intact = (row for row in rows if row_checksum(*row[:-1]) == row[-1])
+        connection.executemany(_INSERT_PROPOSITION, intact)
         return connection.total_changes - before

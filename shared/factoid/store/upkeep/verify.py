@@ -14,9 +14,11 @@ import numpy as np
 from factoid.filters import INSERT_FIELD, field_rows, parse_metadata
 from factoid.index import VectorIndex
 from factoid.index.files import index_files, is_complete, record_files
+from factoid.propositions.cache import damaged_entries, delete_entries
 from factoid.store.database.records import digest
 from factoid.store.database.snapshot import AMONG, DOCUMENT, UNIT, Snapshot, checksum
 from factoid.store.indexes.build import INDEXES, read_index
+from factoid.store.token_vectors import TokenVectorCache
 
 if TYPE_CHECKING:
     from factoid.store.unit_store import UnitStore
@@ -33,10 +35,11 @@ _DOCUMENTS = f"SELECT row, id, {DOCUMENT} FROM documents WHERE text IS NOT NULL 
 
 
 def verify(store: UnitStore, *, repair: bool = False) -> list[str]:
-    """Check the database, every unit, document, vector and field of metadata, and the index files; return what is wrong.
+    """Check the database, every unit, document, vector and field of metadata, index files and caches; return what is wrong.
 
-    Each problem says what to do about it. With `repair`, damaged units and documents are deleted, fields of metadata are made
-    again, and wrong index files are removed, to be built by the next search. The problems are those before the repair.
+    Each problem says what to do about it. With `repair`, damaged units, documents and entries of caches are deleted, fields of
+    metadata are made again, and wrong index files are removed, to be built by the next search. The problems are those before the
+    repair.
 
     Raises:
         StoreFormatError: The database cannot be read.
@@ -66,18 +69,24 @@ def verify(store: UnitStore, *, repair: bool = False) -> list[str]:
         fields = snapshot.connection.execute("SELECT key, kind, value, metadata FROM fields")
         if sum(map(hash, fields)) != sum(map(hash, _fields(snapshot))):  # the same in any order
             problems.append(f"filters would miss fields of metadata, or find some that do not exist. {_MEND}")
+        entries = damaged_entries(snapshot.connection)
+        if entries:
+            problems.append(f"{len(entries):,} outputs of propositionizers changed on disk. They are asked for again")
     if repair and problems:
-        _repair(store, list(units), list(documents), indexes)
+        _repair(store, list(units), list(documents), entries, indexes)
+    if store.path is not None:
+        problems += TokenVectorCache(store.path).verify(repair=repair)
     return problems
 
 
-def _repair(store: UnitStore, units: list[int], documents: list[int], indexes: list[str]) -> None:
+def _repair(store: UnitStore, units: list[int], documents: list[int], entries: list[int], indexes: list[str]) -> None:
     """Delete damaged rows, and make again what can be derived from the others."""
     with store.connections.transaction() as writing, _any_text(writing.connection):
         array = [json.dumps(documents)]
         units = units + writing.values(f"SELECT row FROM units WHERE document {AMONG}", array)  # noqa: S608
         writing.remove_rows(units)
         writing.connection.execute(f"DELETE FROM documents WHERE row {AMONG}", array)  # noqa: S608
+        delete_entries(writing.connection, entries)
         writing.connection.execute("DELETE FROM fields")
         writing.connection.executemany(INSERT_FIELD, _fields(writing))
         writing.count = writing.totals()["units"]

@@ -80,10 +80,17 @@ def with_heading(unit: Unit | Document, template: str = EMBED_TEMPLATE) -> str:
     values = {**unit.metadata, "title": title, "section": section, "text": unit.text}
     result = ""
     for position, (label, name) in enumerate(_parts(template)):
-        value = "" if name is None or values.get(name) is None else str(values[name])
+        value = _written(name, values.get(name)) if name is not None else ""
         if value or name is None:
             result += (label if result or position == 0 else _MARKUP.sub("", label)) + value
     return result
+
+
+def _written(name: str, value: object) -> str:
+    try:
+        return "" if value is None else str(value)
+    except (ValueError, RecursionError) as error:  # an integer of more than 4,300 digits
+        raise InvalidInputError(f"metadata[{name!r}] cannot be a part of the text: {error}") from error
 
 
 def split_heading(unit: Unit | Document) -> tuple[str, str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 
 class FactoidError(Exception):
     """Base class of all errors of this package."""
@@ -33,3 +35,14 @@ class StoreFormatError(StoreError):
 
 class EncoderMismatchError(StoreError, ValueError):
     """Vectors have another dimension than the store's, or come from another encoder."""
+
+
+def shown(value: Any, length: int = 60) -> str:
+    """Return the beginning of a value's `repr` for a message, or its type where Python has none.
+
+    That is so for an integer of more than 4,300 digits, and for lists or dicts nested too deep.
+    """
+    try:
+        return f"{value!r:.{length}}"
+    except (ValueError, RecursionError):
+        return f"a {type(value).__name__} that is too large to show"

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
 
 ONLY_MARKS = re.compile(r"[-+*•‣–|:=~`_#>\s]+")  # of lists, tables and rules, without a word
 _NEWLINE = re.compile("\n")
+_PARAGRAPH = re.compile(r"\S[^\n]*+(?:\n(?![ \t>]*+(?:\n|\Z))[^\n]*+)*+")
+_DEEPEST, _DEEPEST_INLINE = (
+    100,
+    20,
+)  # quotes and lists within each other, two levels for each list; links within each other
+_SLACK = 300  # characters: what the parser leaves out between two tokens is not longer
 _FENCED = re.compile(r"`{3,}[^`\n]*(?:\n|\Z)|~{3,}[^\n]*(?:\n|\Z)")
 _INDENTED = re.compile(r"(?: {4}| {0,3}\t)[ \t]*\S")
 _CODE_SIGN = re.compile(r"[=(){}\[\];<>/\\_$|#@]|--")
@@ -53,15 +60,22 @@ def read_blocks(text: str, start: int = 0) -> Iterator[Block]:
     """Yield the blocks of a Markdown text from a position on, in order.
 
     Comments, rules, link definitions and empty fences are not blocks. A heading in a list or a quote is prose. A block that is
-    only indented is code if it looks like code and does not end like a sentence: plain texts indent their paragraphs.
+    only indented is code if it looks like code and does not end like a sentence: plain texts indent their paragraphs. Quotes and
+    lists that are nested too deep for the parser are prose, paragraph by paragraph.
     """
     source = text[start:].replace("\r\n", " \n")  # of the same length
-    tokens: list[Any] = []
-    parser = _parser()
-    parser.block.parse(source, parser, {}, tokens)
+    tokens = block_tokens(source)
     lines = [start, *(start + match.end() for match in _NEWLINE.finditer(source)), len(text) + 1]
+    deep = {*_too_deep(tokens)}
+    plain = 0  # the line up to which the text is read without its marks
     for index, token in enumerate(tokens):
         if token.map is None:
+            continue
+        if token.level == 0 and (token.map[0], token.map[1]) in deep:
+            plain = token.map[1]
+            for part in _PARAGRAPH.finditer(text, lines[token.map[0]], lines[plain] - 1):
+                yield from _prose(text, *part.span())
+        if token.map[0] < plain:
             continue
         first, last = token.map
         begin, end = lines[first], lines[min(last, len(lines) - 1)] - 1
@@ -85,6 +99,32 @@ def read_blocks(text: str, start: int = 0) -> Iterator[Block]:
             token.type == "html_block" and visible(text[begin:end]).text.strip()
         ):
             yield from _prose(text, begin, end)
+
+
+def block_tokens(source: str) -> list[Any]:
+    """Return markdown-it's tokens of the blocks of a text, for tables without their cells.
+
+    The parser fills up rows to the number of columns, and a text of 2 KB may have 65,000 cells.
+    """
+    tokens: list[Any] = []
+    parser = _parser()
+    if source:
+        state = _state_without_cells()(source, parser, {}, tokens)
+        parser.block.tokenize(state, state.line, state.lineMax)
+    return tokens
+
+
+def _too_deep(tokens: Sequence[Any]) -> list[tuple[int, int]]:
+    """Return the lines `[first, end)` of outermost quotes and lists of which the parser skipped a part."""
+    spans: list[tuple[int, int]] = []
+    outermost = (0, 0)
+    for token in tokens:
+        if token.level == 0 and token.map is not None:
+            outermost = (token.map[0], token.map[1])
+        is_deepest = token.level == _DEEPEST - 1 and token.type in ("blockquote_open", "list_item_open")
+        if is_deepest and outermost not in spans[-1:]:
+            spans.append(outermost)
+    return spans
 
 
 def is_code(text: str) -> bool:
@@ -119,7 +159,7 @@ def visible(text: str) -> Visible:
         elif token.type == "text_special" or not content:
             begin += len(token.markup) - len(content) if token.info == "escape" else 0
         else:
-            place = text.find(content, begin)
+            place = text.find(content, begin, begin + len(content) + _SLACK)
             begin = begin if place < 0 else place
             if broken and (marks := _QUOTE_MARKS.match(content)):
                 content, begin = content[marks.end() :], begin + marks.end()
@@ -150,10 +190,11 @@ def _inline_tokens(text: str) -> Iterator[tuple[Any, int]]:
 
         def pushPending(self) -> Any:  # noqa: N802
             token = super().pushPending()
-            hints[id(token)] = max(0, self.src.rfind(token.content, 0, self.pos))
+            earliest = max(0, self.pos - len(token.content) - _SLACK)
+            hints[id(token)] = max(0, self.src.rfind(token.content, earliest, self.pos))
             return token
 
-    parser = _parser()
+    parser = _inline_parser()
     state = Positioned(text, parser, {}, [])
     parser.inline.tokenize(state)
     for rule in parser.inline.ruler2.getRules(""):
@@ -181,9 +222,31 @@ def _is_code_like(content: str) -> bool:
 
 
 @cache
+def _state_without_cells() -> type[StateBlock]:
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.token import Token
+
+    cell = Token("td", "td", 0)
+
+    class StateWithoutCells(StateBlock):
+        def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
+            is_cell = self.parentType == "table" and tag in ("th", "td", "")
+            return cell if is_cell else super().push(ttype, tag, nesting)
+
+    return StateWithoutCells
+
+
+@cache
 def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
-    parser = MarkdownIt("commonmark", {"maxNesting": 100}).enable("table")  # quotes and lists within each other
+    return MarkdownIt("commonmark", {"maxNesting": _DEEPEST}).enable("table")
+
+
+@cache
+def _inline_parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"maxNesting": _DEEPEST_INLINE})
     parser.inline.ruler2.disable("fragments_join")
     return parser

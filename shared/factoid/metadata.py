@@ -14,8 +14,19 @@ from uuid import UUID
 
 import numpy as np
 
-from factoid.errors import InvalidInputError
-from factoid.units import Hit, Unit
+from factoid.errors import InvalidInputError, shown
+from factoid.units import Hit, Unit, check_size
+
+# Keys under which parsers and propositionizers say what a unit is, and nothing of what it says.
+KIND = ("granularity", "passage_id", "fallback")
+
+# Keys under which parsers put the text around a unit, and the unit's own, as LlamaIndex's `SentenceWindowNodeParser` does.
+WINDOW = ("window", "original_text")
+
+MOST_DIGITS = 4300
+"""The most digits of an integer in metadata: no more can be read from JSON, by Python's own limit."""
+
+_MOST_BITS = int(MOST_DIGITS * math.log2(10))
 
 
 def plain_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
@@ -25,28 +36,38 @@ def plain_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
     and infinities None, enumerations their values, NumPy values those of Python.
 
     Raises:
-        InvalidInputError: A key is not a string, or a value has no counterpart in JSON; the message names the key.
+        InvalidInputError: A key is not a string, or a value has no counterpart in JSON or is an integer of more than 4,300
+            digits; the message names the key. Or the metadata hold too much: see `factoid.units.check_size`.
     """
+    check_size(metadata)
     plain = {}
     for key, value in metadata.items():
         try:
             plain[_checked(key)] = _plain(value)
         except (TypeError, RecursionError) as error:
-            raise InvalidInputError(f"metadata[{key!r}] cannot be stored: {error}") from error
+            raise InvalidInputError(f"metadata[{shown(key)}] cannot be stored: {error}") from error
     return plain
 
 
 def _checked(key: object) -> str:
     if not isinstance(key, str):
-        raise TypeError(f"keys must be strings, got {key!r}")
+        raise TypeError(f"keys must be strings, got {shown(key)}")
     return key
+
+
+def _checked_int(value: int) -> int:
+    if value.bit_length() > _MOST_BITS:
+        raise TypeError(f"integers must have at most {MOST_DIGITS:,} digits: write a longer one as a string")
+    return value
 
 
 def _plain(value: Any) -> Any:
     """Return a value as JSON holds it."""
     if isinstance(value, float | Decimal):
         return float(value) if math.isfinite(value) else None
-    if value is None or isinstance(value, bool | str | int):
+    if isinstance(value, int):
+        return _checked_int(value)
+    if value is None or isinstance(value, str):
         return value
     if isinstance(value, Mapping):
         return {_checked(key): _plain(element) for key, element in value.items()}
@@ -62,7 +83,7 @@ def _plain(value: Any) -> Any:
         return _plain(value.value)
     if isinstance(value, np.generic | np.ndarray):
         return _plain(value.tolist())
-    raise TypeError(f"JSON has no counterpart for a {type(value).__name__}, got {value!r:.60}")
+    raise TypeError(f"JSON has no counterpart for a {type(value).__name__}, got {shown(value)}")
 
 
 def with_fields(metadata: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:

@@ -22,6 +22,7 @@ _SENTENCE_END = re.compile(r"[.!?。！？][\"'”’)\]]*(?:\s|\Z)")
 
 # Text is not wrapped at this width: in such a block every line is a paragraph.
 _UNWRAPPED = 200
+LONGEST_HEADING = 1000  # characters; a longer one is a paragraph, since each passage below repeats its headings
 _PLAIN_CHARS, _PLAIN_WORDS = 80, 10
 _PLAIN_DEPTH = 3  # title, section, subsection: more short lines in a row are a list
 _LEAD_CHARS = 200
@@ -91,7 +92,8 @@ def _blocks(text: str, start: int) -> Iterator[_Block]:
         if block.kind == "prose":  # with the marks before it on its line
             run = (run[0] if run else text.rfind("\n", start, block.start) + 1 or start, block.end)
         else:
-            yield _Block(block.start, block.end, block.level, _plain(block.heading))
+            level = block.level if len(block.heading) <= LONGEST_HEADING else 0
+            yield _Block(block.start, block.end, level, _plain(block.heading) if level else "")
     if run:
         yield from _paragraphs(text, *run)
 
@@ -100,9 +102,9 @@ def _paragraphs(text: str, start: int, end: int) -> Iterator[_Block]:
     """Yield a block of lines unchanged, or, if its lines are not wrapped, each line that starts a paragraph."""
     lines = [match.span() for match in _LINE.finditer(text, start, end)]
     if any(end - start > _UNWRAPPED for start, end in lines):
-        for (line, above), (begin, _) in pairwise(lines):
+        for (line, above), (begin, stop) in pairwise(lines):
             # A line that continues another (as in "CO⏎2") belongs to the one before.
-            if text[line:above].rstrip()[-1:] in _TERMINATORS or text[begin:end].lstrip()[:1].isupper():
+            if text[line:above].rstrip()[-1:] in _TERMINATORS or text[begin:stop].lstrip()[:1].isupper():
                 yield from starmap(_Block, trim(text, start, above))
                 start = begin
     yield from starmap(_Block, trim(text, start, end))

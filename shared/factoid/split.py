@@ -89,7 +89,7 @@ def _pack(text: str, sentences: list[Span], words: int, min_words: int) -> list[
         at = end
     if len(starts) > 1 and size < min_words:
         starts.pop()
-    return [(start, len(text[:end].rstrip())) for start, end in pairwise([*starts, len(text)])]
+    return [(start, start + len(text[start:end].rstrip())) for start, end in pairwise([*starts, len(text)])]
 
 
 def _line_start(text: str, at: int, start: int) -> int:

@@ -83,9 +83,23 @@ def test_a_grid_that_is_too_small_grows_and_one_without_cells_is_empty():
         {"cells": [{**CELL, "rowSpan": -1}]},
         {"spans": [{"length": 1}]},
         {"boundingRegions": [{"polygon": [1] * 8}]},
-        {"rowCount": 10**9, "columnCount": 10**9},
+        {"spans": [{"offset": 9, "length": -9}]},
     ],
 )
 def test_damaged_tables(damage):
     with pytest.raises(InvalidInputError, match="the layout is damaged"):
         read_tables(TABLE, TABLE | damage)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        {"rowCount": 10**9, "columnCount": 10**9},
+        {"rowCount": 10_000, "columnCount": 1},
+        {"cells": [{**CELL, "rowSpan": 10**4}]},
+        {"cells": [{**CELL, "rowSpan": 100, "columnSpan": 10}] * 20},
+    ],
+)
+def test_grids_that_are_nearly_empty(damage):
+    with pytest.raises(InvalidInputError, match=r"at most 5,.*MOST_UNFILLED"):
+        read_tables(TABLE | damage)

@@ -15,6 +15,7 @@ import typer
 
 from factoid._optional import require
 from factoid.errors import EncoderMismatchError, InvalidInputError, PropositionizerError, StoreError
+from factoid.files.lines import parse_json
 from factoid.progress import progress
 from factoid.split import split_passages
 from factoid.terminal import count
@@ -212,11 +213,11 @@ def read_object(name: str, text: str | None) -> dict[str, Any] | None:
     if text is None:
         return None
     try:
-        value = json.loads(text)
-    except ValueError as error:
-        raise InvalidInputError(f"{name} must be JSON, got {text!r}: {error}") from error
+        value = parse_json(text)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{name} must be JSON, got {text!r:.200}: {error}") from error
     if not isinstance(value, dict):
-        raise InvalidInputError(f"{name} must be a JSON object of conditions, got {text!r}")
+        raise InvalidInputError(f"{name} must be a JSON object of conditions, got {text!r:.200}")
     return value
 
 

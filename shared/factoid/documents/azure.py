@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from factoid.documents.boxes import Box
@@ -19,7 +20,8 @@ EXPECTED = (
 )
 _SOURCE = re.compile(r"D\((\d+),([-+\d.,\seE]+)\)")  # how Content Understanding writes a place
 _LINE_GAP = 0.5  # of a line's height: lines further apart belong to different paragraphs
-_MOST_CELLS = 10_000_000  # positions of one grid: more means damage
+_MOST_OVERLAPS = 10  # times that paragraphs, figures and tables may hold the content: more means damage
+_MOST_PLACES = 100  # regions of one cell
 # Names of API v3 by those of v2.1.
 _VERSION_3 = {
     "boundingBox": "polygon",
@@ -39,7 +41,7 @@ def read_result(source: Json) -> Layout:
         return _read(source)
     except InvalidInputError:
         raise
-    except (LookupError, TypeError, AttributeError, ValueError, OverflowError) as error:
+    except (LookupError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
         raise InvalidInputError(
             f"the layout is damaged, {type(error).__name__}: {error}. {EXPECTED[0].upper()}{EXPECTED[1:]}"
         ) from error
@@ -75,6 +77,10 @@ def _read(source: Json) -> Layout:
         Element(_spans(figure, places), "figure", _spans(figure.get("caption") or {}, places))
         for figure in result.get("figures") or []
     ]
+    tables = [_table(table, places) for table in result.get("tables") or []]
+    spans = [span for element in figures + elements for span in (*element.spans, *element.caption)]
+    spans += [span for table in tables for span in (table.span, table.caption_span) if span]
+    _check_overlaps(content, spans)
     form = result.get("contentFormat")
     pages = tuple(_page(page, number, _spans(page, places)) for number, page in enumerate(sources, start=1))
     return Layout(
@@ -83,7 +89,7 @@ def _read(source: Json) -> Layout:
         pages=pages or broken_pages(content),
         words=_words(zip(pages, sources, strict=True), places),
         elements=tuple(element for element in figures + elements if element.spans),
-        tables=tuple(_table(table, places) for table in result.get("tables") or []),
+        tables=tuple(tables),
     )
 
 
@@ -123,8 +129,6 @@ def _table(source: Json, places: Places) -> Table:
     cells = [_cell(cell) for cell in source.get("cells") or []]
     rows = max([int(source["rowCount"]), *(cell.row + cell.row_span for cell in cells)])
     columns = max([int(source["columnCount"]), *(cell.column + cell.column_span for cell in cells)])
-    if rows * columns > _MOST_CELLS:
-        raise ValueError(f"a table has {rows} rows and {columns} columns")
     regions = tuple(_regions(source))
     caption = source.get("caption") or {}
     return Table(
@@ -148,14 +152,15 @@ def _cell(source: Json) -> Cell:
     row_span, column_span = int(source.get("rowSpan") or 1), int(source.get("columnSpan") or 1)
     if min(row, column) < 0 or min(row_span, column_span) < 1:
         raise ValueError(f"a cell is at row {row} and column {column}, and spans {row_span} and {column_span}")
-    return Cell(row, column, text, row_span, column_span, kind, tuple(_regions(source)))
+    return Cell(row, column, text, row_span, column_span, kind, tuple(islice(_regions(source), _MOST_PLACES)))
 
 
 def _spans(source: Json, places: Places) -> tuple[Span, ...]:
     spans = [source["span"]] if source.get("span") else source.get("spans") or []
     bounds = [(span["offset"], span["offset"] + span["length"]) for span in spans]
-    if bounds and min(bounds)[0] < 0:
-        raise ValueError(f"an offset is {min(bounds)[0]}")
+    for start, stop in bounds:
+        if not 0 <= start <= stop:
+            raise ValueError(f"a span has the offset {start} and the length {stop - start}")
     end = len(places) - 1
     return tuple((places[min(start, end)], places[min(stop, end)]) for start, stop in bounds)
 
@@ -189,9 +194,20 @@ def _places(content: str, words: Sequence[Json], stated: str) -> Places:
 
     def fitting(name: str) -> tuple[int, bool]:
         spans = ((word.get("content"), span) for word in words for span in _spans(word, ways[name])[:1])
-        return sum(content[start:end] == text for text, (start, end) in spans), name == stated
+        return sum(_stands_at(content, *span, text) for text, span in spans), name == stated
 
     return ways[max(ways, key=fitting)]
+
+
+def _stands_at(content: str, start: int, end: int, text: object) -> bool:
+    return isinstance(text, str) and len(text) == end - start and content.startswith(text, start)
+
+
+def _check_overlaps(content: str, spans: Iterable[Span]) -> None:
+    """Refuse spans that together are many times as long as the content, as those of no service are."""
+    total = sum(end - start for start, end in spans)
+    if total > _MOST_OVERLAPS * len(content):
+        raise ValueError(f"paragraphs, figures and tables hold {total:,} characters of a content of {len(content):,}")
 
 
 def _continues_element(character: str, before: str) -> bool:

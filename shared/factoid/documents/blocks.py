@@ -28,7 +28,7 @@ _KINDS: dict[str, Kind] = {
 _NOTHING = inserted("")
 _FIGURE = re.compile(r"<figure\b[^<>]*>.*?(?:</figure>|(?P<unclosed>\Z))", re.IGNORECASE | re.DOTALL)
 _FIGURE_TAG = re.compile(r"</?figure\b[^<>]*>", re.IGNORECASE)
-_CAPTION = re.compile(r"<figcaption\b[^<>]*>(.*?)</figcaption\s*>", re.IGNORECASE | re.DOTALL)
+_CAPTION = re.compile(r"<figcaption\b[^<>]*>([^<]*+(?:<(?!/?figcaption\b)[^<]*+)*+)</figcaption\s*>", re.IGNORECASE)
 _IMAGE = re.compile(r"!\[[^\[\]\n]*+\]\([^()\n]*+\)")
 _VALUE = re.compile(r'<!--\s*(\w+)\s*=\s*"(.*)"\s*-->\Z', re.DOTALL)
 

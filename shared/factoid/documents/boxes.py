@@ -13,6 +13,7 @@ from factoid.documents.tables import Region
 from factoid.errors import InvalidInputError
 from factoid.units import Unit
 
+_MOST_BYTES = 50_000_000  # of the boxes of one text; a word has about 25
 LAYOUT = "layout"  # the key of a document's metadata that holds its boxes
 
 
@@ -92,16 +93,22 @@ def unpack(packed: str) -> tuple[Box, ...]:
     """
     try:
         boxes = []
-        for start, size, page, left, top, width, height in zip(
-            *json.loads(zlib.decompress(b85decode(packed))), strict=True
-        ):
+        for start, size, page, left, top, width, height in zip(*json.loads(_inflated(packed)), strict=True):
             rectangle = (left / 100, top / 100, (left + width) / 100, (top + height) / 100)
             boxes.append(Box(start, start + size, page, rectangle if any(rectangle) else ()))
-    except (ValueError, TypeError, zlib.error) as error:
+    except (ValueError, TypeError, OverflowError, RecursionError, zlib.error) as error:
         raise InvalidInputError(
             f"metadata[{LAYOUT!r}] must hold what factoid.documents wrote, got {packed!r:.60}"
         ) from error
     return tuple(boxes)
+
+
+def _inflated(packed: str) -> bytes:
+    inflater = zlib.decompressobj()
+    content = inflater.decompress(b85decode(packed), _MOST_BYTES)
+    if not inflater.eof:
+        raise ValueError(f"it is cut off, or has more than {_MOST_BYTES:,} bytes")
+    return content
 
 
 def _within(boxes: Iterable[Box], start: int, end: int) -> list[Box]:

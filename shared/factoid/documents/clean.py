@@ -27,7 +27,8 @@ def clean(layout: Layout, *, without: Iterable[str] = ()) -> LayoutDocument:
         without: Names of rules that are not applied (docs/documents.md explains them).
 
     Raises:
-        InvalidInputError: There is no such rule.
+        InvalidInputError: There is no such rule, or a table cannot be read (see `markdown_tables`).
+        MissingDependencyError: A table is in HTML, and lxml is not installed.
     """
     skipped = {*without}
     if unknown := skipped - RULES.keys():

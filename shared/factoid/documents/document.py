@@ -120,12 +120,15 @@ class LayoutDocument:
         return Document(part.text, self.title, ", ".join(path), metadata={**metadata, **_known(facts)})
 
     def _table(self, table: Table, caption: TracedText, number: int, metadata: Mapping[str, Any]) -> Document | None:
-        text = ""
+        texts: list[str] = []
         boxes: list[Box] = []
+        end = 0
         for separator, line, places in self._table_lines(table, caption):
-            text += separator if text else ""
-            start, text = len(text), text + line
-            boxes += [Box(start, len(text), place.page, place.rectangle) for place in places]
+            texts += [separator, line] if texts else [line]
+            start = end + len(separator) if end else 0
+            end = start + len(line)
+            boxes += [Box(start, end, place.page, place.rectangle) for place in places]
+        text = "".join(texts)
         facts = {"kind": "table", "pages": list(table.pages), "table": number, LAYOUT: pack(boxes), PROPOSITIONS: LINES}
         return Document(text, self.title, table.section, metadata={**metadata, **_known(facts)}) if text else None
 
@@ -135,7 +138,8 @@ class LayoutDocument:
             yield _SEPARATOR, table.caption, lines(self.layout.boxes(caption)) or table.regions
         last = -1
         for value in row_propositions(table):
-            places = [region for cell in value.cells for region in cell.regions]
+            cell, *heads = value.cells
+            places = [*cell.regions, *(region for head in heads for region in head.regions[:1])]
             yield "\n" if value.row == last else _SEPARATOR, value.text, places or table.regions
             last = value.row
         for note in table.footnotes:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from factoid.documents.blocks import LayoutBlock
-from factoid.documents.tables import SELECTION
+from factoid.documents.tables import TICK
 
 _NUMBER = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,4})\.?\s+\S")
 # The stamp of a preprint server along the margin: "arXiv:2301.00001v1 [cs.CL] 1 Jan 2023".
-_STAMP = re.compile(r"[A-Za-z]+:\S*\d{3,}\S*\s+(?:\[[\w.\-]+\]\s+)?\d{1,2}\s+[A-Z][a-z]{2,8}\s+\d{4}")
-_ONLY_MARKS = re.compile(rf"(?:{SELECTION.pattern}|\s)*")
+_STAMP = re.compile(r"[A-Za-z]+:(?=\S*?\d{3})\S++\s+(?:\[[\w.\-]+\]\s+)?\d{1,2}\s+[A-Z][a-z]{2,8}\s+\d{4}")
+_ONLY_MARKS = re.compile(rf"(?:{TICK}|\s)*+")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
 _UNTITLED = re.compile(r"(?:abstract|summary|introduction|preface|(?:table of )?contents)\b.*", re.IGNORECASE)
 _LEAST = 3  # numbered headings; fewer may begin with a number by chance

@@ -20,7 +20,7 @@ _CHARACTERS = re.compile(
 )
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 DISPLAY = ("$$", "\\[")  # how a formula on lines of its own begins
-_LINE_BREAK = re.compile(r"(?<![ \t])[ \t]*+\n\s*+(?!- )")  # not before an item of a list
+_LINE_BREAK = re.compile(r"(?<![ \t\n])[ \t]*+\n\s*+(?!- )")  # not before an item of a list
 _QUOTED_LINE_BREAK = re.compile(r"(?<![ \t])[ \t]*+\n[\s>]*+")
 # Thai, Lao, Burmese, Khmer, Chinese and Japanese have no spaces between words.
 _UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\uff00-\uff9f]")

@@ -7,36 +7,42 @@ for a position that a merged cell covers, rows of a wrapped cell one below the o
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 from factoid._optional import require
-from factoid.documents.tables import SELECTION, Cell, Table, is_number
-from factoid.markdown import visible
+from factoid.documents.tables import SELECTION, Cell, Table, check_unfilled, is_number
+from factoid.errors import InvalidInputError
+from factoid.markdown import block_tokens, visible
 from factoid.sentences import Span
 
 # An unclosed comment or fenced code extends to the end.
 COMMENT = re.compile(r"<!--.*?(?:-->|(?P<unclosed>\Z))", re.DOTALL)
 FENCE = re.compile(
-    r"^ {0,3}(`{3,}|~{3,})[^\n]*\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|(?P<unclosed>\Z))", re.DOTALL | re.MULTILINE
+    r"^ {0,3}(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|(?P<unclosed>\Z))", re.DOTALL | re.MULTILINE
 )
 
 _PIPE = re.compile(r"(?<!\\)\|")
 _AZURE_DELIMITER = re.compile(r"[\s>]*\|(?: - \|)+\s*")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
+_NO_TABLE = r"<(?!table\b)"
 # A table begins with a part of one: "<table>" in prose is text.
 _HTML_TABLE = re.compile(
-    r"""<table\b(?:"[^"]*"|'[^']*'|[^'">])*+>(?=\s*<(?:caption|col|t[bdfhr])).*?(?:</table\s*>|\Z)""",
-    re.IGNORECASE | re.DOTALL,
+    rf"""<table\b(?:"(?:[^"<]|{_NO_TABLE})*+"|'(?:[^'<]|{_NO_TABLE})*+'|[^'"<>])*+>
+    (?=\s*<(?:caption|col|t[bdfhr])).*?(?:</table\s*>|\Z)""",
+    re.IGNORECASE | re.DOTALL | re.VERBOSE,
 )
 _RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")  # "10⁶" is not 106
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
-_CAPTION = re.compile(r"[*_]{0,3}(?:Table|Tab\.|Exhibit|Schedule)\s+[A-Z]?[\dIVXLC]+[\d.]*[a-z]?\s*[:.|—–*-]")
+_CAPTION = re.compile(r"[*_]{0,3}(?:Table|Tab\.|Exhibit|Schedule)\s+[A-Z]?[\dIVXLC]++(?:\.\d++)*+[a-z]?\s*[:.|—–*-]")
 _OPEN_WORDS = 5  # a cell wrapped into the next row has at least this many words
 _MOST_SPAN = 1000  # rows or columns of one HTML cell, the limit of browsers
 _END_OF_SENTENCE = (".", "!", "?", "…", '."', '?"', ".”")
+
+_NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # characters that XML cannot hold
 
 _COVERED = None  # nothing between two pipes: in Azure's dialect a merged cell covers it
 _Texts = list[str | None]
@@ -51,6 +57,8 @@ def markdown_tables(text: str) -> list[Table]:
 
     Raises:
         MissingDependencyError: A table is in HTML, and lxml is not installed.
+        InvalidInputError: A table in HTML is nested deeper than 250 tags, or a table has far more positions than cells
+            (`factoid.documents.tables.MOST_UNFILLED`).
     """
     return with_captions(text, [*_pipe_tables(text), *_html_tables(text)])
 
@@ -58,28 +66,66 @@ def markdown_tables(text: str) -> list[Table]:
 def _html_table(source: str, start: int) -> Table:
     """Return a table from its HTML, which begins at `start` in the content."""
     lxml_html: Any = require("lxml.html", extra="documents")
-    element = lxml_html.fragment_fromstring(source, create_parent="div").find(".//table")
+    parser = lxml_html.HTMLParser()
+    parent = lxml_html.fragment_fromstring(_NO_XML.sub(" ", source), create_parent="div", parser=parser)
+    for entry in parser.error_log:
+        if entry.level_name == "FATAL":  # the parser's limit of depth; it drops the rest
+            raise InvalidInputError(f"the table in HTML at character {start:,} cannot be parsed: {entry.message}")
+    element = parent.find(".//table")
     cells: list[Cell] = []
-    taken: set[tuple[int, int]] = set()
     rows = element.xpath("./tr | ./*/tr")
+    groups = {row.getparent(): index + 1 for index, row in enumerate(rows)}  # where the head, the body and the foot end
+    above: list[_Covered] = []  # by merged cells of the rows above, from left to right
+    covered = 0
     for index, row in enumerate(rows):
-        in_head = row.getparent().tag == "thead" or not row.xpath("./td")
-        column = 0
+        group = row.getparent()
+        in_head = group.tag == "thead" or not row.xpath("./td")
+        above = [columns for columns in above if columns.below > index]
+        covered += len(above)
+        check_unfilled(len(rows), len(cells), len(cells) + covered)
+        merged: list[_Covered] = []
+        column = following = 0
         for cell in row.xpath("./td | ./th"):
-            while (index, column) in taken:
-                column += 1
-            row_span, column_span = min(_count(cell.get("rowspan")), len(rows) - index), _count(cell.get("colspan"))
+            while following < len(above) and above[following].start <= column:
+                column = max(column, above[following].end)
+                following += 1
+            below = min(index + _count(cell.get("rowspan")), groups[group])
+            end = column + _count(cell.get("colspan"))
             kind = "columnHeader" if in_head else "content" if cell.tag == "td" else "rowHeader"
-            cells.append(Cell(index, column, _text(cell), row_span, column_span, kind))
-            taken |= {(index + down, column + right) for down in range(row_span) for right in range(column_span)}
-            column += column_span
+            cells.append(Cell(index, column, _text(cell), below - index, end - column, kind))
+            if below > index + 1:
+                merged.append(_Covered(column, end, below))
+            column = end
+        above = sorted([*above, *merged])
     caption = next(map(_text, element.xpath("./caption")), "")
-    width = max((column + 1 for _, column in taken), default=0)
+    cells, width = _without_empty_columns(cells)
     return Table(tuple(cells), len(rows), width, caption, span=(start, start + len(source)))
 
 
+class _Covered(NamedTuple):
+    """Columns `[start, end)` that a merged cell covers in the rows above `below`."""
+
+    start: int
+    end: int
+    below: int
+
+
+def _without_empty_columns(cells: Iterable[Cell]) -> tuple[list[Cell], int]:
+    """Leave out the columns in which no cell begins, which browsers do not show; return the number of those that are left."""
+    starts = sorted({cell.column for cell in cells})
+    places: list[Cell] = []
+    for cell in cells:
+        column = bisect_left(starts, cell.column)
+        end = bisect_left(starts, cell.column + cell.column_span)
+        places.append(replace(cell, column=column, column_span=end - column))
+    return places, len(starts)
+
+
 def _count(value: str | None) -> int:
-    return min(max(int(value), 1), _MOST_SPAN) if value and value.strip().isdecimal() else 1
+    digits = (value or "").strip()
+    if not digits.isdecimal():
+        return 1
+    return min(max(int(digits), 1), _MOST_SPAN) if len(digits) <= len(str(_MOST_SPAN)) else _MOST_SPAN
 
 
 def _text(element: Any) -> str:
@@ -117,12 +163,8 @@ def _html_tables(text: str) -> Iterator[Table]:
 
 def _pipe_tables(text: str) -> Iterator[Table]:
     """Yield the tables around the delimiter rows that markdown-it recognises."""
-    from markdown_it import MarkdownIt
-
     hidden = _hidden(text)
-    parser = MarkdownIt("commonmark").enable("table")
-    tokens: list[Any] = []
-    parser.block.parse(hidden.replace("\r", " "), parser, {}, tokens)
+    tokens = block_tokens(hidden.replace("\r", " "))
     starts = [0, *(match.end() for match in re.finditer("\n", text)), len(text) + 1]
     last = 0
     for token in tokens:
@@ -151,6 +193,7 @@ def _texts(line: str) -> _Texts:
 
 def _pipe_table(rows: list[_Texts], header_count: int, span: Span, *, is_azure: bool) -> Table:
     width = max(map(len, rows), default=0)
+    check_unfilled(len(rows), sum(map(len, rows)), len(rows) * width)
     rows = [[*row, *[""] * (width - len(row))] for row in rows]
     if not is_azure:
         rows = [[text or "" for text in row] for row in rows]
@@ -179,17 +222,43 @@ def _with_split_headers(header: list[_Texts]) -> list[_Texts]:
 def _without_wrapped(body: list[_Texts]) -> list[_Texts]:
     """Join rows that only hold the rest of cells above, which are long and end within a sentence."""
     rows: list[_Texts] = []
+    wrapped: list[_Texts] = []  # the last row, with the rest of its cells
+    ends: list[str] = []  # of the texts of the last row, without selection marks
     for row in body:
-        if rows and _continues(rows[-1], row):
-            pairs = zip(rows[-1], row, strict=True)
-            rows[-1] = [f"{SELECTION.sub('', above or '')} {text}" if text else above for above, text in pairs]
-        else:
-            rows.append(row)
+        if rows and _continues(ends, row):
+            wrapped.append(row)
+            ends = [_end(end, text) for end, text in zip(ends, row, strict=True)]
+            continue
+        if rows:
+            rows[-1] = _unwrapped(wrapped)
+        rows.append(row)
+        wrapped = [row]
+        ends = [_end("", text) for text in row]
+    if rows:
+        rows[-1] = _unwrapped(wrapped)
     return rows
 
 
-def _continues(above: _Texts, row: _Texts) -> bool:
-    pairs = [(SELECTION.sub("", before or ""), text) for before, text in zip(above, row, strict=True) if text]
+def _end(end: str, text: str | None) -> str:
+    """Return the last words of a text that goes on, so many that they show whether it goes on again."""
+    words = f"{end} {SELECTION.sub('', text or '')}".split()
+    return " ".join(words[-_OPEN_WORDS:])
+
+
+def _unwrapped(rows: Sequence[_Texts]) -> _Texts:
+    """Return the row whose cells go on in the rows below it."""
+    first = rows[0]
+    if len(rows) == 1:
+        return first
+    texts: _Texts = []
+    for column, text in enumerate(first):
+        parts = [part for row in rows if (part := row[column])]
+        texts.append(" ".join([*(SELECTION.sub("", part) for part in parts[:-1]), parts[-1]]) if parts else text)
+    return texts
+
+
+def _continues(ends: Sequence[str], row: _Texts) -> bool:
+    pairs = [(before, text) for before, text in zip(ends, row, strict=True) if text]
     if not pairs or (row[0] and not row[0][0].islower()):
         return False
     return all(

@@ -7,13 +7,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from factoid.documents.tables import Cell, Row, Table, is_number, plain_text
+from factoid.documents.tables import Cell, Row, Table, is_number, plain_text, shortened
 
 _SCOPES = dict.fromkeys(("avg", "average", "mean"), " on average") | dict.fromkeys(("total", "all", "sum"), " in total")
 _ABBREVIATED = re.compile(r"\bAvg\.", re.IGNORECASE)
 _COMMON_NOUN = re.compile(r"[A-Z][a-z]+(?: [a-z]+)*")
+_MOST_HEADS = 10  # cells that name a row; further ones are values
 _LONG = 8  # number of words from which a text is quoted after a colon
-_QUANTITY = re.compile(r"[^\w(]*\d[\d.,\s–-]*(.*)")  # a number and its unit
+_QUANTITY = re.compile(r"[^\w(]*+\d[\d.,\s–-]*+(.*)", re.DOTALL)  # a number and its unit
 _EMPTY = re.compile(r"[-–—]{1,3}|n/a", re.IGNORECASE)  # how a cell is printed that has no value
 _ENDS = (".", "!", "?", "…", '."', ".”", '?"', "?”")
 
@@ -35,20 +36,21 @@ def row_propositions(table: Table) -> list[RowProposition]:
     for, the others what it is. The row above that describes a row ("Supervised models") is named if rows could be mixed up
     without it, or if they or the table have no name. A row with only a name is one sentence, "Name: Ann." Where each row has a
     unit of its own, as in a data sheet, its name is the measure. Values are as printed; a dash and "n/a" are none. The table's
-    label or caption begins each sentence.
+    label or caption begins each sentence. What several sentences repeat is cut if it is long.
     """
     count = table.row_header_columns()
-    levels = table.headers()
+    levels = [_levels(headers) for headers in table.headers()]
     rows = list(table.rows())
     parts = [_heads_and_values(row, count) for row in rows]
     names = [_name(heads, levels) for heads, _ in parts]
     repeated = {name for name, times in Counter(names).items() if times > 1}
     are_measures = _are_measures([list(values) for _, values in parts])
     propositions = []
+    written: set[Cell] = set()
     for row, name, (heads, values) in zip(rows, names, parts, strict=True):
         place = [_place(table)]
         if row.description and (not name or name in repeated or not place[0]):
-            place.append(f"under “{row.description}”")
+            place.append(f"under “{shortened(row.description)}”")
         if not values:  # the row has only a name
             name = ""
             values = {cell: column for cell, column in heads.items() if levels[column] or cell.column_span > 1}
@@ -56,7 +58,9 @@ def row_propositions(table: Table) -> list[RowProposition]:
         for cell, column in values.items():
             headers = () if cell in heads and cell.column_span > 1 else levels[column]
             subject, measures = (headers[0], (name,)) if are_measures and len(headers) == 1 else (name, headers)
-            sentence = _sentence(subject, measures, plain_text(cell))
+            value = plain_text(cell)
+            sentence = _sentence(subject, measures, shortened(value) if cell in written else value)
+            written.add(cell)
             whole = f"{start[0].upper()}{start[1:]}, {sentence}" if start else sentence
             propositions.append(RowProposition(whole, row.number, column, tuple({cell: column} | heads)))
     return propositions
@@ -68,7 +72,7 @@ def _heads_and_values(row: Row, count: int) -> tuple[dict[Cell, int], dict[Cell,
     for column, cell in enumerate(row.cells):
         if cell and (text := plain_text(cell)) and not _EMPTY.fullmatch(text):
             texts.setdefault(cell, column)
-    heads = {cell: column for cell, column in texts.items() if column < count}
+    heads = dict([(cell, column) for cell, column in texts.items() if column < count][:_MOST_HEADS])
     words = [(cell, column) for cell, column in texts.items() if not is_number(plain_text(cell))]
     heads = heads or dict(words[:1] if count else [])
     return heads, {cell: column for cell, column in texts.items() if cell not in heads}
@@ -83,13 +87,19 @@ def _are_measures(rows: Sequence[Sequence[Cell]]) -> bool:
 
 def _place(table: Table) -> str:
     if table.label:
-        return f"in {table.label}"
-    return f"in the table “{table.caption.rstrip('. ')}”" if table.caption else ""
+        return f"in {shortened(table.label)}"
+    return f"in the table “{shortened(table.caption.rstrip('. '))}”" if table.caption else ""
+
+
+def _levels(headers: Sequence[str]) -> tuple[str, ...]:
+    """Return the outermost of a column's headers, and the others in one."""
+    measure = shortened(" ".join(headers[1:]))
+    return (*map(shortened, headers[:1]), *([measure] if measure else []))
 
 
 def _name(heads: Mapping[Cell, int], levels: Sequence[tuple[str, ...]]) -> str:
     """Return what a row is about: its first header that is not a number, "with" the others."""
-    parts = [(plain_text(cell), " ".join(levels[column])) for cell, column in heads.items()]
+    parts = [(shortened(plain_text(cell)), " ".join(levels[column])) for cell, column in heads.items()]
     name, *others = sorted(parts, key=lambda part: is_number(part[0])) or [("", "")]
     with_others = [
         f"{value} {header.lower() if _COMMON_NOUN.fullmatch(header) else header}".rstrip() for value, header in others

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from factoid._optional import require
+from factoid.errors import InvalidInputError
 from factoid.sentences import Span
 
 if TYPE_CHECKING:
@@ -19,6 +21,11 @@ SELECTION = re.compile(rf"\s?{TICK}")
 _NUMBER = re.compile(r"[-+−–±~<>≤≥≈]?\s?[$€£¥]?\s?\d[\d,. ]*\s?(?:%|‰|[kKMB]|bn|million|billion)?[*†‡]?")
 _LABEL = re.compile(r"(?:Table|Tab\.|Exhibit|Schedule)\s+(?:[A-Z]{0,2}[\d.]*\d[a-z]?|[IVXLC]+|[A-Z])(?=[\s:.|—–-]|$)")
 _ROW_HEADER_WORDS = 8  # most words in the name of a row
+_LONGEST_NUMBER = 100  # characters
+_REPEATED = 200  # most characters of a text that is written once more, such as a header in the sentence of each value
+MOST_UNFILLED, MOST_UNFILLED_PER_CELL = 5_000, 10
+"""The most positions of a table's grid without a cell of their own (gaps, and what merged cells cover), and how many more for
+each of its cells."""
 
 
 class Region(NamedTuple):
@@ -52,7 +59,11 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table as a grid of cells. A position without a cell is empty; where cells overlap, the first one counts."""
+    """A table as a grid of cells. A position without a cell is empty; where cells overlap, the first one counts.
+
+    Raises:
+        InvalidInputError: A cell lies outside of the grid, or too many positions have no cell of their own (`MOST_UNFILLED`).
+    """
 
     cells: tuple[Cell, ...]  # in reading order
     row_count: int  # of the grid, header rows included
@@ -65,6 +76,18 @@ class Table:
     span: Span | None = None  # its place in the content that was read
     caption_span: Span | None = None  # the place of its caption there, if outside of the table
     regions: tuple[Region, ...] = ()  # its places on the pages
+
+    def __post_init__(self) -> None:
+        covered = 0
+        for cell in self.cells:
+            is_inside = (
+                cell.row + cell.row_span <= self.row_count and cell.column + cell.column_span <= self.column_count
+            )
+            if not is_inside or min(cell.row, cell.column) < 0:
+                size = f"{self.row_count} rows and {self.column_count} columns"
+                raise InvalidInputError(f"a cell at row {cell.row} and column {cell.column} leaves a grid of {size}")
+            covered += cell.row_span * cell.column_span
+        check_unfilled(self.row_count, len(self.cells), max(covered, self.row_count * self.column_count))
 
     @property
     def label(self) -> str:
@@ -125,10 +148,7 @@ class Table:
         columns = [[plain_text(row.cells[column]) for row in rows] for column in range(self.column_count)]
         numeric = [any(map(is_number, texts)) for texts in columns]
         if any(numeric[1:]):
-            counts = []
-            for count in range(1, numeric.index(True, 1) + 1):
-                names = [name for name in zip(*columns[:count], strict=True) if any(name)]
-                counts += [count] if len(set(names)) == len(names) else []
+            counts = _distinguishing(columns[: numeric.index(True, 1)])
             worded = (count for count in counts if not numeric[count - 1])
             return next(worded, counts[0]) if counts else int(not (numeric[0] and self.headers()[0]))
         first = columns[0]
@@ -137,17 +157,17 @@ class Table:
 
     def map_texts(self, change: Callable[[str], str]) -> Table:
         """Return the table with all its texts changed, for example cleaned."""
-        cells = tuple(replace(cell, text=change(cell.text)) for cell in self.cells)
+        cells = tuple(_with_text(cell, change(cell.text)) if cell.text else cell for cell in self.cells)
         footnotes = tuple(map(change, self.footnotes))
         return replace(self, cells=cells, caption=change(self.caption), footnotes=footnotes)
 
     def names(self) -> list[str]:
         """Return a distinct name for each column: its headers joined by " / ", else "column 1" and so on."""
-        names: list[str] = []
+        names: dict[str, None] = {}
         for column, levels in enumerate(self.headers(), 1):
-            name = " / ".join(levels) or f"column {column}"
-            names.append(name if name not in names else f"{name} ({column})")
-        return names
+            name = shortened(" / ".join(levels)) or f"column {column}"
+            names[name if name not in names else f"{name} ({column})"] = None
+        return list(names)
 
     def to_records(self) -> list[dict[str, str]]:
         """Return each row of the body as a dict of texts by column name.
@@ -170,18 +190,29 @@ class Table:
         pandas: Any = require("pandas", extra="documents")
         frame = pandas.DataFrame(self.to_records())
         for name, texts in frame.items():
-            numbers = pandas.to_numeric(texts.str.replace(",", ""), errors="coerce")
+            digits = {text: text.replace(",", "") for text in set(texts)}
+            numbers = pandas.to_numeric(texts.map(digits), errors="coerce")
             if numbers.notna().any() and (texts[numbers.isna()] == "").all():
                 frame[name] = numbers
         return frame
 
     def to_markdown(self) -> str:
-        """Return the table as Markdown that every parser reads: one header row, merged cells repeated, caption below."""
-        names = self.names() if self.header_rows else [""] * self.column_count
+        """Return the table as Markdown that every parser reads: one header row, merged cells repeated, caption below.
+
+        Where it is repeated, a long text is cut.
+        """
+        header_rows = self.header_rows
+        names = self.names() if header_rows else [""] * self.column_count
         lines = [_line(names), "|" + " - |" * self.column_count] if self.column_count else []
-        lines += map(_line, self.texts()[self.header_rows :])
+        written: set[int] = set()
+        body = self.grid()[header_rows:]
+        lines += [_line(_text_once(cell, written) for cell in row) for row in body]
         lines += ["", *([self.caption] if self.caption else []), *self.footnotes]
         return "\n".join(lines).rstrip("\n")
+
+
+def _with_text(cell: Cell, text: str) -> Cell:
+    return cell if text == cell.text else replace(cell, text=text)
 
 
 def _describes(texts: Sequence[Cell]) -> bool:
@@ -190,11 +221,53 @@ def _describes(texts: Sequence[Cell]) -> bool:
     return len(texts) == 1 and marked and not is_number(plain_text(texts[0]))
 
 
+def check_unfilled(rows: int, cells: int, positions: int) -> None:
+    """Refuse a table with so many positions beyond its cells that a small text would fill the memory."""
+    unfilled = positions - cells
+    limit = MOST_UNFILLED + MOST_UNFILLED_PER_CELL * cells
+    if unfilled > limit:
+        raise InvalidInputError(
+            f"a table of {rows:,} rows has {cells:,} cells, and {unfilled:,} positions that are empty or covered by merged "
+            f"cells: at most {limit:,} are read (MOST_UNFILLED and MOST_UNFILLED_PER_CELL in factoid.documents.tables)"
+        )
+
+
+def shortened(text: str) -> str:
+    """Return a text that is written once more, cut if it is long."""
+    return text if len(text) <= _REPEATED else f"{text[:_REPEATED].rstrip()}…"
+
+
+def _text_once(cell: Cell | None, written: set[int]) -> str:
+    """Return the text of a cell, cut if it is long and the cell was written before; `written` holds the `id` of those."""
+    if cell is None:
+        return ""
+    if id(cell) in written:
+        return shortened(cell.text)
+    written.add(id(cell))
+    return cell.text
+
+
+def _distinguishing(columns: Sequence[Sequence[str]]) -> list[int]:
+    """Return the numbers of columns, from the left, that tell the rows apart; rows without a text in them do not count."""
+    counts = []
+    names = [0] * len(columns[0])  # equal for rows with the same texts so far
+    named = [False] * len(names)
+    for count, texts in enumerate(columns, start=1):
+        numbers: dict[tuple[int, str], int] = {}
+        names = [numbers.setdefault(pair, len(numbers)) for pair in zip(names, texts, strict=True)]
+        named = [before or bool(text) for before, text in zip(named, texts, strict=True)]
+        distinct = {name for name, is_named in zip(names, named, strict=True) if is_named}
+        if len(distinct) == sum(named):
+            counts.append(count)
+    return counts
+
+
 def _line(texts: Iterable[str]) -> str:
     escaped = (" ".join(text.split()).replace("\\", "\\\\").replace("|", "\\|") for text in texts)
     return "| " + " | ".join(escaped) + " |"
 
 
+@lru_cache(512)  # one cell may be at many positions
 def plain_text(cell: Cell | None) -> str:
     """Return the text of a cell without selection marks; a mark on its own is "selected" or "not selected"."""
     if cell is None:
@@ -207,4 +280,4 @@ def plain_text(cell: Cell | None) -> str:
 
 def is_number(text: str) -> bool:
     """Return whether a text is a number, with or without a currency, a percent sign or footnote marks."""
-    return _NUMBER.fullmatch(text) is not None
+    return len(text) <= _LONGEST_NUMBER and _NUMBER.fullmatch(text) is not None

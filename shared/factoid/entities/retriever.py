@@ -196,7 +196,7 @@ class EntityRetriever:
                 self._in_units[document.id] = None
                 if len(self._in_units) > _REMEMBERED:
                     oldest = next(iter(self._in_units))
-                    self._units.delete([oldest])
+                    self._units.delete(document_ids=[oldest])
                     del self._in_units[oldest]
             best = self._units.search_by_vector(
                 query, words, granularity=self.granularity, parents="unit", document_ids=[document.id]

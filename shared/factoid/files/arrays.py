@@ -70,7 +70,10 @@ def read_arrays(path: Path, *, in_memory: Collection[str] = ()) -> Arrays:
         length = int.from_bytes(file.read(8), "little")
         _check(8 + length <= size and length <= _LONGEST_HEADER, "its header has no end")
         header = _parsed(file.read(length))
-        content = np.memmap(file, np.uint8, "r")
+        try:
+            content: NDArray[np.uint8] = np.memmap(file, np.uint8, "r")
+        except OSError:  # of a disk that cannot map files
+            content = np.frombuffer(path.read_bytes(), np.uint8)
         facts, arrays = _read(file, content[8 + length :], header, in_memory)
     return Arrays(facts, arrays)
 

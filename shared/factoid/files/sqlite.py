@@ -18,6 +18,7 @@ from factoid.errors import StoreError, StoreFormatError
 APPLICATION_ID = 0x0FAC701D
 FORMAT = 1  # of the tables in `factoid.store.database.schema`
 FILE = "units.sqlite"
+SENT = f"{FILE}.sent"  # a copy that is sent elsewhere, as long as that takes
 
 WAIT = 30  # seconds that a write waits for the write of another process
 

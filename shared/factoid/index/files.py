@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from factoid.files.arrays import read_arrays, write_arrays
-from factoid.files.atomic import HashingWriter, move_into_place, part_beside, write_file
+from factoid.files.atomic import HashingWriter, move_into_place, part_beside, remove_leftovers, write_file
 from factoid.index.faiss_files import read_faiss, write_faiss
 from factoid.index.kinds import check_kind
 from factoid.index.matrix import Matrix
@@ -86,10 +86,14 @@ def sweep(path: Path, *, generation: int, latest: int) -> None:
     Files between a generation and the latest one stay: another process has just written them. Later ones are from before
     a backup of the database was restored.
     """
-    for file in index_files(path, leftovers=True):
+    for file in index_files(path):
         number = _generation(file)
         if number < generation or number > latest:
             file.unlink(missing_ok=True)
+    unfinished = re.compile(rf"\.({re.escape(path.name)}-\d+\.({_FAISS}|{_ARRAYS}))\.part(\.lock)?")
+    for file in path.parent.glob(f".{glob.escape(path.name)}-*"):
+        if match := unfinished.fullmatch(file.name):
+            remove_leftovers(path.with_name(match[1]))
 
 
 def load(path: Path, *, generation: int | None = None, mmap: bool = False) -> Loaded | None:
@@ -105,7 +109,7 @@ def load(path: Path, *, generation: int | None = None, mmap: bool = False) -> Lo
     """
     missing = None
     for _ in range(_TRIES):
-        files = _records(path, latest=generation)
+        files = record_files(path, latest=generation)
         if not files:
             break
         for file in files:
@@ -123,20 +127,26 @@ def load(path: Path, *, generation: int | None = None, mmap: bool = False) -> Lo
     return None
 
 
-def index_files(path: Path, *, leftovers: bool = False) -> list[Path]:
-    """Return the existing files of a cache; of each generation the one that names the other comes last.
-
-    With `leftovers`, also what a process that was killed left of files that it was writing.
-    """
-    name = re.escape(path.name)
-    shown = re.compile(rf"{name}-\d+\.({_FAISS}|{_ARRAYS})")
-    hidden = re.compile(rf"\.{name}-\d+\.({_FAISS}|{_ARRAYS})\.part(\.lock)?")
-    pattern = shown
-    if leftovers:
-        pattern = re.compile(f"{shown.pattern}|{hidden.pattern}")
-    named = path.parent.glob(f"*{glob.escape(path.name)}-*")
+def index_files(path: Path) -> list[Path]:
+    """Return the existing files of a cache; of each generation the one that names the other comes last."""
+    pattern = re.compile(rf"{re.escape(path.name)}-\d+\.({_FAISS}|{_ARRAYS})")
+    named = path.parent.glob(f"{glob.escape(path.name)}-*")
     files = [file for file in named if pattern.fullmatch(file.name) and file.is_file()]  # no pipe or device
     return sorted(files, key=lambda file: (_generation(file), file.suffix))
+
+
+def is_complete(file: Path) -> bool:
+    """Return whether a file with a record, and the file that it names, are there, if not as they were written.
+
+    A process that was killed while it removed or replaced them may leave one of them.
+    """
+    try:
+        facts, _ = read_arrays(file)
+    except FileNotFoundError:
+        return False
+    except _DAMAGE:
+        return True
+    return _FAISS not in facts or file.with_suffix(f".{_FAISS}").exists()
 
 
 def is_index_file(name: str, indexes: Iterable[str]) -> bool:
@@ -153,7 +163,7 @@ def _generation(file: Path) -> int:
     return int(file.name.rpartition("-")[2].split(".")[0])
 
 
-def _records(path: Path, *, latest: int | None) -> list[Path]:
+def record_files(path: Path, *, latest: int | None) -> list[Path]:
     """Return the files with records up to a generation, latest first."""
     files = [file for file in reversed(index_files(path)) if file.suffix == f".{_ARRAYS}"]
     if latest is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
@@ -12,8 +13,13 @@ from factoid.sentences import Span, sentence_spans
 
 _BOUNDARY = re.compile(r"[.!?…‽؟۔।。！？｡\n]")
 _WHOLE_WORD = re.compile(r"\w\W")
+_LAST_WORD = re.compile(r".*\w(?=\W)", re.DOTALL)
 _NEXT_WORD = 30  # characters behind a mark that decide whether a sentence ends there
-_FENCE = re.compile(r"^[ \t]*+(?:```|~~~)", re.MULTILINE)
+_CONTEXT = 500  # characters before the next sentence that are read again: the splitter looks back 300 at most
+_READ_AGAIN = 300  # characters that may be split again for every chunk
+_LEAST_FRESH = 8  # of more, one in so many characters must be new
+_FENCE = re.compile(r"^[ \t]*+(?P<marks>`{3,}+|~{3,}+)(?P<rest>[^\n]*)", re.MULTILINE)
+_LONGEST_FENCE = 100
 _TABLE_RULE = re.compile(r"[ \t|]*\n(?=[^\n]*\|)[ \t|:]*-[ \t|:-]*(?:\n|\Z)")  # below the header of a table
 # Inline code; or numbers in brackets with the space before them, unless they index a letter or are a link.
 _MARKER = re.compile(
@@ -85,51 +91,121 @@ class GrowingAnswer:
 
     The stretches add up to the answer, however it is cut into chunks. The sentences are nearly always those of the whole answer:
     what comes later may move the end of a sentence that was already returned.
+
+    Time is linear in the answer. What was returned is read again only as far as it may matter for the next sentences, and a
+    long paragraph, list or block of code is split when an eighth of what would be read is new.
     """
 
     def __init__(self, text: str = "") -> None:
-        self._text = text
-        self._returned = 0  # characters
-        self._read = 0  # characters in which no other sentence ends than those returned
+        self._text = text  # the answer from where splitting starts, without the chunks
+        self._chunks: list[str] = []  # that came since the text was split
+        self._fresh = len(text)  # characters that came since
+        self._returned = 0  # characters of the text
+        self._fence = ""  # what opens the block of code in which the text begins
+        self._may_end = False  # a mark was read that may end a sentence
+        self._is_due = False  # and a whole word behind it
+        self._last = ""  # the last character that was read
+        self._read(text)
 
     def feed(self, chunk: str) -> list[Stretch]:
         """Return the stretches that are complete with this chunk."""
-        self._text += chunk
-        if not _BOUNDARY.search(self._text, self._read):
+        if not chunk:
             return []
+        self._chunks.append(chunk)
+        self._fresh += len(chunk)
+        self._read(chunk)
+        if not self._is_due or len(self._text) > _READ_AGAIN + _LEAST_FRESH * self._fresh:
+            return []
+        self._join()
         spans = self._spans()
-        complete = [span for span, (following, _) in pairwise(spans) if _WHOLE_WORD.search(self._text, following)]
+        word = _LAST_WORD.match(self._text)
+        last = word.end() if word else 0
+        complete = [span for span, (following, _) in pairwise(spans) if following < last]
         stretches = self._stretches(complete)
-        if len(spans) <= len(complete) + 1:  # no other sentence waits for its next word
-            self._read = max(self._returned, len(self._text) - _NEXT_WORD)
+        waits = len(spans) > len(complete) + 1  # a sentence waits for the first word of the next one
+        self._may_end = self._is_due = False
+        self._read(self._text[self._returned if waits else max(self._returned, len(self._text) - _NEXT_WORD) :])
+        self._forget([end for _, end in complete])
         return stretches
 
     def finish(self) -> list[Stretch]:
         """Return the rest at the end of the answer."""
+        self._join()
         stretches = self._stretches(self._spans())
-        rest, self._returned = self._text[self._returned :], len(self._text)
+        rest = self._text[self._returned :]
+        self._returned = len(self._text)
         if stretches:
             return [*stretches[:-1], stretches[-1]._replace(text=stretches[-1].text + rest)]
         return [Stretch(rest, 0, 0)] if rest else []
 
-    def _block(self) -> int:
-        """Return the latest blank line before the rest of the answer that is not in a block of code: splitting starts there."""
-        blank = max(self._text.rfind("\n\n", 0, self._returned), 0)
-        return 0 if len(_FENCE.findall(self._text, 0, blank)) % 2 else blank
+    def _read(self, part: str) -> None:
+        """Note whether a sentence may end in the next part of the answer."""
+        at = 0
+        if not self._may_end:
+            boundary = _BOUNDARY.search(part)
+            self._may_end = boundary is not None
+            at = boundary.end() if boundary else len(part)
+        elif not self._is_due:
+            part = self._last + part  # which may end a word
+        self._is_due = self._is_due or (self._may_end and _WHOLE_WORD.search(part, at) is not None)
+        self._last = part[-1:]
+
+    def _join(self) -> None:
+        self._text += "".join(self._chunks)
+        self._chunks = []
+        self._fresh = 0
+
+    def _source(self) -> tuple[str, int]:
+        """Return the text to split, and where it begins: after a line that opens its block of code."""
+        opening = f"{self._fence}\n" if self._fence else ""
+        return opening + self._text, len(opening)
 
     def _spans(self) -> list[Span]:
         """Return the sentences of the rest of the answer."""
-        block = self._block()
-        spans = ((block + start, block + end) for start, end in sentence_spans(self._text[block:]))
+        source, shift = self._source()
+        spans = [(start - shift, end - shift) for start, end in sentence_spans(source)]
         return [(max(start, self._returned), end) for start, end in spans if end > self._returned]
 
     def _stretches(self, spans: Sequence[Span]) -> list[Stretch]:
         """Return sentences with the text before them."""
-        others = [part for part in read_blocks(self._text, self._block()) if part.kind != "prose"] if spans else []
+        source, shift = self._source()
+        blocks = read_blocks(source) if spans else ()
+        others = [(block.start - shift, block.end - shift) for block in blocks if block.kind != "prose"]
+        ends = [end for _, end in others]
         stretches = []
         for start, end in spans:
             is_heading = _TABLE_RULE.match(self._text, end) is not None
-            is_prose = not is_heading and not any(part.start < end and part.end > start for part in others)
-            begin, self._returned = self._returned, end
+            other = bisect_right(ends, start)  # the first that ends behind the start of the sentence
+            is_prose = not is_heading and not (other < len(others) and others[other][0] < end)
+            begin = self._returned
+            self._returned = end
             stretches.append(Stretch(self._text[begin:end], start - begin, end - begin, is_prose))
         return stretches
+
+    def _forget(self, ends: Sequence[int]) -> None:
+        """Drop what was returned and does not matter any more; `ends` are those of the sentences returned just now.
+
+        The text then begins at the latest blank line outside of code. Where that is far away, it begins at a line, else at a
+        sentence of a long paragraph.
+        """
+        start = self._text.rfind("\n\n", 0, self._returned)
+        if start < 0 or _open_fence(self._text, start, self._fence):
+            if self._returned <= 2 * _CONTEXT:
+                return
+            before = self._returned - _CONTEXT
+            line = self._text.rfind("\n", 0, before) + 1
+            start = line or max((end for end in ends if end <= before), default=self._returned)
+        self._fence = _open_fence(self._text, start, self._fence)
+        self._text = self._text[start:]
+        self._returned -= start
+
+
+def _open_fence(text: str, end: int, fence: str) -> str:
+    """Return the marks that open the block of code around a place, "" if there is none; `fence` is that of the text's begin."""
+    for match in _FENCE.finditer(text, 0, end):
+        marks, rest = match["marks"], match["rest"]
+        if not fence:
+            fence = "" if marks[0] == "`" and "`" in rest else marks[:_LONGEST_FENCE]
+        elif marks.startswith(fence) and not rest.strip():
+            fence = ""
+    return fence

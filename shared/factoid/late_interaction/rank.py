@@ -25,7 +25,7 @@ from factoid.late_interaction.score import Mask, span_scores, token_mask
 from factoid.progress import progress_bar
 from factoid.propositions import Propositionizer, SyntaxPropositionizer
 from factoid.propositions.decompose import decompose
-from factoid.sentences import Span
+from factoid.sentences import MAX_CHARS, Span
 from factoid.split import split_sentences
 from factoid.store.options import RankedParents
 from factoid.store.token_vectors import TokenVectorCache, TokenVectors
@@ -38,6 +38,9 @@ Passages = Iterable[Unit | Document | str]
 PlacedUnit = tuple[Unit, list[Span]]  # a unit, and the spans in the document whose tokens score it
 
 UNALIGNED = "unaligned proposition"
+_LONGEST_ALIGNED = (
+    2 * MAX_CHARS
+)  # a proposition comes from one or two sentences, else it is scored by the whole passage
 _BATCH = 128  # passages whose token vectors are in memory at once
 
 
@@ -361,7 +364,8 @@ def _aligned(unit: Unit, passage: Unit, sentences: Sequence[Unit]) -> PlacedUnit
     """Return a proposition with the spans of its words in the sentences that its own span touches."""
     touched = [sentence for sentence in sentences if sentence.start < unit.end and sentence.end > unit.start]
     start, end = (touched[0].start, touched[-1].end) if touched else (passage.start, passage.end)
-    spans = align(unit.text, passage.text[start - passage.start : end - passage.start])
+    is_near = end - start <= _LONGEST_ALIGNED
+    spans = align(unit.text, passage.text[start - passage.start : end - passage.start]) if is_near else []
     if spans:
         return unit, [(start + first, start + last) for first, last in spans]
     return replace(unit, metadata={**unit.metadata, "fallback": UNALIGNED}), [(start, end)]

@@ -13,6 +13,7 @@ from pathlib import Path
 from factoid.errors import InvalidInputError, StoreFormatError
 from factoid.files import sqlite
 from factoid.files.sqlite import FILE, row_checksum
+from factoid.forks import at_work
 from factoid.propositions.protocol import CachedPropositions, NoPropositions, check_outputs
 from factoid.units import Unit
 
@@ -110,7 +111,7 @@ class PropositionCache:
             )
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
-            with closing(_TABLE.open(file)) as connection:
+            with at_work(), closing(_TABLE.open(file)) as connection:
                 yield connection
         except (sqlite3.Error, OSError) as error:
             remedy = "Name another file; if this one is a damaged cache, move it away, and its passages are asked again"

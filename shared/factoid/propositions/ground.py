@@ -176,13 +176,16 @@ def _shortest_window(tokens: Iterable[Token], words: Collection[str]) -> tuple[i
     """Return the span of the shortest run of tokens that holds all the words, in any order; the tokens contain them all."""
     hits = [token for token in tokens if token[0] in words]
     runs = []
-    for first, (_, start, _) in enumerate(hits):
-        missing = set(words)
-        for word, _, end in hits[first:]:
-            missing.discard(word)
-            if not missing:
-                runs.append((end - start, start, end))
-                break
+    inside: Counter[str] = Counter()  # the words of the run
+    first = 0
+    for word, _, end in hits:
+        inside[word] += 1
+        while inside[hits[first][0]] > 1:  # the run needs no word at its start that it has again
+            inside[hits[first][0]] -= 1
+            first += 1
+        if len(inside) == len(words):
+            start = hits[first][1]
+            runs.append((end - start, start, end))
     return min(runs)[1:]
 
 

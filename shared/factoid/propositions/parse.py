@@ -14,6 +14,7 @@ from __future__ import annotations
 import logging
 import re
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from factoid.propositions.protocol import NoPropositions
@@ -131,7 +132,7 @@ def _read(text: str, at: int) -> _List:
             if may_be_key and _KEY_END.match(text, at):
                 key = " ".join(parts)
                 continue
-            if nearest.lower().rstrip("s0123456789_- ").endswith("proposition"):
+            if _names_propositions(nearest):
                 named += parts
             elif lists or may_be_key or nearest[-1:].isdigit():  # {"error": "I cannot."} is no list
                 listed += parts
@@ -141,6 +142,11 @@ def _read(text: str, at: int) -> _List:
             break
         key = None
     return _List(named, listed, at, whole)
+
+
+@lru_cache(16)  # a key may be long, and be that of many strings
+def _names_propositions(key: str) -> bool:
+    return key.lower().rstrip("s0123456789_- ").endswith("proposition")
 
 
 def _string_end(text: str, start: int, opener: str, in_object: bool, may_be_key: bool) -> int:

@@ -27,7 +27,7 @@ from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
 from factoid.index.lexical import LexicalIndex
 from factoid.index.matrix import largest
-from factoid.index.vector_index import ranks
+from factoid.index.vector_index import membership, ranks
 from factoid.inner_products import products
 from factoid.search.columns import Columns, Groups, Ids, Mask, View
 from factoid.units import Granularity
@@ -80,6 +80,7 @@ class Group(NamedTuple):
     score: float
     matches: tuple[Scored, ...]  # the best units below it that the filter allows, best first
     parts: Mapping[str, float]
+    passage: int | None = None  # of a document, if passages may be closed: the row of its best open one
 
 
 class _Channel(NamedTuple):
@@ -103,12 +104,13 @@ def best_groups(
     lexical: LexicalIndex | None = None,
     texts: Sequence[str] = (),
     length: float = 1.0,
+    closed: Ids | None = None,
 ) -> list[list[Group]]:
     """Return the k best parents for each query by their blended score; equal ones by row. They are exact if the indexes are.
 
     A document scores as its best passage, and a unit as its passage would if it were the best unit of each granularity. A passage
     that lacks units of a granularity, or a vector of its own, scores by the mean of what it has. Passages of allowed units count,
-    whether or not the filter allows them.
+    unless they are closed: these score by their allowed units alone.
 
     Args:
         views: One for each searched granularity, all filtered or none.
@@ -120,9 +122,11 @@ def best_groups(
         lexical: BM25 of passages.
         texts: The queries in words.
         length: A typical one of the vectors.
+        closed: Rows of passages whose own vectors and words do not count, ascending; the views of passages leave them out. None
+            if there is no filter that could close any.
     """
     share = 0.0 if lexical is None else weights.lexical
-    plan = _plan(views, passages, weights.passage, 1 - share)
+    plan = _plan(views, passages, weights.passage, 1 - share, closed)
     blended = lexical is not None or len(plan) > 1
     whole, total = True, 0
     for view, *_ in plan:
@@ -138,7 +142,11 @@ def best_groups(
     if not whole:
         wanted = (max(_FOUND, _FACTOR * k), "passage") if blended else (k, level)
         nearest = [view.passages(queries, *wanted, alone=not blended) for view, *_ in plan]
-    places = None if lexical is None else lexical.places(keys)
+    places = None
+    if lexical is not None:
+        places = lexical.places(keys)
+        if closed is not None and len(closed):
+            places = np.where(membership(keys, closed), -1, places)
     results: list[list[Group]] = []
     step = max(1, _SCORES // total) if whole else 1
     for start in range(0, len(queries), step):
@@ -166,7 +174,7 @@ def best_groups(
                 at = slice(None) if len(units.keys) == len(chosen) else np.searchsorted(chosen, units.keys)
                 best[:, at] = np.maximum.reduceat(scores, units.bounds[:-1], axis=1)
             channels.append(_Channel(view, weight, searched, units, scores))
-        ranking = _Ranking(channels, parts, chosen, some, level, k)
+        ranking = _Ranking(channels, parts, chosen, some, level, k, closed)
         for number, norm in enumerate(np.linalg.norm(some, axis=1).tolist()):
             results.append(ranking.best(number, words[number] if words else None, share * length * norm))
     return results
@@ -185,7 +193,14 @@ def _passages(views: Sequence[View]) -> Ids:
     return np.unique(np.concatenate([view.units.keys for view in views]))
 
 
-def _plan(views: Sequence[View], passages: View | None, alpha: float, dense: float) -> list[tuple[View, float, bool]]:
+def _without(keys: Ids, closed: Ids | None) -> Ids:
+    """Return passages without the closed ones."""
+    return keys if closed is None or not len(closed) else keys[~membership(keys, closed)]
+
+
+def _plan(
+    views: Sequence[View], passages: View | None, alpha: float, dense: float, closed: Ids | None
+) -> list[tuple[View, float, bool]]:
     """Return the channels of vectors, that of passages last: the view, its weight, and whether its units may be found."""
     finer = [view for view in views if view.granularity is not Granularity.PASSAGE]
     searched = len(finer) < len(views)
@@ -200,7 +215,7 @@ def _plan(views: Sequence[View], passages: View | None, alpha: float, dense: flo
     if views[0].allowed is not None:
         mask = np.zeros(len(context.columns), np.bool_)
         groups = context.columns.by("passage")
-        mask[groups.positions[groups.find(_passages(views))[0]]] = True
+        mask[groups.positions[groups.find(_without(_passages(views), closed))[0]]] = True
         context = replace(context, allowed=mask)
     return [*plan, (context, dense * share, searched)]
 
@@ -225,6 +240,7 @@ class _Ranking:
     queries: Vectors
     level: Level
     k: int
+    closed: Ids | None  # passages whose words do not count, and that are not returned for a document
 
     def best(self, number: int, words: Vectors | None, scale: float) -> list[Group]:
         """Return the best parents for one query. Its words' shares of the passages are multiplied by `scale`."""
@@ -241,10 +257,31 @@ class _Ranking:
         parents = self.keys if self.level == "passage" else self._documents
         names = [str(channel.view.granularity) for channel in self.channels]
         columns = [column[order].tolist() for column in (parents, totals, parts.T, shares)]
-        return [
+        groups = [
             Group(key, score, matches, _named(names, scores, share))
             for key, score, scores, share, matches in zip(*columns, self._matches(number, order), strict=True)
         ]
+        if self.level == "document" and self.closed is not None:
+            passages = self._open_passages(number, order, totals, self.closed)
+            groups = [group._replace(passage=passages.get(group.key)) for group in groups]
+        return groups
+
+    def _open_passages(self, number: int, best: Ids, totals: Vectors, closed: Ids) -> dict[int, int]:
+        """Return the best open passage of each of some documents that has one.
+
+        It has the best score, or if no scored one is open, the best unit.
+        """
+        chosen = self._documents[best]
+        is_open = ~membership(self.keys, closed) & membership(self._documents, chosen)
+        at = np.flatnonzero(is_open)
+        passages = _firsts(self._documents[at], self.keys[at], totals[at])
+        if len(passages) == len(best):
+            return passages
+        for view, which, positions, scores in self._units(number, best):
+            parents = view.columns.parents[positions]
+            at = np.flatnonzero(~membership(parents, closed))
+            passages = _firsts(chosen[which[at]], parents[at], scores[at]) | passages
+        return passages
 
     @cached_property
     def _documents(self) -> Ids:
@@ -293,8 +330,8 @@ class _Ranking:
                 return order[first[np.lexsort((documents, -totals[order[first]]))]]
             count *= _FACTOR
 
-    def _units(self, number: int, best: Ids) -> Iterator[tuple[str, Ids, Ids, Vectors]]:
-        """Yield the units of some parents that may be found: granularity, numbers of their parents, rows and scores."""
+    def _units(self, number: int, best: Ids) -> Iterator[tuple[View, Ids, Ids, Vectors]]:
+        """Yield the units of some parents that may be found: their view, numbers of their parents, positions and scores."""
         for view, _, searched, units, scores in self.channels:
             if not searched:
                 continue
@@ -309,12 +346,12 @@ class _Ranking:
             else:
                 places, which = units.find(self.keys[best])
                 positions, values = units.positions[places], scores[number, places]
-            yield str(view.granularity), which, view.columns.rows[positions], values
+            yield view, which, positions, values
 
     def _matches(self, number: int, best: Ids) -> list[tuple[Scored, ...]]:
         """Return the best units of each of some parents; equal ones by row."""
-        _, *columns = zip(*self._units(number, best), strict=True)
-        which, rows, scores = map(np.concatenate, columns)
+        found = [(which, view.columns.rows[at], scores) for view, which, at, scores in self._units(number, best)]
+        which, rows, scores = map(np.concatenate, zip(*found, strict=True))
         order = np.lexsort((rows, -scores, which))
         starts = np.searchsorted(which, np.arange(len(best) + 1), sorter=order)
         order = order[np.arange(len(order)) - starts[which[order]] < MATCHES]
@@ -325,7 +362,8 @@ class _Ranking:
     def _best_units(self, number: int, best: Ids, parts: Vectors, shares: Vectors, scale: float) -> list[Group]:
         """Rank the units of the best passages by their own score, their passage's, and its words."""
         groups = []
-        for name, which, rows, scores in self._units(number, best):
+        for view, which, positions, scores in self._units(number, best):
+            name, rows = str(view.granularity), view.columns.rows[positions]
             at = best[which]
             totals = self._blended(scores, parts[:, at]) + scale * shares[at]
             order = np.lexsort((rows, -totals))[: self.k]
@@ -335,6 +373,13 @@ class _Ranking:
                 parts_of_unit = _named((name, str(Granularity.PASSAGE)), values, share)
                 groups.append(Group(row, total, (Scored(row, values[0]),), parts_of_unit))
         return sorted(groups, key=lambda group: (-group.score, group.key))[: self.k]
+
+
+def _firsts(documents: Ids, passages: Ids, scores: Vectors) -> dict[int, int]:
+    """Return the passage of each document that has the best score; of equal ones the first."""
+    order = np.lexsort((passages, -scores))
+    distinct, first = np.unique(documents[order], return_index=True)
+    return dict(zip(distinct.tolist(), passages[order[first]].tolist(), strict=True))
 
 
 def _named(names: Sequence[str], scores: Sequence[float], share: float) -> dict[str, float]:

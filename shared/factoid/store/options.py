@@ -46,9 +46,13 @@ class SearchOptions:
             propositions, else the finest that the store searches.
         parents: What to return: the k best distinct passages, each with the units that made it a hit in `matches`; the k best
             distinct documents; or the units themselves.
-        filter: Conditions on metadata, applied before the search (see `factoid.filters`).
-        document_ids: Only units of these documents.
-        unit_ids: Only these units and those directly under them.
+        filter: Conditions on metadata, applied before the search (see `factoid.filters`). What they exclude is in no answer in
+            any form: a passage or document is returned, compared and read only if all of its units pass as well. In place of a
+            passage of which a part is excluded comes its best unit that passes; in place of such a document its best passage
+            that passes as a whole, else its best unit.
+        document_ids: Only units of these documents are searched.
+        unit_ids: Only these units and those directly under them are searched; their passages and neighbours are returned with
+            them, whether they are named or not.
         min_score: Only hits with at least this score.
         weights: How much the passage and the query's words count in a hit's score, beside the compared units. None for the
             store's weights (`Weights()`, unless tuned), without words if the query has no text;

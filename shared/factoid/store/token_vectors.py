@@ -23,6 +23,7 @@ from factoid.encode import Vectors
 from factoid.errors import InvalidInputError, StoreError, StoreFormatError
 from factoid.files import sqlite
 from factoid.files.sqlite import row_checksum
+from factoid.forks import at_work
 
 TOKENS = "tokens.sqlite"
 """Name of the file in a store's folder."""
@@ -111,7 +112,9 @@ class TokenVectorCache:
                     else:
                         stored[text] = tokens
         if damaged:
-            logger.warning("%d entries of %s have changed on disk: their passages are encoded again", damaged, self.file)
+            logger.warning(
+                "%d entries of %s have changed on disk: their passages are encoded again", damaged, self.file
+            )
         return stored
 
     def put(self, model: str, entries: Mapping[str, tuple[str, TokenVectors]]) -> dict[str, TokenVectors]:
@@ -179,12 +182,16 @@ class TokenVectorCache:
                 sqlite.drop_log(file)
         problems = []
         if damaged:
-            problems = [f"{len(damaged):,} entries of {file} changed on disk. They are encoded again when they are needed"]
+            problems = [
+                f"{len(damaged):,} entries of {file} changed on disk. They are encoded again when they are needed"
+            ]
         elif lines != ["ok"]:
             problems = [f"the cache of token vectors {file} is damaged ({'; '.join(lines)}). {_REMEDY}"]
         if repair and damaged:
-            with self._session() as opened, sqlite.committing(opened) as connection:
-                connection.executemany("DELETE FROM token_vectors WHERE rowid = ?", [(row,) for row in damaged])
+            with self._session() as opened:
+                if opened is not None:
+                    with sqlite.committing(opened) as connection:
+                        connection.executemany("DELETE FROM token_vectors WHERE rowid = ?", [(row,) for row in damaged])
         elif repair and problems:
             if not self._is_ours():
                 raise StoreFormatError(problems[0])
@@ -264,7 +271,7 @@ class TokenVectorCache:
             if not file.exists() and not (create and sqlite.is_writable(file)):
                 yield None
                 return
-            with closing(_TABLE.open(file)) as connection:
+            with at_work(), closing(_TABLE.open(file)) as connection:
                 yield connection
         except StoreFormatError as error:  # a foreign file, or one of another version
             if file.name != TOKENS:

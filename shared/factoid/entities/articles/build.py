@@ -41,7 +41,7 @@ from factoid.errors import InvalidInputError, StoreError, StoreFormatError, Unre
 from factoid.files.atomic import move_into_place, part_beside
 from factoid.files.sqlite import connect, explain, identify, is_damage
 from factoid.progress import progress_bar
-from factoid.units import whole_number
+from factoid.units import check_size, whole_number
 from factoid.words import cut_words
 
 Duplicates = Literal["first", "join", "keep"]
@@ -256,6 +256,7 @@ class Build:
 
     def _write(self, article: Article, number: int | None) -> None:
         """Write an article, in place of one with this number."""
+        check_size(article.metadata, f"the metadata of {article.title!r}")
         try:
             metadata = json.dumps(dict(article.metadata), ensure_ascii=False, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
@@ -280,7 +281,10 @@ class Build:
     def commit(self) -> None:
         """Commit what was added, with how far the sources were read."""
         rows = [(clean_name(target), clean_name(form), count) for (form, target), count in self._links.items()]
-        self._connection.executemany("INSERT INTO link VALUES (?, ?, ?)", (row for row in rows if row[0] and row[1]))
+        if rows:  # the table is gone at the end
+            self._connection.executemany(
+                "INSERT INTO link VALUES (?, ?, ?)", (row for row in rows if row[0] and row[1])
+            )
         self.meta["links"] += self._links.total()
         self._links.clear()
         write_meta(self._connection, self.meta)

@@ -32,14 +32,14 @@ _NAME = 7  # columns of a name; in a view, `HEAD` follows
 _KEY = 2  # the place of the key among them
 _FROM = "FROM name LEFT JOIN article ON id = article WHERE key IN (SELECT value FROM json_each(?))"
 _ORDER = "ORDER BY key, kind, count DESC, article, form"
-_NAMES = f"SELECT {_COLUMNS} {_FROM} {_ORDER}"  # noqa: S608
-_NAMES_IN_VIEWS = f"SELECT {_COLUMNS}, {HEAD} {_FROM} {_ORDER}"  # noqa: S608
+_NAMES = f"SELECT {_COLUMNS} {_FROM} {_ORDER}"
+_NAMES_IN_VIEWS = f"SELECT {_COLUMNS}, {HEAD} {_FROM} {_ORDER}"
 _BEFORE = "SELECT key FROM name WHERE key < ? ORDER BY key DESC LIMIT 1"
 _AFTER = "SELECT key FROM name WHERE key > ? ORDER BY key LIMIT 1"
 _OF_KINDS = """FROM (SELECT *, COUNT(*) OVER (PARTITION BY key) AS names FROM name) AS name
     LEFT JOIN article ON id = article WHERE kind IN (SELECT value FROM json_each(?)) ORDER BY key"""
-_KEYS = f"SELECT names, {_COLUMNS} {_OF_KINDS}"  # noqa: S608
-_KEYS_IN_VIEWS = f"SELECT names, {_COLUMNS}, {HEAD} {_OF_KINDS}"  # noqa: S608
+_KEYS = f"SELECT names, {_COLUMNS} {_OF_KINDS}"
+_KEYS_IN_VIEWS = f"SELECT names, {_COLUMNS}, {HEAD} {_OF_KINDS}"
 
 
 class ArticleStore:
@@ -161,7 +161,7 @@ class ArticleStore:
         return rows_of
 
     def _checked(self, row: Sequence[Any], names: int) -> Name:
-        """Return the name in a row, of which its key has so many; raise a StoreFormatError if it differs from what was written."""
+        """Return the name in a row, of which its key has so many; raise a StoreFormatError if the row has changed."""
         written, title, key, kind, article, form, count = row[:_NAME]
         try:
             if name_checksum(title, key, kind, article, form, count, names) == written:
@@ -169,12 +169,17 @@ class ArticleStore:
             reason = "differs from what was written"
         except (TypeError, ValueError, KeyError) as error:
             reason = f"is damaged ({error})"
-        raise StoreFormatError(f"the name {key!r:.100} in {self.path} {reason}, or another of its key is lost. Build the store again")
+        raise StoreFormatError(
+            f"the name {key!r:.100} in {self.path} {reason}, or another of its key is lost. Build the store again"
+        )
 
     def find(self, article_id: int) -> Article | None:
-        """Return an article by its number; None if there is none, or it was deleted after its name was looked up."""
+        """Return an article by its number; None if there is none that passes, or it was deleted after its name was looked up."""
         rows = self._file.query(ARTICLE, [article_id])
-        return article_of(self.path, rows[0]) if rows else None
+        article = article_of(self.path, rows[0]) if rows else None
+        if article is None or not all(test(dict(article.metadata)) for test in self._tests):
+            return None
+        return article
 
     def titles(self) -> Iterator[str]:
         """Yield all titles, in the order in which their articles were read."""

@@ -14,7 +14,7 @@ from factoid.entities.articles.article import Article
 from factoid.entities.articles.build import Duplicates, build_articles
 from factoid.entities.articles.changes import change_articles
 from factoid.entities.articles.store import ArticleStore
-from factoid.errors import InvalidInputError
+from factoid.errors import InvalidInputError, shown
 from factoid.units import Document
 
 _BETWEEN_NAMES = re.compile(r"[|;\n]")
@@ -44,9 +44,9 @@ class OwnDocuments:
                 raise InvalidInputError(f"document {number} is not a factoid.Document, got {type(document).__name__}")
             metadata = document.metadata
             title = document.title if key == "title" and document.title else metadata.get(key, "")
-            title = str(title) if type(title) is int else title  # from a table's column of numbers
+            title = _name(title)
             if not isinstance(title, str) or not title.strip():
-                expected = ("document.title or " if key == "title" else "") + f"metadata[{key!r}], got {title!r}"
+                expected = ("document.title or " if key == "title" else "") + f"metadata[{key!r}], got {shown(title)}"
                 raise InvalidInputError(f"document {number} (id {document.id!r}) has no title: expected {expected}")
             aliases = _read_aliases(metadata.get(self.keys["aliases_key"]), title)
             yield Article(title, document.text, aliases, metadata=metadata, document_id=document.id)
@@ -93,10 +93,20 @@ def build_own_articles(
     return store
 
 
+def _name(value: Any) -> Any:
+    """Return an integer, as from a table's column of numbers, as a string, and any other value unchanged."""
+    if type(value) is not int:
+        return value
+    try:
+        return str(value)
+    except ValueError as error:
+        raise InvalidInputError(f"a number is too long for a name: {error}") from error
+
+
 def _read_aliases(value: Any, title: str) -> tuple[str, ...]:
     """Return a list of names, without null and blank ones. A single string may hold several, as the cell of a table does."""
-    value = str(value) if type(value) is int else value
+    value = _name(value)
     names = _BETWEEN_NAMES.split(value) if isinstance(value, str) else [] if value is None else value
     if not isinstance(names, list | tuple | set | frozenset) or not all(isinstance(name, str | None) for name in names):
-        raise InvalidInputError(f"the aliases of {title!r} must be a list of strings, got {value!r:.80}")
+        raise InvalidInputError(f"the aliases of {title!r} must be a list of strings, got {shown(value, 80)}")
     return tuple(name.strip() for name in names if name and name.strip())

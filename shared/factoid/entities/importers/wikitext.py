@@ -106,7 +106,7 @@ def plain_text(prepared: str, hidden: Collection[str], *, words: int | None = No
         before = text
         text = _LINK.sub(lambda link: link[3] if _target(link, hidden) is None else _shown(link), text)
         text = _TABLE.sub("", _TEMPLATE.sub(_template, text))
-    blocks: list[str] = []
+    blocks: list[list[str]] = []  # the parts of each
     headings: list[tuple[int, str]] = []  # of sections that are still empty
     last, appendix, count = "", 0, 0  # kind of the previous line, level of the current appendix, words
     for line in _EXTERNAL.sub(r"\1", text).split("\n"):
@@ -124,16 +124,16 @@ def plain_text(prepared: str, hidden: Collection[str], *, words: int | None = No
             continue
         kind = "item" if item else "text"
         if headings:
-            blocks += [title for _, title in headings if title]
+            blocks += [[title] for _, title in headings if title]
             headings = []
         if last == kind:
-            blocks[-1] += ("\n" if item else " ") + shown
+            blocks[-1] += ["\n" if item else " ", shown]
         else:
-            blocks.append(shown)
+            blocks.append([shown])
         last, count = kind, count + count_words(shown)
         if words is not None and count >= words:
             break
-    return "\n\n".join(blocks)
+    return "\n\n".join(map("".join, blocks))
 
 
 def links(prepared: str, hidden: Collection[str]) -> list[tuple[str, str]]:
@@ -221,14 +221,18 @@ def _template(template: re.Match[str]) -> str:
 def _date(values: list[str]) -> str:
     """Return "14 March 1879" for the values 1879, 3, 14."""
     year, month, day = values[:3]
-    month = _MONTHS[int(month)] if month.isdecimal() and 1 <= int(month) <= 12 else month
+    if month.isdecimal() and len(month) <= 2 and 1 <= int(month) <= 12:
+        month = _MONTHS[int(month)]
     return " ".join(filter(None, (day.lstrip("0"), month, year)))
 
 
 def _measure(values: list[str]) -> str:
     """Return "12 km" for {{convert|12|km|mi}}: the measured value, without its value in other units."""
-    number, *rest = values
-    while rest[0] in _BETWEEN:
-        number, rest = number + _BETWEEN[rest[0]] + rest[1], rest[2:]
-    unit = _UNITS.get(rest[0].lower(), rest[0])
-    return f"{number} {unit}" + (f" {rest[1]} in" if unit == "ft" and rest[2] == "in" else "")
+    numbers = values[:1]
+    at = 1
+    while values[at] in _BETWEEN:
+        numbers += [_BETWEEN[values[at]], values[at + 1]]
+        at += 2
+    unit = _UNITS.get(values[at].lower(), values[at])
+    inches = f" {values[at + 1]} in" if unit == "ft" and values[at + 2] == "in" else ""
+    return f"{''.join(numbers)} {unit}{inches}"

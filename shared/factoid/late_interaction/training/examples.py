@@ -115,7 +115,7 @@ def read_colbert_examples(
             keys, scores = zip(*ranked[:ways], strict=True)
             passages = tuple(texts[str(key)] for key in keys)
             examples.append(TrainingExample(query_texts[str(query)], passages, tuple(map(float, scores))))
-    except (ValueError, TypeError, KeyError, IndexError) as error:
+    except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
         files = f"{os.fspath(path)}, {os.fspath(queries)} and {os.fspath(collection)}"
         raise UnreadableFileError(f"{files} are not in ColBERTv2's format, or lack an id: {error!r}") from error
     return examples

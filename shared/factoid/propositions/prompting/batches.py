@@ -21,8 +21,9 @@ from filelock import FileLock, Timeout
 from tqdm.auto import tqdm
 
 from factoid._optional import require
-from factoid.errors import PropositionizerError, StoreError, StoreFormatError
+from factoid.errors import InvalidInputError, PropositionizerError, StoreError, StoreFormatError
 from factoid.files.atomic import write_file
+from factoid.files.lines import parse_object
 from factoid.propositions.cache import PropositionCache, passage_key
 from factoid.propositions.prompting.cost import Usage
 from factoid.propositions.prompting.failures import Failure, NoCompletionError, judge
@@ -199,8 +200,8 @@ class PropositionBatch:
         batches = []
         for path in self.folder.glob("*.json"):
             try:
-                batches.append(Batch(**json.loads(path.read_bytes())))
-            except (ValueError, TypeError) as error:
+                batches.append(Batch(**parse_object(path.read_bytes())))
+            except (InvalidInputError, TypeError) as error:
                 problem = f"{path} is not the record of a batch, or is damaged: {error}. Move it away"
                 raise StoreFormatError(problem) from error
         matching = (batch for batch in batches if batch.name == self.propositionizer.name)
@@ -250,7 +251,13 @@ class PropositionBatch:
             reason = batch.error.partition(":")[0].replace("_", " ") or reason
         files = (file for file in (current.output_file_id, current.error_file_id) if file)
         lines = (line for file in files for line in self._client.files.content(file).text.split("\n") if line)
-        results = {record["custom_id"]: _read_result(record) for record in map(json.loads, lines)}
+        try:
+            results = {record["custom_id"]: _read_result(record) for record in map(parse_object, lines)}
+        except (InvalidInputError, KeyError, AttributeError) as error:
+            problem = (
+                f"the results of the batch {batch.batch_id} cannot be read: {error}. Collect it again, or cancel it"
+            )
+            raise PropositionizerError(problem) from error
         missing = NoPropositions(reason, transient=True), Usage()
         outputs = [results.get(key, missing)[0] for key in batch.passages]
         self.cache.put(batch.name, [bytes.fromhex(key) for key in batch.passages], outputs)

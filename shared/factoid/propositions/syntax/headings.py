@@ -127,7 +127,7 @@ _NUMBERING = re.compile(
     r"(?:(?:\d+(?:\.\d+)*|[A-Z]|[IVXLC]+)(?:[.):]\s+|\s+[-–—]\s+)|\d+(?:\.\d+)+\s+|§+\s*\d+\s+)",
     re.IGNORECASE,
 )
-_FILE = re.compile(r"^\S*(?:_\S*|\.\w{2,5}|://\S*)$")
+_FILE = re.compile(r"^(?=\S+$)\S*?(?:_|\.\w{2,5}$|://)")
 # Topics, numbers and verb phrases, in lower case
 _NO_ENTITY = re.compile(
     rf"^(?:(?:{_COUNTERS}|page)\b|(?:list|history|outline|timeline|index|comparison|glossary|culture|geography|economy)\s+of\b|"
@@ -219,15 +219,15 @@ def _path(section: str) -> list[str]:
 
     "Boots, shoes" continues in lower case, "Acme, Inc." with a suffix. "Paris, France" may be one heading or two.
     """
-    names: list[str] = []
+    names: list[list[str]] = []  # the parts of each
     for part in filter(str.strip, section.split(", ")):
         if names and (part[0].islower() or part.lower() in _AFTER_COMMA):
-            names[-1] += ", " + part
-        elif names and all(map(_may_be_half, (names[-1], part))):
-            names[-1] = _UNTOLD
+            names[-1].append(part)
+        elif names and len(names[-1]) == 1 and all(map(_may_be_half, (*names[-1], part))):
+            names[-1] = [_UNTOLD]
         else:
-            names.append(part)
-    return names
+            names.append([part])
+    return [", ".join(parts) for parts in names]
 
 
 def _may_be_half(heading: str) -> bool:

@@ -33,7 +33,7 @@ CREATE TABLE units (
     metadata INTEGER NOT NULL, payload TEXT NOT NULL
 );
 CREATE INDEX units_by_parent ON units (parent_id);
-CREATE INDEX units_by_document ON units (document, granularity, start);
+CREATE INDEX units_by_document ON units (document, granularity, start, metadata);
 CREATE INDEX units_by_granularity ON units (granularity);
 CREATE INDEX units_by_metadata ON units (metadata);
 CREATE INDEX units_by_vector ON units (vector) WHERE vector IS NOT NULL;

@@ -18,8 +18,10 @@ from factoid.index.lexical import LexicalIndex
 from factoid.index.vector_index import membership, sample
 from factoid.progress import progress_bar
 from factoid.search import LEXICAL, Columns
+from factoid.store.database.records import DamagedRowError
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.indexes.views import IndexState
+from factoid.store.indexes.wall import MixedPassagesBuilder
 from factoid.store.settings import Settings
 from factoid.units import Granularity
 
@@ -158,7 +160,7 @@ class LexicalBuilder:
         save(path, stamp, {"columns": state.columns.stacked(), **state.index.arrays()})
 
 
-Builder: TypeAlias = VectorBuilder | LexicalBuilder
+Builder: TypeAlias = VectorBuilder | LexicalBuilder | MixedPassagesBuilder
 
 
 def read_index(path: Path, *, generation: int | None = None, mmap: bool = False) -> IndexState | None:
@@ -225,6 +227,8 @@ def _texts(snapshot: Snapshot, rows: RowIds, bar: Any) -> Iterator[str]:
     for start in range(0, len(rows), _BLOCK):
         block = rows[start : start + _BLOCK].tolist()
         units = snapshot.units(block)
+        if len(units) < len(block):
+            raise DamagedRowError(min(set(block) - units.keys()), what="unit of row")
         for row in block:
             yield with_heading(units[row], template)
         bar.update(len(block))

@@ -12,7 +12,7 @@ from zipfile import ZIP_STORED, BadZipFile, ZipFile
 from factoid._optional import require
 from factoid.errors import InvalidInputError, MissingDependencyError, StoreFormatError
 from factoid.files.atomic import part_beside
-from factoid.files.sqlite import FILE
+from factoid.files.sqlite import FILE, SENT
 from factoid.index.files import index_files, is_index_file
 from factoid.store.database.schema import open_reader
 from factoid.store.indexes.build import INDEXES
@@ -83,7 +83,7 @@ def _pack(store: UnitStore, archive: ZipFile) -> None:
     if store.path is None or store.connections.read_only:
         archive.writestr(FILE, database_bytes(store))
     else:
-        with part_beside(store.path / f"{FILE}.sent") as part:
+        with part_beside(store.path / SENT) as part:
             write_database(store, part)
             archive.write(part, FILE)
     if store.path is None:

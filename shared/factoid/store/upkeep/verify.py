@@ -13,7 +13,7 @@ import numpy as np
 
 from factoid.filters import INSERT_FIELD, field_rows, parse_metadata
 from factoid.index import VectorIndex
-from factoid.index.files import index_files
+from factoid.index.files import index_files, is_complete, record_files
 from factoid.propositions.cache import damaged_entries, delete_entries
 from factoid.store.database.records import digest
 from factoid.store.database.snapshot import AMONG, DOCUMENT, UNIT, Snapshot, checksum
@@ -23,6 +23,7 @@ from factoid.store.token_vectors import TokenVectorCache
 if TYPE_CHECKING:
     from factoid.store.unit_store import UnitStore
 
+_LOOKS = 5  # at files that are being replaced
 _SHOWN = 3  # examples that a problem names
 _LOST = "Restore the store from a backup, or export what can still be read and index the rest again"
 _DELETE = "verify(repair=True), or factoid store verify --repair, deletes them; then add them again"
@@ -78,9 +79,7 @@ def verify(store: UnitStore, *, repair: bool = False) -> list[str]:
     return problems
 
 
-def _repair(
-    store: UnitStore, units: list[int], documents: list[int], entries: list[int], indexes: list[str]
-) -> None:
+def _repair(store: UnitStore, units: list[int], documents: list[int], entries: list[int], indexes: list[str]) -> None:
     """Delete damaged rows, and make again what can be derived from the others."""
     with store.connections.transaction() as writing, _any_text(writing.connection):
         array = [json.dumps(documents)]
@@ -125,14 +124,20 @@ def _fields(snapshot: Snapshot) -> Iterator[tuple[Any, ...]]:
 
 
 def _is_wrong(snapshot: Snapshot, path: Path) -> bool:
-    """Return whether index files are damaged, or differ from the database; those of another generation follow it when read."""
-    if not index_files(path):  # it will be built
+    """Return whether index files are damaged, or differ from the database.
+
+    Those of an earlier generation follow the database when they are read. What is missing is built again, and is no damage:
+    another process may be replacing it, or was killed meanwhile.
+    """
+    for _ in range(_LOOKS):
+        files = record_files(path, latest=snapshot.generation)
+        state = read_index(path, generation=snapshot.generation, mmap=True)
+        if state is not None or files == record_files(path, latest=snapshot.generation):
+            break
+    if state is None:
+        return any(map(is_complete, files))
+    if state.generation != snapshot.generation:
         return False
-    state = read_index(path, mmap=True) or read_index(
-        path, mmap=True
-    )  # another process may just have been writing them
-    if state is None or state.generation != snapshot.generation:
-        return state is None
     columns = snapshot.columns(state.granularity)
     ids = columns.distinct_vectors()
     known = state.index.ids if isinstance(state.index, VectorIndex) else ids

@@ -59,6 +59,7 @@ for _command in (
     train.train_agrame,
     articles.build_articles,
     articles.articles,
+    articles.verify_articles,
 ):
     app.command()(opts.grouped(_command))  # named as the function, with "-" for "_"
 

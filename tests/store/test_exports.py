@@ -94,6 +94,7 @@ def test_records_hold_every_field(held, tmp_path, ending):
     found, vectors, _ = state(held)
     blobs = [vectors.get(unit.id) for unit in found]
     floats = [None if blob is None else np.frombuffer(blob, np.float32).tolist() for blob in blobs]
+    assert all(0 <= record.pop("checksum") < 2**32 for record in records)
     for record in records:
         record["vector"] = record["vector"] and np.array(record["vector"], np.float32).tolist()
     assert records[:-3] == [{**asdict(unit), "vector": vector} for unit, vector in zip(found, floats, strict=True)]
@@ -218,10 +219,13 @@ def test_lines_that_are_missing_are_told_by_the_count(held, tmp_path):
     with opened(None) as copy:
         with pytest.raises(UnreadableFileError, match=rf"states {count} records, and holds {count - 1}, .*cut short"):
             copy.import_from(path)
-        assert len(copy) == len(held)
+        assert len(copy) == 0
+        assert copy.import_from(path, edited=True) == count - 1
     (tmp_path / "records.jsonl").write_bytes(b"".join(lines[:-1]))
     with opened(None) as copy:
-        assert copy.import_from(tmp_path / "records.jsonl") == count - 1
+        with pytest.raises(UnreadableFileError, match=r"records\.jsonl:1: the record differs .* edited=True"):
+            copy.import_from(tmp_path / "records.jsonl")
+        assert copy.import_from(tmp_path / "records.jsonl", edited=True) == count - 1
 
 
 def test_files_of_others(tmp_path):

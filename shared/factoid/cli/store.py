@@ -69,12 +69,21 @@ def export(
     output.print({"records": records}, f"{records:,} units and documents in {file}")
 
 
-def import_units(store: Folder, file: UnitFile, encoder: opts.EncoderName = None, *, output: opts.Output) -> None:
+def import_units(
+    store: Folder,
+    file: UnitFile,
+    encoder: opts.EncoderName = None,
+    edited: Annotated[
+        bool, option(None, "Import an export that was changed on purpose: checksums are not compared.", "--edited")
+    ] = False,
+    *,
+    output: opts.Output,
+) -> None:
     """Add exported units and documents to a store, created if absent."""
     from factoid.store import UnitStore
 
     with UnitStore(store, encoder=None if encoder is None else opts.make_encoder(encoder)) as opened:
-        records = opened.import_from(file, show_progress=output.show_progress)
+        records = opened.import_from(file, edited=edited, show_progress=output.show_progress)
     output.print({"records": records}, f"{records:,} units and documents added to {store}")
 
 

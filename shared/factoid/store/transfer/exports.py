@@ -1,24 +1,32 @@
 """Export a store to a file of JSON lines or Parquet for other programs and stores, and import such files.
 
 A record is a unit, or a document: one of granularity "document", whose payload is the digest of how it was added. The first line
-of JSON lines, or Parquet's own metadata, says what made the vectors and how many records there are; others' files may lack it.
+of JSON lines, or Parquet's own metadata, says what made the vectors and how many records there are. Each record has a checksum
+of its number and its values, so that what is damaged is refused before anything of it is committed. Others' files have neither.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from itertools import chain, islice
+from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+
+import numpy as np
 
 from factoid._optional import require
-from factoid.encode import to_matrix
-from factoid.errors import InvalidInputError, StoreError, UnreadableFileError
+from factoid.encode import Vectors, to_matrix
+from factoid.errors import InvalidInputError, StoreError, UnreadableFileError, shown
 from factoid.files.atomic import move_into_place, part_beside
-from factoid.files.lines import filled_lines, located, parse_object
-from factoid.progress import progress
+from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
+from factoid.files.lines import filled_lines, located, parse_json, parse_object
+from factoid.files.parquet import read_rows
+from factoid.files.sqlite import row_checksum
+from factoid.progress import progress, progress_bar
+from factoid.store.database.records import to_json
 from factoid.store.database.snapshot import Snapshot, StoredUnit
 from factoid.store.database.transaction import check_unit
 from factoid.store.settings import check_identity
@@ -30,7 +38,11 @@ if TYPE_CHECKING:
 Record = dict[str, Any]
 T = TypeVar("T")
 
-_BLOCK = 1000  # records that are read, written or committed together
+_BLOCK = 1000  # records that are written or committed together, at most
+_BLOCK_CHARACTERS = 50_000_000  # in their texts, at most, but for the last text
+_AGAIN = (
+    "Export or copy it again. If it was edited on purpose, import it with edited=True, or factoid store import --edited"
+)
 _ABOUT = "factoid"  # the key of what describes all records
 _FIELDS = tuple(field.name for field in fields(Unit))
 
@@ -54,6 +66,7 @@ def export(store: UnitStore, path: str | Path, *, vectors: bool = True, show_pro
             totals = snapshot.totals()
             about: Record = {name: snapshot.meta.get(name) for name in store.identity}
             about |= {"records": totals["units"] + totals["documents"], "vectors": vectors}
+            about["checksum"] = _about_checksum(about)
             records = _records(snapshot, vectors=vectors)
             write(part, about, progress(records, show=show_progress, unit=" records", total=about["records"]))
             move_into_place(part, target)
@@ -62,55 +75,160 @@ def export(store: UnitStore, path: str | Path, *, vectors: bool = True, show_pro
     return int(about["records"])
 
 
-def import_from(store: UnitStore, path: str | Path, *, show_progress: bool = False) -> int:
+def import_from(
+    store: UnitStore,
+    path: str | Path,
+    *,
+    edited: bool = False,
+    limits: ReadLimits = DEFAULT_LIMITS,
+    show_progress: bool = False,
+) -> int:
     """Add the units and documents of a file, .parquet or else JSON lines, and return the number of records.
 
     They replace those with the same ids. Units without the field `vector` are encoded; null means that a unit should not be
-    found. Each block is committed whole, and the call can be repeated.
+    found. Each block of at most a thousand records is checked, then committed whole, and the call can be repeated.
+
+    Args:
+        store: The store.
+        path: The file.
+        edited: Import an export that was changed on purpose: the number of records and their checksums are not compared.
+        limits: Of a line of JSON lines (`unpacked_bytes`), and of the process that reads Parquet (`memory_bytes`; none with
+            `seconds=None`). There is no limit of time.
+        show_progress: Show a progress bar over records.
 
     Raises:
         EncoderMismatchError: The vectors come from another encoder or other texts, or have another dimension.
-        UnreadableFileError: The file is missing, damaged or cut short, or holds something else; the message says where. Earlier
-            commits stay.
+        UnreadableFileError: The file is missing, damaged, changed or cut short, or holds something else; the message says where.
+            Nothing of the block in which that is was committed; earlier blocks stay.
         InvalidInputError: Vectors are needed, and there is no encoder.
     """
-    file, count = Path(path), 0
-    records = (_read_parquet if file.suffix == ".parquet" else _read_jsonl)(file)
-    first, about = list(islice(records, 1)), Record()
-    if first and _ABOUT in first[0][1]:
-        about = first.pop()[1][_ABOUT]
-    identity = {**store.identity, "embed_template": store.embed_template if store.encoder else None}
-    if about.get("vectors"):
-        identity = {name: about.get(name) for name in identity}
-    items = map(_parsed, chain(first, records))
-    for block in _blocks(progress(items, show=show_progress, unit=" records", total=about.get("records"))):
+    file = Path(path)
+    with progress_bar(show=show_progress, unit=" records") as bar:
+        importing = _Import(store, file, edited, bar)
+        if file.suffix == ".parquet":
+            read_rows(file, limits, importing.begin_parquet, importing.add_row)
+        else:
+            for number, line in filled_lines(file, limits):
+                place = f"{file}:{number}"
+                with located(place):
+                    record = parse_object(line)
+                if _ABOUT in record and importing.is_new:
+                    importing.begin(place, record[_ABOUT])
+                else:
+                    importing.add(place, record)
+        return importing.finish()
+
+
+class _Import:
+    """An import that is under way: checks records, and commits them in blocks."""
+
+    def __init__(self, store: UnitStore, file: Path, edited: bool, bar: Any) -> None:
+        self._store, self._file, self._edited, self._bar = store, file, edited, bar
+        self._about: Record | None = None
+        self._identity = {**store.identity, "embed_template": store.embed_template if store.encoder else None}
+        self._block: list[tuple[StoredUnit, bool]] = []
+        self._characters = 0  # of the texts in the block
+        self._count = 0  # of committed records
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing was read yet."""
+        return self._about is None and not self._read
+
+    @property
+    def _read(self) -> int:
+        return self._count + len(self._block)
+
+    def begin(self, place: str, about: Any) -> None:
+        """Take what describes the file."""
+        with located(place):
+            self._about = about = _checked_about(about, edited=self._edited)
+        if about.get("vectors"):
+            self._identity = {name: about.get(name) for name in self._identity}
+        self._bar.total = about.get("records")
+
+    def begin_parquet(self, metadata: Mapping[str, str]) -> None:
+        """Take what describes a Parquet file, if anything does."""
+        if _ABOUT in metadata:
+            place = f"{self._file}, its metadata"
+            with located(place):
+                about = parse_json(metadata[_ABOUT])
+            self.begin(place, about)
+
+    def add_row(self, row: Record) -> None:
+        """Take a row of a Parquet file."""
+        place = f"{self._file}, row {self._read + 1}"
+        if isinstance(row.get("metadata"), str):
+            with located(f"{place}, metadata"):
+                row["metadata"] = parse_object(row["metadata"])
+        self.add(place, row)
+
+    def add(self, place: str, record: Record) -> None:
+        """Take a record; commit the block if it is full."""
+        with located(place):
+            stored, has_vector, written = _parsed(record)
+            if not self._edited and written != self._expected(stored, "vector" in record):
+                raise InvalidInputError(f"the record differs from what was exported. {_AGAIN}")
+        self._block.append((stored, has_vector))
+        self._characters += len(stored.unit.text)
+        self._bar.update(1)
+        if len(self._block) == _BLOCK or self._characters >= _BLOCK_CHARACTERS:
+            if self._read > self._records:
+                self._refuse_count("more")
+            self._commit()
+
+    def finish(self) -> int:
+        """Commit the rest, and return the number of records."""
+        if self._records not in (self._read, inf):
+            self._refuse_count(f"{self._read:,}")
+        if self._block:
+            self._commit()
+        return self._count
+
+    @property
+    def _records(self) -> float:
+        """The number of records that the file states; infinity if it states none, or may have others."""
+        return inf if self._about is None or self._edited else float(self._about["records"])
+
+    def _refuse_count(self, count: str) -> NoReturn:
+        raise UnreadableFileError(
+            f"{self._file} states {self._records:,.0f} records, and holds {count}, of which {self._count:,} were added: it was cut "
+            f"short, or is another one. {_AGAIN}"
+        )
+
+    def _expected(self, stored: StoredUnit, has_vector: bool) -> int | None:
+        """Return the checksum that a record of an export must have; others' records have none."""
+        if self._about is None:
+            return None
+        return _checksum(self._read + 1, stored.unit, stored.vector, has_vector)
+
+    def _commit(self) -> None:
+        store, block = self._store, self._block
         units = [stored for stored, _ in block if stored.unit.granularity is not Granularity.DOCUMENT]
         documents = [stored.unit for stored, _ in block if stored.unit.granularity is Granularity.DOCUMENT]
         missing = [stored.unit for stored, has_vector in block if not has_vector]
         encoded = {missing[position].id: vector for position, vector in store.encode(missing).items()}
         with store.connections.transaction() as writing:
-            check_identity(writing, f"the vectors of {file} with", **identity)
+            check_identity(writing, f"the vectors of {self._file} with", **self._identity)
             writing.put_units(stored._replace(vector=encoded.get(stored.unit.id, stored.vector)) for stored in units)
             for unit in documents:
                 document = Document(unit.text, unit.title, unit.section, unit.id, unit.metadata)
                 writing.put_document(document, unit.payload)
-            writing.identify(identity)
+            writing.identify(self._identity)
             check_identity(writing, "was opened with", **store.identity)
-        count += len(block)
-    if count != about.get("records", count):
-        raise UnreadableFileError(
-            f"{file} states {about['records']:,} records, and holds {count:,}, which were added: it was cut short. Export or "
-            "copy it again"
-        )
-    return count
+        self._count += len(block)
+        self._block = []
+        self._characters = 0
 
 
 def _records(snapshot: Snapshot, *, vectors: bool) -> Iterator[Record]:
     """Yield units, then documents: an import that is interrupted leaves none that counts as complete."""
     documents = (StoredUnit(_as_unit(*pair), None) for pair in snapshot.all_documents())
-    for unit, vector in chain(snapshot.stored_units(), documents):
+    for number, (unit, vector) in enumerate(chain(snapshot.stored_units(), documents), start=1):
         record = {name: getattr(unit, name) for name in _FIELDS} | {"metadata": dict(unit.metadata)}
-        yield record | {"vector": vector} if vectors else record
+        if vectors:
+            record["vector"] = vector
+        yield record | {"checksum": _checksum(number, unit, vector if vectors else None, vectors)}
 
 
 def _as_unit(document: Document, digest: str) -> Unit:
@@ -131,44 +249,13 @@ def _write_jsonl(part: Path, about: Record, records: Iterable[Record]) -> None:
 def _write_parquet(part: Path, about: Record, records: Iterable[Record]) -> None:
     """Write one row group for each block, vectors as lists of float32 and metadata as JSON."""
     pa = require("pyarrow", extra="parquet")
-    types = {"start": pa.int64(), "end": pa.int64(), "vector": pa.list_(pa.float32())}
-    names = [*_FIELDS, "vector"] if about["vectors"] else _FIELDS
+    types = {"start": pa.int64(), "end": pa.int64(), "vector": pa.list_(pa.float32()), "checksum": pa.int64()}
+    names = [*_FIELDS, *(["vector"] if about["vectors"] else []), "checksum"]
     schema = pa.schema([(name, types.get(name, pa.string())) for name in names], metadata={_ABOUT: json.dumps(about)})
     with require("pyarrow.parquet", extra="parquet").ParquetWriter(part, schema) as writer:
         for block in _blocks(records):
             rows = [record | {"metadata": json.dumps(record["metadata"])} for record in block]
             writer.write_table(pa.Table.from_pylist(rows, schema))
-
-
-def _read_jsonl(path: Path) -> Iterator[tuple[str, Record]]:
-    """Yield the records of a file, each with its place for errors."""
-    for number, line in filled_lines(path):
-        place = f"{path}:{number}"
-        with located(place):
-            record = parse_object(line)
-        yield place, record
-
-
-def _read_parquet(path: Path) -> Iterator[tuple[str, Record]]:
-    """Yield what describes a file, if it says so, and its rows, each with its place for errors."""
-    pa = require("pyarrow", extra="parquet")
-    try:
-        with require("pyarrow.parquet", extra="parquet").ParquetFile(path) as file:
-            if about := (file.schema_arrow.metadata or {}).get(_ABOUT.encode()):
-                yield str(path), {_ABOUT: json.loads(about)}
-            # Earlier versions of pyarrow fail to iterate over nothing.
-            batches = file.iter_batches(batch_size=_BLOCK) if file.num_row_groups else ()
-            for number, record in enumerate(chain.from_iterable(batch.to_pylist() for batch in batches), start=1):
-                place = f"{path}, row {number}"
-                if isinstance(record.get("metadata"), str):
-                    with located(f"{place}, metadata"):
-                        record["metadata"] = parse_object(record["metadata"])
-                yield place, record
-    except UnreadableFileError:
-        raise
-    except (pa.ArrowException, OSError) as error:
-        reason = getattr(error, "strerror", None) or " ".join(str(error).split())
-        raise UnreadableFileError(f"{path} cannot be read as Parquet: {reason}") from error
 
 
 def _blocks(items: Iterable[T]) -> Iterator[list[T]]:
@@ -178,17 +265,47 @@ def _blocks(items: Iterable[T]) -> Iterator[list[T]]:
         yield block
 
 
-def _parsed(located_record: tuple[str, Record]) -> tuple[StoredUnit, bool]:
-    """Return the unit of a record with its vector, and whether the record says that (null says that it has none)."""
-    place, record = located_record
-    with located(place):
-        content = {name: value for name, value in record.items() if value is not None}
-        vector, kind = content.pop("vector", None), Granularity(str(content.get("granularity")))
-        try:
-            unit = Unit(**content | {"granularity": kind})
-            vector = None if vector is None else to_matrix([vector], 1)[0]
-        except (TypeError, ValueError, OverflowError) as error:
-            expected = f"{', '.join(_FIELDS)} and vector, a list of numbers; put your own fields into metadata"
-            raise InvalidInputError(f"{error}: expected the fields {expected}") from error
-        check_unit(unit)
-        return StoredUnit(unit, vector), "vector" in record or kind is Granularity.DOCUMENT
+def _checked_about(about: Any, *, edited: bool) -> Record:
+    """Return what describes a file, or raise an InvalidInputError if it cannot, or is not as it was written."""
+    if not isinstance(about, dict):
+        raise InvalidInputError(f"expected what describes an export, got {shown(about)}")
+    described = {name: value for name, value in about.items() if name != "checksum"}
+    if not edited and about.get("checksum") != _about_checksum(described):
+        raise InvalidInputError(f"what describes the export differs from what was written. {_AGAIN}")
+    records, names = described.get("records"), [described.get(name) for name in ("encoder", "embed_template")]
+    if type(records) is not int or not all(isinstance(name, str | None) for name in names):
+        raise InvalidInputError(f"expected the number of records, and names of encoder and template, got {shown(about)}")
+    return described
+
+
+def _about_checksum(about: Record) -> int:
+    return row_checksum(json.dumps(about, sort_keys=True))
+
+
+def _checksum(number: int, unit: Unit, vector: Vectors | None, has_vector: bool) -> int:
+    """Return the checksum of a record: of its values, whatever the format, and of its number from 1 on."""
+    metadata = json.dumps(dict(unit.metadata), sort_keys=True)
+    texts = [unit.id, unit.text, str(unit.granularity), unit.document_id, unit.parent_id]
+    rest = [unit.title, unit.section, metadata, unit.payload]
+    content = None if vector is None else np.asarray(vector, "<f4").tobytes()
+    return row_checksum(number, *texts, unit.start, unit.end, *rest, content, has_vector)
+
+
+def _parsed(record: Record) -> tuple[StoredUnit, bool, Any]:
+    """Return the unit of a record with its vector, whether the record says that (null says that it has none), and its checksum.
+
+    Raises:
+        InvalidInputError: The record is malformed.
+    """
+    content = {name: value for name, value in record.items() if value is not None}
+    written, vector = content.pop("checksum", None), content.pop("vector", None)
+    kind = Granularity(str(content.get("granularity")))
+    try:
+        unit = Unit(**content | {"granularity": kind})
+        vector = None if vector is None else to_matrix([vector], 1)[0]
+    except (TypeError, ValueError, OverflowError) as error:
+        expected = f"{', '.join(_FIELDS)} and vector, a list of numbers; put your own fields into metadata"
+        raise InvalidInputError(f"{error}: expected the fields {expected}") from error
+    check_unit(unit)
+    to_json(unit.metadata)
+    return StoredUnit(unit, vector), "vector" in record or kind is Granularity.DOCUMENT, written

@@ -24,7 +24,7 @@ KIND = ("granularity", "passage_id", "fallback")
 WINDOW = ("window", "original_text")
 
 
-def plain_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
+def plain_metadata(metadata: Mapping[str, Any], *, checked: bool = False) -> dict[str, Any]:
     """Return a copy of metadata that survives JSON unchanged.
 
     Dates and times become ISO 8601 strings, UUIDs and paths strings, decimals floats, tuples and sets lists (sets in order), NaN
@@ -32,9 +32,10 @@ def plain_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises:
         InvalidInputError: A key is not a string, or a value has no counterpart in JSON; the message names the key. Or the
-            metadata hold too much: see `factoid.units.check_size`.
+            metadata hold too much: see `factoid.units.check_size`, which the caller has called if they are `checked`.
     """
-    check_size(metadata)
+    if not checked:
+        check_size(metadata)
     plain = {}
     for key, value in metadata.items():
         try:

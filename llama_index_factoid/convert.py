@@ -211,6 +211,8 @@ def lone_node(unit: Unit) -> BaseNode:
 
 
 def _named(info: RelatedNodeInfo) -> RelatedNodeInfo:
+    if not info.metadata and info.hash is None:
+        return info
     return RelatedNodeInfo(node_id=info.node_id, node_type=info.node_type)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from factoid.filters import Filter, parse_filter
+from factoid.filters import Condition
 from factoid.index.vector_index import membership
 from factoid.search import Columns
 from factoid.store.database.snapshot import Snapshot
@@ -50,13 +50,12 @@ class IndexState:
         """Return the facts that are written with the index."""
         return {"granularity": self.granularity, "generation": self.generation, "built_for": self.built_for}
 
-    def wall(self, snapshot: Snapshot, condition: Filter) -> Wall:
+    def wall(self, snapshot: Snapshot, condition: Condition) -> Wall:
         """Return what a filter lets through. This is the index of mixed passages."""
-        key = None if callable(condition) else repr(parse_filter(condition))
+        key = None if callable(condition) else repr(condition)
         wall = None if key is None else self.walls.get(key)
         if wall is None:
-            parsed = condition if callable(condition) else parse_filter(condition)
-            wall = Wall.of(snapshot, parsed, key, self)
+            wall = Wall.of(snapshot, condition, key, self)
             _remember(self.walls, key, wall)
         return wall
 

@@ -163,7 +163,8 @@ def to_unit(node: BaseNode) -> Unit:
     document_id = node.ref_doc_id or (parent.node_id if parent else node.node_id)
     start, end = span_of(node) or (0, 0)
     content = node.model_dump(mode="json", exclude={"embedding", "metadata", "relationships"})  # some fields hold bytes
-    content["relationships"] = plain_metadata(node.model_dump(include={"relationships"})["relationships"])
+    relationships = node.model_dump(include={"relationships"})["relationships"]
+    content["relationships"] = plain_metadata(relationships, checked=True)
     content["metadata"] = {key: metadata[key] for key in _ADDED if key in metadata}
     if content.get("text") == text:
         content["text"] = None
@@ -214,6 +215,8 @@ def lone_node(unit: Unit) -> BaseNode:
 
 
 def _named(info: RelatedNodeInfo) -> RelatedNodeInfo:
+    if not info.metadata and info.hash is None:
+        return info
     return RelatedNodeInfo(node_id=info.node_id, node_type=info.node_type)
 
 

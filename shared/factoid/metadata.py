@@ -29,7 +29,7 @@ MOST_DIGITS = 4300
 _MOST_BITS = int(MOST_DIGITS * math.log2(10))
 
 
-def plain_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
+def plain_metadata(metadata: Mapping[str, Any], *, checked: bool = False) -> dict[str, Any]:
     """Return a copy of metadata that survives JSON unchanged.
 
     Dates and times become ISO 8601 strings, UUIDs and paths strings, decimals floats, tuples and sets lists (sets in order), NaN
@@ -37,9 +37,11 @@ def plain_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises:
         InvalidInputError: A key is not a string, or a value has no counterpart in JSON or is an integer of more than 4,300
-            digits; the message names the key. Or the metadata hold too much: see `factoid.units.check_size`.
+            digits; the message names the key. Or the metadata hold too much: see `factoid.units.check_size`, which the
+            caller has called if they are `checked`.
     """
-    check_size(metadata)
+    if not checked:
+        check_size(metadata)
     plain = {}
     for key, value in metadata.items():
         try:

@@ -26,6 +26,7 @@ PROPOSITIONS, LINES = "propositions", "lines"
 # The most that metadata, and operands of filters, may hold.
 DEPTH, VALUES, CHARACTERS = 100, 1_000_000, 100_000_000
 BITS = 14_000  # of an integer: Python turns no more than 4,300 digits into text
+_FEW, _LARGE = 100, 1 << 63
 
 Metadata = Mapping[str, Any]
 
@@ -72,11 +73,15 @@ def check_size(value: object, name: str = "metadata") -> None:
         InvalidInputError: Dicts and lists are nested more than `DEPTH` levels deep, there are more than `VALUES` values or
             `CHARACTERS` characters (what is named twice counts twice), or an integer has more than `BITS` bits.
     """
+    if _is_flat(value):
+        return
     values, characters = 0, 0
     nested = [iter((value,))]
     while nested:
         for element in nested[-1]:
             values += 1
+            if _is_small(element):
+                continue
             if isinstance(element, str):
                 characters += len(element)
             elif isinstance(element, int):
@@ -84,22 +89,35 @@ def check_size(value: object, name: str = "metadata") -> None:
                     raise InvalidInputError(
                         f"{name} holds an integer of {element.bit_length():,} bits, and {BITS:,} are allowed: use a string"
                     )
-            elif isinstance(element, Mapping):
-                nested.append(chain.from_iterable(element.items()))
-                break
-            elif isinstance(element, list | tuple | set | frozenset):
-                nested.append(iter(element))
+            elif isinstance(element, Mapping | list | tuple | set | frozenset):
+                if len(nested) > DEPTH:
+                    raise InvalidInputError(
+                        f"{name} is nested more than {DEPTH} levels deep: use fewer dicts and lists in each other"
+                    )
+                if _is_flat(element):
+                    values += len(element)
+                    continue
+                inner = chain.from_iterable(element.items()) if isinstance(element, Mapping) else element
+                nested.append(iter(inner))
                 break
         else:
             nested.pop()
-        if len(nested) - 1 > DEPTH:
-            raise InvalidInputError(
-                f"{name} is nested more than {DEPTH} levels deep: use fewer dicts and lists in each other"
-            )
         if values > VALUES or characters > CHARACTERS:
             raise InvalidInputError(
                 f"{name} holds more than {VALUES:,} values or {CHARACTERS:,} characters: keep what is large in a file of its own"
             )
+
+
+def _is_flat(value: object) -> bool:
+    """Return whether a value is a dict as metadata nearly always are: this is faster than to count what they hold."""
+    return isinstance(value, dict) and len(value) <= _FEW and all(map(_is_small, value.values()))
+
+
+def _is_small(value: object) -> bool:
+    kind = type(value)
+    if kind is str:
+        return len(value) <= _FEW  # type: ignore[arg-type]
+    return value is None or kind in (bool, float) or (kind is int and -_LARGE < value < _LARGE)  # type: ignore[operator]
 
 
 def whole_number(name: str, value: object, *, least: int = 1) -> int:

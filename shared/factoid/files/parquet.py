@@ -24,7 +24,10 @@ _FLOATS = "<f4"
 
 
 def read_rows(
-    path: Path, limits: ReadLimits, begin: Callable[[dict[str, str]], object], receive: Callable[[dict[str, Any]], object]
+    path: Path,
+    limits: ReadLimits,
+    begin: Callable[[dict[str, str]], object],
+    receive: Callable[[dict[str, Any]], object],
 ) -> None:
     """Pass on the metadata of a Parquet file, then each row: what JSON can hold, and lists of float32 as arrays.
 
@@ -76,7 +79,7 @@ def unpack(path: Path, _: ReadLimits) -> Iterator[Any]:
                 yield from _rows(batch, packed)
     except (MemoryError, MissingDependencyError, UnreadableFileError):
         raise
-    except Exception as error:  # noqa: BLE001 (a damaged file makes pyarrow raise nearly everything)
+    except Exception as error:
         reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {' '.join(str(error).split())}"
         raise UnreadableFileError(f"{path} cannot be read as Parquet: {reason:.300}") from error
 

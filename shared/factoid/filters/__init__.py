@@ -1,7 +1,7 @@
 """Metadata filters: a small tree, parsed from dicts, and evaluated on an index of the metadata in SQLite, or in Python."""
 
 from factoid.filters.fields import DELETE_FIELD, INSERT_FIELD, SCHEMA, field_rows, parse_metadata
-from factoid.filters.parse import parse_filter
+from factoid.filters.parse import parse_filter, to_condition
 from factoid.filters.sql import harmless_rows, passing_rows
 from factoid.filters.tree import (
     CONDITIONS,
@@ -36,5 +36,6 @@ __all__ = [
     "parse_filter",
     "parse_metadata",
     "passing_rows",
+    "to_condition",
     "too_deep",
 ]

@@ -28,6 +28,8 @@ from factoid.filters.tree import (
     All,
     AnyOf,
     Comparison,
+    Condition,
+    Filter,
     Not,
     Operator,
     Tree,
@@ -52,6 +54,11 @@ def parse_filter(conditions: Mapping[str, Any] | Tree) -> Tree:
     tree = _Parser().filter(conditions, depth=0)
     check_tree(tree)
     return tree
+
+
+def to_condition(condition: Filter) -> Condition:
+    """Return a filter as a tree, or as the function that it is; errors are those of `parse_filter`."""
+    return condition if callable(condition) else parse_filter(condition)
 
 
 class _Parser:

@@ -14,7 +14,7 @@ import numpy as np
 
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
-from factoid.filters import Filter, parse_filter
+from factoid.filters import Condition, to_condition
 from factoid.index import RowIds, Similarity, prepare
 from factoid.search import LEXICAL, Group, View, Weights, best_by_words, best_groups, diverse_groups
 from factoid.store.database.records import DamagedRowError
@@ -36,6 +36,7 @@ class Query:
     texts: Sequence[str] | None  # None if only vectors are known
     k: int
     options: SearchOptions
+    condition: Condition | None  # the filter
     searched: Sequence[Granularity]  # the granularities that are compared
     weights: Weights
     indexes: Sequence[str]  # names of the indexes that are needed
@@ -45,8 +46,7 @@ class Query:
         cls, store: UnitStore, texts: Sequence[str] | None, vectors: Vectors | None, k: int, options: SearchOptions
     ) -> Self:
         """Return a checked query, encoding the texts if no vectors are given."""
-        if options.filter is not None and not callable(options.filter):
-            options = replace(options, filter=parse_filter(options.filter))  # rejected before anything is encoded
+        condition = None if options.filter is None else to_condition(options.filter)
         present = store.granularities if options.granularity else _present(store)
         searched, k = options.kinds(present), whole_number("k", k)
         for text in texts or ():
@@ -63,9 +63,9 @@ class Query:
             indexes.append(Granularity.PASSAGE)
         if weights.lexical:
             indexes.append(LEXICAL)
-        if options.filter is not None:
+        if condition is not None:
             indexes.append(MIXED_PASSAGES)
-        return cls(vectors, texts, k, options, searched, weights, list(dict.fromkeys(indexes)))
+        return cls(vectors, texts, k, options, condition, searched, weights, list(dict.fromkeys(indexes)))
 
 
 def _present(store: UnitStore) -> Sequence[Granularity]:
@@ -79,10 +79,10 @@ def _present(store: UnitStore) -> Sequence[Granularity]:
 
 def wall_of(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> Wall | None:
     """Return what the filter of a query lets through, from the indexes that the query needs; None without a filter."""
-    if query.options.filter is None:
+    if query.condition is None:
         return None
     [mixed] = [state for state in states if state.granularity == MIXED_PASSAGES]
-    return mixed.wall(snapshot, query.options.filter)
+    return mixed.wall(snapshot, query.condition)
 
 
 def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list[list[Hit]]:
@@ -258,7 +258,7 @@ def with_neighbours(snapshot: Snapshot, hit: Hit, count: int, wall: Wall | None)
 
 
 def allowed_ids(
-    condition: Filter, ids: Sequence[str] | None, snapshot: Snapshot, states: Sequence[IndexState]
+    condition: Condition, ids: Sequence[str] | None, snapshot: Snapshot, states: Sequence[IndexState]
 ) -> list[str]:
     """Return the ids of units that a filter lets a search return, oldest first: of all, or of some."""
     names, rows, metadata = snapshot.unit_metadata(ids)
@@ -267,7 +267,7 @@ def allowed_ids(
 
 
 def allowed_units(
-    condition: Filter, ids: Sequence[str], snapshot: Snapshot, states: Sequence[IndexState]
+    condition: Condition, ids: Sequence[str], snapshot: Snapshot, states: Sequence[IndexState]
 ) -> list[Unit]:
     """Return the units with these ids that a filter lets a search return, in this order."""
     allowed = {*allowed_ids(condition, ids, snapshot, states)}

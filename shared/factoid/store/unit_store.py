@@ -13,7 +13,7 @@ import numpy as np
 from factoid.encode import EMBED_TEMPLATE, Encoder, Vectors, check_template
 from factoid.errors import InvalidInputError
 from factoid.files.sqlite import FILE
-from factoid.filters import Filter
+from factoid.filters import Filter, to_condition
 from factoid.index import AUTO, Similarity
 from factoid.index.files import index_files
 from factoid.index.gpu import check_device
@@ -313,12 +313,12 @@ class UnitStore:
         if filter is None:
             with self.connections.reading() as snapshot:
                 return snapshot.ids()
-        return self.views.at([MIXED_PASSAGES], partial(allowed_ids, filter, None))
+        return self.views.at([MIXED_PASSAGES], partial(allowed_ids, to_condition(filter), None))
 
     def get(self, ids: Sequence[str], *, filter: Filter | None = None) -> list[Unit]:  # noqa: A002 - as in search
         """Return the units with these ids, in this order, if a filter lets a search return them; unknown ids are skipped."""
         if filter is not None:
-            return self.views.at([MIXED_PASSAGES], partial(allowed_units, filter, ids))
+            return self.views.at([MIXED_PASSAGES], partial(allowed_units, to_condition(filter), ids))
         with self.connections.reading() as snapshot:
             return snapshot.units_by_id(ids)
 

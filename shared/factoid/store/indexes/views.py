@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from factoid.errors import StoreError
 from factoid.files.atomic import remove_leftovers
 from factoid.files.sqlite import SENT
-from factoid.filters import Filter, parse_filter
+from factoid.filters import Condition
 from factoid.forks import at_work, follow
 from factoid.index import sweep
 from factoid.index.vector_index import membership
@@ -56,13 +56,12 @@ class IndexState:
         """Return the facts that are written with the index."""
         return {"granularity": self.granularity, "generation": self.generation, "built_for": self.built_for}
 
-    def wall(self, snapshot: Snapshot, condition: Filter) -> Wall:
+    def wall(self, snapshot: Snapshot, condition: Condition) -> Wall:
         """Return what a filter lets through. This is the index of mixed passages."""
-        key = None if callable(condition) else repr(parse_filter(condition))
+        key = None if callable(condition) else repr(condition)
         wall = None if key is None else self.walls.get(key)
         if wall is None:
-            parsed = condition if callable(condition) else parse_filter(condition)
-            wall = Wall.of(snapshot, parsed, key, self)
+            wall = Wall.of(snapshot, condition, key, self)
             _remember(self.walls, key, wall)
         return wall
 

@@ -274,7 +274,9 @@ def _checked_about(about: Any, *, edited: bool) -> Record:
         raise InvalidInputError(f"what describes the export differs from what was written. {_AGAIN}")
     records, names = described.get("records"), [described.get(name) for name in ("encoder", "embed_template")]
     if type(records) is not int or not all(isinstance(name, str | None) for name in names):
-        raise InvalidInputError(f"expected the number of records, and names of encoder and template, got {shown(about)}")
+        raise InvalidInputError(
+            f"expected the number of records, and names of encoder and template, got {shown(about)}"
+        )
     return described
 
 

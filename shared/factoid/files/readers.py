@@ -275,12 +275,15 @@ def _check_tokens(block: str) -> None:
 
     if len(block) > _LONGEST_MATTER:
         raise yaml.YAMLError(f"it has {len(block):,} characters, and at most {_LONGEST_MATTER:,} are read")
+    starts = (yaml.FlowSequenceStartToken, yaml.FlowMappingStartToken)
+    starts += (yaml.BlockSequenceStartToken, yaml.BlockMappingStartToken)
+    ends = (yaml.FlowSequenceEndToken, yaml.FlowMappingEndToken, yaml.BlockEndToken)
     depth = 0
     for token in yaml.scan(block):
         if isinstance(token, yaml.AliasToken):
             raise yaml.YAMLError("aliases are not read")
-        depth += isinstance(token, yaml.FlowSequenceStartToken | yaml.FlowMappingStartToken)
-        depth -= isinstance(token, yaml.FlowSequenceEndToken | yaml.FlowMappingEndToken)
+        depth += isinstance(token, starts)
+        depth -= isinstance(token, ends)
         if depth > _DEEPEST_MATTER:
             raise yaml.YAMLError(f"lists are nested deeper than {_DEEPEST_MATTER}")
 

@@ -24,6 +24,7 @@ from factoid.documents import (
 from factoid.documents.boxes import regions_in
 from factoid.documents.document import KINDS, PartKind
 from factoid.documents.read import Loaded, read_loaded
+from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
 from langchain_factoid.convert import stored_document
 
 
@@ -38,6 +39,7 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
         kinds: Which parts to return, some of "text", "table", "figure" and "reference", which is left out by default.
         summarizer: A chat model that gives each table a document of the kind "table summary" behind it, with the table's id under
             `table_id`, for LangChain's `MultiVectorRetriever`. A table for which the model raises has none; a log says so.
+        limits: Of the files that `transform_result` reads.
 
     Raises:
         InvalidInputError: On use, if a document's metadata holds a damaged result, or there is no such rule.
@@ -49,7 +51,9 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
         without: Iterable[str] = (),
         kinds: Iterable[PartKind] = KINDS,
         summarizer: Runnable[Any, Any] | None = None,
+        limits: ReadLimits = DEFAULT_LIMITS,
     ) -> None:
+        self._limits = limits
         self._without, self._kinds = tuple(without), tuple(kinds)
         self._summarizer = summarizer | StrOutputParser() if summarizer is not None else None
 
@@ -75,7 +79,7 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
         self, result: str | PathLike[str] | Any, *, metadata: dict[str, Any] | None = None
     ) -> list[Document]:
         """Return the parts of a raw result: a JSON file, the parsed JSON, or an object of the service's package."""
-        document = clean(read_layout(result), without=self._without)
+        document = clean(read_layout(result, limits=self._limits), without=self._without)
         return self._parts(document, metadata or {}, self._summarize(document))
 
     def _read(self, documents: Iterable[Document]) -> list[Loaded]:

@@ -166,14 +166,21 @@ class MultiGranularFAISS(VectorStore):
         """Return the documents with these ids, in this order; unknown ids are left out."""
         return [stored_document(document) for document in self.store.documents(ids)]
 
-    def delete(self, ids: Sequence[str] | None = None, *, filter: Filter | None = None) -> bool:  # type: ignore[override]  # noqa: A002
-        """Delete documents with all their units, or single units; unknown ids are ignored.
+    def delete(  # type: ignore[override]
+        self,
+        ids: Sequence[str] | None = None,
+        *,
+        unit_ids: Sequence[str] | None = None,
+        filter: Filter | None = None,  # noqa: A002 - as in search
+    ) -> bool:
+        """Delete documents with all their units; unknown ids are ignored.
 
-        Without ids nothing is deleted: `store.clear()` deletes everything. A filter with a condition, in place of ids, deletes
-        the documents whose metadata pass.
+        Without ids nothing is deleted: `store.clear()` deletes everything. In place of ids, `unit_ids` deletes passages with the
+        units under them, sentences or propositions, and a filter with a condition the units whose metadata pass, and documents
+        with their last unit.
         """
-        if ids is not None or filter is not None:
-            self.store.delete(ids, filter=filter)
+        if any(chosen is not None for chosen in (ids, unit_ids, filter)):
+            self.store.delete(document_ids=ids, unit_ids=unit_ids, filter=filter)
         return True
 
     def similarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:

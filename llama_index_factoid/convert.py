@@ -41,17 +41,16 @@ from llama_index.core.vector_stores.types import (
 from factoid.documents.boxes import LAYOUT, cut_boxes
 from factoid.encode import split_heading
 from factoid.errors import InvalidInputError
-from factoid.filters import All, AnyOf, Comparison, Not, Operator, Tree
-from factoid.metadata import hit_fields, plain_metadata, with_fields
+from factoid.filters import All, AnyOf, Comparison, Not, Operator, Tree, too_deep
+from factoid.metadata import KIND, WINDOW, hit_fields, plain_metadata, with_fields
 from factoid.store import GRANULARITIES
-from factoid.units import Document, Granularity, Hit, Unit, check_text
+from factoid.units import DEPTH, Document, Granularity, Hit, Unit, check_size, check_text
 
 Kind = Literal["passage", "sentence", "proposition"]
 
 HEADING = ("title", "section")
 SPAN = ("start_char_idx", "end_char_idx")
-WINDOW = ("window", "original_text")  # the framework's `SentenceWindowNodeParser` has the same keys
-_PLACE = ("granularity", "passage_id", "fallback", *WINDOW)
+_PLACE = (*KIND, *WINDOW)
 
 _Templates = tuple[str, str, str]  # of a metadatum, between metadata, of the text
 _FRAMEWORKS: _Templates = (DEFAULT_METADATA_TMPL, "\n", DEFAULT_TEXT_NODE_TMPL)
@@ -151,13 +150,17 @@ def to_nodes(
 def to_unit(node: BaseNode) -> Unit:
     """Return a node as a unit: a passage, unless its metadata name another granularity.
 
-    A node without a source is its own document. Metadata become what JSON can hold; lone surrogates are refused.
+    A node without a source is its own document, or belongs to its parent's. Metadata become what JSON can hold; lone
+    surrogates are refused.
     """
     text, core, metadata = text_of(node), to_core(node), plain_metadata(node.metadata)
     check_text(text, f"the text of node {node.node_id!r}")
+    for related in node.relationships.values():
+        for info in related if isinstance(related, list) else [related]:
+            check_size(info.metadata, f"the metadata of a node related to {node.node_id!r}")
     kind = granularity_of(node) or Granularity.PASSAGE
-    document_id = node.ref_doc_id or node.node_id
     parent = None if kind is Granularity.PASSAGE else node.parent_node
+    document_id = node.ref_doc_id or (parent.node_id if parent else node.node_id)
     start, end = span_of(node) or (0, 0)
     content = node.model_dump(mode="json", exclude={"embedding", "metadata", "relationships"})  # some fields hold bytes
     content["relationships"] = plain_metadata(node.model_dump(include={"relationships"})["relationships"])
@@ -198,6 +201,20 @@ def stored_node(unit: Unit) -> BaseNode:
     if content.get("text", "") is None:
         content["text"] = unit.text
     return json_to_doc(record)
+
+
+def lone_node(unit: Unit) -> BaseNode:
+    """Return the node of a stored unit without what it holds of others: relationships name them by id and type alone."""
+    node = stored_node(unit)
+    node.relationships = {
+        kind: [_named(info) for info in related] if isinstance(related, list) else _named(related)
+        for kind, related in node.relationships.items()
+    }
+    return node
+
+
+def _named(info: RelatedNodeInfo) -> RelatedNodeInfo:
+    return RelatedNodeInfo(node_id=info.node_id, node_type=info.node_type)
 
 
 def _core_node(unit: Unit) -> BaseNode:
@@ -250,13 +267,13 @@ def offset_of(source_node: BaseNode) -> int | None:
     return span[0] if span and span[1] - span[0] == len(text_of(source_node)) else None
 
 
-def hit_nodes(hits: Iterable[Hit], *, matches: bool) -> list[BaseNode]:
-    """Return hits as nodes, with their neighbours and, if wanted, their matches in the metadata."""
-    nodes = []
-    for hit in hits:
-        node, fields = stored_node(hit.unit), hit_fields(hit, *SPAN, matches=matches)
-        nodes.append(retrieved(node, fields) if fields else node)
-    return nodes
+def with_hits(nodes: Iterable[BaseNode], hits: Iterable[Hit], *, matches: bool) -> list[BaseNode]:
+    """Return the nodes of hits with their neighbours and, if wanted, their matches in the metadata."""
+    completed = []
+    for node, hit in zip(nodes, hits, strict=True):
+        fields = hit_fields(hit, *SPAN, matches=matches)
+        completed.append(retrieved(node, fields) if fields else node)
+    return completed
 
 
 class RetrievedNode(TextNode):
@@ -292,12 +309,22 @@ def to_tree(filters: MetadataFilters | None) -> Tree | None:
 
     A stored None counts as missing: `!=`, `nin` and `is_empty` match it and a missing key, the other operators do not. `not`
     means that none of its conditions holds. A stored value that an operator cannot compare does not match.
+
+    Raises:
+        InvalidInputError: These are no filters, an operator does not take an operand, or filters are nested too deep.
     """
+    return _joined(filters, depth=0)
+
+
+def _joined(filters: MetadataFilters | None, *, depth: int) -> Tree | None:
+    """Return filters inside others at this depth as a tree."""
+    if depth > DEPTH:
+        raise InvalidInputError(too_deep())
     if filters is not None and not isinstance(filters, MetadataFilters):
         raise InvalidInputError(f"filters must be MetadataFilters, got {type(filters).__name__}")
     if filters is None or not filters.filters:
         return None
-    parts = tuple(_part(part) for part in filters.filters)
+    parts = tuple(_part(part, depth) for part in filters.filters)
     if filters.condition is FilterCondition.NOT:
         return Not(AnyOf(parts))
     if len(parts) == 1:
@@ -305,9 +332,9 @@ def to_tree(filters: MetadataFilters | None) -> Tree | None:
     return AnyOf(parts) if filters.condition is FilterCondition.OR else All(parts)
 
 
-def _part(part: MetadataFilter | MetadataFilters) -> Tree:
+def _part(part: MetadataFilter | MetadataFilters, depth: int) -> Tree:
     if isinstance(part, MetadataFilters):
-        return to_tree(part) or All(())
+        return _joined(part, depth=depth + 1) or All(())
     if part.value is None and part.operator in (FilterOperator.EQ, FilterOperator.NE):
         return AnyOf(()) if part.operator is FilterOperator.EQ else All(())
     return Comparison(part.key, _OPERATORS[part.operator], part.value)

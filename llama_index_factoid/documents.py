@@ -19,6 +19,7 @@ from factoid.documents import Region, SummaryReport, asummarize_tables, clean, r
 from factoid.documents.boxes import regions_in
 from factoid.documents.document import KINDS, PartKind
 from factoid.documents.read import Loaded, read_loaded
+from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
 from factoid.units import Document as CoreDocument
 from llama_index_factoid.convert import span_of, text_of
 
@@ -34,14 +35,22 @@ class DocumentIntelligenceReader(BaseReader):
     Args:
         without: Names of cleaning rules that are not applied.
         kinds: Which parts to return, some of "text", "table", "figure" and "reference", which is left out by default.
+        limits: Of the files that are read.
     """
 
-    def __init__(self, *, without: Iterable[str] = (), kinds: Iterable[PartKind] = KINDS) -> None:
+    def __init__(
+        self,
+        *,
+        without: Iterable[str] = (),
+        kinds: Iterable[PartKind] = KINDS,
+        limits: ReadLimits = DEFAULT_LIMITS,
+    ) -> None:
+        self._limits = limits
         self._without, self._kinds = tuple(without), tuple(kinds)
 
     def load_data(self, result: str | PathLike[str] | Any, extra_info: dict[str, Any] | None = None) -> list[Document]:
         """Return the parts of a result that `factoid.documents.read_layout` reads, with `extra_info` in the metadata of all."""
-        document = clean(read_layout(result), without=self._without)
+        document = clean(read_layout(result, limits=self._limits), without=self._without)
         return [Document(**_fields(part)) for part in document.documents(self._kinds, metadata=extra_info)]
 
 

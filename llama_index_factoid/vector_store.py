@@ -28,12 +28,19 @@ from llama_index.core.vector_stores.types import (
 
 from factoid.errors import InvalidInputError, StoreFormatError
 from factoid.files.sqlite import FILE
-from factoid.filters import matches
+from factoid.filters import Filter, matches
 from factoid.store import UnitStore
 from factoid.store.options import Parents
 from factoid.store.transfer.copies import copy_over
 from factoid.units import Unit
-from llama_index_factoid.convert import Kind, hit_nodes, stored_node, to_tree, to_unit
+from llama_index_factoid.convert import (
+    Kind,
+    lone_node,
+    stored_node,
+    to_tree,
+    to_unit,
+    with_hits,
+)
 from llama_index_factoid.embeddings import EmbeddingEncoder
 
 # Options of a query, and their names in the core.
@@ -136,14 +143,16 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     async_add = _threaded(add)
 
     def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
-        """Return the nodes that pass the filters: those of some ids, in that order, or all, oldest first."""
-        return [stored_node(unit) for unit in self._units(node_ids, filters)]
+        """Return the nodes that filters let a query return: those of some ids, in that order, or all, oldest first."""
+        tree = to_tree(filters)
+        ids = self._store.ids(tree) if node_ids is None else node_ids
+        return self._nodes(self._store.get(ids, filter=tree), tree)
 
     aget_nodes = _threaded(get_nodes)
 
     def delete(self, ref_doc_id: str, **_: Any) -> None:
         """Delete all nodes of a document; a node without a source is its own."""
-        self._store.delete([ref_doc_id])
+        self._store.delete(document_ids=[ref_doc_id])
 
     adelete = _threaded(delete)
 
@@ -153,10 +162,12 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         Raises:
             InvalidInputError: Neither is given, or only an empty list of filters.
         """
-        if node_ids is not None:
-            self._store.delete(unit_ids=[unit.id for unit in self._units(node_ids, filters)])
-            return
         tree = to_tree(filters)
+        if node_ids is not None:
+            units = self._store.get(node_ids)
+            chosen = [unit.id for unit in units if tree is None or matches(tree, unit.metadata)]
+            self._store.delete(unit_ids=chosen)
+            return
         if tree is None:
             raise InvalidInputError("delete_nodes needs node_ids or filters; clear() deletes everything")
         self._store.delete(filter=tree)
@@ -200,8 +211,9 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         else:
             vector = np.asarray(query.query_embedding, np.float32)
             hits = self._store.search_by_vector(vector, text=query.query_str, **search)
-        matches = search["parents"] != "unit"
-        nodes = hit_nodes(hits, matches=matches) if with_matches else [stored_node(hit.unit) for hit in hits]
+        nodes = self._nodes([hit.unit for hit in hits], search.get("filter"))
+        if with_matches:
+            nodes = with_hits(nodes, hits, matches=search["parents"] != "unit")
         scores, ids = map(attrgetter("score"), hits), map(attrgetter("unit.id"), hits)
         return VectorStoreQueryResult(nodes=nodes, similarities=list(scores), ids=list(ids))
 
@@ -265,9 +277,6 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
             raise StoreFormatError(f"there is no store at {folder}: a store is a folder that holds {FILE}")
         return cls(folder, **options)
 
-    def _units(self, node_ids: Sequence[str] | None, filters: MetadataFilters | None) -> list[Unit]:
-        """Return the stored units that pass the filters: some in the given order, or all, oldest first."""
-        tree = to_tree(filters)
-        if node_ids is None:
-            return self._store.get(self._store.ids(tree))
-        return [unit for unit in self._store.get(node_ids) if tree is None or matches(tree, unit.metadata)]
+    def _nodes(self, units: Sequence[Unit], condition: Filter | None) -> list[BaseNode]:
+        """Return units as nodes; with a filter, without anything that they hold of other nodes."""
+        return [stored_node(unit) if condition is None else lone_node(unit) for unit in units]

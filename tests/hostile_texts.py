@@ -248,7 +248,7 @@ def _filters(text: str) -> None:
 def _lexical(text: str) -> None:
     index = LexicalIndex()
     index.update(np.array([], np.int64), np.array([1], np.int64), [text])
-    index.ask(text)
+    index.shares(text, index.places(index.rows))
 
 
 def _store(text: str) -> None:

@@ -49,8 +49,7 @@ def test_dry_run_of_indexes_on_gpus():
 
 
 def test_hybrid_searches_are_timed():
-    for package in ("faiss", "tantivy"):
-        pytest.importorskip(package)
+    pytest.importorskip("faiss")
     lines = run("store.hybrid", "--passages", "300", "--dim", "16", "--queries", "4", "--no-peers")
     table = [line.split(" | ") for line in lines if line.startswith("| ")][2:]
     assert len(table) == 5

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from tests.hostile_texts import FRAGMENTS, NEEDS, READERS, samples, seconds, shaped, slowness, unit
+from tests.hostile_texts import FRAGMENTS, NEEDS, READERS, samples, seconds, shaped, slowness
 
 _SHORT, _KNOWN_SHORT, _LONG = 1_500, 4_000, 8_000  # characters of the shorter of two texts
 _SAMPLES = int(os.environ.get("HOSTILE_SAMPLES", "300"))
@@ -29,7 +29,10 @@ _KNOWN = [
     ("rows of Azure", "around another", "who ", "||", "1. "),
     ("GrowingAnswer", "one", "# a\n"),
     ("GrowingAnswer", "one", "a\n=\n"),
-    *(("GrowingAnswer in small chunks", "one", fragment) for fragment in ("a", "A. ", ". ", "# a\n", "- a\n", "x = a.b()\n")),
+    *(
+        ("GrowingAnswer in small chunks", "one", fragment)
+        for fragment in ("a", "A. ", ". ", "# a\n", "- a\n", "x = a.b()\n")
+    ),
     ("GrowingAnswer in small chunks", "behind another", "a.b()\n", "", "```\n"),
     ("GrowingAnswer in chunks", "before another", ". ", "\n", "<table>"),
     ("headings above a passage", "before another", "_", "", " a"),
@@ -67,7 +70,23 @@ def test_readers_take_linear_time_for_many_texts(reader):
     assert not {name: times for name, times in slow.items() if times}
 
 
-_OPENERS = ("> ", "- ", "1. ", "[", "(", "{", "{{", "[[", "{{a|", "*a ", "<div>", "<table><tr><td>", '{"a":', '["', "<sup>")
+_OPENERS = (
+    "> ",
+    "- ",
+    "1. ",
+    "[",
+    "(",
+    "{",
+    "{{",
+    "[[",
+    "{{a|",
+    "*a ",
+    "<div>",
+    "<table><tr><td>",
+    '{"a":',
+    '["',
+    "<sup>",
+)
 
 
 @pytest.mark.parametrize("reader", READERS)

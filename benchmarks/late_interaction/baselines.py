@@ -34,16 +34,18 @@ def cite_by_words(
     """Return for each sentence the places of the k passages with the highest BM25; only passages that share a word with it.
 
     How rare a word is counts among these passages alone.
-
-    Raises:
-        MissingDependencyError: tantivy is absent, which comes with the extra `cpu`.
     """
     _check(k)
     if not passages:
         return [[] for _ in sentences]
     index = LexicalIndex(language)
     index.update(np.empty(0, np.int64), np.arange(len(passages)), passages)
-    return [index.search(index.words(sentence), k)[0].tolist() for sentence in sentences]
+    cited = []
+    for sentence in sentences:
+        scores = index.scores(index.terms(sentence))
+        order = np.argsort(-scores, kind="stable")[:k]
+        cited.append(order[scores[order] > 0].tolist())
+    return cited
 
 
 def cite_at_random(sentences: Sequence[str], passages: Sequence[str], *, k: int = 1, seed: int = 0) -> list[list[int]]:

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 
 from factoid._optional import require
 from factoid.errors import EncoderMismatchError, FactoidError, InvalidInputError
+from factoid.forks import at_work
 from factoid.units import Document, Unit
 
 if TYPE_CHECKING:
@@ -156,7 +157,7 @@ class SentenceTransformerEncoder:
         return np.asarray(vectors, np.float32).reshape(len(texts), model.get_embedding_dimension() or -1)
 
     def _model(self) -> SentenceTransformer:
-        with _LOADING:
+        with at_work(), _LOADING:
             if self._loaded is None:
                 library = require("sentence_transformers", extra="models")
                 source = offline_model() if self._source is None else self._source

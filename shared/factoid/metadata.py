@@ -15,7 +15,13 @@ from uuid import UUID
 import numpy as np
 
 from factoid.errors import InvalidInputError, shown
-from factoid.units import Hit, Unit
+from factoid.units import Hit, Unit, check_size
+
+# Keys under which parsers and propositionizers say what a unit is, and nothing of what it says.
+KIND = ("granularity", "passage_id", "fallback")
+
+# Keys under which parsers put the text around a unit, and the unit's own, as LlamaIndex's `SentenceWindowNodeParser` does.
+WINDOW = ("window", "original_text")
 
 MOST_DIGITS = 4300
 """The most digits of an integer in metadata: no more can be read from JSON, by Python's own limit."""
@@ -31,8 +37,9 @@ def plain_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
     Raises:
         InvalidInputError: A key is not a string, or a value has no counterpart in JSON or is an integer of more than 4,300
-            digits; the message names the key.
+            digits; the message names the key. Or the metadata hold too much: see `factoid.units.check_size`.
     """
+    check_size(metadata)
     plain = {}
     for key, value in metadata.items():
         try:

@@ -11,6 +11,7 @@ import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from itertools import chain
 from typing import Any
 from uuid import UUID, uuid5
 
@@ -21,6 +22,10 @@ NAMESPACE = UUID("5f0a3b1e-8f0c-5d53-9a2c-1f6d3c0e7b41")
 
 # A document with this in its metadata holds propositions, one on each line, as a table's rows do; no model is used.
 PROPOSITIONS, LINES = "propositions", "lines"
+
+# The most that metadata, and operands of filters, may hold.
+DEPTH, VALUES, CHARACTERS = 100, 1_000_000, 100_000_000
+BITS = 14_000  # of an integer: Python turns no more than 4,300 digits into text
 
 Metadata = Mapping[str, Any]
 
@@ -60,6 +65,43 @@ def check_text(text: object, name: str = "text") -> None:
         ) from error
 
 
+def check_size(value: object, name: str = "metadata") -> None:
+    """Reject metadata that would take too deep a recursion, too much memory, or too many digits.
+
+    Raises:
+        InvalidInputError: Dicts and lists are nested more than `DEPTH` levels deep, there are more than `VALUES` values or
+            `CHARACTERS` characters (what is named twice counts twice), or an integer has more than `BITS` bits.
+    """
+    values, characters = 0, 0
+    nested = [iter((value,))]
+    while nested:
+        for element in nested[-1]:
+            values += 1
+            if isinstance(element, str):
+                characters += len(element)
+            elif isinstance(element, int):
+                if element.bit_length() > BITS:
+                    raise InvalidInputError(
+                        f"{name} holds an integer of {element.bit_length():,} bits, and {BITS:,} are allowed: use a string"
+                    )
+            elif isinstance(element, Mapping):
+                nested.append(chain.from_iterable(element.items()))
+                break
+            elif isinstance(element, list | tuple | set | frozenset):
+                nested.append(iter(element))
+                break
+        else:
+            nested.pop()
+        if len(nested) - 1 > DEPTH:
+            raise InvalidInputError(
+                f"{name} is nested more than {DEPTH} levels deep: use fewer dicts and lists in each other"
+            )
+        if values > VALUES or characters > CHARACTERS:
+            raise InvalidInputError(
+                f"{name} holds more than {VALUES:,} values or {CHARACTERS:,} characters: keep what is large in a file of its own"
+            )
+
+
 def whole_number(name: str, value: object, *, least: int = 1) -> int:
     """Return a value of any integer type as an int.
 
@@ -88,7 +130,7 @@ class Document:
 
     Raises:
         InvalidInputError: A text, title or section is not a string or holds lone surrogates, the id holds a NUL byte, or
-            the metadata is not a mapping of strings to values that JSON can hold.
+            the metadata is not a mapping of strings to values that JSON can hold, or holds too much (see `check_size`).
     """
 
     text: str
@@ -104,6 +146,7 @@ class Document:
             raise InvalidInputError(f"id must not hold a NUL byte, got {self.id!r}")
         if not isinstance(self.metadata, Mapping):
             raise InvalidInputError(f"metadata must be a dict, got {type(self.metadata).__name__}")
+        check_size(self.metadata)
         if not self.id:
             try:
                 document_id = content_id("document", self.title, self.section, self.text, dict(self.metadata))

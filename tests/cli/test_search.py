@@ -63,7 +63,6 @@ def test_search_can_be_filtered(run, report, store, docs):
 
 
 def test_search_explains_scores(run, store):
-    pytest.importorskip("tantivy", reason="needs factoid[lexical]")
     _, out, _ = run("search", store, YEAR, "-k", "1", "--explain")
     assert re.search(r"proposition \d\.\d{3}  passage \d\.\d{3}  lexical \d\.\d{3}", out)
 

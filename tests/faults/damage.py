@@ -11,7 +11,7 @@ from tests.faults.content import KINDS, add_documents, document, document_units,
 from tests.faults.model import State, WrongAnswerError, check, check_searches, require
 
 DATABASE = "units.sqlite"
-CACHES = (*(f"{kind}.npz" for kind in (*KINDS, "lexical")), "sentence-*.faiss")  # patterns of their names
+CACHES = (*(f"{kind}-*.safetensors" for kind in (*KINDS, "lexical")), "sentence-*.faiss")  # patterns of their names
 
 
 def flip(content, offset, bit):

@@ -12,7 +12,6 @@ from tests.faults.content import opened
 from tests.faults.damage import CACHES, added, caches, check_again, fresh, make, outcome, random_damage
 
 pytest.importorskip("faiss")
-pytest.importorskip("tantivy", reason="needs factoid[lexical]")
 
 PLACES = 60  # of damage to each file
 

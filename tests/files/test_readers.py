@@ -102,13 +102,12 @@ def test_folders_without_files_and_other_things_are_refused(tmp_path):
 
 
 def test_a_file_that_fails_while_it_is_read_is_told(tmp_path, monkeypatch):
-    def fail(*_args):
+    def fail(*_args, **_options):
         raise OSError(5, "Input/output error")
 
     for name in ("a.txt", "a.jsonl"):
         path = write(tmp_path / name, "x")
         with monkeypatch.context() as patch:
-            patch.setattr(type(path), "read_bytes", fail)
             patch.setattr("factoid.files.lines.open", fail, raising=False)
             with pytest.raises(UnreadableFileError, match=rf"{name} cannot be read: Input/output error"):
                 list(read_file(path))

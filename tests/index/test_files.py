@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from factoid.index import load, save
+from factoid.files.arrays import read_arrays, write_arrays
+from factoid.index import load, save, sweep
 from factoid.index.files import index_files
 from tests.index.cases import DIM, KINDS, clustered, make_index, search
 
@@ -57,17 +57,49 @@ def test_a_cache_without_vectors(tmp_path):
     assert (loaded.vectors, loaded.stamp, [*loaded.arrays]) == (None, STAMP, [*ARRAYS])
 
 
-def test_files_of_other_generations_are_removed_and_no_others(tmp_path):
-    others = ["passage.jsonl", "passages-1.faiss", "units.sqlite"]
-    for other in [*others, ".passage-40.faiss.part", ".passage-40.faiss.part.lock", "passage-41.faiss"]:
+def test_files_of_other_generations_are_swept_and_no_others(tmp_path):
+    others = [
+        "passage.jsonl",
+        "passages-1.faiss",
+        "passage-a.faiss",
+        "passage-1.npz",
+        "a-passage-1.faiss",
+        "units.sqlite",
+    ]
+    later = ["passage-99.faiss", "passage-99.safetensors"]
+    killed = [".passage-40.faiss.part", ".passage-40.faiss.part.lock", ".passage-41.safetensors.part"]
+    for other in [*others, *later, *killed, "passage-41.faiss", "passage-41.safetensors"]:
         (tmp_path / other).touch()
-    for kind, names in (("SQ8", ["passage-42.faiss", "passage.npz"]), ("Flat", ["passage.npz"])):
-        save(tmp_path / "passage", STAMP, {}, make_index(kind)[0])
-        assert sorted(file.name for file in tmp_path.iterdir()) == sorted([*names, *others])
-        assert [file.name for file in index_files(tmp_path / "passage")] == names
+    for generation, kind, names in (
+        (42, "SQ8", ["passage-42.faiss", "passage-42.safetensors"]),
+        (43, "Flat", ["passage-43.safetensors"]),
+    ):
+        save(tmp_path / "passage", {"generation": generation}, {}, make_index(kind)[0])
+        sweep(tmp_path / "passage", generation=generation, latest=99)
+        assert sorted(file.name for file in tmp_path.iterdir()) == sorted([*names, *later, *others])
+        assert [file.name for file in index_files(tmp_path / "passage")] == [*names, *later]
+        assert load(tmp_path / "passage", generation=50).stamp == {"generation": generation}
+    sweep(tmp_path / "passage", generation=43, latest=50)  # the later ones are of another history
+    assert sorted(file.name for file in tmp_path.iterdir()) == sorted(["passage-43.safetensors", *others])
 
 
-@pytest.mark.parametrize("function", ["factoid.files.atomic.sync_file", "numpy.savez"])
+def test_an_earlier_generation_serves_where_the_latest_is_damaged_or_too_late(tmp_path):
+    index = make_index("Flat")[0]
+    save(tmp_path / "passage", {"generation": 7}, {}, index)
+    earlier = (tmp_path / "passage-7.safetensors").read_bytes()
+    save(tmp_path / "passage", {"generation": 8}, {}, index)
+    (tmp_path / "passage-7.safetensors").write_bytes(earlier)
+    assert load(tmp_path / "passage").stamp == {"generation": 8}
+    assert load(tmp_path / "passage", generation=7).stamp == {"generation": 7}
+    assert load(tmp_path / "passage", generation=6) is None
+    (tmp_path / "passage-8.safetensors").write_bytes(b"no")
+    assert load(tmp_path / "passage").stamp == {"generation": 7}
+    (tmp_path / "passage-9.safetensors").write_bytes(earlier)
+    (tmp_path / "passage-7.safetensors").unlink()
+    assert load(tmp_path / "passage") is None  # its name is not that of its generation
+
+
+@pytest.mark.parametrize("function", ["factoid.files.atomic.sync_file", "factoid.index.files.write_arrays"])
 @pytest.mark.parametrize("kind", ["Flat", "SQ8"])
 def test_a_cache_that_cannot_be_written_stays_as_it_was(tmp_path, kind, function, monkeypatch):
     def fail(*_, **__):
@@ -88,10 +120,11 @@ def rewrite(changes=None, /, **arrays):
     """Change the record, or arrays, as another version of this package might."""
 
     def damage(folder):
-        with np.load(folder / "passage.npz") as content:
-            before = dict(content)
-        record = json.loads(str(before["record"])) | (changes or {})
-        np.savez(folder / "passage.npz", **before | {"record": np.array(json.dumps(record))} | arrays)
+        file = folder / "passage-42.safetensors"
+        record, before = read_arrays(file)
+        content = {name: array.copy() for name, array in before.items()}
+        with file.open("wb") as out:
+            write_arrays(out, record | (changes or {}), content | arrays)
 
     return damage
 
@@ -100,7 +133,7 @@ def change(name, do):
     return lambda folder: (folder / name).write_bytes(do((folder / name).read_bytes()))
 
 
-FILES = ("passage.npz", "passage-42.faiss")
+FILES = ("passage-42.safetensors", "passage-42.faiss")
 INDEX = {"kind": "SQ8", "similarity": "cosine", "dim": DIM}
 
 
@@ -113,10 +146,11 @@ INDEX = {"kind": "SQ8", "similarity": "cosine", "dim": DIM}
         *(change(name, lambda content, part=part: content[part]) for name in FILES for part in (slice(-100), slice(100, None))),
         change("passage-42.faiss", lambda content: content + b"x"),
         *(rewrite({"index": INDEX | wrong}) for wrong in ({"dim": 17}, {"kind": "nothing"}, {"similarity": "l2"}, {"parts": 2})),
-        *(rewrite(record) for record in ({"format": 2}, {"index": 3}, {"file": {}})),
-        *(rewrite(record=np.array(text)) for text in ("[]", "{", "[" * 99_999)),
+        *(rewrite(record) for record in ({"format": 2}, {"index": 3}, {"faiss": {}}, {"stamp": {"generation": 41}})),
+        *(rewrite({"index": INDEX | {"dim": dim}}) for dim in ("16", 0, -16, 1 << 62)),
+        *(rewrite({"index": INDEX | {"kind": kind}}) for kind in ("HNSW16", "SQ4", "IVF4000000000,SQ8", "SQ8," * 99)),
         *(rewrite(ids=np.arange(count)) for count in (0, 3, 99_999)),
-        rewrite(rows=np.array([{}], object)),
+        rewrite(ids=np.arange(9, dtype=np.int32)),
     ],
 )  # fmt: skip
 def test_a_cache_that_cannot_be_trusted_counts_as_missing_with_one_line(tmp_path, caplog, damage, mmap):
@@ -143,14 +177,14 @@ def test_a_flipped_bit_is_noticed_or_does_not_matter(tmp_path, kind, mmap):
     save(tmp_path / "passage", STAMP, {"rows": rows}, index)
     for file in index_files(tmp_path / "passage"):
         whole = file.read_bytes()
-        headers = [place + bit for place in (whole.find(b"NUMPY"), whole.rfind(b"NUMPY")) for bit in range(0, 128, 3)]
+        headers = range(0, 128, 3)
         for place in [*headers, *range(-300, 0, 7), *np.random.default_rng(3).integers(0, len(whole), 50)]:
             content = bytearray(whole)
             content[place] ^= 1 << place % 8
             file.write_bytes(content)
             loaded = load(tmp_path / "passage", mmap=mmap)
-            assert loaded is None or file.suffix == ".npz"
-            if loaded is not None:  # for example the time in an archive
+            assert loaded is None or file.suffix == ".safetensors"
+            if loaded is not None:  # white space
                 assert np.array_equal(loaded.arrays["rows"], rows)
                 same(loaded.vectors, index, ids)
         file.write_bytes(whole)
@@ -167,7 +201,7 @@ number = int(sys.argv[3])
 index = VectorIndex(8, kind=sys.argv[2])
 index.add(np.arange(500) + number, np.full((500, 8), number, np.float32))
 for _ in range(40):
-    with suppress(FileNotFoundError):  # the other writer removes what is of another generation
+    with suppress(FileNotFoundError):  # the other writer removes what is of an earlier generation
         save(Path(sys.argv[1]), {"generation": number}, {"rows": np.full(99, number)}, index)
 """
 

@@ -39,7 +39,6 @@ async def test_async_awaits_the_embeddings(embedding: Any) -> None:
 
 
 def test_hybrid_weighs_words_as_well(filled: MultiGranularFAISS) -> None:
-    pytest.importorskip("tantivy", reason="needs factoid[lexical]")
     hybrid = MultiGranularRetriever(store=filled, k=1, search_type="hybrid")
     assert [document.id for document in hybrid.invoke("a parrot that cannot fly")] == ["kakapo"]
     words = MultiGranularRetriever(store=filled, lexical=1.0)

@@ -109,7 +109,9 @@ def test_delete(filled: MultiGranularFAISS) -> None:
     filled.delete([])
     assert filled.get_by_ids(["kakapo", "olm", "titan"]) == [OLM, TITAN]
     (unit,) = filled.similarity_search("no eyes", k=1, parents="unit")
-    filled.delete([str(unit.id)])
+    filled.delete([str(unit.id)])  # an id of documents only
+    assert unit in filled.similarity_search("no eyes", k=99, parents="unit")
+    filled.delete(unit_ids=[str(unit.id)])
     assert unit not in filled.similarity_search("no eyes", k=99, parents="unit")
     for conditions in ({"ids": ["olm"], "filter": {"year": 1768}}, {"filter": {}}):
         with pytest.raises(InvalidInputError):

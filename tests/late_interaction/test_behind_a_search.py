@@ -88,7 +88,6 @@ def test_the_score_joins_the_explanation(store, ranker) -> None:
 @pytest.mark.parametrize("options", [{}, {"lexical": 1}, {"weights": Weights(0, 0)}])
 def test_k_distinct_parents(store, ranker, kind: str, options: dict[str, Any]) -> None:
     """However few candidates there are; words alone find what shares one."""
-    pytest.importorskip("tantivy")
     counts = {"document": 8, "passage": 16, "unit": len(of_kind(store, kind))}
     for parents, most in counts.items():
         for k in (1, 3, 7):
@@ -115,7 +114,6 @@ def test_documents_have_the_best_of_their_passages(store, ranker) -> None:
 
 @pytest.mark.parametrize("options", [{}, {"lexical": 1}])
 def test_filters_are_applied_before(store, ranker, options: dict[str, Any]) -> None:
-    pytest.importorskip("tantivy")
     common: dict[str, Any] = {"granularity": "sentence", "parents": "unit", "rerank": ranker, **options}
     odd = store.search("the warranty of a sensor at sea", 40, filter={"odd": 1}, candidates=3, **common)
     assert len(odd) == len([unit for unit in of_kind(store, "sentence") if unit.metadata["odd"]])

@@ -90,8 +90,9 @@ def test_scores_are_within_the_stated_bound(tmp_path_factory: pytest.TempPathFac
     vectors, query = case
     cache = TokenVectorCache(tmp_path_factory.mktemp("cache") / "tokens", dtype=dtype)
     spans = np.arange(2 * len(vectors)).reshape(-1, 2)
-    cache.put("model", {"text": ("text", TokenVectors(vectors, spans, 3))})
-    stored = cache.get("model", ["text"])["text"]
+    text = "a passage of some words"
+    cache.put("model", {text: (text, TokenVectors(vectors, spans, 3))})
+    stored = cache.get("model", [text])[text]
     assert stored.windows == 3
     np.testing.assert_array_equal(stored.spans, spans)
     largest = np.abs(vectors).max(axis=1, initial=0, keepdims=True)

@@ -6,6 +6,7 @@ import pytest
 from llama_index.core.vector_stores.types import FilterCondition, FilterOperator, MetadataFilter, MetadataFilters
 from llama_index.core.vector_stores.utils import build_metadata_filter_fn
 
+from factoid.errors import InvalidInputError
 from factoid.filters import matches
 from llama_index_factoid.convert import to_tree
 from tests.filters.stored import passing
@@ -49,11 +50,21 @@ def check(filters):
     assert passing(METADATA, tree) == passed
 
 
+TEXTS, LISTS = ("text_match", "text_match_insensitive"), ("in", "nin", "any", "all")
+
+
 @pytest.mark.parametrize("operator", FilterOperator)
 def test_every_operator(operator):
+    taken = {">": int | float | str, **dict.fromkeys(TEXTS, str), **dict.fromkeys(LISTS, list | str)}
+    taken |= dict.fromkeys((">=", "<", "<="), taken[">"])
     for key in KEYS:
         for value in VALUES:
-            check(MetadataFilters(filters=[MetadataFilter(key=key, value=value, operator=operator)]))
+            filters = MetadataFilters(filters=[MetadataFilter(key=key, value=value, operator=operator)])
+            if isinstance(value, taken.get(operator.value, object)):
+                check(filters)
+                continue
+            with pytest.raises(InvalidInputError, match=f"on '{key}' takes a"):
+                to_tree(filters)
 
 
 @pytest.mark.parametrize("condition", FilterCondition)

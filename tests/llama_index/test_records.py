@@ -43,3 +43,14 @@ def test_metadata_changed_in_the_core_are_the_nodes():
     assert store.client.update_metadata({"year": 2000, "seen": True}, ids=["a"]) == 1
     assert store.get_nodes(["a"])[0].metadata == {"year": 2000, "seen": True}
     assert store.query(ask([1, 0], 9, filters=where("seen", 1))).nodes[0].metadata["year"] == 2000
+
+
+def test_a_node_without_a_source_belongs_to_its_parent():
+    store = MultiGranularFaissVectorStore()
+    parent = node("p", [1, 0], granularity="passage", document=None)
+    child = node("s", [0, 1], granularity="sentence", document=None, parent="p")
+    store.add([parent, child])
+    [found] = store.query(ask([0, 1]), granularity="sentence").nodes
+    assert found.node_id == "p"
+    store.delete("p")
+    assert store.get_nodes() == []

@@ -68,7 +68,6 @@ def test_what_a_user_may_read(index, parents):
 
 @pytest.mark.parametrize("mode", ["sparse", "text_search", "hybrid"])
 async def test_words_count_in_their_modes(index, mode):
-    pytest.importorskip("tantivy", reason="needs factoid[lexical]")
     by_framework = index.as_retriever(vector_store_query_mode=mode, similarity_top_k=1)
     for retriever in (by_framework, MultiGranularRetriever(index, k=1, mode=mode)):
         found = retriever.retrieve("the leaning tower of Pisa")
@@ -79,7 +78,6 @@ async def test_words_count_in_their_modes(index, mode):
 
 
 def test_alpha_is_the_share_of_vectors(index):
-    pytest.importorskip("tantivy", reason="needs factoid[lexical]")
     query = VectorStoreQuery(
         index._embed_model.get_query_embedding("tower"), 2, query_str="tower", mode="hybrid", alpha=0.25
     )

@@ -9,8 +9,6 @@ from hypothesis import strategies as st
 
 from factoid import Granularity
 from factoid.errors import InvalidInputError
-from factoid.index import lexical
-from factoid.index.lexical import Answer
 from factoid.search import Weights, best_groups
 from tests.search.oracle import Case
 
@@ -26,19 +24,12 @@ class ScriptedLexical:
     def __init__(self, scores):
         self.values = scores
 
-    def __len__(self):
-        return 1 << 30  # more than are in passages
+    def places(self, rows):
+        return rows
 
-    def ask(self, query, *, allowed):
-        count = lexical.BEST
-        rows = self.values[query].keys() & set(self.values[query] if allowed is None else allowed.tolist())
-        best = sorted((-self.values[query][row], row) for row in rows if self.values[query][row] > 0)[:count]
-        scores = np.array([-score for score, _ in best], np.float32)
-        highest = scores.max(initial=FULL[query])
-        return Answer(self, query, np.array([row for _, row in best], np.int64), scores / highest, highest)
-
-    def scores(self, query, rows):
-        return np.array([self.values[query].get(row, 0) for row in rows.tolist()], np.float32)
+    def shares(self, query, places):
+        scores = np.array([self.values[query].get(row, 0) for row in places.tolist()], np.float32)
+        return scores / (scores.max(initial=FULL[query]) or 1)
 
 
 def corpus(seed, *, complete, passages=30):
@@ -107,25 +98,22 @@ def oracle(cases, kinds, query, words, weights, scale, full, metadata=None, leve
     complete=st.booleans(),
     has_words=st.booleans(),
     has_passages=st.booleans(),
-    depth=st.sampled_from([256, 4, 1]),
 )
-def test_against_the_definition(seed, k, level, kinds, weights, metadata, complete, has_words, has_passages, depth):
+def test_against_the_definition(seed, k, level, kinds, weights, metadata, complete, has_words, has_passages):
     has_passages = has_passages or PASSAGE in kinds
     cases, queries, words = corpus(seed, complete=complete, passages=60)
     views = {kind: case.filtered(case.view(kind), metadata if kind in kinds else None) for kind, case in cases.items()}
-    with pytest.MonkeyPatch.context() as patch:  # a shallow start is deepened until the best are proven
-        patch.setattr(lexical, "BEST", depth)
-        results = best_groups(
-            [views[kind] for kind in kinds],
-            views[PASSAGE] if has_passages else None,
-            queries.astype(np.float32),
-            k,
-            level=level,
-            weights=weights,
-            lexical=ScriptedLexical(words) if has_words else None,
-            texts=range(3),
-            length=4.5,
-        )
+    results = best_groups(
+        [views[kind] for kind in kinds],
+        views[PASSAGE] if has_passages else None,
+        queries.astype(np.float32),
+        k,
+        level=level,
+        weights=weights,
+        lexical=ScriptedLexical(words) if has_words else None,
+        texts=range(3),
+        length=4.5,
+    )
     for number, groups in enumerate(results):
         of_words, of_query = words[number] if has_words else None, 4.5 * np.linalg.norm(queries[number])
         full = FULL[number]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
+from io import BytesIO
 from unittest.mock import Mock
+from zipfile import ZipFile
 
 import pytest
 
@@ -108,7 +110,6 @@ def test_a_copy_that_fails_leaves_nothing(store, memory, tmp_path, monkeypatch):
         patch.setattr(copies.shutil, "copyfile", full)
         for copy, problem in (
             (lambda: store.copy_to(tmp_path / "copy"), "cannot copy the store to .*copy: No space left on device"),
-            (lambda: store.save_to("memory://facts.zip"), "cannot copy the store to .*: No space left on device"),
         ):
             with pytest.raises(StoreError, match=problem):
                 copy()
@@ -116,12 +117,56 @@ def test_a_copy_that_fails_leaves_nothing(store, memory, tmp_path, monkeypatch):
     old = state(store)
     put(store, units(4, prefix="new"))
     with monkeypatch.context() as patch:
-        patch.setattr(type(memory), "put_file", full)
+        patch.setattr("factoid.store.transfer.remote.write_database", full)
         with pytest.raises(StoreError, match=r"cannot send the store to memory://facts\.zip: No space left"):
             store.save_to("memory://facts.zip")
+    assert [file["name"] for file in memory.ls("/")] == ["/facts.zip"]
+    assert not list(store.path.glob(".*"))
     with load(tmp_path / "copy", "memory://facts.zip") as copy:  # the old one is still there
         assert state(copy) == old
     assert names(tmp_path) == ["copy", "store"]
+
+
+def test_nothing_is_written_outside_the_store(store, memory, tmp_path, monkeypatch):
+    (tmp_path / "temporary").mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path / "temporary"))
+    store.save_to("memory://facts.zip")
+    load(tmp_path / "copy", "memory://facts.zip").close()
+    assert names(tmp_path) == ["copy", "store", "temporary"]
+    assert names(tmp_path / "temporary") == []
+
+
+def member(name, content=b"x", **options):
+    def add(archive):
+        archive.writestr(name, content, **options)
+
+    return add
+
+
+@pytest.mark.parametrize(
+    "add",
+    [
+        member("../outside"),
+        member("/outside"),
+        member("a/units.sqlite"),
+        member(".bashrc"),
+        member("passage-1.safetensors/../../outside"),
+        member("lexical.npz"),
+        member("passage-9.safetensors", bytes(10_000_000), compress_type=8),
+        member("units.sqlite-wal"),
+        pytest.param(member("units.sqlite"), marks=pytest.mark.filterwarnings("ignore:Duplicate name")),
+    ],
+)
+def test_an_archive_of_a_stranger_writes_no_other_files(store, memory, tmp_path, add):
+    store.save_to("memory://facts.zip")
+    content = BytesIO(memory.cat_file("/facts.zip"))
+    with ZipFile(content, "a") as archive:
+        add(archive)
+    memory.pipe_file("/facts.zip", content.getvalue())
+    with pytest.raises(StoreFormatError, match=r"there is no whole store at memory://facts\.zip .*send it again"):
+        load(tmp_path / "inner" / "copy", "memory://facts.zip")
+    assert names(tmp_path) == ["inner", "store"]
+    assert names(tmp_path / "inner") == []
 
 
 @pytest.mark.parametrize("damage", [lambda content: content[:-9], flipped, lambda _: b"no zip file", None])

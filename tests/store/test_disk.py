@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from unittest.mock import Mock
 
@@ -29,8 +30,8 @@ def expected(path):
 
 
 def test_a_store_opens_as_it_was_closed(path, expected, monkeypatch):
-    names = {f"{kind}.npz" for kind in ("passage", "sentence", "proposition", "lexical")}
-    assert {file.name for file in path.iterdir()} == names | {"units.sqlite"}
+    names = {f"{kind}.safetensors" for kind in ("passage", "sentence", "proposition", "lexical")}
+    assert {re.sub(r"-\d+", "", file.name) for file in path.iterdir()} == names | {"units.sqlite"}
     assert expected[0].unit.text == "Town 3 lies on hill 3. It has 3 gates."
     monkeypatch.setattr(VectorBuilder, "_build", lambda *_, **__: pytest.fail("the index was not read from its file"))
     with opened(str(path)) as store:

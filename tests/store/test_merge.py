@@ -69,6 +69,18 @@ def test_documents_are_the_union_of_two_dicts(mine, theirs, block, keep):
         put(store, mine)
         put(other, theirs)
         own, added = by_id(store), by_id(other)
+        documents = {each.document_id for each, _ in added.values()}
+        taken = {
+            unit_id: pair
+            for unit_id, pair in own.items()
+            if unit_id in added and pair[0].document_id not in {added[unit_id][0].document_id, *documents}
+        }
+        if taken and not keep:  # units of documents that the other store does not have
+            with pytest.raises(InvalidInputError, match="has the id of a unit of document"):
+                store.merge(other)
+            assert taken.items() <= by_id(store).items()
+            assert store.verify() == []
+            return
         counts = store.merge(other, keep=keep)
         loser, winner = (added, own) if keep else (own, added)
         won = {each.document_id for each, _ in winner.values()}

@@ -84,6 +84,11 @@ def test_against_brute_force(corpus, query, k, granularity, parents, filtered):
             return
         hits = store.search_by_vector(query, k, **options, filter={"year": 1} if filtered else None)
     by_parent = parents and granularity is not PASSAGE
+    closed = {unit.id for unit in units if unit.granularity is PASSAGE and condition and not condition(unit.metadata)}
+    closed |= {unit.parent_id for unit in units if condition and not condition(unit.metadata)}
+    if granularity is PASSAGE:  # only open passages are compared
+        chosen = [(unit, vector) for unit, vector in zip(units, vectors, strict=True) if unit.id not in closed]
+        units, vectors = [unit for unit, _ in chosen], [vector for _, vector in chosen]
     expected, under = brute_force(query, units, vectors, k, granularity, by_parent, condition)
     assert [hit.score for hit in hits] == expected
     assert len({hit.unit.id for hit in hits}) == len(hits)
@@ -95,10 +100,13 @@ def test_against_brute_force(corpus, query, k, granularity, parents, filtered):
             matches = (hit.unit,) if granularity is PASSAGE else ()
             assert tuple(match.unit for match in hit.matches) == matches
             continue
-        assert [match.score for match in hit.matches] == under[hit.unit.id][:3]
+        key = hit.unit.parent_id if hit.unit.parent_id in under else hit.unit.id
+        assert (key in closed and key in known) == (key != hit.unit.id)  # its best unit stands for a closed passage
+        assert [match.score for match in hit.matches] == under[key][:3]
+        assert key == hit.unit.id or hit.matches[0].unit == hit.unit
         for match in hit.matches:
             assert match.unit.granularity is granularity
-            assert hit.unit.id in (match.unit.parent_id, match.unit.id)
+            assert key in (match.unit.parent_id, match.unit.id)
             assert condition is None or condition(match.unit.metadata)
 
 

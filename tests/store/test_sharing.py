@@ -15,7 +15,6 @@ import pytest
 
 from factoid.errors import StoreError
 from factoid.files import sqlite
-from factoid.index.lexical import has_tantivy
 from tests.towns import add, document, hits, make, opened
 
 pytest.importorskip("faiss")
@@ -115,7 +114,7 @@ def test_eight_threads_search_while_one_adds(tmp_path, folder):
                 assert found[0].unit.document_id == "doc3"
                 assert len({hit.unit.id for hit in found}) == len(found)
                 assert all(match.unit.parent_id == hit.unit.id for hit in found for match in hit.matches)
-                assert not has_tantivy() or hits(store, lexical=1)[0].unit.document_id == "doc3"
+                assert hits(store, lexical=1)[0].unit.document_id == "doc3"
 
         with ThreadPoolExecutor(8) as threads:
             searches = threads.map(search, range(8))

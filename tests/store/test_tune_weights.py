@@ -6,8 +6,6 @@ import pytest
 from factoid import Document, UnitStore, Weights
 from factoid.errors import InvalidInputError, StoreError
 
-pytest.importorskip("tantivy", reason="needs factoid[lexical]")
-
 PLACES = [f"place{number:02d}" for number in range(40)]
 DOCUMENTS = [
     Document(f"The harbour of {place} was built in year{number:02d}.", id=place) for number, place in enumerate(PLACES)

@@ -90,16 +90,16 @@ def test_fields_of_metadata_are_made_again(folder, before, damages):
 
 @pytest.mark.parametrize("damaged", [flipped, lambda content: content[:-3], None])
 def test_wrong_index_files_are_found_and_removed(folder, before, damaged):
-    name = "sentence.npz"
     if damaged:
-        (folder / name).write_bytes(damaged((folder / name).read_bytes()))
+        (file,) = folder.glob("sentence-*")
+        file.write_bytes(damaged(file.read_bytes()))
     else:
         index, stamp, arrays = load(folder / "sentence")
         save(folder / "sentence", stamp, {"columns": arrays["columns"][:, :-1]}, index)
     (problem,) = verified(folder)
     assert problem.startswith("the index sentence is damaged, or holds other units than the database")
     verified(folder, repair=True)
-    assert (verified(folder), list(folder.glob("sentence.*"))) == ([], [])
+    assert (verified(folder), list(folder.glob("sentence*"))) == ([], [])
     with opened(folder) as store:
         assert (state(store), answers(store)) == before
 

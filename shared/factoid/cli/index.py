@@ -113,7 +113,7 @@ def index(
         if sync:
             removed = _stale_documents(opened, paths, reading)
             if removed:
-                opened.delete(removed)
+                opened.delete(document_ids=removed)
         total = opened.counts()
     if output.as_json:
         result = {"store": store, "total": total, **asdict(report), "unreadable": reading.errors}

@@ -119,7 +119,7 @@ def copy(
     output: opts.Output,
 ) -> None:
     """Copy a store to a new folder, to another file system, or from there."""
-    from factoid.store.transfer.copies import load_from
+    from factoid.store.transfer.remote import load_from
 
     if "://" in store:
         load_from(store, to)

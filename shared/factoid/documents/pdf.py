@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path
@@ -17,6 +18,9 @@ from factoid.documents.layout import Element, Layout, Page, grouped
 from factoid.documents.table_parsers import with_captions
 from factoid.documents.tables import Cell, Region, Table, is_number
 from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.files.isolation import run_isolated
+from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
+from factoid.files.pdf_streams import open_pdf
 from factoid.sentences import Span
 
 if TYPE_CHECKING:
@@ -27,8 +31,11 @@ _HEADING = 1.15  # times the size of most words: a heading
 _GAP = 0.6  # of a line's height: lines further apart belong to different paragraphs
 _SEPARATOR = "\n\n"  # between paragraphs
 _COLOR = (255, 196, 0)
+_EXTRA = "documents"
+_WORD_FIELDS = ("text", "x0", "top", "x1", "bottom", "size", "fontname")
+_MOST_PIXELS = 200_000_000  # of a page's picture: 600 MB. A0 at 300 dots per inch has 140 million
 
-_Word = dict[str, Any]  # as pdfplumber returns it, with places in points
+_Word = Mapping[str, Any]  # as pdfplumber returns it, with places in points
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,30 +69,20 @@ class _Reader:
         self.length = start + len(self.texts[-1])
         return start, self.length
 
-    def read_page(self, page: Any) -> None:
-        """Append the paragraphs and the tables of a page, in the order of its text."""
-        number, start = int(page.page_number), self.length
-        words = page.extract_words(use_text_flow=True, keep_blank_chars=False, extra_attrs=["size", "fontname"])
-        grids = sorted((grid for grid in page.find_tables() if len(grid.cells) > 1), key=lambda grid: grid.bbox[1])
-        inside = {id(word): grid for grid in grids for word in words if _lies_in(word, grid.bbox)}
-
-        def read_tables(above: float) -> None:
-            while grids and grids[0].bbox[1] < above:
-                grid = grids.pop(0)
-                of_grid = [word for word in words if inside.get(id(word)) is grid]
-                self.tables.append(_table(grid, of_grid, number, self.add(of_grid, number)))
-
-        for lines in _paragraphs(_lines(word for word in words if id(word) not in inside)):
-            read_tables(above=lines[0][0]["top"])
-            flat = [word for line in lines for word in line]
-            size = median(word["size"] for word in flat)
-            self.paragraphs.append(_Paragraph(self.add(flat, number), number, size, len(lines)))
-        read_tables(above=float("inf"))
-        width, height = _in_inches((page.width, page.height))
+    def add_page(self, page: Mapping[str, Any]) -> None:
+        """Append the paragraphs and the tables of a page from `pdf_pages`."""
+        number, start = page["number"], self.length
+        for block in page["blocks"]:
+            span = self.add(block["words"], number)
+            if "cells" in block:
+                self.tables.append(_table(block, number, span))
+            else:
+                self.paragraphs.append(_Paragraph(span, number, block["size"], block["line_count"]))
+        width, height = _in_inches((page["width"], page["height"]))
         self.pages.append(Page(number, width, height, "inch", ((start, self.length),)))
 
 
-def read_pdf(path: str | PathLike[str]) -> Layout:
+def read_pdf(path: str | PathLike[str], *, limits: ReadLimits = DEFAULT_LIMITS) -> Layout:
     """Read the text of a PDF with the places of its words, its ruled tables, and headings by their font size.
 
     Text is in the order in which the PDF draws it. The first row of a table is its header if it holds no number. For scans,
@@ -93,19 +90,12 @@ def read_pdf(path: str | PathLike[str]) -> Layout:
 
     Raises:
         MissingDependencyError: pdfplumber is not installed.
-        UnreadableFileError: The file is missing, damaged, encrypted, or holds no text, as scans do.
+        UnreadableFileError: The file is missing, damaged, encrypted, above a limit, or holds no text, as scans do.
     """
-    pdfplumber: Any = require("pdfplumber", extra="documents")
+    if find_spec("pdfplumber") is None:
+        require("pdfplumber", extra=_EXTRA)  # says how to install it
     reader = _Reader()
-    try:
-        with pdfplumber.open(path) as pdf:
-            for page in pdf.pages:
-                reader.read_page(page)
-                page.close()
-    except OSError as error:
-        raise UnreadableFileError(f"{path} cannot be read: {error.strerror or error}") from error
-    except require("pdfplumber.utils.exceptions", extra="documents").PdfminerException as error:
-        raise UnreadableFileError(f"{path} is not a PDF, is damaged or encrypted: {error!r:.120}") from error
+    run_isolated(pdf_pages, Path(path), limits, reader.add_page)
     if not reader.texts:
         raise UnreadableFileError(f"{path} holds no text: pages that are pictures need a layout service")
     content, roles = _SEPARATOR.join(reader.texts), _roles(reader.paragraphs)
@@ -114,23 +104,83 @@ def read_pdf(path: str | PathLike[str]) -> Layout:
     return Layout(content, False, tuple(reader.pages), reader.words, tuple(elements), tuple(tables))
 
 
-def _table(grid: Any, words: Sequence[_Word], page: int, span: Span) -> Table:
+def pdf_pages(path: Path, limits: ReadLimits) -> Iterator[dict[str, Any]]:
+    """Yield the pages of a PDF in what JSON can hold: their sizes and, in the order of the text, paragraphs and ruled tables.
+
+    All work that a hostile page could make long is done here, for `run_isolated`.
+
+    Raises:
+        MissingDependencyError, UnreadableFileError: See `read_pdf`.
+    """
+    pdfplumber: Any = require("pdfplumber", extra=_EXTRA)
+    failures = require("pdfplumber.utils.exceptions", extra=_EXTRA).PdfminerException
+    with open_pdf(path, limits) as file:
+        try:
+            with pdfplumber.open(file) as pdf:
+                for page in pdf.pages:
+                    yield _plain_page(page)
+                    page.close()
+        except failures as error:
+            raise UnreadableFileError(f"{path} is not a PDF, is damaged or encrypted: {error!r:.120}") from error
+
+
+def _plain_page(page: Any) -> dict[str, Any]:
+    words = page.extract_words(use_text_flow=True, keep_blank_chars=False, extra_attrs=["size", "fontname"])
+    words = [{name: word[name] for name in _WORD_FIELDS} for word in words]
+    grids = sorted((grid for grid in page.find_tables() if len(grid.cells) > 1), key=lambda grid: grid.bbox[1])
+    inside = {id(word): grid for grid in grids for word in words if _lies_in(word, grid.bbox)}
+    blocks: list[dict[str, Any]] = []
+
+    def add_tables(above: float) -> None:
+        while grids and grids[0].bbox[1] < above:
+            grid = grids.pop(0)
+            of_grid = [word for word in words if inside.get(id(word)) is grid]
+            blocks.append({"words": of_grid, "bbox": grid.bbox, **_grid_cells(grid, of_grid)})
+
+    for lines in _paragraphs(_lines(word for word in words if id(word) not in inside)):
+        add_tables(above=lines[0][0]["top"])
+        flat = [word for line in lines for word in line]
+        size = median(word["size"] for word in flat)
+        blocks.append({"words": flat, "size": size, "line_count": len(lines)})
+    add_tables(above=float("inf"))
+    return {"number": int(page.page_number), "width": page.width, "height": page.height, "blocks": blocks}
+
+
+def _grid_cells(grid: Any, words: Sequence[_Word]) -> dict[str, Any]:
+    """Return the cells of a ruled table, with their places and texts, and how many rows, columns and header rows it has."""
     lefts, tops = (sorted({box[side] for box in grid.cells}) for side in (0, 1))  # pdfplumber aligns them
     cells = [
-        Cell(
-            tops.index(top),
-            lefts.index(left),
-            _text(word for word in words if _lies_in(word, (left, top, right, bottom))),
-            sum(top <= other < bottom for other in tops),
-            sum(left <= other < right for other in lefts),
-            regions=(Region(page, _in_inches((left, top, right, bottom))),),
-        )
+        {
+            "row": tops.index(top),
+            "column": lefts.index(left),
+            "text": _text(word for word in words if _lies_in(word, (left, top, right, bottom))),
+            "row_span": sum(top <= other < bottom for other in tops),
+            "column_span": sum(left <= other < right for other in lefts),
+            "box": (left, top, right, bottom),
+        }
         for left, top, right, bottom in grid.cells
     ]
-    headers = _header_rows(cells, words, [*tops, float("inf")])
-    cells = [replace(cell, kind="columnHeader") if cell.row < headers else cell for cell in cells]
-    region = Region(page, _in_inches(grid.bbox))
-    return Table(tuple(cells), len(tops), len(lefts), pages=(page,), span=span, regions=(region,))
+    first = [cell["text"] for cell in cells if cell["row"] == 0]
+    headers = _header_rows(first, words, [*tops, float("inf")])
+    return {"cells": cells, "row_count": len(tops), "column_count": len(lefts), "headers": headers}
+
+
+def _table(grid: Mapping[str, Any], page: int, span: Span) -> Table:
+    cells = [
+        Cell(
+            cell["row"],
+            cell["column"],
+            cell["text"],
+            cell["row_span"],
+            cell["column_span"],
+            "columnHeader" if cell["row"] < grid["headers"] else "content",
+            (Region(page, _in_inches(cell["box"])),),
+        )
+        for cell in grid["cells"]
+    ]
+    region = Region(page, _in_inches(grid["bbox"]))
+    rows, columns = grid["row_count"], grid["column_count"]
+    return Table(tuple(cells), rows, columns, pages=(page,), span=span, regions=(region,))
 
 
 def _lines(words: Iterable[_Word]) -> Iterator[list[_Word]]:
@@ -152,13 +202,12 @@ def _paragraphs(lines: Iterable[list[_Word]]) -> Iterator[list[list[_Word]]]:
     return grouped(lines, apart)
 
 
-def _header_rows(cells: Sequence[Cell], words: Sequence[_Word], tops: Sequence[float]) -> int:
-    """Return the number of rows in bold if others are not; else 1 if the first row has texts and no number."""
+def _header_rows(first: Sequence[str], words: Sequence[_Word], tops: Sequence[float]) -> int:
+    """Return the number of rows in bold if others are not; else 1 if the first row, of these texts, has texts and no number."""
     bold = []
     for top, bottom in pairwise(tops):
         fonts = {word["fontname"].lower() for word in words if top <= (word["top"] + word["bottom"]) / 2 < bottom}
         bold.append(bool(fonts) and all("bold" in font or "black" in font for font in fonts))
-    first = [cell.text for cell in cells if cell.row == 0]
     named = len(bold) > 1 and any(first) and not any(map(is_number, first))
     return bold.index(False) if bold[0] and not all(bold) else int(named)
 
@@ -202,7 +251,7 @@ def draw_regions(path: str | PathLike[str], regions: Iterable[Region], *, dpi: i
     Raises:
         MissingDependencyError: pypdfium2 or Pillow is not installed.
         UnreadableFileError: The file is missing, damaged or encrypted.
-        InvalidInputError: A region's page is not in the PDF.
+        InvalidInputError: A region's page is not in the PDF, or is larger than 200 million pixels at this `dpi`.
     """
     pypdfium2: Any = require("pypdfium2", extra="documents")
     draw: Any = require("PIL.ImageDraw", extra="documents")
@@ -219,6 +268,12 @@ def draw_regions(path: str | PathLike[str], regions: Iterable[Region], *, dpi: i
                 )
             if region.page not in images:
                 page = pdf[region.page - 1]
+                width, height = (side * dpi / _INCH for side in page.get_size())
+                if width * height > _MOST_PIXELS:
+                    raise InvalidInputError(
+                        f"page {region.page} of {path} has {width:,.0f} × {height:,.0f} pixels at {dpi} dots per inch, more than "
+                        f"{_MOST_PIXELS:,}: give a smaller dpi"
+                    )
                 images[region.page] = page.render(scale=dpi / _INCH).to_pil().convert("RGB")
                 page.close()
             if region.rectangle:

@@ -14,6 +14,8 @@ from factoid.documents.document import LayoutDocument
 from factoid.documents.layout import Layout, Page, broken_pages, grouped
 from factoid.documents.pdf import read_pdf
 from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
+from factoid.files.lines import read_whole
 from factoid.metadata import plain_metadata
 
 _SEPARATOR = "\n\n"
@@ -22,7 +24,9 @@ _RESULT = frozenset(  # fields of a result that are no lists, in JSON and in the
 )
 
 
-def read_layout(source: str | PathLike[str] | Mapping[str, Any] | Any) -> Layout:
+def read_layout(
+    source: str | PathLike[str] | Mapping[str, Any] | Any, *, limits: ReadLimits = DEFAULT_LIMITS
+) -> Layout:
     """Read the result of a layout service.
 
     Args:
@@ -30,13 +34,14 @@ def read_layout(source: str | PathLike[str] | Mapping[str, Any] | Any) -> Layout
             `to_dict`): API v2.1, v3.x and v4 of Azure Document Intelligence, content as text or Markdown, and Azure Content
             Understanding, with or without the envelope of the operation. A file that ends in .md or .txt is bare Markdown, and a
             PDF is read without a service (`read_pdf`).
+        limits: Of a file.
 
     Raises:
-        UnreadableFileError: The file is missing, not JSON or cut off.
+        UnreadableFileError: The file is missing, not JSON, cut off or above a limit.
         InvalidInputError: The JSON is something else, the operation failed, or a field has a wrong type.
     """
     if isinstance(source, str | PathLike):
-        return _read_file(Path(source))
+        return _read_file(Path(source), limits)
     if not isinstance(source, Mapping):
         convert = getattr(source, "as_dict", None) or getattr(source, "to_dict", None)
         source = convert() if callable(convert) else source
@@ -52,16 +57,15 @@ def read_markdown(content: str) -> Layout:
     return Layout(content, pages=broken_pages(content))
 
 
-def _read_file(path: Path) -> Layout:
+def _read_file(path: Path, limits: ReadLimits) -> Layout:
     if path.suffix.lower() == ".pdf":
-        return read_pdf(path)
+        return read_pdf(path, limits=limits)
+    content = read_whole(path, limits)
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = content.decode("utf-8-sig")
         if path.suffix.lower() in (".md", ".markdown", ".txt"):
             return read_markdown(text)
         result = json.loads(text)
-    except OSError as error:
-        raise UnreadableFileError(f"{path} cannot be read: {error.strerror or error}") from error
     except (ValueError, RecursionError) as error:
         advice = "Analyse the document again; a file of Markdown needs a name that ends in .md"
         raise UnreadableFileError(f"{path} is not JSON, or was cut off: {error}. {advice}") from error

@@ -19,6 +19,7 @@ from factoid.entities.linkers.titles import TitleLinker
 from factoid.entities.mention import EntityLinker, Mention
 from factoid.errors import InvalidInputError
 from factoid.filters import Filter
+from factoid.forks import at_work
 from factoid.metadata import hit_fields
 from factoid.propositions import Propositionizer
 from factoid.store import UnitStore
@@ -189,13 +190,13 @@ class EntityRetriever:
     def _best_units(self, query: Vectors, article: Article, words: int) -> tuple[str, list[Hit]]:
         """Return an article's units that are nearest to a question, as one text in the article's order, and as hits."""
         document = Document(article.text, article.title)  # its id changes with its text
-        with self._lock:
+        with at_work(), self._lock:
             if document.id not in self._in_units:
                 self._units.add_documents([document], propositionizer=self.propositionizer)
                 self._in_units[document.id] = None
                 if len(self._in_units) > _REMEMBERED:
                     oldest = next(iter(self._in_units))
-                    self._units.delete([oldest])
+                    self._units.delete(document_ids=[oldest])
                     del self._in_units[oldest]
             best = self._units.search_by_vector(
                 query, words, granularity=self.granularity, parents="unit", document_ids=[document.id]

@@ -14,7 +14,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from filelock import FileLock
+from filelock import FileLock, Timeout
 
 
 class HashingWriter:
@@ -38,7 +38,7 @@ def part_beside(target: Path, *, folder: bool = False) -> Iterator[Path]:
     """
     target = target.absolute()
     target.parent.mkdir(parents=True, exist_ok=True)
-    part, lock = target.with_name(f".{target.name}.part"), target.with_name(f".{target.name}.part.lock")
+    part, lock = _beside(target)
     with FileLock(lock):
         try:
             _remove(part)
@@ -49,6 +49,15 @@ def part_beside(target: Path, *, folder: bool = False) -> Iterator[Path]:
             with suppress(OSError):
                 _remove(part)
                 lock.unlink()  # a writer that waits for it notices
+
+
+def remove_leftovers(target: Path) -> None:
+    """Remove what a killed process left of a file that it was writing, unless one is writing it now."""
+    part, lock = _beside(target.absolute())
+    if part.exists() or lock.exists():
+        with suppress(Timeout), FileLock(lock, timeout=0):
+            _remove(part)
+            lock.unlink(missing_ok=True)
 
 
 def write_file(file: Path, write: Callable[[HashingWriter], object]) -> dict[str, Any]:
@@ -83,6 +92,11 @@ def sync_folder(folder: Path) -> None:
             os.fsync(descriptor)
         finally:
             os.close(descriptor)
+
+
+def _beside(target: Path) -> tuple[Path, Path]:
+    """Return the path of the unfinished file, and that of its lock."""
+    return target.with_name(f".{target.name}.part"), target.with_name(f".{target.name}.part.lock")
 
 
 def _remove(part: Path) -> None:

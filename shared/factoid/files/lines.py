@@ -1,4 +1,4 @@
-"""Users' files: listing folders, reading lines, plain or compressed, and parsing the JSON in them."""
+"""Users' files: listing folders, opening files, reading lines, plain or compressed, and parsing the JSON in them."""
 
 from __future__ import annotations
 
@@ -7,17 +7,21 @@ import gzip
 import json
 import lzma
 import os
+import stat
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn, TypeVar, cast
+from typing import Any, BinaryIO, NoReturn, TypeVar
 
 from factoid.errors import InvalidInputError, UnreadableFileError, shown
+from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
 
 Record = TypeVar("Record")
 
 DAMAGE = (EOFError, zlib.error, lzma.LZMAError, OSError)  # raised by reading a damaged archive
+_CHUNK = 1 << 20
 
 
 def refuse(path: Path, error: OSError) -> NoReturn:
@@ -25,43 +29,116 @@ def refuse(path: Path, error: OSError) -> NoReturn:
     raise UnreadableFileError(f"{error.filename or path} cannot be read: {error.strerror or error}") from error
 
 
-def visible_files(folder: Path) -> Iterator[Path]:
-    """Yield the files in a folder by name, then those of its subfolders; hidden files and links to folders are left out."""
-    for root, folders, names in os.walk(folder, onerror=lambda error: refuse(folder, error)):
+def visible_files(folder: Path, *, follow_links: bool = False) -> Iterator[Path]:
+    """Yield what is not a folder in a folder, by name, then in its subfolders; hidden names are left out.
+
+    Symbolic links are yielded as they are, to folders, too. With `follow_links`, those to folders are folders; each folder is
+    listed once, however many links lead to it.
+    """
+    listed = set()
+    for root, folders, names in os.walk(folder, onerror=lambda error: refuse(folder, error), followlinks=follow_links):
+        identity = _identity(root)
+        if identity in listed:
+            folders.clear()
+            continue
+        listed.add(identity)
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        files = (Path(root, name) for name in sorted(names) if not name.startswith("."))
-        yield from (file for file in files if file.is_file())
+        links = [name for name in folders if not follow_links and Path(root, name).is_symlink()]
+        yield from (Path(root, name) for name in sorted([*names, *links]) if not name.startswith("."))
 
 
-def opened(path: Path) -> BinaryIO:
-    """Open a file, decompressing gzip, bzip2 and xz, which its ending tells."""
-    opener: Any = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}.get(path.suffix.lower(), open)
+def _identity(folder: str) -> tuple[int, int]:
     try:
-        return cast(BinaryIO, opener(path, "rb"))
+        status = os.stat(folder)  # noqa: PTH116 (of the path that os.walk returns)
+    except OSError as error:
+        refuse(Path(folder), error)
+    return status.st_dev, status.st_ino
+
+
+@contextmanager
+def open_file(path: Path) -> Iterator[BinaryIO]:
+    """Open a regular file; refuse a pipe or a device, from which reading may never end."""
+    try:
+        file = open(path, "rb", opener=_open_without_waiting)  # noqa: SIM115 (pathlib takes no opener)
     except OSError as error:
         refuse(path, error)
+    with file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise UnreadableFileError(f"{path} is not a regular file: copy what it yields to a file, and read that")
+        yield file
 
 
-def read_lines(path: Path) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a file with their numbers from 1 on; raise an UnreadableFileError where it is damaged."""
+def _open_without_waiting(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # of a pipe, for its other end
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[BinaryIO]:
+    """Open a regular file, decompressing gzip, bzip2 and xz, which its ending tells."""
+    opener: Any = {".gz": gzip.open, ".bz2": bz2.open, ".xz": lzma.open}.get(path.suffix.lower())
+    with open_file(path) as raw:
+        if opener is None:
+            yield raw
+        else:
+            with opener(raw, "rb") as content:
+                yield content
+
+
+def read_whole(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> bytes:
+    """Return the content of a regular file; raise an UnreadableFileError if it is longer than the limit of bytes."""
+    with open_file(path) as file:
+        if os.fstat(file.fileno()).st_size > limits.file_bytes:
+            limits.refuse(f"{path} holds", "file_bytes", "bytes")
+        return read_stream(file, str(path), limits)
+
+
+def read_stream(file: BinaryIO, place: str, limits: ReadLimits) -> bytes:
+    """Return what is left of a file; raise an UnreadableFileError as soon as it is longer than the limit of bytes."""
+    content = bytearray()
+    try:
+        for chunk in iter(partial(file.read, _CHUNK), b""):
+            content += chunk
+            if len(content) > limits.file_bytes:
+                limits.refuse(f"{place} holds", "file_bytes", "bytes")
+    except UnreadableFileError:
+        raise
+    except OSError as error:
+        refuse(Path(place), error)
+    return bytes(content)
+
+
+def read_lines(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a file with their numbers from 1 on.
+
+    Raises:
+        UnreadableFileError: The file is damaged, or a line is longer than the limit of unpacked bytes.
+    """
     number = 0
+    most = limits.unpacked_bytes
     with opened(path) as file:
         try:
-            for number, line in enumerate(file, start=1):
+            while line := file.readline(most + 1):
+                number += 1
+                if len(line) > most:
+                    limits.refuse(f"{path}:{number}: the line has", "unpacked_bytes", "bytes")
                 yield number, line
+        except UnreadableFileError:
+            raise
         except DAMAGE as error:
             damage = f"{path} is damaged or cut short after line {number}: {error}"
             raise UnreadableFileError(f"{damage}. Copy or download it again") from error
 
 
-def filled_lines(path: Path) -> Iterator[tuple[int, bytes]]:
+def filled_lines(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Iterator[tuple[int, bytes]]:
     """Do the same as `read_lines`, without blank lines."""
-    return ((number, line) for number, line in read_lines(path) if not line.isspace())
+    return ((number, line) for number, line in read_lines(path, limits) if not line.isspace())
 
 
-def read_records(path: Path, parse: Callable[[dict[str, Any]], Record], *, expected: str) -> Iterator[Record]:
+def read_records(
+    path: Path, parse: Callable[[dict[str, Any]], Record], *, expected: str, limits: ReadLimits = DEFAULT_LIMITS
+) -> Iterator[Record]:
     """Yield the record that `parse` makes of the JSON object in each line; an UnreadableFileError says where it fails."""
-    for number, line in filled_lines(path):
+    for number, line in filled_lines(path, limits):
         with located(f"{path}:{number}"):
             fields = parse_object(line)
             try:

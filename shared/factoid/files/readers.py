@@ -9,13 +9,12 @@ from __future__ import annotations
 
 import csv
 import logging
+import os
 import re
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import cache
-from importlib import import_module
 from importlib.util import find_spec
 from itertools import chain
 from pathlib import Path
@@ -23,7 +22,18 @@ from typing import Any
 
 from factoid._optional import require
 from factoid.errors import InvalidInputError, UnreadableFileError, shown
-from factoid.files.lines import located, parse_object, read_lines, refuse, visible_files
+from factoid.files.conversion import CONVERTED_ENDINGS, EXTRA, convert
+from factoid.files.isolation import run_isolated
+from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
+from factoid.files.lines import (
+    located,
+    parse_object,
+    read_lines,
+    read_stream,
+    read_whole,
+    refuse,
+    visible_files,
+)
 from factoid.metadata import plain_metadata
 from factoid.sections import FRONT_MATTER
 from factoid.units import Document, content_id
@@ -32,57 +42,61 @@ STDIN = "-"
 TEXT_ENDINGS = frozenset({".txt", ".text", ".md", ".markdown", ".rst"})
 JSONL_ENDING = ".jsonl"
 TABLE_ENDINGS = frozenset({".csv", ".tsv"})
-CONVERTED_ENDINGS = frozenset({".pdf", ".docx", ".pptx", ".html", ".htm", ".epub", ".ipynb"})  # by the extra documents
 
-_EXTRA = "documents"
 _TEXT_FIELDS = ("text", "content", "page_content")
 _HEADING = ("title", "section")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(\.[0-9]+)?")  # no code ("007"), and short enough for exact floats
 _SEPARATORS = ",;\t"  # of cells
 _LONGEST_CELL = 1 << 27  # characters; Python's own limit of 131,072 is less than some texts have
 _LONGEST_NAME = 500  # characters of a column's name, which the text of each row repeats
-_LONGEST_MATTER, _DEEPEST_MATTER = 20_000, 50  # characters of front matter, and lists within lists
 _BOM = b"\xef\xbb\xbf"
 _FIRST_HEADING = re.compile(r"^# ", re.MULTILINE)
+_LONGEST_FRONT_MATTER = 100_000  # characters; reading YAML takes 5 seconds for each million
 
 logger = logging.getLogger(__name__)
 
 
-def read_documents(paths: Iterable[str | Path]) -> Iterator[Document]:
+def read_documents(
+    paths: Iterable[str | Path], *, follow_links: bool = False, limits: ReadLimits = DEFAULT_LIMITS
+) -> Iterator[Document]:
     """Yield the documents in files and folders, as `find_files` takes them; one file, or one line, is in memory at a time.
 
     Raises:
-        UnreadableFileError: A file is missing, damaged or of an unknown kind, or a record is not a document. Errors of
-            `find_files` come before the first document.
+        UnreadableFileError: A file is missing, damaged, of an unknown kind or above a limit, or a record is not a document.
+            Errors of `find_files` come before the first document.
         MissingDependencyError: A file needs the extra `documents`.
     """
-    files = find_files(paths)
-    return (document for file in files for document in read_file(file))
+    files = find_files(paths, follow_links=follow_links)
+    return (document for file in files for document in read_file(file, limits=limits))
 
 
-def find_files(paths: Iterable[str | Path], *, allow_empty: bool = False) -> list[Path]:
+def find_files(paths: Iterable[str | Path], *, allow_empty: bool = False, follow_links: bool = False) -> list[Path]:
     """List the files to read.
 
     The paths are files, folders, or "-" for standard input. In folders and their subfolders, text, Markdown and JSON lines
     are found, and with the extra `documents` also the formats that it converts, in order of their names. Hidden files are left
     out; others are counted in a warning. Tables (.csv, .tsv) are read only if named.
 
+    Symbolic links in folders, which may lead out of them, are left out and counted in the warning, wherever they lead, unless
+    `follow_links` is set. A path that is a link itself is followed. A file that is found twice is read once.
+
     Raises:
         UnreadableFileError: A path is neither a file nor a folder, or a folder holds no such file, unless `allow_empty` is set.
     """
-    files: dict[Path, None] = {}  # a file that is named twice is read once
+    files: dict[Path, Path] = {}  # by what links lead to
     for path in map(Path, paths):
         if path.is_dir():
-            files.update(dict.fromkeys(_list_folder(path, allow_empty=allow_empty)))
+            for file in _list_folder(path, allow_empty=allow_empty, follow_links=follow_links):
+                files.setdefault(file.resolve(), file)
         elif path.is_file() or str(path) == STDIN:
-            files[path] = None
+            files.setdefault(path.resolve(), path)
         else:
             what = "is neither a file nor a folder" if path.exists() else "does not exist"
             raise UnreadableFileError(f"{path} {what}")
-    return list(files)
+    return list(files.values())
 
 
-def read_file(path: str | Path) -> Iterator[Document]:
+def read_file(path: str | Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> Iterator[Document]:
     """Yield the documents of one file.
 
     docs/cli.md lists the kinds of files and their fields. Title and section may also stand inside `metadata`. The id of
@@ -93,23 +107,26 @@ def read_file(path: str | Path) -> Iterator[Document]:
     """
     path = Path(path)
     ending = path.suffix.lower()
+    _check_name(path)
     try:
         if str(path) == STDIN:
-            raw = sys.stdin.buffer.read()
+            raw = read_stream(sys.stdin.buffer, "standard input", limits)
             if raw.removeprefix(_BOM).lstrip().startswith(b"{"):
                 yield from _read_records(path, _lines(enumerate(raw.splitlines(), start=1)))
             else:
-                text, title, metadata = _parse_text(raw, "standard input")
+                text, title, metadata = _parse_text(raw, "standard input", limits)
                 yield Document(text, title, metadata={"source": STDIN, **metadata})
         elif ending in (JSONL_ENDING, ".json"):
-            yield from _read_records(path, _lines(read_lines(path)))
+            yield from _read_records(path, _lines(read_lines(path, limits)))
         elif ending in TABLE_ENDINGS:
-            yield from _read_records(path, _rows(path))
+            yield from _read_records(path, _rows(path, limits))
         else:
             document_id = content_id("file", path.resolve().as_posix())
             with located(path):
-                is_converted = ending in CONVERTED_ENDINGS
-                text, title, metadata = _convert(path) if is_converted else _parse_text(path.read_bytes(), str(path))
+                if ending in CONVERTED_ENDINGS:
+                    text, title, metadata = _convert(path, limits)
+                else:
+                    text, title, metadata = _parse_text(read_whole(path, limits), str(path), limits)
                 document = Document(text, title, id=document_id, metadata={"source": path.as_posix(), **metadata})
             yield document
     except UnreadableFileError:
@@ -118,20 +135,39 @@ def read_file(path: str | Path) -> Iterator[Document]:
         refuse(path, error)
 
 
-def _list_folder(folder: Path, *, allow_empty: bool) -> list[Path]:
+def _check_name(path: Path) -> None:
+    """Refuse a path that cannot be stored as the source of a document."""
+    try:
+        str(path.resolve()).encode()
+    except UnicodeEncodeError as error:
+        name = os.fsencode(path)
+        raise UnreadableFileError(f"the name {name!r} is not UTF-8: rename the file, or a folder above it") from error
+    except RuntimeError as error:  # Python 3.11 and 3.12, for a link that leads to itself
+        raise UnreadableFileError(f"{path} cannot be read: {error}") from error
+
+
+def _list_folder(folder: Path, *, allow_empty: bool, follow_links: bool) -> list[Path]:
     wanted = TEXT_ENDINGS | {JSONL_ENDING} | (CONVERTED_ENDINGS if find_spec("markitdown") else frozenset())
     files: list[Path] = []
     skipped: Counter[str] = Counter()
-    for path in visible_files(folder):
+    links = 0
+    for path in visible_files(folder, follow_links=follow_links):
         ending = path.suffix.lower()
-        if ending in wanted:
+        if path.is_symlink() and not follow_links:
+            links += 1
+        elif not path.is_file():
+            skipped["pipe, device or broken link"] += 1
+        elif ending in wanted:
             files.append(path)
         else:
             skipped[ending or "no ending"] += 1
     if skipped:
-        advice = f'; some are read after: pip install "factoid[{_EXTRA}]"' if skipped.keys() & CONVERTED_ENDINGS else ""
+        advice = f'; some are read after: pip install "factoid[{EXTRA}]"' if skipped.keys() & CONVERTED_ENDINGS else ""
         kinds = ", ".join(sorted(skipped))
         logger.warning("skipped files of other kinds in %s: %d (%s)%s", folder, skipped.total(), kinds, advice)
+    if links:
+        advice = "they may lead out of the folder; follow_links=True, or --follow-links, reads them"
+        logger.warning("skipped symbolic links in %s: %d; %s", folder, links, advice)
     if not files and not allow_empty:
         endings = ", ".join(sorted(wanted))
         raise UnreadableFileError(f"{folder} holds no file that can be read: expected files that end in {endings}")
@@ -153,10 +189,20 @@ def _lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[str, bytes]]:
     return ((f":{number}", line) for number, line in lines if line.strip())
 
 
-def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+def _rows(path: Path, limits: ReadLimits) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the rows of a table, each with the place where it ends. Columns without a name are left out."""
     csv.field_size_limit(max(_LONGEST_CELL, csv.field_size_limit()))
-    lines = (decode(line, f"{path}:{number}") for number, line in read_lines(path))
+    size = 0  # of the lines since the last row
+
+    def read() -> Iterator[str]:
+        nonlocal size
+        for number, line in read_lines(path, limits):
+            size += len(line)
+            if size > limits.unpacked_bytes:
+                limits.refuse(f"{path}:{number}: a row has", "unpacked_bytes", "bytes")
+            yield decode(line, f"{path}:{number}")
+
+    lines = read()
     header = next((line for line in lines if line.strip(f"{_SEPARATORS}\r\n ")), "")
     separator = max(_SEPARATORS, key=header.count)
     reader = csv.reader(chain([header], lines), delimiter=separator, strict=True)
@@ -173,6 +219,7 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
             )
         text_name = next((name for name in _TEXT_FIELDS if name in names), None)
         for row in reader:
+            size = 0
             cells = [cell.strip() for cell in row]
             if any(cells[len(names) :]):
                 raise csv.Error(
@@ -216,38 +263,24 @@ def _from_record(record: Any, path: Path) -> Document:
 # Files of one document: text, title and metadata
 
 
-def _parse_text(raw: bytes, place: str) -> tuple[str, str, dict[str, Any]]:
+def _parse_text(raw: bytes, place: str, limits: ReadLimits) -> tuple[str, str, dict[str, Any]]:
     text = decode(raw, place)
-    return text, *_front_matter(text, place)
+    return text, *_front_matter(text, place, limits)
 
 
-def _convert(path: Path) -> tuple[str, str, dict[str, Any]]:
-    markitdown = require("markitdown", extra=_EXTRA)
-    with path.open("rb") as file:
-        try:
-            result = _converter().convert_stream(file, file_extension=path.suffix.lower())
-        except markitdown.MarkItDownException as error:
-            reason = str(error).strip().splitlines()[-1].strip(" -")
-            raise UnreadableFileError(f"{path} cannot be converted: {reason}") from error
-    text: str = result.markdown
+def _convert(path: Path, limits: ReadLimits) -> tuple[str, str, dict[str, Any]]:
+    if find_spec("markitdown") is None:
+        require("markitdown", extra=EXTRA)  # says how to install it
+    converted: list[list[str]] = []
+    run_isolated(convert, path, limits, converted.append)
+    ((text, title),) = converted
     if not text.strip():
         raise UnreadableFileError(f"{path} holds no text: pages that are pictures have to be recognized first (OCR)")
     # A page's heading goes before its title for browsers ("Vasa - Wikipedia").
-    return text, "" if _FIRST_HEADING.search(text) else result.title or "", {}
+    return text, "" if _FIRST_HEADING.search(text) else title, {}
 
 
-@cache
-def _converter() -> Any:
-    markitdown = require("markitdown", extra=_EXTRA)
-    converters = import_module("markitdown.converters")
-    # Only these: the converter for plain text would take a damaged archive for text.
-    converter = markitdown.MarkItDown(enable_builtins=False, enable_plugins=False)
-    for kind in ("Pdf", "Docx", "Pptx", "Html", "Epub", "Ipynb"):
-        converter.register_converter(getattr(converters, f"{kind}Converter")())
-    return converter
-
-
-def _front_matter(text: str, place: str) -> tuple[str, dict[str, Any]]:
+def _front_matter(text: str, place: str, limits: ReadLimits) -> tuple[str, dict[str, Any]]:
     """Return title and metadata from YAML between lines of "---" at the beginning of a text; the text keeps it."""
     matter = FRONT_MATTER.match(text)
     if matter is None:
@@ -256,7 +289,7 @@ def _front_matter(text: str, place: str) -> tuple[str, dict[str, Any]]:
 
     block = matter[0].strip().strip("-")
     try:
-        _check_tokens(block)
+        _check_yaml(block, limits)
         fields = yaml.safe_load(block)
         fields = fields if isinstance(fields, dict) else {}
         metadata = plain_metadata({str(name): value for name, value in fields.items()})
@@ -269,23 +302,27 @@ def _front_matter(text: str, place: str) -> tuple[str, dict[str, Any]]:
     return "" if title is None else str(title), metadata
 
 
-def _check_tokens(block: str) -> None:
-    """Refuse YAML of a few lines that would fill the memory or take minutes."""
+def _check_yaml(block: str, limits: ReadLimits) -> None:
+    """Raise a YAMLError if parsing a block could take long or fill the memory."""
     import yaml
 
-    if len(block) > _LONGEST_MATTER:
-        raise yaml.YAMLError(f"it has {len(block):,} characters, and at most {_LONGEST_MATTER:,} are read")
-    starts = (yaml.FlowSequenceStartToken, yaml.FlowMappingStartToken)
-    starts += (yaml.BlockSequenceStartToken, yaml.BlockMappingStartToken)
+    if len(block) > _LONGEST_FRONT_MATTER:
+        raise yaml.YAMLError(f"it has more than {_LONGEST_FRONT_MATTER:,} characters")
+    starts = (
+        yaml.FlowSequenceStartToken,
+        yaml.FlowMappingStartToken,
+        yaml.BlockSequenceStartToken,
+        yaml.BlockMappingStartToken,
+    )
     ends = (yaml.FlowSequenceEndToken, yaml.FlowMappingEndToken, yaml.BlockEndToken)
     depth = 0
     for token in yaml.scan(block):
-        if isinstance(token, yaml.AliasToken):
-            raise yaml.YAMLError("aliases are not read")
         depth += isinstance(token, starts)
         depth -= isinstance(token, ends)
-        if depth > _DEEPEST_MATTER:
-            raise yaml.YAMLError(f"lists are nested deeper than {_DEEPEST_MATTER}")
+        if depth > limits.depth:
+            raise yaml.YAMLError(f"its collections are nested more than {limits.depth} deep, the limit depth")
+        if isinstance(token, yaml.AliasToken):
+            raise yaml.YAMLError("aliases are not read")  # a few lines of them can fill the memory
 
 
 def decode(raw: bytes, place: str) -> str:

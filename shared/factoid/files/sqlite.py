@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import sqlite3
 import time
+import zlib
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from factoid.errors import StoreError, StoreFormatError
@@ -16,8 +18,16 @@ from factoid.errors import StoreError, StoreFormatError
 APPLICATION_ID = 0x0FAC701D
 FORMAT = 1  # of the tables in `factoid.store.database.schema`
 FILE = "units.sqlite"
+SENT = f"{FILE}.sent"  # a copy that is sent elsewhere, as long as that takes
 
 WAIT = 30  # seconds that a write waits for the write of another process
+
+# Texts of SQLite's OperationalErrors that come of damage; those of the disk, of locks and of interruptions are others.
+_DAMAGES = ("could not decode to utf-8", "malformed", "unsupported file format", "no such ", "has no column")
+
+# Statistics, which a user's ANALYZE makes, are no harm.
+_OBJECTS = """SELECT type, name, tbl_name, sql FROM sqlite_master
+    WHERE sql IS NOT NULL AND name NOT IN ('sqlite_stat1', 'sqlite_stat4') AND coalesce(?1 = tbl_name, TRUE)"""
 
 
 def connect(target: str | Path) -> sqlite3.Connection:
@@ -25,6 +35,10 @@ def connect(target: str | Path) -> sqlite3.Connection:
     uri = str(target).startswith("file:")
     connection = sqlite3.connect(target, isolation_level=None, check_same_thread=False, timeout=WAIT, uri=uri)
     connection.execute("PRAGMA cell_size_check = ON")  # detects more damaged pages, instead of reading garbage
+    connection.execute("PRAGMA trusted_schema = OFF")  # a file from a stranger calls no functions of this process
+    # What is deleted is overwritten: not every SQLite is built so. FAST would leave it in pages that become free, which hold most
+    # of it. Deletions take a fifth longer, additions and replacements do not.
+    connection.execute("PRAGMA secure_delete = ON").fetchall()
     return connection
 
 
@@ -49,6 +63,15 @@ def connect_read_only(file: Path, check: Callable[[sqlite3.Connection], object])
     return connection
 
 
+def drop_log(file: Path) -> None:
+    """Remove the empty log and its index that a reader left beside a database, unless somebody else has it open.
+
+    A connection that can write does that when it is closed; one that only reads does not.
+    """
+    with suppress(sqlite3.Error), closing(connect(f"{file.absolute().as_uri()}?mode=rw")) as connection:
+        connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
+
+
 def is_empty(connection: sqlite3.Connection, content: str, *known: tuple[int, int]) -> bool:
     """Return whether a database has no tables yet; only reads.
 
@@ -65,6 +88,48 @@ def is_empty(connection: sqlite3.Connection, content: str, *known: tuple[int, in
             "another one"
         )
     return not tables
+
+
+def identify(file: Path) -> tuple[int, int]:
+    """Return the application id and the format in an SQLite header (https://www.sqlite.org/fileformat.html), or zeros."""
+    with file.open("rb") as raw:
+        head = raw.read(72)
+    is_sqlite = head.startswith(b"SQLite format 3\0")
+    return (int.from_bytes(head[68:]), int.from_bytes(head[60:64])) if is_sqlite else (0, 0)
+
+
+def check_objects(connection: sqlite3.Connection, content: str, *statements: str, table: str | None = None) -> None:
+    """Raise a DatabaseError if a file holds anything but the tables that statements make, or if a table of it is another one.
+
+    A file from a stranger may have views in place of tables, which never end, or triggers, which write.
+    """
+    unknown = set(connection.execute(_OBJECTS, [table])) - _objects(statements)
+    if unknown:
+        names = ", ".join(sorted(repr(name)[:60] for _, name, *_ in unknown))
+        raise sqlite3.DatabaseError(f"it holds what no {content} has ({names}): another program made or changed it")
+
+
+@cache
+def _objects(statements: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
+    with closing(sqlite3.connect(":memory:")) as connection:
+        connection.executescript(";".join(statements))
+        return frozenset(connection.execute(_OBJECTS, [None]))
+
+
+def row_checksum(*values: object) -> int:
+    """Return the checksum of a row: SQLite does not notice a bit that flips within a value, or a value of another type."""
+    if bytes in map(type, values):  # whose checksum is much shorter than what represents them
+        values = tuple(map(_shortened, values))
+    return zlib.crc32(repr(values).encode())
+
+
+def _shortened(value: object) -> object:
+    return zlib.crc32(value) if isinstance(value, bytes) else value
+
+
+def any_text(content: bytes) -> str:
+    """Decode a text even if it is not UTF-8: the `text_factory` of a connection that reads damaged rows."""
+    return content.decode(errors="replace")
 
 
 def has_table(connection: sqlite3.Connection, name: str) -> bool:
@@ -101,8 +166,10 @@ def use_wal(connection: sqlite3.Connection) -> None:
 
 def is_damage(error: sqlite3.Error) -> bool:
     """Tell whether SQLite reports a damaged or foreign file, not a problem with the disk or a lock."""
-    undecodable = "Could not decode to UTF-8" in str(error)
-    return undecodable or (isinstance(error, sqlite3.DatabaseError) and not isinstance(error, sqlite3.OperationalError))
+    if isinstance(error, sqlite3.OperationalError):
+        reason = str(error).lower()
+        return any(damage in reason for damage in _DAMAGES)
+    return isinstance(error, sqlite3.DatabaseError)
 
 
 def explain(error: sqlite3.Error | OSError) -> str:
@@ -121,34 +188,57 @@ def explain(error: sqlite3.Error | OSError) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CacheTable:
-    """A table of what a model has returned, in a file of its own or in that of a host."""
+    """A table of what a model has returned, in a file of its own or in that of a host.
+
+    Its last column is the checksum of the others except the row's number (see `row_checksum`).
+    """
 
     content: str  # what it holds
     name: str
     sql: str  # that creates it
+    columns: str  # that the checksum covers
     application_id: int
     version: int
     hosts: tuple[tuple[int, int], ...] = ()  # application id and format of other files that may have the table
 
-    def open(self, file: Path) -> sqlite3.Connection:
-        """Open a file for writing, with the table, or for reading if it is not writable; raise if it is a foreign one."""
-        if not is_writable(file):
-            return connect_read_only(file, self._is_empty)
-        connection = connect(file)
+    def open(self, file: Path, *, read_only: bool = False) -> sqlite3.Connection:
+        """Open a file for writing, with the table, or for reading if it is not writable; raise if it is a foreign one.
+
+        Texts that are not UTF-8 are read, too: their checksum tells that they are damaged.
+        """
+        writable = not read_only and is_writable(file)
+        connection = connect(file) if writable else connect_read_only(file, self._is_empty)
         try:
             self._is_empty(connection)  # before anything is written
-            use_wal(connection)
-            connection.execute("PRAGMA synchronous = NORMAL")  # survives a kill; a power cut may cost the last commits
-            if not has_table(connection, self.name):
-                with committing(connection):
-                    if self._is_empty(connection):  # otherwise a host, or another process was faster
-                        connection.execute(f"PRAGMA application_id = {self.application_id}")
-                        connection.execute(f"PRAGMA user_version = {self.version}")
-                    connection.execute(self.sql)
+            if has_table(connection, self.name):
+                check_objects(connection, f"cache of {self.content}", self.sql, table=self.name)
+            if writable:
+                self._prepare(connection)
+            elif not has_table(connection, self.name):
+                # One of this connection alone, without entries, stands in for it.
+                connection.execute(self.sql.replace("CREATE TABLE IF NOT EXISTS", "CREATE TEMP TABLE", 1))
+            connection.text_factory = any_text
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def _prepare(self, connection: sqlite3.Connection) -> None:
+        use_wal(connection)
+        connection.execute("PRAGMA synchronous = NORMAL")  # survives a kill; a power cut may cost the last commits
+        if not has_table(connection, self.name):
+            with committing(connection):
+                if self._is_empty(connection):  # otherwise a host, or another process was faster
+                    connection.execute(f"PRAGMA application_id = {self.application_id}")
+                    connection.execute(f"PRAGMA user_version = {self.version}")
+                connection.execute(self.sql)
+
+    def damaged_rows(self, connection: sqlite3.Connection) -> list[int]:
+        """Return the numbers of rows that differ from what was written; none if there is no table."""
+        if not has_table(connection, self.name):
+            return []
+        rows = connection.execute(f"SELECT rowid, checksum, {self.columns} FROM {self.name}")  # noqa: S608
+        return [row for row, written, *values in rows if row_checksum(*values) != written]
 
     def failure(self, path: Path, error: sqlite3.Error | OSError, remedy: str) -> StoreError:
         """Return the error to raise instead of one of SQLite or the system; the remedy is for a damaged file."""

@@ -2,23 +2,39 @@
 
 from factoid.filters.fields import DELETE_FIELD, INSERT_FIELD, SCHEMA, field_rows, parse_metadata
 from factoid.filters.parse import parse_filter
-from factoid.filters.sql import passing_rows
-from factoid.filters.tree import All, AnyOf, Comparison, Filter, Not, Operator, Tree, matches
+from factoid.filters.sql import harmless_rows, passing_rows
+from factoid.filters.tree import (
+    CONDITIONS,
+    All,
+    AnyOf,
+    Comparison,
+    Condition,
+    Filter,
+    Not,
+    Operator,
+    Tree,
+    matches,
+    too_deep,
+)
 
 __all__ = [
+    "CONDITIONS",
     "DELETE_FIELD",
     "INSERT_FIELD",
     "SCHEMA",
     "All",
     "AnyOf",
     "Comparison",
+    "Condition",
     "Filter",
     "Not",
     "Operator",
     "Tree",
     "field_rows",
+    "harmless_rows",
     "matches",
     "parse_filter",
     "parse_metadata",
     "passing_rows",
+    "too_deep",
 ]

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any
 
-from factoid.units import check_text
+from factoid.units import DEPTH, check_size, check_text
 
 # `value` has no type, so SQLite stores every value as bound.
 SCHEMA = """
@@ -43,10 +43,12 @@ class Kind(IntEnum):
 
 
 def parse_metadata(text: object) -> dict[str, Any] | None:
-    """Parse metadata from JSON; return None for anything but a JSON object."""
+    """Parse metadata from JSON; return None for anything but a JSON object that metadata may be."""
     try:
         metadata = json.loads(text) if isinstance(text, str) else None
-    except ValueError:
+        if isinstance(text, str) and text.count("{") + text.count("[") > DEPTH:  # it may be nested too deep
+            check_size(metadata)
+    except (ValueError, RecursionError):
         return None
     return metadata if isinstance(metadata, dict) else None
 

@@ -22,7 +22,22 @@ from numpy.typing import NDArray
 
 from factoid.filters.fields import Kind, Scalar, is_text, parse_metadata, scalar
 from factoid.filters.parse import parse_filter
-from factoid.filters.tree import ORDERS, All, AnyOf, Comparison, Filter, Not, Operator, Tree, holds, matches
+from factoid.filters.tree import (
+    ORDERS,
+    PASSAGE,
+    All,
+    AnyOf,
+    Comparison,
+    Condition,
+    Filter,
+    Not,
+    Operator,
+    Tree,
+    as_of_passage,
+    holds,
+    matches,
+)
+from factoid.metadata import KIND
 
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -31,6 +46,7 @@ Mask = NDArray[np.bool_]
 _Plan = tuple[list[tuple[str, Sequence[Scalar]]], Sequence[Kind]]
 
 _FEW = 500  # rows that are compared by their JSON rather than by another read of the index
+_BOUNDS = 500  # on a key that one statement joins; SQLite takes expressions of depth 1000
 _BOUND = 10_000  # parameters of one statement; SQLite takes 32,766
 _SELECTIVE = (Operator.EQ, Operator.IN, Operator.CONTAINS)
 
@@ -47,6 +63,27 @@ def passing_rows(connection: sqlite3.Connection, condition: Filter) -> Rows:
     tree = parse_filter(condition)
     [(size,)] = connection.execute("SELECT coalesce(max(row) + 1, 0) FROM metadata")
     return np.flatnonzero(_Index(connection, size).passing(tree))
+
+
+def harmless_rows(connection: sqlite3.Connection, condition: Condition, excluded: Rows) -> Rows:
+    """Return those of some excluded rows of `metadata` that pass if they say that the unit is a passage, ascending.
+
+    With them a unit leaves its passage open: the filter excludes its kind, and not its content.
+    """
+    if not callable(condition):
+        judged = as_of_passage(condition)
+        return excluded[:0] if judged is condition else np.intersect1d(excluded, passing_rows(connection, judged))
+    rows = connection.execute(
+        "SELECT row, json FROM metadata WHERE row IN (SELECT value FROM json_each(?)) ORDER BY row",
+        [json.dumps(excluded.tolist())],
+    )
+    harmless = []
+    for row, text in rows:
+        metadata = _metadata(text)
+        content = {key: value for key, value in metadata.items() if key not in KIND}
+        if len(content) < len(metadata) and condition(content | PASSAGE):
+            harmless.append(row)
+    return np.array(harmless, np.int64)
 
 
 class _Index:
@@ -91,7 +128,10 @@ class _Index:
             if place and np.count_nonzero(mask) <= _FEW:
                 rows = json.dumps(np.flatnonzero(mask).tolist())
                 return self._by_json(chain.from_iterable(ordered[place:]), "SELECT value FROM json_each(?)", rows)
-            mask &= self._read(group) if len(group) > 1 else self.passing(group[0])
+            if len(group) == 1:
+                mask &= self.passing(group[0])
+            for start in range(0, len(group), _BOUNDS) if len(group) > 1 else ():
+                mask &= self._read(group[start : start + _BOUNDS])
         return mask
 
     def _read(self, leaves: Sequence[Comparison]) -> Mask:

@@ -14,9 +14,12 @@ from enum import StrEnum
 from functools import partial
 from typing import Any
 
+from factoid.errors import InvalidInputError
 from factoid.filters.fields import with_paths
-from factoid.metadata import plain_metadata
-from factoid.units import check_text
+from factoid.metadata import KIND, plain_metadata
+from factoid.units import DEPTH, check_size, check_text
+
+CONDITIONS = 20_000  # of one filter, at most
 
 
 class Operator(StrEnum):
@@ -39,6 +42,16 @@ class Operator(StrEnum):
     IS_EMPTY = "is_empty"  # missing, None, "" or []; takes no operand
 
 
+_ORDERED = (str | int | float, "a string, a number, or a date or time")
+_LISTED = (list | str, "a list or a string")
+_TEXT = (str, "a string")
+_OPERANDS: dict[Operator, tuple[Any, str]] = {
+    **dict.fromkeys((Operator.GT, Operator.GTE, Operator.LT, Operator.LTE), _ORDERED),
+    **dict.fromkeys((Operator.IN, Operator.NIN, Operator.ANY, Operator.ALL), _LISTED),
+    **dict.fromkeys((Operator.TEXT_MATCH, Operator.TEXT_MATCH_INSENSITIVE), _TEXT),
+    Operator.EXISTS: (bool | None, "True or False"),
+}
+
 ORDERS = {Operator.GT: ">", Operator.GTE: ">=", Operator.LT: "<", Operator.LTE: "<="}
 
 
@@ -46,8 +59,12 @@ ORDERS = {Operator.GT: ">", Operator.GTE: ">=", Operator.LT: "<", Operator.LTE: 
 class Comparison:
     """One operator on one metadata key. The operand becomes what metadata stores for it; tuples and sets become lists.
 
+    Orders take a string or a number; `in`, `nin`, `any` and `all` a list or a string; `text_match` and `text_match_insensitive` a
+    string; `exists` True or False, with True for None; all others take anything.
+
     Raises:
-        InvalidInputError: The key is not a string that can be stored, or metadata cannot hold the operand's type.
+        InvalidInputError: The key is not a string that can be stored, or metadata cannot hold the operand, or the operator does
+            not take it.
     """
 
     key: str
@@ -56,8 +73,12 @@ class Comparison:
 
     def __post_init__(self) -> None:
         check_text(self.key, "key")
+        check_size(self.value, f"the operand on {self.key!r:.80}")
         object.__setattr__(self, "value", _stored(self.key, self.value))
         object.__setattr__(self, "operator", Operator(self.operator))
+        taken, expected = _OPERANDS.get(self.operator, (object, "anything"))
+        if not isinstance(self.value, taken):
+            raise InvalidInputError(f"{self.operator} on {self.key!r:.80} takes {expected}, got {self.value!r:.80}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +103,45 @@ class Not:
 
 
 Tree = Comparison | All | AnyOf | Not
-Filter = Mapping[str, Any] | Callable[[dict[str, Any]], bool] | Tree
+Condition = Tree | Callable[[dict[str, Any]], bool]
+Filter = Mapping[str, Any] | Condition
+
+PASSAGE = {"granularity": "passage"}  # what a passage's metadata say of its kind
+
+
+def check_tree(tree: Tree) -> None:
+    """Reject a filter that is too large to be evaluated.
+
+    Raises:
+        InvalidInputError: Conditions are nested more than `DEPTH` levels deep, or there are more than `CONDITIONS`.
+    """
+    count = 0
+    parts: list[tuple[Tree, int]] = [(tree, 0)]
+    while parts:
+        part, depth = parts.pop()
+        several = isinstance(part, Comparison) and part.operator in (Operator.ANY, Operator.ALL)
+        count += len(part.value) if several else 1  # type: ignore[union-attr]
+        if count > CONDITIONS:
+            raise InvalidInputError(too_many())
+        if depth > DEPTH:
+            raise InvalidInputError(too_deep())
+        if isinstance(part, Not):
+            parts.append((part.part, depth + 1))
+        elif isinstance(part, All | AnyOf):
+            parts += [(inner, depth + 1) for inner in part.parts]
+
+
+def too_deep() -> str:
+    """Return what is wrong with a filter whose conditions are nested too deep."""
+    return f"a filter nests conditions at most {DEPTH} levels deep: join those that are joined by the same operator in one list"
+
+
+def too_many() -> str:
+    """Return what is wrong with a filter of too many conditions."""
+    return (
+        f"a filter has at most {CONDITIONS:,} conditions, where each element of $any and $all is one: name values in a list of "
+        "$in, which may have any length"
+    )
 
 
 def matches(tree: Tree, metadata: Mapping[str, Any]) -> bool:
@@ -100,6 +159,21 @@ def matches(tree: Tree, metadata: Mapping[str, Any]) -> bool:
             return all(matches(part, metadata) for part in parts)
         case AnyOf(parts):
             return any(matches(part, metadata) for part in parts)
+
+
+def as_of_passage(tree: Tree) -> Tree:
+    """Return a filter that judges a unit as its passage by the keys that say what a unit is; itself if it names none of them."""
+    match tree:
+        case Comparison(key):
+            if key not in KIND:
+                return tree
+            return All(()) if matches(tree, PASSAGE) else AnyOf(())
+        case Not(part):
+            judged = as_of_passage(part)
+            return tree if judged is part else Not(judged)
+        case All(parts) | AnyOf(parts):
+            changed = tuple(map(as_of_passage, parts))
+            return tree if all(map(operator.is_, changed, parts)) else type(tree)(changed)
 
 
 def holds(stored: Any, leaf: Comparison) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from factoid.index.files import load, save
+from factoid.index.files import load, save, sweep
 from factoid.index.kinds import AUTO, check_factory, check_kind, choose_kind, kinds_to_try, usable_kind, usable_memory
 from factoid.index.vector_index import RowIds, Similarity, VectorIndex, prepare
 
@@ -18,6 +18,7 @@ __all__ = [
     "load",
     "prepare",
     "save",
+    "sweep",
     "usable_kind",
     "usable_memory",
 ]

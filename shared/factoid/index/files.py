@@ -1,39 +1,39 @@
-"""An index on disk: a cache of the database.
+"""An index on disk: a cache of the database, in files of its own generation.
 
-`NAME.npz` has the ids, the vectors if the index is exact, further arrays, and a record with the stamp. Before it, other kinds
-are written as `NAME-GENERATION.faiss`, whose size and SHA-256 are in the record. A reader that does not find all of it whole
-builds the index again: after a crash, while another process writes, or on a failing disk.
+`NAME-GENERATION.safetensors` has the ids, the vectors if the index is exact, further arrays, and a record with the
+stamp. Before it, other kinds are written as `NAME-GENERATION.faiss`, whose size and SHA-256 are in the record. Files are
+read where they are and never changed; the next generation gets files of its own. A reader that does not find all of it
+whole builds the index again: after a crash, while another process writes, or on a failing disk.
 """
 
 from __future__ import annotations
 
 import glob
 import hashlib
-import json
 import logging
-from collections.abc import Mapping
-from contextlib import suppress
+import re
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
-from tokenize import TokenError
 from typing import Any, NamedTuple
-from zipfile import BadZipFile, ZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
-from factoid.files.atomic import HashingWriter, move_into_place, part_beside, write_file
+from factoid.files.arrays import read_arrays, write_arrays
+from factoid.files.atomic import HashingWriter, move_into_place, part_beside, remove_leftovers, write_file
+from factoid.index.faiss_files import read_faiss, write_faiss
+from factoid.index.kinds import check_kind
 from factoid.index.matrix import Matrix
 from factoid.index.vector_index import VectorIndex
 
 _FORMAT = 1
-_BLOCK = 1 << 20
-_RECORD, _IDS, _VECTORS = "record", "ids", "vectors"
+_ARRAYS, _FAISS = "safetensors", "faiss"  # endings
+_IDS, _VECTORS = "ids", "vectors"
+_TRIES = 3  # while another process replaces the files
 
-# What readers of damaged files raise; NumPy parses headers as Python.
-_DAMAGE = (
-    OSError, ValueError, LookupError, TypeError, AttributeError, RuntimeError, EOFError, BadZipFile, SyntaxError, TokenError,
-)  # fmt: skip
+# What readers of damaged files raise.
+_DAMAGE = (OSError, ValueError, LookupError, TypeError, AttributeError, RuntimeError, MemoryError)
 
 logger = logging.getLogger(__name__)
 
@@ -47,100 +47,177 @@ class Loaded(NamedTuple):
 
 
 def save(
-    path: Path, stamp: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], index: VectorIndex | None = None
+    path: Path,
+    stamp: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+    index: VectorIndex | None = None,
 ) -> None:
-    """Write arrays and an index, by a path without an ending.
+    """Write arrays and an index, by a path without generation and ending.
 
-    The stamp, in JSON, is what a reader needs to trust the cache; it has at least a generation.
+    Args:
+        path: The path.
+        stamp: What a reader needs to trust the cache, in JSON; it has at least a generation.
+        arrays: Arrays of numbers.
+        index: An index of vectors.
 
     Raises:
         OSError: A file cannot be written; existing files are unchanged.
         RuntimeError: The same, while FAISS was writing.
     """
+    generation = stamp["generation"]
+    target = _file(path, generation, _ARRAYS)
     record: dict[str, Any] = {"format": _FORMAT, "stamp": dict(stamp)}
-    name = f"{path.name}-{stamp['generation']}.faiss"
     if index is not None:
-        record["index"] = {"kind": index.kind, "similarity": index.similarity, "dim": index.dim}
+        record["index"] = {"kind": index.kind, "similarity": str(index.similarity), "dim": index.dim}
         arrays = {**arrays, _IDS: index.by_position}
         if isinstance(index.content, Matrix):
             arrays[_VECTORS] = index.content.vectors
         else:
-            record["file"] = write_file(path.with_name(name), partial(_write_index, index.content)) | {"name": name}
-    target = path.with_name(f"{path.name}.npz")
+            record[_FAISS] = write_file(_file(path, generation, _FAISS), partial(_write_index, index.content))
     with part_beside(target) as part:
         with part.open("wb") as out:
-            np.savez(out, **{_RECORD: np.array(json.dumps(record)), **arrays})  # type: ignore[arg-type]
+            write_arrays(out, record, arrays)
         move_into_place(part, target)
-    for file in path.parent.glob(f"*{glob.escape(path.name)}-*.faiss*"):  # also what a killed process was writing
-        if file.name != record.get("file", {}).get("name"):
+
+
+def sweep(path: Path, *, generation: int, latest: int) -> None:
+    """Remove files of other generations, and what a killed process left, by a path without generation and ending.
+
+    Files between a generation and the latest one stay: another process has just written them. Later ones are from before
+    a backup of the database was restored.
+    """
+    for file in index_files(path):
+        number = _generation(file)
+        if number < generation or number > latest:
             file.unlink(missing_ok=True)
+    unfinished = re.compile(rf"\.({re.escape(path.name)}-\d+\.({_FAISS}|{_ARRAYS}))\.part(\.lock)?")
+    for file in path.parent.glob(f".{glob.escape(path.name)}-*"):
+        if match := unfinished.fullmatch(file.name):
+            remove_leftovers(path.with_name(match[1]))
 
 
-def load(path: Path, *, mmap: bool = False) -> Loaded | None:
+def load(path: Path, *, generation: int | None = None, mmap: bool = False) -> Loaded | None:
     """Read what `save` wrote; return None, with a line in the log, if there is nothing that can be trusted.
 
-    With `mmap`, an index that is not exact is mapped into memory if FAISS can, and shared by processes; it is copied before it
-    changes.
+    Of several generations, which a killed process may leave, it is the latest.
+
+    Args:
+        path: The path without generation and ending.
+        generation: The latest to read; None for any.
+        mmap: Map an index that is not exact into memory if FAISS can, so that processes share it; it is copied before it
+            changes.
     """
-    try:
-        with path.with_name(f"{path.name}.npz").open("rb") as file, ZipFile(file) as content:
-            arrays = {name.removesuffix(".npy"): _read_array(content, name) for name in content.namelist()}
-        record = json.loads(str(arrays.pop(_RECORD)))
-        if record["format"] != _FORMAT:
-            raise ValueError("it is of another version")
-        index = _read(path, record, arrays, mmap=mmap) if "index" in record else None
-        return Loaded(index, record["stamp"], arrays)
-    except FileNotFoundError as error:
-        logger.info("%s has no cache (%s): it is built", path, error.filename)
-    except _DAMAGE as error:
-        logger.warning("%s cannot be trusted (%s): it is built again", path, str(error).split("\n")[0] or repr(error))
+    missing = None
+    for _ in range(_TRIES):
+        files = record_files(path, latest=generation)
+        if not files:
+            break
+        for file in files:
+            try:
+                return _load(path, file, mmap=mmap)
+            except FileNotFoundError as error:  # another process has written a later one
+                missing = error.filename
+            except _DAMAGE as error:
+                reason = str(error).split("\n")[0] or repr(error)
+                logger.warning("%s cannot be trusted (%s): it is built again", file, reason)
+                missing = None
+        if missing is None:
+            return None
+    logger.info("%s has no cache (%s): it is built", path, missing or "there are no files")
     return None
 
 
 def index_files(path: Path) -> list[Path]:
-    """Return the existing files of a cache, the one that names the others last."""
-    name = glob.escape(path.name)
-    return [*path.parent.glob(f"{name}-*.faiss"), *path.parent.glob(f"{name}.npz")]
+    """Return the existing files of a cache; of each generation the one that names the other comes last."""
+    pattern = re.compile(rf"{re.escape(path.name)}-\d+\.({_FAISS}|{_ARRAYS})")
+    named = path.parent.glob(f"{glob.escape(path.name)}-*")
+    files = [file for file in named if pattern.fullmatch(file.name) and file.is_file()]  # no pipe or device
+    return sorted(files, key=lambda file: (_generation(file), file.suffix))
 
 
-def _read_array(content: ZipFile, name: str) -> NDArray[Any]:
-    with content.open(name) as file:
-        array: NDArray[Any] = np.lib.format.read_array(file, allow_pickle=False)
-        file.read()  # at its end the checksum is checked; by a damaged header the array may be a part of it
-    return array
+def is_complete(file: Path) -> bool:
+    """Return whether a file with a record, and the file that it names, are there, if not as they were written.
+
+    A process that was killed while it removed or replaced them may leave one of them.
+    """
+    try:
+        facts, _ = read_arrays(file)
+    except FileNotFoundError:
+        return False
+    except _DAMAGE:
+        return True
+    return _FAISS not in facts or file.with_suffix(f".{_FAISS}").exists()
 
 
-def _read(path: Path, record: Mapping[str, Any], arrays: dict[str, NDArray[Any]], *, mmap: bool) -> VectorIndex:
+def is_index_file(name: str, indexes: Iterable[str]) -> bool:
+    """Return whether a name is that of a file of one of some indexes."""
+    names = "|".join(map(re.escape, indexes))
+    return re.fullmatch(rf"({names})-\d{{1,20}}\.({_FAISS}|{_ARRAYS})", name) is not None
+
+
+def _file(path: Path, generation: int, ending: str) -> Path:
+    return path.with_name(f"{path.name}-{generation}.{ending}")
+
+
+def _generation(file: Path) -> int:
+    return int(file.name.rpartition("-")[2].split(".")[0])
+
+
+def record_files(path: Path, *, latest: int | None) -> list[Path]:
+    """Return the files with records up to a generation, latest first."""
+    files = [file for file in reversed(index_files(path)) if file.suffix == f".{_ARRAYS}"]
+    if latest is not None:
+        files = [file for file in files if _generation(file) <= latest]
+    return files
+
+
+def _load(path: Path, file: Path, *, mmap: bool) -> Loaded:
+    record, arrays = read_arrays(file, in_memory=[_VECTORS])
+    if record["format"] != _FORMAT:
+        raise ValueError("it is of another version")
+    stamp = record["stamp"]
+    if file.name != _file(path, stamp["generation"], _ARRAYS).name:
+        raise ValueError("it is of another generation than its name says")
+    index = None
+    if "index" in record:
+        index = _read_vectors(path, record, arrays, mmap=mmap)
+    return Loaded(index, stamp, arrays)
+
+
+def _read_vectors(path: Path, record: Mapping[str, Any], arrays: dict[str, NDArray[Any]], *, mmap: bool) -> VectorIndex:
+    """Return the index of a record, if all of its parts fit each other."""
+    described = record["index"]
+    dim = described["dim"]
+    ids = arrays.pop(_IDS)
+    if ids.ndim != 1 or ids.dtype != np.int64 or type(dim) is not int or not 0 < dim < 1 << 20:
+        raise ValueError("the ids or dimensions are of another type")
     content: Any
-    if "file" in record:
-        content, mapped = _read_index(path, record["file"], mmap=mmap)
+    mapped = False
+    if _FAISS in record:
+        content, mapped = _read_index(_file(path, record["stamp"]["generation"], _FAISS), record, mmap=mmap)
         shape = content.ntotal, content.d
     else:
-        content, mapped = Matrix(arrays.pop(_VECTORS)), False
-        shape = content.vectors.shape
-    index = VectorIndex(**record["index"], _content=content, _ids=arrays.pop(_IDS), _mapped=mapped)
-    if shape != (len(index.by_position), index.dim):
+        vectors = arrays.pop(_VECTORS)
+        if vectors.ndim != 2 or vectors.dtype != np.float32:
+            raise ValueError("the vectors are of another type")
+        content = Matrix(vectors)
+        shape = vectors.shape
+    if shape != (len(ids), dim):
         raise ValueError("the vectors are not those of the ids, or of other dimensions")
-    return index
+    return VectorIndex(**described, _content=content, _ids=ids, _mapped=mapped)
 
 
-def _read_index(path: Path, expected: Mapping[str, Any], *, mmap: bool) -> tuple[Any, bool]:
-    """Return the index that FAISS reads from a file whose size and SHA-256 are as expected, and whether it was mapped."""
-    import faiss
-
-    file = path.with_name(expected["name"])
+def _read_index(file: Path, record: Mapping[str, Any], *, mmap: bool) -> tuple[Any, bool]:
+    """Return the index that FAISS reads from a file, which is as expected, and whether it was mapped."""
+    expected = record[_FAISS]
     with file.open("rb") as source:
-        size, digest = file.stat().st_size, hashlib.file_digest(source, "sha256").hexdigest()
-        if (size, digest) != (expected["size"], expected["sha256"]):
-            raise ValueError(f"{file.name} is not the file that was written")
-        if mmap:
-            with suppress(RuntimeError):  # of a kind that cannot be mapped
-                return faiss.read_index(str(file), faiss.IO_FLAG_MMAP_IFC), True
-        source.seek(0)
-        return faiss.read_index(faiss.PyCallbackIOReader(source.read, _BLOCK)), False
+        size = file.stat().st_size
+        digest = hashlib.file_digest(source, "sha256").hexdigest()
+    if (size, digest) != (expected["size"], expected["sha256"]):
+        raise ValueError(f"{file.name} is not the file that was written")
+    kind = check_kind(record["index"]["kind"], record["index"]["dim"])
+    return read_faiss(file, kind, record["index"]["dim"], mmap=mmap)
 
 
 def _write_index(index: Any, out: HashingWriter) -> None:
-    import faiss
-
-    faiss.write_index(index, faiss.PyCallbackIOWriter(out.write, _BLOCK))
+    write_faiss(index, out.write)

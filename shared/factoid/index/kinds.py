@@ -44,6 +44,8 @@ _SHARE = 0.5  # of the memory; the rest is for the encoder, SQLite's pages and a
 _MOST_LISTS = 65_536
 _FEWEST_IN_LISTS = 1_000  # vectors below which lists are not worth trying
 _SEARCHED_LISTS = 16_384  # up to this, comparing a query with all centroids is cheap; above it, a graph finds the lists
+_LARGEST_NUMBER = 1 << 20  # in a factory string: a store from a stranger must not ask for 10 billion lists
+_LONGEST = 200  # characters of a factory string
 _UNKNOWN = 8 << 30  # if the system does not report it
 _LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")  # of a container
 
@@ -73,6 +75,11 @@ class Kind:
 def make(kind: str, dim: int) -> Any:
     """Build an empty FAISS index of a kind, for the inner product; raise InvalidInputError if this FAISS cannot."""
     faiss = require("faiss", extra="cpu")
+    if not isinstance(kind, str):
+        raise InvalidInputError(f"a kind of index is a string, got {kind!r}. Expected for example {_EXAMPLES}")
+    numbers = [number.lstrip("0") or "0" for number in re.findall(r"\d+", kind)]
+    if len(kind) > _LONGEST or any(len(number) > 7 or int(number) > _LARGEST_NUMBER for number in numbers):
+        raise InvalidInputError(f"{kind!r:.60} is too large for an index: numbers up to {_LARGEST_NUMBER:,} are taken")
     try:
         index = faiss.index_factory(dim, kind, faiss.METRIC_INNER_PRODUCT)
     except (RuntimeError, TypeError, ValueError) as error:

@@ -1,267 +1,325 @@
-"""A lexical index: rank rows of texts by the words that they share with a query (BM25), with tantivy."""
+"""A lexical index: score texts, known by row, by the words that they share with a query (BM25).
+
+The index is an inverted one. For each term it holds the texts that have it and how often: a posting. Postings are
+written once, in segments of up to 65,536 texts, and only read from then on, so they can be mapped from a file and shared
+by processes. A removed text stays in its segment, and is masked. Document frequencies and the average length count the
+texts that are left, so scores do not depend on how an index came about.
+"""
 
 from __future__ import annotations
 
 import math
-import os
-import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cache
-from importlib.util import find_spec
-from itertools import pairwise
-from pathlib import Path
-from shutil import rmtree
-from tempfile import mkdtemp
-from typing import Any, NamedTuple
-from weakref import finalize
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from factoid._optional import require
 from factoid.encode import Vectors
-from factoid.errors import InvalidInputError
-from factoid.index.vector_index import RowIds
-from factoid.words import UNSPACED
+from factoid.index.terms import Terms
+from factoid.index.vector_index import RowIds, ranks
 
-LANGUAGES = {
-    "ar": "arabic", "da": "danish", "de": "german", "el": "greek", "en": "english", "es": "spanish", "fi": "finnish",
-    "fr": "french", "hu": "hungarian", "it": "italian", "nl": "dutch", "no": "norwegian", "pt": "portuguese",
-    "ro": "romanian", "ru": "russian", "sv": "swedish", "ta": "tamil", "tr": "turkish", "": "",
-}  # fmt: skip
-"""The languages that have a stemmer, and "" for all others."""
-
-_UNSPACED_RUN = re.compile(rf"(?:{UNSPACED.pattern}|[\uac00-\ud7af])+")
-_WRITER_BYTES = 64_000_000
-_TEXT, _ROW = "text", "row"
-Bytes = NDArray[np.uint8]
-_LONGEST = 100  # bytes of a word: longer ones are data
-BEST = 4096  # texts in an answer
+_K1 = 1.2
+_B = 0.75
 _ENOUGH = 0.5  # of the score of a text with all words of the query: the best text counts less if it has less
-_FEW = 4096  # rows that a query lists one by one; more are masked after a wider search
-_STOP_WORDS = (
-    "a an the and or of in on at by for from to with as is are was were be been am do does did has have had it its this that "
-    "these those there i me my you your we our they their he she his her what which who whom whose when where why how can "
-    "could would should will shall may might must please tell give"
-).split()
+_BLOCK = 16_384  # texts that become a segment
+_MOST_TEXTS = 1 << 16  # of a segment: their numbers take two bytes
+_SMALLER = 2  # a segment is merged into the one before that has fewer than this many times its texts
+_REMOVED = 0.25  # share of removed texts at which their postings are dropped
+_POSTINGS = ("terms", "starts", "texts", "counts")
+_MOST_COUNTED = 255  # occurrences of a term in a text
+
+Mask = NDArray[np.bool_]
+Numbers = NDArray[np.integer[Any]]
+
+
+class Segment(NamedTuple):
+    """The postings of texts that came one after the other, by term. A text is known by its number in the segment."""
+
+    terms: NDArray[np.uint64]  # ascending. Shape: (terms,)
+    starts: NDArray[np.int64]  # where the postings of each term begin, and the end of the last. Shape: (terms + 1,)
+    texts: NDArray[np.uint16]  # ascending for each term. Shape: (postings,)
+    counts: NDArray[np.uint8]  # how often the text has the term. Shape: (postings,)
+    size: int  # number of texts
+
+    @classmethod
+    def of(cls, terms: NDArray[np.uint64], texts: Numbers, counts: NDArray[np.uint8], size: int) -> Self:
+        """Group postings by term. They come in any order, those of one term by text. Shapes: (postings,)."""
+        order = np.argsort(terms, kind="stable")
+        ordered = terms[order]
+        begins = np.ones(len(ordered), np.bool_)
+        np.not_equal(ordered[1:], ordered[:-1], out=begins[1:])
+        starts = np.flatnonzero(begins)
+        bounds = np.append(starts, len(ordered))
+        return cls(ordered[starts], bounds, texts[order].astype(np.uint16), counts[order], size)
+
+    @classmethod
+    def of_texts(cls, terms: NDArray[np.uint64], texts: Numbers, size: int) -> Self:
+        """Return the segment of the terms of texts, in the order of the texts, as often as they occur. Shapes: (n,)."""
+        order = np.argsort(terms, kind="stable")
+        terms = terms[order]
+        texts = texts[order]
+        begins = np.ones(len(terms), np.bool_)
+        np.not_equal(terms[1:], terms[:-1], out=begins[1:])
+        begins[1:] |= texts[1:] != texts[:-1]
+        places = np.flatnonzero(begins)
+        counts = np.minimum(np.diff(np.append(places, len(terms))), _MOST_COUNTED)
+        return cls.of(terms[places], texts[places], counts.astype(np.uint8), size)
+
+    def without(self, removed: Mask) -> Segment:
+        """Return the segment without the texts in a mask; those after them move up. Shape: (texts,)."""
+        numbers = np.cumsum(~removed) - 1
+        left = ~removed[self.texts]
+        terms = np.repeat(self.terms, np.diff(self.starts))[left]
+        return Segment.of(terms, numbers[self.texts[left]], self.counts[left], int(np.count_nonzero(~removed)))
+
+    def followed_by(self, other: Segment) -> Segment:
+        """Return one segment of the texts of this one and then those of another."""
+        terms = [np.repeat(segment.terms, np.diff(segment.starts)) for segment in (self, other)]
+        texts = [self.texts.astype(np.int64), other.texts.astype(np.int64) + self.size]
+        counts = np.concatenate([self.counts, other.counts])
+        return Segment.of(np.concatenate(terms), np.concatenate(texts), counts, self.size + other.size)
+
+    def postings(self, term: int) -> slice:
+        """Return where the postings of a term are."""
+        key = np.uint64(term)
+        place = int(np.searchsorted(self.terms, key))
+        if place == len(self.terms) or self.terms[place] != key:
+            return slice(0, 0)
+        return slice(int(self.starts[place]), int(self.starts[place + 1]))
 
 
 class LexicalIndex:
-    """Texts by row, ranked by BM25 (k1 1.2, b 0.75). Reads may run in several threads at once, but not during `update`.
-
-    Words are runs of letters and digits, lower-cased, stemmed in the given language, without accents. Scripts without
-    spaces, and Korean, are indexed by characters and pairs of them. Words common to all questions do not count in a query that
-    has others. Word statistics include removed texts until the engine merges its segments.
+    """Texts by row, scored by BM25 (k1 1.2, b 0.75). Reads may run in several threads at once, but not during `update`.
 
     Args:
-        language: A code of `LANGUAGES`, or "" for no stemmer.
-        files: The result of another index's `files`, to read that index.
-        on_disk: Keep the index in a temporary folder, which `files` needs, instead of in memory.
+        language: A code of `factoid.index.terms.LANGUAGES`, or "" for no stemmer.
 
     Raises:
         InvalidInputError: The language is unknown.
-        MissingDependencyError: tantivy is not installed.
-        ValueError: The files are damaged, or from another version of tantivy.
     """
 
-    def __init__(
-        self, language: str = "en", *, files: Mapping[str, Bytes] | None = None, on_disk: bool = False
-    ) -> None:
-        tantivy = require("tantivy", extra="lexical")
-        stemmer = LANGUAGES[check_language(language)]
+    def __init__(self, language: str = "en") -> None:
         self.language = language
-        self._folder: Path | None = None
-        if on_disk or files is not None:
-            self._folder = Path(mkdtemp(prefix="factoid-lexical-"))
-            finalize(self, _remove, self._folder, os.getpid())
-            for name, content in (files or {}).items():
-                content.tofile(self._folder / name)
-        schema = tantivy.SchemaBuilder().add_integer_field(_ROW, indexed=True, fast=True)
-        self._schema = schema.add_text_field(_TEXT, tokenizer_name=_TEXT, index_option="freq").build()
-        self._index = tantivy.Index(self._schema, path=self._folder and str(self._folder))
-        self._words = _analyzer(stemmer)
-        self._content_words = _analyzer(stemmer, _STOP_WORDS if stemmer == "english" else ())
-        self._index.register_tokenizer(_TEXT, self._words)
-        self._searcher = self._index.searcher()
+        self._terms = Terms(language)
+        self._segments: list[Segment] = []
+        self._rows = np.empty(0, np.int64)  # of the texts, in the order in which they came
+        self._lengths = np.empty(0, np.int32)  # terms of each text
+        self._present = np.empty(0, np.bool_)  # False for removed texts
+        self._asked: tuple[RowIds | None, RowIds] = None, self._rows  # rows, and their places
+        self._prepare()
+
+    @classmethod
+    def from_arrays(cls, language: str, arrays: Mapping[str, NDArray[Any]]) -> Self:
+        """Return the index of which these are the `arrays`; they are not copied.
+
+        Raises:
+            ValueError: The arrays do not belong to an index, or to no language known here.
+        """
+        index = cls(language)
+        rows, lengths = arrays["rows"], arrays["lengths"]
+        _check(rows.dtype == np.int64 and lengths.dtype == np.int32, "rows or lengths are of another type")
+        _check(rows.ndim == 1 and rows.shape == lengths.shape, "rows and lengths differ in shape")
+        ascending = np.sort(rows)
+        _check(bool((ascending[1:] > ascending[:-1]).all()), "a row occurs twice")
+        _check(lengths.min(initial=0) >= 0, "a length is negative")
+        index._segments = list(_read_segments(arrays))
+        _check(sum(segment.size for segment in index._segments) == len(rows), "texts are missing")
+        index._rows = rows
+        index._lengths = lengths
+        index._present = np.ones(len(rows), np.bool_)
+        index._prepare()
+        return index
+
+    def arrays(self) -> dict[str, NDArray[Any]]:
+        """Return the arrays that hold the index, by name, to be written to a file."""
+        self._drop_removed()
+        arrays: dict[str, NDArray[Any]] = {"rows": self._rows, "lengths": self._lengths}
+        arrays["sizes"] = np.array([segment.size for segment in self._segments], np.int64)
+        for number, segment in enumerate(self._segments):
+            for name in _POSTINGS:
+                arrays[f"{name} {number}"] = getattr(segment, name)
+        return arrays
 
     def __len__(self) -> int:
-        return int(self._searcher.num_docs)
+        return self._count
+
+    @property
+    def rows(self) -> RowIds:
+        """The rows of all texts, ascending."""
+        return self._by_row[0]
 
     def update(self, removed: RowIds, rows: RowIds, texts: Iterable[str]) -> None:
-        """Remove rows, then add rows with their texts, in one step. Unknown rows are ignored."""
-        import tantivy
+        """Remove rows, then add rows with their texts. Unknown rows to remove are ignored."""
+        places = self.places(removed)
+        present = self._present.copy()
+        present[places[places >= 0]] = False
+        self._present = present
+        remaining = iter(texts)
+        for start in range(0, len(rows), _BLOCK):
+            block = rows[start : start + _BLOCK]
+            self._append(block, list(islice(remaining, len(block))))
+        if np.count_nonzero(~self._present) > _REMOVED * len(self._present):
+            self._drop_removed()
+        self._prepare()
 
-        writer = self._index.writer(_WRITER_BYTES, 1)
-        for row in removed.tolist():
-            writer.delete_documents_by_term(_ROW, row)
-        for row, text in zip(rows.tolist(), texts, strict=True):
-            document = tantivy.Document()
-            document.add_integer(_ROW, row)
-            document.add_text(_TEXT, _spaced(text))
-            writer.add_document(document)
-        writer.commit()
-        writer.wait_merging_threads()
-        self._index.reload()
-        self._searcher = self._index.searcher()
+    def places(self, rows: RowIds) -> RowIds:
+        """Return the place of each row's text, for `shares`, or -1 for an unknown row. Shape: (n,).
 
-    def ask(self, query: str, k: int = BEST, *, allowed: RowIds | None = None) -> Answer:
-        """Return the k best texts for a query, any text without syntax, among the allowed rows, ascending; None for all."""
-        words = self.words(query)
-        rows, scores = self.search(words, k, allowed=allowed)
-        highest = float(scores.max(initial=_ENOUGH * self.expected_score(words)))
-        return Answer(self, words, rows, scores / highest, highest)
-
-    def words(self, query: str) -> list[str]:
-        """Return the words of a query that count, each once. A query is any text, without syntax."""
-        spaced = _spaced(query, query=True)
-        return list(dict.fromkeys(self._content_words.analyze(spaced) or self._words.analyze(spaced)))
-
-    def search(self, words: Sequence[str], k: int, *, allowed: RowIds | None = None) -> tuple[RowIds, Vectors]:
-        """Return the rows of the k best texts that have some of the words, and their scores above 0, best first.
-
-        Only rows in `allowed`, ascending, take part; None for all.
+        Those of the last array are kept for the next search that passes the same one.
         """
-        query = self._any_of(_TEXT, words, "freq")
-        if allowed is not None and len(allowed) <= _FEW:
-            return self._best(self._among(allowed, query), k)
-        width = k
-        while True:
-            rows, scores = self._best(query, width)
-            if allowed is None or not len(rows):
-                return rows, scores
-            at = np.minimum(np.searchsorted(allowed, rows), len(allowed) - 1)
-            chosen = allowed[at] == rows
-            if chosen.sum() >= k or len(rows) < width:
-                return rows[chosen][:k], scores[chosen][:k]
-            width *= 4
+        asked, places = self._asked
+        if asked is rows:
+            return places
+        known, order = self._by_row
+        if np.array_equal(rows, self._rows) and len(known) == len(rows):
+            places = self._every_place
+        else:
+            places = ranks(rows, known)
+            if len(known):
+                places = np.where(places >= 0, order[places], -1)
+        self._asked = rows, places
+        return places
 
-    def scores(self, words: Sequence[str], rows: RowIds) -> Vectors:
-        """Return the score of each row, 0 for one that has none of the words. Shape: (n,), float32."""
-        query = self._any_of(_TEXT, words, "freq")
-        scores = np.zeros(len(rows), np.float32)
-        order = np.argsort(rows)
-        for start in range(0, len(rows), _FEW):
-            block = order[start : start + _FEW]
-            some = rows[block]
-            matching, values = self._best(self._among(some, query), len(some))
-            scores[block[np.searchsorted(some, matching)]] = values
+    def shares(self, query: str, places: RowIds) -> Vectors:
+        """Return the scores of texts at some places, divided by the best of them.
+
+        They are divided by half the score of a text with all words of the query if that is more: where no text has
+        many of them, words count less. The place -1 scores 0. Shape: (n,), float32.
+        """
+        terms = self._terms.of_query(query)
+        if not len(self._rows):
+            return np.zeros(len(places), np.float32)
+        scores = self.scores(terms)
+        if places is not self._every_place:
+            scores = scores[places]
+            scores[places < 0] = 0
+        highest = scores.max(initial=_ENOUGH * self.expected_score(terms))
+        if highest > 0:
+            scores /= highest
         return scores
 
-    def expected_score(self, words: Sequence[str]) -> float:
-        """Return the score of a text of average length that would have each of the words once."""
-        score, texts = 0.0, self._searcher.num_docs
-        for word in words:
-            frequency = self._searcher.doc_freq(_TEXT, word)
-            others = max(0, texts - frequency)  # removed texts count in the frequency until segments merge
-            score += math.log1p((others + 0.5) / (frequency + 0.5))
+    def terms(self, query: str) -> list[int]:
+        """Return the terms of a query that count. A query is any text, without syntax."""
+        return self._terms.of_query(query)
+
+    def scores(self, terms: Sequence[int]) -> Vectors:
+        """Return the score of the text at each place, 0 for one that has none of the terms. Shape: (places,), float32."""
+        scores = np.zeros(len(self._rows), np.float32)
+        for term in terms:
+            postings, frequency = self._postings(term)
+            weight = self._weight(frequency) * (_K1 + 1)
+            for texts, numbers, counts in postings:
+                occurrences = counts.astype(np.float32)
+                # A text is once in the postings of a term.
+                scores[texts][numbers] += weight * (occurrences / (occurrences + self._norms[texts][numbers]))
+        if self._count < len(scores):
+            scores[~self._present] = 0
+        return scores
+
+    def expected_score(self, terms: Sequence[int]) -> float:
+        """Return the score of a text of average length that would have each of the terms once."""
+        score = 0.0
+        for term in terms:
+            _, frequency = self._postings(term)
+            score += self._weight(frequency)
         return score
 
-    def files(self) -> dict[str, Bytes]:
-        """Return the files of an index on disk by name, to pass to another one."""
-        if self._folder is None:
-            raise InvalidInputError("an index in memory has no files: it needs on_disk=True")
-        files = (file for file in self._folder.iterdir() if not file.name.endswith(".lock"))
-        return {file.name: np.fromfile(file, np.uint8) for file in sorted(files)}
+    def _postings(self, term: int) -> tuple[list[tuple[slice, NDArray[np.uint16], NDArray[np.uint8]]], int]:
+        """Return the postings of a term, and how many texts have it.
 
-    def _any_of(self, field: str, values: Iterable[str | int], *options: str) -> Any:
-        from tantivy import Occur, Query
-
-        return Query.boolean_query(
-            [(Occur.Should, Query.term_query(self._schema, field, value, *options)) for value in values]
-        )
-
-    def _among(self, rows: RowIds, query: Any) -> Any:
-        from tantivy import Occur, Query
-
-        # A `term_set_query` would walk past all rows of the index.
-        among = Query.const_score_query(self._any_of(_ROW, rows.tolist()), 0.0)
-        return Query.boolean_query([(Occur.Must, among), (Occur.Must, query)])
-
-    def _best(self, query: Any, k: int) -> tuple[RowIds, Vectors]:
-        count = min(k, self._searcher.num_docs)
-        hits = self._searcher.search(query, count, count=False).hits if count else []
-        if not hits:
-            return np.empty(0, np.int64), np.empty(0, np.float32)
-        values, addresses = zip(*hits, strict=True)
-        rows = np.array(self._searcher.fast_field_values(_ROW, addresses), np.int64)
-        scores = np.array(values, np.float32)
-        order = np.lexsort((rows, -scores))
-        return rows[order], scores[order]
-
-
-class Answer(NamedTuple):
-    """The best texts for a query."""
-
-    lexical: LexicalIndex
-    words: Sequence[str]  # of the query
-    rows: RowIds  # best first
-    shares: Vectors  # scores, divided by the highest, or by half the score of a text with all words if that is more
-    highest: float
-
-    def add(self, totals: Vectors, rows: RowIds, scale: float, best: Callable[[Vectors], RowIds], k: int) -> Vectors:
-        """Add `scale` times the shares of rows, ascending, to their totals, and return these shares. Shape: (rows,).
-
-        A share is exact, or else 0 and that of a row that it could not lift among the k best. `best` returns the positions of at
-        least k totals, best first, if there are as many.
+        For each segment: where its texts are, the numbers of those with the term, and how often they have it.
         """
-        shares = np.zeros(len(rows), np.float32)
-        at = np.minimum(np.searchsorted(rows, self.rows), len(rows) - 1)
-        known = rows[at] == self.rows
-        at = at[known]
-        shares[at] = self.shares[known]
-        totals += scale * shares
-        if len(self.rows) == BEST:  # others may have some of the words
-            order = best(totals)
-            reached = totals[order[k - 1]] if len(order) >= k else -np.inf
-            possible = totals + scale * self.shares[-1] >= reached
-            possible[at] = False
-            shares[possible] = self.lexical.scores(self.words, rows[possible]) / self.highest
-            totals[possible] += scale * shares[possible]
-        return shares
+        postings = []
+        frequency = 0
+        first = 0
+        for segment in self._segments:
+            place = segment.postings(term)
+            texts = slice(first, first + segment.size)
+            numbers = segment.texts[place]
+            postings.append((texts, numbers, segment.counts[place]))
+            if self._count == len(self._rows):
+                frequency += len(numbers)
+            else:
+                frequency += int(np.count_nonzero(self._present[texts][numbers]))
+            first += segment.size
+        return postings, frequency
+
+    def _weight(self, frequency: int) -> float:
+        """Return the inverse document frequency of a term."""
+        return math.log1p((self._count - frequency + 0.5) / (frequency + 0.5))
+
+    def _append(self, rows: RowIds, texts: Sequence[str]) -> None:
+        """Add texts as a segment, and merge small segments."""
+        if len(texts) != len(rows):
+            raise ValueError(f"got {len(texts)} texts for {len(rows)} rows")
+        terms: list[int] = []
+        lengths = []
+        for text in texts:
+            of_text = self._terms.of_text(text)
+            terms += of_text
+            lengths.append(len(of_text))
+        numbers = np.repeat(np.arange(len(rows)), lengths)
+        self._segments.append(Segment.of_texts(np.array(terms, np.uint64), numbers, len(rows)))
+        while len(self._segments) > 1:
+            before, last = self._segments[-2:]
+            if before.size >= _SMALLER * last.size or before.size + last.size > _MOST_TEXTS:
+                break
+            self._segments[-2:] = [before.followed_by(last)]
+        self._rows = np.concatenate([self._rows, rows])
+        self._lengths = np.concatenate([self._lengths, np.array(lengths, np.int32)])
+        self._present = np.concatenate([self._present, np.ones(len(rows), np.bool_)])
+
+    def _drop_removed(self) -> None:
+        """Write the index anew without removed texts."""
+        if self._present.all():
+            return
+        segments: list[Segment] = []
+        first = 0
+        for segment in self._segments:
+            left = segment.without(~self._present[first : first + segment.size])
+            first += segment.size
+            if segments and segments[-1].size + left.size <= _MOST_TEXTS:
+                segments[-1] = segments[-1].followed_by(left)
+            else:
+                segments.append(left)
+        self._segments = segments
+        self._rows = self._rows[self._present]
+        self._lengths = self._lengths[self._present]
+        self._present = np.ones(len(self._rows), np.bool_)
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Compute what all searches need."""
+        self._count = int(np.count_nonzero(self._present))
+        present = np.flatnonzero(self._present)
+        order = present[np.argsort(self._rows[present], kind="stable")]
+        self._by_row = self._rows[order], order
+        self._every_place = np.arange(len(self._rows))
+        self._asked = None, self._every_place
+        average = float(self._lengths[self._present].mean()) if self._count else 0.0
+        relative = self._lengths / np.float32(average or 1)
+        self._norms = (_K1 * (1 - _B + _B * relative)).astype(np.float32)
 
 
-def _spaced(text: str, *, query: bool = False) -> str:
-    """Return a text with spaces between the characters, and pairs of characters, of scripts without spaces.
-
-    A query of two or more characters consists of pairs only.
-    """
-
-    def pairs(match: re.Match[str]) -> str:
-        run = match[0]
-        both = list(map("".join, pairwise(run)))
-        return f" {' '.join(both if query and both else [*run, *both])} "
-
-    return text if text.isascii() else _UNSPACED_RUN.sub(pairs, text)
-
-
-@cache
-def has_tantivy() -> bool:
-    """Return whether tantivy is installed, so that words can be searched."""
-    return find_spec("tantivy") is not None
+def _read_segments(arrays: Mapping[str, NDArray[Any]]) -> Iterator[Segment]:
+    """Yield the segments among arrays that a file holds, checked so that no search leaves the bounds of an array."""
+    sizes = arrays["sizes"]
+    _check(sizes.dtype == np.int64 and sizes.ndim == 1, "sizes are of another type")
+    for number, size in enumerate(sizes.tolist()):
+        terms, starts, texts, counts = (arrays[f"{name} {number}"] for name in _POSTINGS)
+        types = [array.dtype for array in (terms, starts, texts, counts)]
+        _check(types == [np.uint64, np.int64, np.uint16, np.uint8], "postings are of another type")
+        _check(terms.ndim == starts.ndim == texts.ndim == counts.ndim == 1, "postings are of another shape")
+        _check(bool((terms[1:] > terms[:-1]).all()), "terms are not in order")
+        _check(len(starts) == len(terms) + 1 and bool((starts[1:] > starts[:-1]).all()), "postings are not in order")
+        _check(starts[0] == 0 and starts[-1] == len(texts) == len(counts), "postings are missing")
+        _check(0 <= size <= _MOST_TEXTS and int(texts.max(initial=0)) < max(size, 1), "a posting names no text")
+        _check(size > 0 or not len(texts), "a posting names no text")
+        yield Segment(terms, starts, texts, counts, size)
 
 
-def check_language(language: str) -> str:
-    """Return a language if it is one of `LANGUAGES`; raise InvalidInputError otherwise."""
-    if language not in LANGUAGES:
-        raise InvalidInputError(
-            f"unknown language {language!r}: expected one of {', '.join(map(repr, LANGUAGES))}; '' does without a stemmer, and "
-            "scripts without spaces need none"
-        )
-    return language
-
-
-def _analyzer(stemmer: str, stop_words: Sequence[str] = ()) -> Any:
-    from tantivy import Filter, TextAnalyzerBuilder, Tokenizer
-
-    builder = TextAnalyzerBuilder(Tokenizer.simple()).filter(Filter.remove_long(_LONGEST)).filter(Filter.lowercase())
-    if stop_words:
-        builder = builder.filter(Filter.custom_stopword(list(stop_words)))
-    if stemmer:
-        builder = builder.filter(Filter.stemmer(stemmer))
-    return builder.filter(Filter.ascii_fold()).build()
-
-
-def _remove(folder: Path, process: int) -> None:
-    """Remove a temporary folder, unless this is a fork of the process that made it."""
-    if os.getpid() == process:
-        rmtree(folder, ignore_errors=True)
+def _check(holds: bool, otherwise: str) -> None:
+    if not holds:
+        raise ValueError(f"not a lexical index: {otherwise}")

@@ -219,7 +219,8 @@ class VectorIndex:
             search = self._compare if isinstance(self.content, Matrix) else self._search
             values, labels = search(queries, width, allowed, count, parameters or {})
             missing = labels < 0
-            labels = labels if self.ability.family == "lists" else self.by_position[labels]
+            if self.ability.family != "lists":
+                labels = self.by_position[labels]
             scores[:, :width], ids[:, :width] = np.where(missing, -np.inf, values), np.where(missing, -1, labels)
         return scores, ids
 
@@ -296,7 +297,12 @@ class VectorIndex:
         results: tuple[Vectors, RowIds] | None = None
         if self.gpu is not None and selector is None:
             results = self.gpu.search(self.content, queries, k, width)
-        return results or self.content.search(queries, k, params=search_parameters(self.ability, width, selector))
+        scores, labels = results or self.content.search(
+            queries, k, params=search_parameters(self.ability, width, selector)
+        )
+        if self.ability.family == "other":  # what is in its lists was not checked
+            labels = np.where(labels < len(self.by_position), labels, -1)
+        return scores, labels
 
     def _selector(self, marks: Mask) -> Any:
         """Build a selector of the marked vectors by FAISS's labels: ids if there are lists, and positions otherwise."""
@@ -330,10 +336,8 @@ class VectorIndex:
     def _positions(self, ids: RowIds) -> RowIds:
         """Return the position of each id, or -1 for an unknown id."""
         known, order = self._by_id()
-        if not len(known):
-            return np.full(len(ids), -1)
-        ranks = np.minimum(np.searchsorted(known, ids), len(known) - 1)
-        return np.where(known[ranks] == ids, order[ranks], -1)
+        at = ranks(ids, known)
+        return np.where(at >= 0, order[at], -1) if len(known) else at
 
     def _by_id(self) -> tuple[RowIds, RowIds]:
         """Return the ids, ascending, and the position of each. Two threads may both sort them."""
@@ -353,6 +357,14 @@ class VectorIndex:
 
             self.content = faiss.deserialize_index(faiss.serialize_index(self.content))
             self._mapped = False
+
+
+def ranks(values: RowIds, ascending: RowIds) -> RowIds:
+    """Return the place of each value in an ascending array, or -1 if it is not there. Shape: (n,)."""
+    if not len(ascending):
+        return np.full(len(values), -1)
+    places = np.minimum(np.searchsorted(ascending, values), len(ascending) - 1)
+    return np.where(ascending[places] == values, places, -1)
 
 
 def membership(values: RowIds, chosen: RowIds) -> Mask:

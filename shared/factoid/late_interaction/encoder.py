@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from factoid._optional import require
 from factoid.encode import Vectors, loading, offline_model
 from factoid.errors import InvalidInputError
+from factoid.forks import at_work
 from factoid.sentences import Span
 from factoid.store.token_vectors import TokenVectors
 from factoid.units import check_text
@@ -94,7 +95,7 @@ class LateInteractionEncoder:
         A model trained without it does best with m_q for both (Table 5).
         """
         check_text(text, "query")
-        with self._lock:
+        with at_work(), self._lock:
             model = self._model()
             name = FINER_PROMPT if finer and self.has_finer_marker() else "query"
             prompt = model.prompts.get(name) or ""
@@ -106,7 +107,7 @@ class LateInteractionEncoder:
         """Return the token vectors of passages, in order."""
         for text in texts:
             check_text(text, "passage")
-        with self._lock:
+        with at_work(), self._lock:
             model = self._model()
             prompt = model.prompts.get("document") or ""
             limit = self._limit(model)
@@ -131,7 +132,7 @@ class LateInteractionEncoder:
         The model's name is not part of it, since a folder may later hold another model. The first call takes about a second for
         each gigabyte of weights.
         """
-        with self._lock:
+        with at_work(), self._lock:
             if self._fingerprint is None:
                 model = self._model()
                 digest = hashlib.blake2b(digest_size=16)
@@ -161,7 +162,7 @@ class LateInteractionEncoder:
         return min(self.max_tokens or getattr(model[0], "document_length", None) or most, most)
 
     def _model(self) -> Any:
-        with self._lock:
+        with at_work(), self._lock:
             if self._loaded is None:
                 library = require("sentence_transformers", extra="models")
                 model: Any = self._source

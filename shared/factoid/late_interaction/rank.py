@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, get_args
 import numpy as np
 
 from factoid.encode import EMBED_TEMPLATE, Vectors, check_template, with_heading
-from factoid.errors import InvalidInputError
+from factoid.errors import InvalidInputError, StoreFormatError
 from factoid.inner_products import products
 from factoid.late_interaction.align import align
 from factoid.late_interaction.encoder import LateInteractionEncoder, TokenEncoder
@@ -263,7 +263,17 @@ class QueryScorer:
         """Return for each passage the products of its tokens with the query's, for each marker.
 
         Shape of each: (query tokens, passage tokens). One product for all passages is much faster than one for each.
+
+        Raises:
+            StoreFormatError: Vectors have another number of components than the query's.
         """
+        dim = self._tokens[0].vectors.shape[1]
+        others = {tokens.vectors.shape[1] for tokens in passages} - {dim}
+        if others:
+            raise StoreFormatError(
+                f"the query's token vectors have {dim} components, and those of a passage {others.pop()}: delete the cache "
+                "of token vectors, and passages are encoded again"
+            )
         ends = np.cumsum([len(tokens.vectors) for tokens in passages])[:-1]
         vectors = np.concatenate([tokens.vectors for tokens in passages])
         by_marker = [np.split(products(query.vectors, vectors.T), ends, axis=1) for query in self._tokens]

@@ -4,31 +4,39 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import sqlite3
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 
 from factoid.errors import InvalidInputError, StoreFormatError
 from factoid.files import sqlite
-from factoid.files.sqlite import FILE
+from factoid.files.sqlite import FILE, row_checksum
+from factoid.forks import at_work
 from factoid.propositions.protocol import CachedPropositions, NoPropositions, check_outputs
 from factoid.units import Unit
 
 APPLICATION_ID = 0x0FAC70CA
 FORMAT = 1
 
-_SQL = """CREATE TABLE IF NOT EXISTS propositions (
-    row INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, name TEXT NOT NULL, output TEXT NOT NULL, reason TEXT
+# The checksum covers all values before it, but the row's number.
+SQL = """CREATE TABLE IF NOT EXISTS propositions (
+    row INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, name TEXT NOT NULL, output TEXT NOT NULL, reason TEXT,
+    checksum INTEGER NOT NULL
 )"""
+_COLUMNS = "key, name, output, reason"
 _KEY_VERSION = 1  # raise when `passage_key` changes, so that earlier entries are not found
-_GET = "SELECT output, reason FROM propositions WHERE key = ?"
+_GET = "SELECT row, name, output, reason, checksum FROM propositions WHERE key = ?"
 # An existing entry stays, unless it is a failure.
-_PUT = """INSERT INTO propositions (key, name, output, reason) VALUES (?, ?, ?, ?) ON CONFLICT (key)
-    DO UPDATE SET output = excluded.output, reason = excluded.reason WHERE propositions.output = '[]'"""
+_PUT = f"""INSERT INTO propositions ({_COLUMNS}, checksum) VALUES (?, ?, ?, ?, ?) ON CONFLICT (key)
+    DO UPDATE SET (output, reason, checksum) = (excluded.output, excluded.reason, excluded.checksum)
+    WHERE propositions.output = '[]'"""  # noqa: S608
 _CHOSEN = "FROM propositions WHERE (?1 IS NULL OR name = ?1) AND (NOT ?2 OR output = '[]')"  # by name and failures
 _STORE = (sqlite.APPLICATION_ID, sqlite.FORMAT)
-_TABLE = sqlite.CacheTable("propositions", "propositions", _SQL, APPLICATION_ID, FORMAT, hosts=(_STORE,))
+_TABLE = sqlite.CacheTable("propositions", "propositions", SQL, _COLUMNS, APPLICATION_ID, FORMAT, hosts=(_STORE,))
+
+logger = logging.getLogger(__name__)
 
 
 class PropositionCache:
@@ -36,7 +44,7 @@ class PropositionCache:
 
     The key of an entry consists of the passage's text, title and section and the propositionizer's name, which must identify
     everything else that its output depends on (model, revision, prompt). Failures are entries too, except transient ones. The
-    file is open only while it is used, and may be read-only.
+    file is open only while it is used, and may be read-only. An entry that has changed on disk counts as missing, and is logged.
 
     Args:
         path: A file, created if absent, or the folder of a store, which has a cache in its database.
@@ -60,7 +68,10 @@ class PropositionCache:
         keys = [passage_key(name, passage) for passage in passages]
         with self._opened() as connection:
             rows = [connection.execute(_GET, [key]).fetchone() for key in keys]
-        return [None if row is None else _read(*row) for row in rows]
+        outputs = [None if row is None else _read(key, *row) for key, row in zip(keys, rows, strict=True)]
+        if damaged := sum(row is not None and output is None for row, output in zip(rows, outputs, strict=True)):
+            logger.warning("%d entries of %s have changed on disk: their passages are asked again", damaged, self.path)
+        return outputs
 
     def put(self, name: str, passages: Sequence[Unit | bytes], outputs: Sequence[list[str]]) -> None:
         """Store the propositions of passages in one transaction. Transient failures are left out.
@@ -70,13 +81,14 @@ class PropositionCache:
         """
         check_outputs(outputs, len(passages))
         keys = [passage if isinstance(passage, bytes) else passage_key(name, passage) for passage in passages]
-        rows = [
-            (key, name, json.dumps(texts), getattr(texts, "reason", None))
-            for key, texts in zip(keys, outputs, strict=True)
-            if not getattr(texts, "transient", False)
-        ]
+        rows = []
+        for key, texts in zip(keys, outputs, strict=True):
+            if not getattr(texts, "transient", False):
+                row = (key, name, json.dumps(texts), getattr(texts, "reason", None))
+                rows.append((*row, row_checksum(*row)))
         if rows:
             with self._opened() as connection, sqlite.committing(connection):
+                _drop_damaged(connection, [row[0] for row in rows])
                 connection.executemany(_PUT, rows)
 
     def count(self, name: str | None = None, *, failures: bool = False) -> int:
@@ -99,7 +111,7 @@ class PropositionCache:
             )
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
-            with closing(_TABLE.open(file)) as connection:
+            with at_work(), closing(_TABLE.open(file)) as connection:
                 yield connection
         except (sqlite3.Error, OSError) as error:
             remedy = "Name another file; if this one is a damaged cache, move it away, and its passages are asked again"
@@ -122,9 +134,36 @@ def passage_key(name: str, passage: Unit) -> bytes:
     return hashlib.blake2b(content.encode(), digest_size=16).digest()
 
 
-def _read(output: str, reason: str | None) -> list[str]:
-    texts = json.loads(output)
+def _read(key: bytes, _: int, name: str, output: str, reason: str | None, written: int) -> list[str] | None:
+    """Return the output in an entry; None if it is not as written, or no list of strings."""
+    if row_checksum(key, name, output, reason) != written:
+        return None
+    try:
+        texts = json.loads(output)
+    except (TypeError, ValueError, RecursionError):
+        return None
+    if not (isinstance(texts, list) and all(isinstance(text, str) for text in texts)):
+        return None
     return CachedPropositions(texts) if texts or reason is None else NoPropositions(reason, cached=True)
+
+
+def damaged_entries(connection: sqlite3.Connection) -> list[int]:
+    """Return the rows of entries in a database that differ from what was written; none if it has no cache."""
+    return _TABLE.damaged_rows(connection)
+
+
+def delete_entries(connection: sqlite3.Connection, rows: Iterable[int]) -> None:
+    """Delete entries by their rows."""
+    for row in rows:  # of which there are none where there is no table
+        connection.execute("DELETE FROM propositions WHERE row = ?", [row])
+
+
+def _drop_damaged(connection: sqlite3.Connection, keys: Sequence[bytes]) -> None:
+    """Delete the entries of some keys that cannot be read, so that others take their places."""
+    for key in keys:
+        entry = connection.execute(_GET, [key]).fetchone()
+        if entry is not None and _read(key, *entry) is None:
+            delete_entries(connection, [entry[0]])
 
 
 Cache = PropositionCache | str | Path | None

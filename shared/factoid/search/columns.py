@@ -89,6 +89,19 @@ class Columns:
         """Return columns of units in any order from the rows of an array, which is copied. Shape: (5, n)."""
         return cls(*table.take(np.lexsort((table[1], table[0])), axis=1))
 
+    @classmethod
+    def checked(cls, stacked: Ids) -> Columns:
+        """Return columns from what `stacked` returned; raise ValueError for an array that it cannot have returned."""
+        expected = stacked.dtype == np.int64 and stacked.ndim == 2 and len(stacked) == len(fields(cls))
+        if not expected or stacked.min(initial=0) < 0:
+            raise ValueError("its columns are of another type")
+        vectors, rows = stacked[:2]
+        later = np.diff(vectors) > 0
+        later |= (np.diff(vectors) == 0) & (np.diff(rows) > 0)
+        if not later.all():
+            raise ValueError("its columns are not in order")
+        return cls(*stacked)
+
     def stacked(self) -> Ids:
         """Return columns as one array, the form in which they are written. Shape: (5, n)."""
         return np.stack([getattr(self, column.name) for column in fields(self)])

@@ -25,8 +25,9 @@ import numpy as np
 
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
-from factoid.index.lexical import Answer, LexicalIndex
+from factoid.index.lexical import LexicalIndex
 from factoid.index.matrix import largest
+from factoid.index.vector_index import membership, ranks
 from factoid.inner_products import products
 from factoid.search.columns import Columns, Groups, Ids, Mask, View
 from factoid.units import Granularity
@@ -79,6 +80,7 @@ class Group(NamedTuple):
     score: float
     matches: tuple[Scored, ...]  # the best units below it that the filter allows, best first
     parts: Mapping[str, float]
+    passage: int | None = None  # of a document, if passages may be closed: the row of its best open one
 
 
 class _Channel(NamedTuple):
@@ -102,12 +104,13 @@ def best_groups(
     lexical: LexicalIndex | None = None,
     texts: Sequence[str] = (),
     length: float = 1.0,
+    closed: Ids | None = None,
 ) -> list[list[Group]]:
     """Return the k best parents for each query by their blended score; equal ones by row. They are exact if the indexes are.
 
     A document scores as its best passage, and a unit as its passage would if it were the best unit of each granularity. A passage
     that lacks units of a granularity, or a vector of its own, scores by the mean of what it has. Passages of allowed units count,
-    whether or not the filter allows them.
+    unless they are closed: these score by their allowed units alone.
 
     Args:
         views: One for each searched granularity, all filtered or none.
@@ -119,9 +122,11 @@ def best_groups(
         lexical: BM25 of passages.
         texts: The queries in words.
         length: A typical one of the vectors.
+        closed: Rows of passages whose own vectors and words do not count, ascending; the views of passages leave them out. None
+            if there is no filter that could close any.
     """
     share = 0.0 if lexical is None else weights.lexical
-    plan = _plan(views, passages, weights.passage, 1 - share)
+    plan = _plan(views, passages, weights.passage, 1 - share, closed)
     blended = lexical is not None or len(plan) > 1
     whole, total = True, 0
     for view, *_ in plan:
@@ -137,19 +142,29 @@ def best_groups(
     if not whole:
         wanted = (max(_FOUND, _FACTOR * k), "passage") if blended else (k, level)
         nearest = [view.passages(queries, *wanted, alone=not blended) for view, *_ in plan]
+    places = None
+    if lexical is not None:
+        places = lexical.places(keys)
+        if closed is not None and len(closed):
+            places = np.where(membership(keys, closed), -1, places)
     results: list[list[Group]] = []
     step = max(1, _SCORES // total) if whole else 1
     for start in range(0, len(queries), step):
-        some, words = queries[start : start + step], []
-        if lexical is not None:
-            allowed = None if views[0].allowed is None and len(keys) == len(lexical) else keys
-            words = [lexical.ask(text, allowed=allowed) for text in texts[start : start + step]]
+        some = queries[start : start + step]
+        words: list[Vectors] = []
+        if lexical is not None and places is not None:
+            words = [lexical.shares(text, places) for text in texts[start : start + step]]
         chosen = keys
         if not whole:
-            of_words = [answer.rows[: max(_FOUND, _FACTOR * k)] for answer in words]
-            chosen = np.unique(np.concatenate([*(passages[start] for passages in nearest), *of_words]))
+            candidates = [passages[start] for passages in nearest]
+            if words:
+                candidates.append(_best_by_shares(keys, words[0], max(_FOUND, _FACTOR * k)))
+            chosen = np.unique(np.concatenate(candidates))
         if blended and not whole:
-            chosen = chosen[keys[np.minimum(np.searchsorted(keys, chosen), len(keys) - 1)] == chosen]
+            places_of_chosen = ranks(chosen, keys)
+            eligible = places_of_chosen >= 0
+            chosen = chosen[eligible]
+            words = [shares[places_of_chosen[eligible]] for shares in words]
         parts = np.full((len(plan), len(some), len(chosen)), np.nan, np.float32)
         channels = []
         for (view, weight, searched), best in zip(plan, parts, strict=True):
@@ -159,10 +174,16 @@ def best_groups(
                 at = slice(None) if len(units.keys) == len(chosen) else np.searchsorted(chosen, units.keys)
                 best[:, at] = np.maximum.reduceat(scores, units.bounds[:-1], axis=1)
             channels.append(_Channel(view, weight, searched, units, scores))
-        ranking = _Ranking(channels, parts, chosen, some, level, k)
+        ranking = _Ranking(channels, parts, chosen, some, level, k, closed)
         for number, norm in enumerate(np.linalg.norm(some, axis=1).tolist()):
             results.append(ranking.best(number, words[number] if words else None, share * length * norm))
     return results
+
+
+def _best_by_shares(keys: Ids, shares: Vectors, count: int) -> Ids:
+    """Return the passages with the `count` largest shares of words, and others with an equal one; none without words."""
+    at = largest(shares, count)
+    return keys[at[shares[at] > 0]]
 
 
 def _passages(views: Sequence[View]) -> Ids:
@@ -172,7 +193,14 @@ def _passages(views: Sequence[View]) -> Ids:
     return np.unique(np.concatenate([view.units.keys for view in views]))
 
 
-def _plan(views: Sequence[View], passages: View | None, alpha: float, dense: float) -> list[tuple[View, float, bool]]:
+def _without(keys: Ids, closed: Ids | None) -> Ids:
+    """Return passages without the closed ones."""
+    return keys if closed is None or not len(closed) else keys[~membership(keys, closed)]
+
+
+def _plan(
+    views: Sequence[View], passages: View | None, alpha: float, dense: float, closed: Ids | None
+) -> list[tuple[View, float, bool]]:
     """Return the channels of vectors, that of passages last: the view, its weight, and whether its units may be found."""
     finer = [view for view in views if view.granularity is not Granularity.PASSAGE]
     searched = len(finer) < len(views)
@@ -187,7 +215,7 @@ def _plan(views: Sequence[View], passages: View | None, alpha: float, dense: flo
     if views[0].allowed is not None:
         mask = np.zeros(len(context.columns), np.bool_)
         groups = context.columns.by("passage")
-        mask[groups.positions[groups.find(_passages(views))[0]]] = True
+        mask[groups.positions[groups.find(_without(_passages(views), closed))[0]]] = True
         context = replace(context, allowed=mask)
     return [*plan, (context, dense * share, searched)]
 
@@ -212,13 +240,16 @@ class _Ranking:
     queries: Vectors
     level: Level
     k: int
+    closed: Ids | None  # passages whose words do not count, and that are not returned for a document
 
-    def best(self, number: int, words: Answer | None, scale: float) -> list[Group]:
-        """Return the best parents for one query. Its shares of words are multiplied by `scale`."""
+    def best(self, number: int, words: Vectors | None, scale: float) -> list[Group]:
+        """Return the best parents for one query. Its words' shares of the passages are multiplied by `scale`."""
         parts = self.parts[:, number]
-        totals, shares = self._dense(parts), np.zeros(len(self.keys), np.float32)
+        totals = self._dense(parts)
+        shares = np.zeros(len(self.keys), np.float32)
         if words is not None:
-            shares = words.add(totals, self.keys, scale, self._order, self.k)
+            shares = words
+            totals += scale * shares
         order = self._order(totals)
         if self.level == "unit":
             return self._best_units(number, order, parts, shares, scale)
@@ -226,10 +257,31 @@ class _Ranking:
         parents = self.keys if self.level == "passage" else self._documents
         names = [str(channel.view.granularity) for channel in self.channels]
         columns = [column[order].tolist() for column in (parents, totals, parts.T, shares)]
-        return [
+        groups = [
             Group(key, score, matches, _named(names, scores, share))
             for key, score, scores, share, matches in zip(*columns, self._matches(number, order), strict=True)
         ]
+        if self.level == "document" and self.closed is not None:
+            passages = self._open_passages(number, order, totals, self.closed)
+            groups = [group._replace(passage=passages.get(group.key)) for group in groups]
+        return groups
+
+    def _open_passages(self, number: int, best: Ids, totals: Vectors, closed: Ids) -> dict[int, int]:
+        """Return the best open passage of each of some documents that has one.
+
+        It has the best score, or if no scored one is open, the best unit.
+        """
+        chosen = self._documents[best]
+        is_open = ~membership(self.keys, closed) & membership(self._documents, chosen)
+        at = np.flatnonzero(is_open)
+        passages = _firsts(self._documents[at], self.keys[at], totals[at])
+        if len(passages) == len(best):
+            return passages
+        for view, which, positions, scores in self._units(number, best):
+            parents = view.columns.parents[positions]
+            at = np.flatnonzero(~membership(parents, closed))
+            passages = _firsts(chosen[which[at]], parents[at], scores[at]) | passages
+        return passages
 
     @cached_property
     def _documents(self) -> Ids:
@@ -278,8 +330,8 @@ class _Ranking:
                 return order[first[np.lexsort((documents, -totals[order[first]]))]]
             count *= _FACTOR
 
-    def _units(self, number: int, best: Ids) -> Iterator[tuple[str, Ids, Ids, Vectors]]:
-        """Yield the units of some parents that may be found: granularity, numbers of their parents, rows and scores."""
+    def _units(self, number: int, best: Ids) -> Iterator[tuple[View, Ids, Ids, Vectors]]:
+        """Yield the units of some parents that may be found: their view, numbers of their parents, positions and scores."""
         for view, _, searched, units, scores in self.channels:
             if not searched:
                 continue
@@ -294,12 +346,12 @@ class _Ranking:
             else:
                 places, which = units.find(self.keys[best])
                 positions, values = units.positions[places], scores[number, places]
-            yield str(view.granularity), which, view.columns.rows[positions], values
+            yield view, which, positions, values
 
     def _matches(self, number: int, best: Ids) -> list[tuple[Scored, ...]]:
         """Return the best units of each of some parents; equal ones by row."""
-        _, *columns = zip(*self._units(number, best), strict=True)
-        which, rows, scores = map(np.concatenate, columns)
+        found = [(which, view.columns.rows[at], scores) for view, which, at, scores in self._units(number, best)]
+        which, rows, scores = map(np.concatenate, zip(*found, strict=True))
         order = np.lexsort((rows, -scores, which))
         starts = np.searchsorted(which, np.arange(len(best) + 1), sorter=order)
         order = order[np.arange(len(order)) - starts[which[order]] < MATCHES]
@@ -310,7 +362,8 @@ class _Ranking:
     def _best_units(self, number: int, best: Ids, parts: Vectors, shares: Vectors, scale: float) -> list[Group]:
         """Rank the units of the best passages by their own score, their passage's, and its words."""
         groups = []
-        for name, which, rows, scores in self._units(number, best):
+        for view, which, positions, scores in self._units(number, best):
+            name, rows = str(view.granularity), view.columns.rows[positions]
             at = best[which]
             totals = self._blended(scores, parts[:, at]) + scale * shares[at]
             order = np.lexsort((rows, -totals))[: self.k]
@@ -320,6 +373,13 @@ class _Ranking:
                 parts_of_unit = _named((name, str(Granularity.PASSAGE)), values, share)
                 groups.append(Group(row, total, (Scored(row, values[0]),), parts_of_unit))
         return sorted(groups, key=lambda group: (-group.score, group.key))[: self.k]
+
+
+def _firsts(documents: Ids, passages: Ids, scores: Vectors) -> dict[int, int]:
+    """Return the passage of each document that has the best score; of equal ones the first."""
+    order = np.lexsort((passages, -scores))
+    distinct, first = np.unique(documents[order], return_index=True)
+    return dict(zip(distinct.tolist(), passages[order[first]].tolist(), strict=True))
 
 
 def _named(names: Sequence[str], scores: Sequence[float], share: float) -> dict[str, float]:
@@ -343,20 +403,29 @@ def best_by_words(
 
     The columns are those of the passages. `allowed` masks those that the filter allows; None for all.
     """
-    some = None if allowed is None else columns.rows[allowed]
+    rows = columns.rows
+    parents = columns.documents if level == "document" else columns.rows
+    if allowed is not None:
+        rows = rows[allowed]
+        parents = parents[allowed]
+    places = lexical.places(rows)
     results = []
     for text in texts:
+        shares = lexical.shares(text, places)
+        matching = np.flatnonzero(shares)
         count = k
         while True:
-            words = lexical.ask(text, count, allowed=some)
-            at = np.searchsorted(columns.rows, words.rows)
-            parents = (columns.documents if level == "document" else columns.rows)[at]
-            first = np.sort(np.unique(parents, return_index=True)[1])[:k]
-            if len(first) == k or len(words.rows) < count:
+            best = matching[largest(shares[matching], count)]
+            best = best[np.lexsort((rows[best], -shares[best]))]
+            _, first = np.unique(parents[best], return_index=True)
+            if len(first) >= k or len(best) == len(matching):
                 break
             count *= _FACTOR
-        rows = zip(*(column[first].tolist() for column in (parents, words.rows, words.shares)), strict=True)
-        results.append([Group(key, share, (Scored(row, share),), {LEXICAL: share}) for key, row, share in rows])
+        best = best[np.sort(first)[:k]]
+        groups = []
+        for key, row, share in zip(*(column[best].tolist() for column in (parents, rows, shares)), strict=True):
+            groups.append(Group(key, share, (Scored(row, share),), {LEXICAL: share}))
+        results.append(groups)
     return results
 
 

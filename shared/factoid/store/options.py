@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Protocol, SupportsFloat, get_args, runtime_checkable
 
-from factoid._optional import require
 from factoid.errors import InvalidInputError
 from factoid.filters import Filter
 from factoid.index.kinds import NAMES
-from factoid.index.lexical import has_tantivy
 from factoid.search import Weights
 from factoid.units import Granularity, Hit, Unit, whole_number
 
@@ -49,12 +46,16 @@ class SearchOptions:
             propositions, else the finest that the store searches.
         parents: What to return: the k best distinct passages, each with the units that made it a hit in `matches`; the k best
             distinct documents; or the units themselves.
-        filter: Conditions on metadata, applied before the search (see `factoid.filters`).
-        document_ids: Only units of these documents.
-        unit_ids: Only these units and those directly under them.
+        filter: Conditions on metadata, applied before the search (see `factoid.filters`). What they exclude is in no answer in
+            any form: a passage or document is returned, compared and read only if all of its units pass as well. In place of a
+            passage of which a part is excluded comes its best unit that passes; in place of such a document its best passage
+            that passes as a whole, else its best unit.
+        document_ids: Only units of these documents are searched.
+        unit_ids: Only these units and those directly under them are searched; their passages and neighbours are returned with
+            them, whether they are named or not.
         min_score: Only hits with at least this score.
         weights: How much the passage and the query's words count in a hit's score, beside the compared units. None for the
-            store's weights (`Weights()`, unless tuned), without words if the query has no text or tantivy is not installed;
+            store's weights (`Weights()`, unless tuned), without words if the query has no text;
             `Weights(0, 0)` for the units alone.
         lexical: The share of words, overriding that of `weights`: from 0, vectors alone, to 1, BM25 alone, which needs no encoder
             and finds passages.
@@ -120,18 +121,10 @@ class SearchOptions:
         weights, requested = self.weights or default, self.weights is not None
         if self.lexical is not None:
             weights, requested = replace(weights, lexical=self.lexical), True
-        if not weights.lexical or (has_texts and has_tantivy()):
+        if has_texts or not weights.lexical:
             return weights
-        if requested and not has_texts:
-            raise InvalidInputError(f"lexical={weights.lexical} needs the text of the query: give text, or lexical=0")
         if requested:
-            require("tantivy", extra="lexical")
-        if has_texts:
-            message = (
-                'this search weighs vectors alone. To weigh the words of the query as well: pip install "factoid[lexical]"; '
-                "to do without them: lexical=0"
-            )
-            warnings.warn(message, stacklevel=2)  # Python shows it once
+            raise InvalidInputError(f"lexical={weights.lexical} needs the text of the query: give text, or lexical=0")
         return replace(weights, lexical=0)
 
     def kinds(self, searched: Sequence[Granularity]) -> list[Granularity]:

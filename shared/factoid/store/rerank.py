@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 from factoid.errors import InvalidInputError
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.indexes.views import IndexState
-from factoid.store.options import RankedParents
-from factoid.store.search import Query, document_units, find, with_neighbours
+from factoid.store.indexes.wall import MIXED_PASSAGES, Wall
+from factoid.store.options import FINEST_FIRST, RankedParents
+from factoid.store.search import Query, find_within, open_documents, wall_of, with_neighbours
 from factoid.units import Granularity, Hit, Unit
 
 if TYPE_CHECKING:
@@ -30,49 +31,91 @@ def answer(store: UnitStore, query: Query) -> list[list[Hit]]:
 
     The reranker runs after the search has ended, so neither writes nor other searches wait for its model.
     """
-    texts, expand = query.texts, query.options.expand
+    texts = query.texts
     if texts is None:
         raise InvalidInputError("rerank needs the text of the query: give text, or leave rerank out")
     kind = query.options.ranked(store.granularities)
     stored = kind in store.granularities and kind is not Granularity.PASSAGE
     results, children, documents = store.views.at(query.indexes, partial(_candidates, query, kind if stored else None))
     ranked = [_ranked(text, query, kind, hits, children, documents) for text, hits in zip(texts, results, strict=True)]
-    if not expand:
+    if not query.options.expand:
         return ranked
-    with store.connections.reading() as snapshot:
-        return [[with_neighbours(snapshot, hit, expand) for hit in hits] for hits in ranked]
+    mixed = [name for name in query.indexes if name == MIXED_PASSAGES]
+    return store.views.at(mixed, partial(_expanded, query, ranked))
+
+
+def _expanded(
+    query: Query, ranked: Sequence[Sequence[Hit]], snapshot: Snapshot, states: Sequence[IndexState]
+) -> list[list[Hit]]:
+    """Return hits with their neighbours."""
+    wall, count = wall_of(query, snapshot, states), query.options.expand
+    return [[with_neighbours(snapshot, hit, count, wall) for hit in hits] for hits in ranked]
 
 
 def _candidates(
     query: Query, kind: Granularity | None, snapshot: Snapshot, states: Sequence[IndexState]
 ) -> tuple[list[list[Hit]], Children | None, dict[str, Unit]]:
-    """Return the best passages for each query, their units to rank, and for document hits the documents by id.
+    """Return the best passages for each query, their units to rank, and for document hits the open documents by id.
 
-    For document hits, the best passage of each further document is also a candidate. Without a kind, the reranker cuts the
-    passages into units.
+    A unit stands for a passage that is closed, or not stored. For document hits, the best passage of each further document is
+    also a candidate. Without a kind, the reranker cuts the passages into units.
     """
+    wall = wall_of(query, snapshot, states)
     options = replace(query.options, parents="passage", min_score=None, expand=0, rerank=None)
     first = replace(query, k=max(query.k, options.candidates), options=options)
-    results = find(first, snapshot, states)
+    results = find_within(wall, first, snapshot, states)
     documents: dict[str, Unit] = {}
     if query.options.parents == "document":
         by_document = replace(first, k=query.k, options=replace(options, parents="document"))
-        document_hits = find(by_document, snapshot, states)
+        document_hits = find_within(wall, by_document, snapshot, states)
         results = [
             [*passages, *_of_others(snapshot, passages, best)]
             for passages, best in zip(results, document_hits, strict=True)
         ]
         ids = {hit.unit.document_id for passages in results for hit in passages}
         rows = snapshot.document_rows(sorted(ids)).tolist()
-        documents = {unit.id: unit for unit in document_units(snapshot, rows).values()}
+        documents = {unit.id: unit for unit in open_documents(snapshot, rows, wall).values()}
     if kind is None:
         return results, None, documents
+    units_under = partial(_units_under, snapshot, kind, options.unit_ids, wall)
+    if query.options.parents == "unit" and wall is not None:
+        above = {hit.unit.parent_id for passages in results for hit in passages if not _is_passage(hit)}
+        siblings = units_under(sorted(above))
+        results = [_with_siblings(passages, siblings) for passages in results]
     parents = {hit.unit.id: hit.unit for passages in results for hit in passages}
-    children: dict[str, list[Unit]] = {}
-    for unit in snapshot.searched_units(sorted(parents), kind, options.filter, options.unit_ids):
-        children.setdefault(unit.parent_id, []).append(unit)
-    # A unit whose passage is not stored is found as its own passage.
+    children = units_under(sorted(parents))
+    # A unit that stands for its passage is ranked as its own one.
     return results, {unit_id: children.get(unit_id, [unit]) for unit_id, unit in parents.items()}, documents
+
+
+def _is_passage(hit: Hit) -> bool:
+    return hit.unit.granularity is Granularity.PASSAGE
+
+
+def _units_under(
+    snapshot: Snapshot,
+    kind: Granularity,
+    unit_ids: Sequence[str] | None,
+    wall: Wall | None,
+    passage_ids: Sequence[str],
+) -> dict[str, list[Unit]]:
+    """Return the searched units under some passages that may be shown, by the passage's id."""
+    units = snapshot.searched_units(passage_ids, kind, unit_ids, None if wall is None else wall.allowed)
+    by_passage: dict[str, list[Unit]] = {}
+    for unit in units if wall is None else wall.shown(snapshot, units):
+        by_passage.setdefault(unit.parent_id, []).append(unit)
+    return by_passage
+
+
+def _with_siblings(passages: Sequence[Hit], siblings: Mapping[str, Sequence[Unit]]) -> list[Hit]:
+    """Return the hits, and in place of a unit that stands for its passage, all allowed units of the passage."""
+    hits = []
+    for hit in passages:
+        units = siblings.get(hit.unit.parent_id, [])
+        # The passage that a unit names may be of another document, and is not above it then.
+        units = units if any(unit.id == hit.unit.id for unit in units) else [hit.unit]
+        hits += [replace(hit, unit=unit) for unit in units]
+    return hits
 
 
 def _of_others(snapshot: Snapshot, passages: Sequence[Hit], best: Sequence[Hit]) -> list[Hit]:
@@ -80,10 +123,14 @@ def _of_others(snapshot: Snapshot, passages: Sequence[Hit], best: Sequence[Hit])
     known = {hit.unit.document_id for hit in passages}
     hits = []
     for document in best:
-        if document.unit.id not in known:
+        if document.unit.document_id in known:
+            continue
+        unit = document.unit
+        if unit.granularity is Granularity.DOCUMENT:  # it is open, and so are its passages
             unit = document.matches[0].unit
             stored = [] if unit.granularity is Granularity.PASSAGE else snapshot.units_by_id([unit.parent_id])
-            hits.append(replace(document, unit=stored[0] if stored else unit))
+            unit = stored[0] if stored and stored[0].document_id == unit.document_id else unit
+        hits.append(replace(document, unit=unit))
     return hits
 
 
@@ -115,25 +162,30 @@ def _ranked(
         unit = candidate.unit if hit.unit.id in by_id else originals.get(hit.unit.id, hit.unit)
         matches = tuple(Hit(originals.get(match.unit.id, match.unit), match.score) for match in hit.matches)
         if options.parents == "document":
-            unit, matches = documents[candidate.unit.document_id], matches or (Hit(unit, hit.score),)
+            matches = matches or (Hit(unit, hit.score),)
+            unit = documents.get(unit.document_id, unit)
         elif kind is Granularity.PASSAGE:
             matches = candidate.matches
         ranked = {f"{RERANK} {name}": part for name, part in hit.parts.items()} if len(hit.parts) > 1 else {}
         parts = {**candidate.parts, **ranked, RERANK: hit.score}
-        hits.setdefault(unit.id, Hit(unit, hit.score, matches, parts=parts))
+        key = unit.document_id if options.parents == "document" else unit.id
+        found = hits.setdefault(key, Hit(unit, hit.score, matches, parts=parts))
+        if unit.granularity is Granularity.PASSAGE and found.unit.granularity in FINEST_FIRST[:-1]:
+            hits[key] = replace(found, unit=unit)  # the best open passage of a document that is not open itself
     best = [hit for hit in hits.values() if options.min_score is None or hit.score >= options.min_score]
     return best[: query.k]
 
 
 def _placed(passage: Unit) -> Unit:
-    """Return a passage whose text is at its span; the place of a framework's node may be unknown."""
+    """Return a passage whose text is at its span, and without payload; the place of a framework's node may be unknown."""
     if passage.end - passage.start != len(passage.text):
         passage = replace(passage, start=0, end=len(passage.text))
-    return replace(passage, granularity=Granularity.PASSAGE)
+    return replace(passage, granularity=Granularity.PASSAGE, payload="")
 
 
 def _within(unit: Unit, original: Unit, passage: Unit) -> Unit:
     """Return a unit with its span in the placed passage, or the whole passage if its place is unknown."""
+    unit = replace(unit, payload="")
     same = (original.start, original.end) == (passage.start, passage.end)
     if same and passage.start <= unit.start < unit.end <= passage.end:
         return unit

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from itertools import chain
+from itertools import chain, compress
 from operator import itemgetter
 from typing import TYPE_CHECKING, Self
 
@@ -14,12 +14,14 @@ import numpy as np
 
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
+from factoid.filters import Filter, parse_filter
 from factoid.index import RowIds, Similarity, prepare
 from factoid.search import LEXICAL, Group, View, Weights, best_by_words, best_groups, diverse_groups
 from factoid.store.database.records import DamagedRowError
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.indexes.views import IndexState, Mask
-from factoid.store.options import FINEST_FIRST, SearchOptions
+from factoid.store.indexes.wall import MIXED_PASSAGES, Wall
+from factoid.store.options import FINEST_FIRST, Parents, SearchOptions
 from factoid.units import Granularity, Hit, Unit, check_text, whole_number
 
 if TYPE_CHECKING:
@@ -43,6 +45,8 @@ class Query:
         cls, store: UnitStore, texts: Sequence[str] | None, vectors: Vectors | None, k: int, options: SearchOptions
     ) -> Self:
         """Return a checked query, encoding the texts if no vectors are given."""
+        if options.filter is not None and not callable(options.filter):
+            options = replace(options, filter=parse_filter(options.filter))  # rejected before anything is encoded
         present = store.granularities if options.granularity else _present(store)
         searched, k = options.kinds(present), whole_number("k", k)
         for text in texts or ():
@@ -59,6 +63,8 @@ class Query:
             indexes.append(Granularity.PASSAGE)
         if weights.lexical:
             indexes.append(LEXICAL)
+        if options.filter is not None:
+            indexes.append(MIXED_PASSAGES)
         return cls(vectors, texts, k, options, searched, weights, list(dict.fromkeys(indexes)))
 
 
@@ -71,10 +77,23 @@ def _present(store: UnitStore) -> Sequence[Granularity]:
         return [kind for kind in snapshot.searched() if kind in store.granularities] or store.granularities
 
 
+def wall_of(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> Wall | None:
+    """Return what the filter of a query lets through, from the indexes that the query needs; None without a filter."""
+    if query.options.filter is None:
+        return None
+    [mixed] = [state for state in states if state.granularity == MIXED_PASSAGES]
+    return mixed.wall(snapshot, query.options.filter)
+
+
 def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list[list[Hit]]:
     """Return the k best hits for each query in a snapshot and the indexes it needs, of the same generation."""
+    return find_within(wall_of(query, snapshot, states), query, snapshot, states)
+
+
+def find_within(wall: Wall | None, query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list[list[Hit]]:
+    """Return the k best hits for each query among what a wall lets through; None is no wall."""
     options, texts, limit = query.options, query.texts or (), query.k
-    filtered = not (options.filter is None and options.document_ids is None and options.unit_ids is None)
+    limited = not (wall is None and options.document_ids is None and options.unit_ids is None)
     views: dict[str, View] = {}
     mask: Mask | None = None
     words: IndexState | None = None
@@ -83,7 +102,7 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list
         if state.index is None:
             continue
         searched = query.vectors is None or state.granularity in query.searched
-        mask = state.selection(snapshot, options) if filtered and searched else None
+        mask = state.selection(snapshot, options, wall) if limited and searched else None
         if state.granularity == LEXICAL:
             words = state
             continue
@@ -119,6 +138,7 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list
             lexical=None if words is None else words.index,
             texts=texts,
             length=length,
+            closed=None if wall is None else wall.closed,
         )
         if chosen[0].index.similarity is not Similarity.COSINE:
             highest = math.inf  # float32 rounds some cosines beyond 1
@@ -129,7 +149,7 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list
             diverse_groups(chosen, vector, best, query.k, lambda_mult=options.mmr)
             for vector, best in zip(queries, groups, strict=True)
         ]
-    return _hits(snapshot, groups, options, highest)
+    return _hits(snapshot, groups, options, highest, wall)
 
 
 def _stored(snapshot: Snapshot, similarity: Similarity, ids: RowIds) -> Vectors:
@@ -138,32 +158,51 @@ def _stored(snapshot: Snapshot, similarity: Similarity, ids: RowIds) -> Vectors:
 
 
 def _hits(
-    snapshot: Snapshot, groups: Sequence[Sequence[Group]], options: SearchOptions, highest: float
+    snapshot: Snapshot,
+    groups: Sequence[Sequence[Group]],
+    options: SearchOptions,
+    highest: float,
+    wall: Wall | None,
 ) -> list[list[Hit]]:
     level = options.parents
-    keys: set[int] = set()
-    rows: set[int] = set()
+    documents: dict[int, Unit] = {}
+    if level == "document":
+        documents = open_documents(snapshot, {group.key for group in chain.from_iterable(groups)}, wall)
+    shown = [[_shown_row(group, level, documents, wall) for group in best] for best in groups]
+    rows = {row for row in chain.from_iterable(shown) if row is not None}
     for group in chain.from_iterable(groups):
-        keys.add(group.key)
         rows.update(map(itemgetter(0), group.matches))
-    if level != "document":
-        rows |= keys
     units = snapshot.units(sorted(rows))
     if len(units) < len(rows):
         raise DamagedRowError(min(rows - units.keys()), what="unit of row")
-    parents = document_units(snapshot, keys) if level == "document" else units
+    if wall is not None:
+        units = dict(zip(units, wall.shown(snapshot, list(units.values())), strict=True))
     hits: list[list[Hit]] = []
-    for best in groups:
+    for best, parents in zip(groups, shown, strict=True):
         of_query = []
-        for group in best:
-            parent = parents[group.key]
+        for group, row in zip(best, parents, strict=True):
+            parent = documents[group.key] if row is None else units[row]
             matches: tuple[Hit, ...] = ()
             if level != "unit" or parent.granularity is Granularity.PASSAGE:
                 matches = _matches(group, units, highest)
             hit = Hit(parent, min(group.score, highest), matches, parts=dict(group.parts))
-            of_query.append(with_neighbours(snapshot, hit, options.expand) if options.expand else hit)
+            of_query.append(with_neighbours(snapshot, hit, options.expand, wall) if options.expand else hit)
         hits.append(of_query)
     return hits
+
+
+def _shown_row(group: Group, level: Parents, documents: Mapping[int, Unit], wall: Wall | None) -> int | None:
+    """Return the row of the unit that is returned for a group; None for its document.
+
+    In place of a document that is not open this is the best of its open passages, and in place of a passage its best unit.
+    """
+    if level == "document":
+        if group.key in documents:
+            return None
+        return group.matches[0].row if group.passage is None else group.passage
+    if level == "passage" and wall is not None and wall.is_closed(group.key):
+        return group.matches[0].row
+    return group.key
 
 
 def _matches(group: Group, units: Mapping[int, Unit], highest: float) -> tuple[Hit, ...]:
@@ -177,7 +216,19 @@ def _matches(group: Group, units: Mapping[int, Unit], highest: float) -> tuple[H
     return tuple(matches)
 
 
-def document_units(snapshot: Snapshot, rows: Iterable[int]) -> dict[int, Unit]:
+def open_documents(snapshot: Snapshot, rows: Iterable[int], wall: Wall | None) -> dict[int, Unit]:
+    """Return those of some documents that a wall leaves open, as units by row.
+
+    Raises:
+        InvalidInputError: The text of one of the documents is not stored.
+    """
+    documents = _document_units(snapshot, rows)
+    if wall is None:
+        return documents
+    return {row: documents[row] for row in wall.open_documents(snapshot, documents)}
+
+
+def _document_units(snapshot: Snapshot, rows: Iterable[int]) -> dict[int, Unit]:
     """Return documents as units, by row."""
     units = {}
     for row, (document_id, document) in snapshot.documents(sorted(rows)).items():
@@ -191,14 +242,34 @@ def document_units(snapshot: Snapshot, rows: Iterable[int]) -> dict[int, Unit]:
     return units
 
 
-def with_neighbours(snapshot: Snapshot, hit: Hit, count: int) -> Hit:
+def with_neighbours(snapshot: Snapshot, hit: Hit, count: int, wall: Wall | None) -> Hit:
     """Return a hit with its neighbours; a parent's are those of its matches, unless only itself matched."""
     if any(match.unit.id != hit.unit.id for match in hit.matches):
-        matches = [
-            match if match.unit.id == hit.unit.id else with_neighbours(snapshot, match, count) for match in hit.matches
-        ]
+        matches = []
+        for match in hit.matches:
+            is_parent = match.unit.id == hit.unit.id
+            matches.append(match if is_parent else with_neighbours(snapshot, match, count, wall))
         return replace(hit, matches=tuple(matches))
     unit = hit.unit
     kind = Granularity.PASSAGE if unit.granularity is Granularity.PASSAGE else Granularity.SENTENCE
-    around = snapshot.neighbours(unit.document_id, kind, unit.start, unit.end, count)
-    return replace(hit, neighbours=tuple(around))
+    allowed = None if wall is None else wall.allowed
+    around = snapshot.neighbours(unit.document_id, kind, unit.start, unit.end, count, allowed)
+    return replace(hit, neighbours=tuple(around if wall is None else wall.shown(snapshot, around)))
+
+
+def allowed_ids(
+    condition: Filter, ids: Sequence[str] | None, snapshot: Snapshot, states: Sequence[IndexState]
+) -> list[str]:
+    """Return the ids of units that a filter lets a search return, oldest first: of all, or of some."""
+    names, rows, metadata = snapshot.unit_metadata(ids)
+    wall = states[0].wall(snapshot, condition)
+    return list(compress(names, wall.allowed(rows, metadata).tolist()))
+
+
+def allowed_units(
+    condition: Filter, ids: Sequence[str], snapshot: Snapshot, states: Sequence[IndexState]
+) -> list[Unit]:
+    """Return the units with these ids that a filter lets a search return, in this order."""
+    allowed = {*allowed_ids(condition, ids, snapshot, states)}
+    units = snapshot.units_by_id([unit_id for unit_id in ids if unit_id in allowed])
+    return states[0].wall(snapshot, condition).shown(snapshot, units)

@@ -10,9 +10,10 @@ from typing import Any, Self
 from factoid.encode import bare_name
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.index import AUTO, Similarity, check_factory
-from factoid.index.lexical import check_language
+from factoid.index.terms import check_language
 from factoid.search import Weights
 from factoid.store.database.connections import Connections
+from factoid.store.database.records import DamagedRowError
 from factoid.store.database.snapshot import Snapshot, write_meta
 from factoid.units import Granularity
 
@@ -31,10 +32,14 @@ class Settings:
         """Return the settings kept in a store."""
         if "settings" not in snapshot.meta:
             return cls()
-        values = json.loads(snapshot.meta["settings"])
-        kinds = {Granularity(name): kind for name, kind in values["kinds"].items()}
-        weights = Weights(**values["weights"])
-        return cls(Similarity(values["similarity"]), kinds, values["language"], weights)
+        try:
+            values = json.loads(snapshot.meta["settings"])
+            kinds = {Granularity(name): kind for name, kind in values["kinds"].items()}
+            weights = Weights(**values["weights"])
+            language = check_language(values["language"])
+            return cls(Similarity(values["similarity"]), kinds, language, weights)
+        except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+            raise DamagedRowError("settings", what="the record of") from error
 
     def updated(
         self,

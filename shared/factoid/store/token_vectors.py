@@ -1,6 +1,7 @@
 """Cache the token vectors of a late-interaction model on disk, in a file of their own.
 
-In a store's folder the file is beside the database. Missing entries are encoded again. Copies of a store leave it out.
+In a store's folder the file is beside the database. Missing and damaged entries are encoded again. Copies of a store leave it
+out.
 """
 
 from __future__ import annotations
@@ -9,11 +10,11 @@ import hashlib
 import json
 import logging
 import sqlite3
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Any, Literal, NoReturn, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,8 @@ from numpy.typing import NDArray
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError, StoreError, StoreFormatError
 from factoid.files import sqlite
+from factoid.files.sqlite import row_checksum
+from factoid.forks import at_work
 
 TOKENS = "tokens.sqlite"
 """Name of the file in a store's folder."""
@@ -30,16 +33,25 @@ FORMAT = 1
 
 TokenDtype = Literal["float32", "float16", "int8"]
 
-# `passage` is a digest of the passage's own text, by which `keep_only` knows what a store still needs.
+# `passage` is a digest of the passage's own text, by which `keep_only` knows what a store still needs. The checksum covers the
+# key and all other values.
 _SQL = """CREATE TABLE IF NOT EXISTS token_vectors (
     key BLOB PRIMARY KEY, passage BLOB NOT NULL, tokens INTEGER NOT NULL, dim INTEGER NOT NULL, windows INTEGER NOT NULL,
-    content BLOB NOT NULL
+    content BLOB NOT NULL, checksum INTEGER NOT NULL
 )"""
-_TABLE = sqlite.CacheTable("token vectors", "token_vectors", _SQL, APPLICATION_ID, FORMAT)
+_COLUMNS = "key, passage, tokens, dim, windows, content"
+_TABLE = sqlite.CacheTable("token vectors", "token_vectors", _SQL, _COLUMNS, APPLICATION_ID, FORMAT)
+_GET = "SELECT passage, tokens, dim, windows, content, checksum FROM token_vectors WHERE key = ?"
+_PUT = "INSERT OR REPLACE INTO token_vectors VALUES (?, ?, ?, ?, ?, ?, ?)"
 _SPANS = np.dtype("<i4")
 _STEPS = 127  # of int8, on each side of 0
+_REMEDY = "Delete it, and passages are encoded again"
 
 logger = logging.getLogger(__name__)
+
+
+class _DamagedCacheError(StoreFormatError):
+    """The file could not be read, which is logged; the entries in it are lost."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,7 +68,8 @@ class TokenVectorCache:
     """Stores the token vectors of passages on disk, for several threads and processes at once.
 
     The key of an entry consists of the model's fingerprint, the encoded text and the dtype. The file is open only while it is
-    used. A file without write permission is read, but gets no new entries.
+    used. A file without write permission is read, but gets no new entries. An entry that has changed on disk counts as missing,
+    and a damaged file is replaced; both are logged.
 
     Args:
         path: A file, created if absent, or the folder of a store, in which it is called `tokens.sqlite`.
@@ -65,7 +78,8 @@ class TokenVectorCache:
 
     Raises:
         InvalidInputError: The dtype is unknown.
-        StoreFormatError: On use, if the path holds something else, a damaged file or one of another version.
+        StoreFormatError: On use, if the path holds something else or a cache of another version, except under the name
+            `tokens.sqlite`, where it is replaced.
         StoreError: On use, if the file cannot be opened, read or written, for example on a full disk.
     """
 
@@ -87,11 +101,20 @@ class TokenVectorCache:
             model: A fingerprint of everything that the vectors depend on besides the text.
             texts: The texts as encoded. A hundred tokens of 128 components take 50 KB of memory.
         """
-        stored, sql = {}, "SELECT content, tokens, dim, windows FROM token_vectors WHERE key = ?"
-        with self._session() as connection:
-            for text in dict.fromkeys(texts) if connection else ():
-                for row in connection.execute(sql, [self._key(model, text)]):  # type: ignore[union-attr]
-                    stored[text] = self._unpacked(*row, stored=True)
+        texts, stored = list(dict.fromkeys(texts)), {}
+        damaged = 0
+        with suppress(_DamagedCacheError), self._session() as connection:
+            for text in texts if connection else ():
+                for row in connection.execute(_GET, [self._key(model, text)]):  # type: ignore[union-attr]
+                    tokens = self._checked(model, text, *row)
+                    if tokens is None:
+                        damaged += 1
+                    else:
+                        stored[text] = tokens
+        if damaged:
+            logger.warning(
+                "%d entries of %s have changed on disk: their passages are encoded again", damaged, self.file
+            )
         return stored
 
     def put(self, model: str, entries: Mapping[str, tuple[str, TokenVectors]]) -> dict[str, TokenVectors]:
@@ -108,26 +131,76 @@ class TokenVectorCache:
         rows, stored = [], {}
         for text, (passage, tokens) in entries.items():
             content, shape = self._packed(tokens), (*tokens.vectors.shape, tokens.windows)
-            rows.append((self._key(model, text), _digest(passage), *shape, content))
+            row = (self._key(model, text), _digest(passage), *shape, content)
+            rows.append((*row, row_checksum(*row)))
             stored[text] = self._unpacked(content, *shape)
+        if self.file.exists() and not sqlite.is_writable(self.file):
+            return stored
         try:
-            with self._session(create=True) as connection:
-                if connection and sqlite.is_writable(self.file):
-                    with sqlite.committing(connection):
-                        connection.executemany("INSERT OR REPLACE INTO token_vectors VALUES (?, ?, ?, ?, ?, ?)", rows)
+            try:
+                self._write(rows)
+            except _DamagedCacheError:
+                self._write(rows)  # into a new file
         except StoreFormatError:
             raise
         except StoreError as error:
             logger.warning("%d passages are not kept: %s", len(rows), error)
         return stored
 
+    def _write(self, rows: Sequence[tuple[Any, ...]]) -> None:
+        with self._session(create=True) as connection:
+            if connection:
+                with sqlite.committing(connection):
+                    connection.executemany(_PUT, rows)
+
     def clear(self) -> None:
         """Delete all entries."""
         self.keep_only(())
 
+    def verify(self, *, repair: bool = False) -> list[str]:
+        """Check the file and every entry; return what is wrong. With `repair`, damaged entries, or the damaged file, are deleted.
+
+        Raises:
+            StoreFormatError: The path holds something else, or a cache of another version.
+            StoreError: The file cannot be read, or not be written for a repair.
+        """
+        file = self.file
+        if not file.exists():
+            return []
+        damaged: list[int] = []
+        try:
+            with closing(_TABLE.open(file, read_only=True)) as connection:
+                lines = [line for (line,) in connection.execute("PRAGMA integrity_check(3)")]
+                if lines == ["ok"]:
+                    damaged = _TABLE.damaged_rows(connection)
+        except (sqlite3.Error, StoreFormatError) as error:
+            if isinstance(error, sqlite3.Error) and not sqlite.is_damage(error):
+                raise _TABLE.failure(file, error, _REMEDY) from error
+            lines = [str(error)]
+        finally:
+            if sqlite.is_writable(file):
+                sqlite.drop_log(file)
+        problems = []
+        if damaged:
+            problems = [
+                f"{len(damaged):,} entries of {file} changed on disk. They are encoded again when they are needed"
+            ]
+        elif lines != ["ok"]:
+            problems = [f"the cache of token vectors {file} is damaged ({'; '.join(lines)}). {_REMEDY}"]
+        if repair and damaged:
+            with self._session() as opened:
+                if opened is not None:
+                    with sqlite.committing(opened) as connection:
+                        connection.executemany("DELETE FROM token_vectors WHERE rowid = ?", [(row,) for row in damaged])
+        elif repair and problems:
+            if not self._is_ours():
+                raise StoreFormatError(problems[0])
+            self._remove()
+        return problems
+
     def keep_only(self, passages: Iterable[str]) -> None:
         """Delete the entries of all passages with other texts, and free their space."""
-        with self._session() as connection:
+        with suppress(_DamagedCacheError), self._session() as connection:
             if connection is None:
                 return
             used = {_digest(text) for text in passages}
@@ -160,6 +233,26 @@ class TokenVectorCache:
             )
         return b"".join(part.tobytes() for part in (np.asarray(tokens.spans, _SPANS), scales, packed))
 
+    def _checked(
+        self, model: str, text: str, passage: bytes, tokens: int, dim: int, windows: int, content: bytes, written: int
+    ) -> TokenVectors | None:
+        """Return the tokens of a text from a row, or None if it is not as written, or no such tokens."""
+        row = (self._key(model, text), passage, tokens, dim, windows, content)
+        numbers = (tokens, dim, windows)
+        if row_checksum(*row) != written or not all(type(number) is int for number in numbers):
+            return None
+        if tokens < 0 or dim < 1 or windows < 1 or not isinstance(content, bytes):
+            return None
+        scale = np.dtype(np.float32).itemsize if self.dtype == "int8" else 0
+        size = 2 * _SPANS.itemsize + scale + dim * np.dtype(self.dtype).itemsize
+        if len(content) != tokens * size:
+            return None
+        with np.errstate(all="ignore"):
+            unpacked = self._unpacked(content, tokens, dim, windows, stored=True)
+        starts, ends = unpacked.spans.T
+        are_spans = (starts >= 0).all() and (starts <= ends).all() and (ends <= len(text)).all()
+        return unpacked if are_spans and np.isfinite(unpacked.vectors).all() else None
+
     def _unpacked(self, content: bytes, tokens: int, dim: int, windows: int, *, stored: bool = False) -> TokenVectors:
         spans, rest = content[: 8 * tokens], content[8 * tokens :]
         if self.dtype == "int8":
@@ -178,10 +271,35 @@ class TokenVectorCache:
             if not file.exists() and not (create and sqlite.is_writable(file)):
                 yield None
                 return
-            with closing(_TABLE.open(file)) as connection:
+            with at_work(), closing(_TABLE.open(file)) as connection:
                 yield connection
+        except StoreFormatError as error:  # a foreign file, or one of another version
+            if file.name != TOKENS:
+                raise
+            self._discard(error)
         except sqlite3.Error as error:
-            raise _TABLE.failure(file, error, "Delete it, and passages are encoded again") from error
+            failure = _TABLE.failure(file, error, _REMEDY)
+            if isinstance(failure, StoreFormatError) and self._is_ours():
+                self._discard(error)
+            raise failure from error
+
+    def _is_ours(self) -> bool:
+        """Tell whether the file may be replaced: it is named or marked as a cache of token vectors."""
+        return self.file.name == TOKENS or sqlite.identify(self.file) == (APPLICATION_ID, FORMAT)
+
+    def _discard(self, error: Exception) -> NoReturn:
+        """Remove a damaged file; a process that has it open loses what it writes there. One that is not writable stays."""
+        logger.warning("%s is damaged, and passages are encoded again: %s", self.file, error)
+        if sqlite.is_writable(self.file):
+            self._remove()
+        raise _DamagedCacheError(f"{self.file} is damaged: {error}. {_REMEDY}") from error
+
+    def _remove(self) -> None:
+        try:
+            for ending in ("", "-wal", "-shm"):
+                self.file.with_name(f"{self.file.name}{ending}").unlink(missing_ok=True)
+        except OSError as error:
+            raise StoreError(f"the damaged cache {self.file} cannot be removed: {sqlite.explain(error)}") from error
 
 
 def _digest(text: str) -> bytes:

@@ -17,7 +17,6 @@ from factoid.filters import Filter
 from factoid.index import AUTO, Similarity
 from factoid.index.files import index_files
 from factoid.index.gpu import check_device
-from factoid.index.lexical import has_tantivy
 from factoid.ingest import GRANULARITIES, AddReport, Recipe, Split, aingest, encode, ingest
 from factoid.propositions import PropositionCache, Propositionizer, SyntaxPropositionizer
 from factoid.propositions.cached_propositionizer import with_cache
@@ -26,17 +25,19 @@ from factoid.search import LEXICAL, Weights
 from factoid.store.database.connections import Connections
 from factoid.store.database.schema import local_folder
 from factoid.store.database.snapshot import StoredUnit
-from factoid.store.database.transaction import Transaction, check_unit
+from factoid.store.database.transaction import Selection, Transaction, check_unit
 from factoid.store.indexes.build import INDEXES, Builder, LexicalBuilder, VectorBuilder
 from factoid.store.indexes.views import Views
+from factoid.store.indexes.wall import MIXED_PASSAGES, MixedPassagesBuilder
 from factoid.store.options import SearchOptions
 from factoid.store.rerank import answer
-from factoid.store.search import Query, find
+from factoid.store.search import Query, allowed_ids, allowed_units, find
 from factoid.store.settings import Settings, check_identity, keep_settings
 from factoid.store.token_vectors import TOKENS, TokenVectorCache
-from factoid.store.transfer.copies import copy_to, load_from, save_to
+from factoid.store.transfer.copies import copy_to
 from factoid.store.transfer.exports import export, import_from
 from factoid.store.transfer.merge import merge
+from factoid.store.transfer.remote import load_from, save_to
 from factoid.store.upkeep.tune import tune, tune_weights
 from factoid.store.upkeep.verify import verify
 from factoid.units import Document, Granularity, Hit, Metadata, Unit
@@ -56,7 +57,7 @@ class UnitStore:
         index: A FAISS factory string such as "Flat", "HNSW32" or "IVF1024,SQ8", or a dict of one for each granularity; "auto"
             goes by the number of vectors (see `factoid.index.choose_kind`). None for the store's setting, else "auto".
         similarity: "inner_product" or "cosine"; None for the store's setting, else inner product.
-        language: Language of the texts, a code of `factoid.index.lexical.LANGUAGES`; None for the store's setting, else "en".
+        language: Language of the texts, a code of `factoid.index.terms.LANGUAGES`; None for the store's setting, else "en".
         dtype: How vectors are stored on disk: "float32", or "float16" in half the space; chosen when the store is created.
         device: Where indexes are searched: "cpu", "cuda", "cuda:1", or a list of GPUs that share the work.
         gpu_shard: Put a part of each index on each of several GPUs instead of a copy.
@@ -114,8 +115,8 @@ class UnitStore:
             raise
         vectors = VectorBuilder(self._settings, device, gpu_shard, gpu_float16, mmap)
         builders: dict[str, Builder] = dict.fromkeys(self.granularities, vectors)
-        if has_tantivy():
-            builders[LEXICAL] = LexicalBuilder(self._settings.language, on_disk=self.path is not None)
+        builders[MIXED_PASSAGES] = MixedPassagesBuilder()
+        builders[LEXICAL] = LexicalBuilder(self._settings.language)
         self.views = Views(self.connections, builders)
 
     def __enter__(self) -> Self:
@@ -248,7 +249,7 @@ class UnitStore:
     def replace_documents(self, batch: Sequence[Split], units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
         """Replace documents and their units by these. A step of `factoid.ingest`."""
         with self.connections.transaction() as writing:
-            writing.remove([split.document.id for split in batch])
+            writing.remove(Selection(document_ids=[split.document.id for split in batch]))
             for split in batch:
                 writing.put_document(split.document, split.digest)
             writing.insert(units, vectors)
@@ -258,6 +259,7 @@ class UnitStore:
         self,
         ids: Sequence[str] | None = None,
         *,
+        document_ids: Sequence[str] | None = None,
         unit_ids: Sequence[str] | None = None,
         filter: Filter | None = None,  # noqa: A002 - as in search
     ) -> int:
@@ -267,45 +269,37 @@ class UnitStore:
         deletes. Token vectors stay until `compact`.
 
         Args:
-            ids: Ids of documents or units; None with one of the others. Unknown ids are ignored.
-            unit_ids: Ids of units only, in place of ids, for stores in which documents and units may have the same ids.
+            ids: Ids that mean the document that has them, and a unit only where no document does. Unknown ids are ignored.
+            document_ids: Ids of documents alone, in place of ids, for callers who do not choose all ids themselves.
+            unit_ids: Ids of units alone, in place of ids.
             filter: Delete the units whose metadata pass, in place of ids; a document is deleted with its last unit.
 
         Raises:
             InvalidInputError: None or several of the arguments are given, or the filter has no condition.
         """
-        if [ids, unit_ids, filter].count(None) != 2 or isinstance(ids, str):
-            raise InvalidInputError(
-                f"delete takes a list of ids, or unit_ids or a filter in its place, got {ids=}, {unit_ids=}, {filter=}"
-            )
+        selected = Selection(ids=ids, document_ids=document_ids, unit_ids=unit_ids, filter=filter)
         with self.connections.transaction() as writing:
-            if ids is not None:
-                return writing.remove(ids)
-            rows = writing.unit_rows(unit_ids).tolist() if unit_ids is not None else writing.rows_passing(filter or {})
-            writing.remove_rows(rows)
-            return len(rows)
+            return writing.remove(selected)
 
     def update_metadata(
         self,
         changes: Metadata,
         *,
         ids: Sequence[str] | None = None,
+        document_ids: Sequence[str] | None = None,
+        unit_ids: Sequence[str] | None = None,
         filter: Filter | None = None,  # noqa: A002 - as in search
     ) -> int:
         """Set metadata keys of documents with all their units, or of units with those under them; return how many changed.
 
-        Other keys stay unchanged. A filter, in place of ids, chooses the units whose metadata pass.
+        Other keys stay unchanged. Ids and filter choose documents and units as in `delete`, whose errors are raised.
 
         Raises:
-            InvalidInputError: Neither or both of ids and filter are given, the filter has no conditions, or JSON would change the
-                metadata.
+            InvalidInputError: JSON would change the metadata, or they hold too much.
         """
-        if (ids is None) == (filter is None):
-            raise InvalidInputError(f"give a list of ids, or a filter in their place, got {ids=} and {filter=}")
+        selected = Selection(ids=ids, document_ids=document_ids, unit_ids=unit_ids, filter=filter)
         with self.connections.transaction() as writing:
-            rows = writing.chosen_rows(ids) if ids is not None else writing.rows_passing(filter or {})
-            writing.describe(rows, changes)
-            return len(rows)
+            return writing.describe(selected, changes)
 
     def clear(self) -> None:
         """Delete everything, cached propositions and token vectors included; another encoder may then fill the store."""
@@ -315,12 +309,16 @@ class UnitStore:
             TokenVectorCache(self.path).clear()
 
     def ids(self, filter: Filter | None = None) -> list[str]:  # noqa: A002 - as in search
-        """Return the ids of all units, oldest first, or of those whose metadata pass a filter."""
-        with self.connections.reading() as snapshot:
-            return snapshot.ids(filter or {})
+        """Return the ids of all units, oldest first, or of those that a filter lets a search return."""
+        if filter is None:
+            with self.connections.reading() as snapshot:
+                return snapshot.ids()
+        return self.views.at([MIXED_PASSAGES], partial(allowed_ids, filter, None))
 
-    def get(self, ids: Sequence[str]) -> list[Unit]:
-        """Return the units with these ids, in this order; unknown ids are skipped."""
+    def get(self, ids: Sequence[str], *, filter: Filter | None = None) -> list[Unit]:  # noqa: A002 - as in search
+        """Return the units with these ids, in this order, if a filter lets a search return them; unknown ids are skipped."""
+        if filter is not None:
+            return self.views.at([MIXED_PASSAGES], partial(allowed_units, filter, ids))
         with self.connections.reading() as snapshot:
             return snapshot.units_by_id(ids)
 
@@ -362,7 +360,7 @@ class UnitStore:
         Raises:
             InvalidInputError: k is below 1, a granularity is unknown or not searched by the store, a filter is invalid, or an
                 option is out of range. An unknown option is a TypeError.
-            MissingDependencyError: FAISS is not installed, or tantivy if words count.
+            MissingDependencyError: FAISS is not installed.
         """
         return self._prepared([query], None, k, options)()[0]
 
@@ -464,7 +462,7 @@ class UnitStore:
         storage_options: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Self:
-        """Fetch a store that `save_to` sent into a new folder, and open it; see `factoid.store.transfer.copies.load_from`."""
+        """Fetch a store that `save_to` sent into a new folder, and open it; see `factoid.store.transfer.remote.load_from`."""
         load_from(url, path, storage_options=storage_options)
         return cls(path, encoder=encoder, **options)
 

@@ -175,6 +175,8 @@ def test_tenants_see_their_own_articles_only(tenants, condition, expected):
 def test_what_another_tenant_has_is_no_name(tenants):
     view = tenants.filtered({"tenant": "north"})
     assert view.get("Heron (sensor)") is None
+    [number] = tenants.articles_titled("Heron (sensor)")
+    assert (view.find(number), tenants.find(number).text) == (None, "Of the south.")
     assert view.get("Refund").text == "North pays in 3 days."
     assert (len(view), len(tenants), list(view.titles())) == (2, 4, ["Refund", "Heron (pump)"])
     assert pickle.loads(pickle.dumps(view)).get("Refund").text == "North pays in 3 days."

@@ -10,7 +10,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import groupby, islice
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal, Self, get_args
 
@@ -20,18 +21,27 @@ from factoid.entities.articles.article import Article, Record, Redirect
 from factoid.entities.articles.file import (
     APPLICATION_ID,
     ARTICLE,
+    HEAD,
+    MARKS,
+    MOST_BYTES,
     TABLES,
-    identify,
-    read_article,
+    article_of,
+    body_checksum,
+    check_head,
+    damaged_article,
+    head_checksum,
+    name_checksum,
+    read_aliases,
+    read_body,
     read_meta,
     write_meta,
 )
 from factoid.entities.articles.names import NameForm, NameKind, clean_name, name_key, part_names, spelled_names
 from factoid.errors import InvalidInputError, StoreError, StoreFormatError, UnreadableFileError
 from factoid.files.atomic import move_into_place, part_beside
-from factoid.files.sqlite import connect, explain
+from factoid.files.sqlite import connect, explain, identify, is_damage
 from factoid.progress import progress_bar
-from factoid.units import whole_number
+from factoid.units import check_size, whole_number
 from factoid.words import cut_words
 
 Duplicates = Literal["first", "join", "keep"]
@@ -46,6 +56,7 @@ _READ = """
 CREATE TABLE redirect (name TEXT NOT NULL, target TEXT NOT NULL);
 CREATE TABLE link (target TEXT NOT NULL, form TEXT NOT NULL, count INTEGER NOT NULL);
 """
+_TEXTS = "SELECT id, title, text, body.checksum FROM article JOIN body USING (id)"
 _DUPLICATES = (
     "SELECT stays, id FROM (SELECT id, MIN(id) OVER (PARTITION BY title) AS stays FROM article) WHERE id != stays"
 )
@@ -74,8 +85,9 @@ INSERT OR IGNORE INTO name_form SELECT name_key(form), ?, COALESCE(
 """
 # Of the forms of one article under one key, the first by kind and count has the sum of the counts. Others stay, since the way a
 # name is written may decide, except for texts of links.
-_ADD_NAMES = f"""
-INSERT INTO name SELECT key, kind, article, form, total * (form = best) FROM (
+# They come sorted by their keys, since the window sorts them.
+_NAMES = f"""
+SELECT (SELECT title FROM article WHERE id = article), key, kind, article, form, total * (form = best) FROM (
     SELECT *, FIRST_VALUE(form) OVER of_article AS best, SUM(count) OVER of_article AS total
     FROM (
         SELECT key, MIN(kind) AS kind, article, form, SUM(count) AS count
@@ -184,8 +196,9 @@ class Build:
         self._connection.create_function("name_key", 1, name_key, deterministic=True)
         self._connection.execute(f"PRAGMA cache_size = -{_CACHE}")
         if is_new:
-            self._connection.executescript(f"BEGIN; {TABLES} {_READ}")
+            self._connection.executescript(f"BEGIN; {MARKS} {TABLES} {_READ}")
             self.commit()
+        (self._last,) = self._connection.execute("SELECT coalesce(max(id), 0) FROM article").fetchone()
 
     def _earlier_meta(self) -> dict[str, Any]:
         """Return the `meta` of an interrupted build; it is empty if there is none that can be read."""
@@ -196,10 +209,11 @@ class Build:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, error: object, *_: object) -> None:
+    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         """Close the file, and remove it unless a build that failed can go on from it."""
         self._connection.close()
-        if not (error and self.meta["resume"]):
+        damaged = isinstance(error, StoreFormatError) or (isinstance(error, sqlite3.Error) and is_damage(error))
+        if error is None or damaged or not self.meta["resume"]:
             self._file.unlink()
 
     def read(self, sources: Sequence[Iterable[Record]], *, show_progress: bool) -> None:
@@ -242,23 +256,35 @@ class Build:
 
     def _write(self, article: Article, number: int | None) -> None:
         """Write an article, in place of one with this number."""
+        check_size(article.metadata, f"the metadata of {article.title!r}")
         try:
             metadata = json.dumps(dict(article.metadata), ensure_ascii=False, allow_nan=False)
         except (TypeError, ValueError, RecursionError) as error:
             place = f"the metadata of {article.title!r} (id {article.document_id!r})"
             raise InvalidInputError(f"{place} must hold what JSON can hold: {error}") from error
+        text = cut_words(article.text, self.meta["words"]).encode()
+        if len(text) > MOST_BYTES:
+            raise InvalidInputError(
+                f"the first {self.meta['words']} words of {article.title!r:.60} have {len(text):,} bytes, more than "
+                f"{MOST_BYTES:,}: divide the article, or keep fewer words"
+            )
+        execute = self._connection.execute
+        if number is None:
+            self._last += 1
+            number = self._last
         aliases = json.dumps(article.aliases, ensure_ascii=False)
         row = (number, clean_name(article.title), aliases, metadata, article.document_id or None)
-        number = self._connection.execute("INSERT OR REPLACE INTO article VALUES (?, ?, ?, ?, ?)", row).lastrowid
-        body = zlib.compress(
-            cut_words(article.text, self.meta["words"]).encode(), level=4
-        )  # 1 % larger than the slower 6
-        self._connection.execute("INSERT OR REPLACE INTO body VALUES (?, ?)", [number, body])
+        execute("INSERT OR REPLACE INTO article VALUES (?, ?, ?, ?, ?, ?)", [*row, head_checksum(*row)])
+        body = zlib.compress(text, level=4)  # 1 % larger than the slower 6
+        execute("INSERT OR REPLACE INTO body VALUES (?, ?, ?)", [number, body, body_checksum(number, body)])
 
     def commit(self) -> None:
         """Commit what was added, with how far the sources were read."""
         rows = [(clean_name(target), clean_name(form), count) for (form, target), count in self._links.items()]
-        self._connection.executemany("INSERT INTO link VALUES (?, ?, ?)", (row for row in rows if row[0] and row[1]))
+        if rows:  # the table is gone at the end
+            self._connection.executemany(
+                "INSERT INTO link VALUES (?, ?, ?)", (row for row in rows if row[0] and row[1])
+            )
         self.meta["links"] += self._links.total()
         self._links.clear()
         write_meta(self._connection, self.meta)
@@ -293,7 +319,7 @@ class Build:
         forms = self._name_forms(with_parts=articles <= MOST_IN_PARTS)
         self._connection.executemany("INSERT INTO name_form VALUES (?, ?, ?, ?, ?)", forms)
         execute(_LINKED, [NameKind.ANCHOR])
-        execute(_ADD_NAMES)
+        self._connection.executemany("INSERT INTO name VALUES (?, ?, ?, ?, ?, ?)", _with_checksums(execute(_NAMES)))
         kinds = dict(execute("SELECT kind, COUNT(*) FROM name GROUP BY kind"))
         (redirects,) = execute("SELECT COUNT(article) FROM resolved").fetchone()
         names = {kind.name.lower(): kinds.get(int(kind), 0) for kind in NameKind}
@@ -306,18 +332,37 @@ class Build:
     def _join(self, number: int, other: int) -> None:
         """Append an article's text to that of the first with its title, whose metadata takes precedence."""
         rows = [self._connection.execute(ARTICLE, [one]).fetchone() for one in (number, other)]
-        first, second = (read_article(*row) for row in rows)
+        first, second = (article_of(self._file, row) for row in rows)
         text, metadata = f"{first.text}\n\n{second.text}", {**second.metadata, **first.metadata}
         self._write(replace(first, text=text, aliases=first.aliases + second.aliases, metadata=metadata), number)
 
     def _name_forms(self, *, with_parts: bool) -> Iterator[NameForm]:
         execute = self._connection.execute
-        for article, title, aliases in execute("SELECT id, title, aliases FROM article"):
+        for row in execute(f"SELECT {HEAD} FROM article"):  # noqa: S608
+            article, title, aliases, *_ = row
+            try:
+                check_head(*row)
+                names = read_aliases(aliases)
+            except ValueError as error:
+                raise damaged_article(self._file, title, error) from error
             yield from spelled_names(article, title, NameKind.TITLE)
-            for alias in filter(None, map(clean_name, json.loads(aliases))):
+            for alias in filter(None, map(clean_name, names)):
                 yield from spelled_names(article, alias, NameKind.ALIAS)
         for article, name in execute("SELECT article, name FROM resolved WHERE article IS NOT NULL"):
             yield from spelled_names(article, name, NameKind.REDIRECT)
         if with_parts:
-            for article, title, body in execute("SELECT id, title, text FROM article JOIN body USING (id)"):
-                yield from part_names(article, title, zlib.decompress(body).decode())
+            for article, title, body, written in execute(_TEXTS):
+                try:
+                    text = read_body(article, body, written)
+                except ValueError as error:
+                    raise damaged_article(self._file, title, error) from error
+                yield from part_names(article, title, text)
+
+
+def _with_checksums(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
+    """Yield names with their checksums, which need the titles and the number of names of each key."""
+    for _, group in groupby(rows, key=itemgetter(1)):
+        of_key = list(group)
+        names = len(of_key)
+        for title, key, kind, article, form, count in of_key:
+            yield key, kind, article, form, count, name_checksum(title, key, kind, article, form, count, names)

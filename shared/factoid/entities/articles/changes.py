@@ -10,11 +10,11 @@ from pathlib import Path
 
 from factoid.entities.articles.article import Article
 from factoid.entities.articles.build import Build, writing
-from factoid.entities.articles.file import ArticleFile, read_article
+from factoid.entities.articles.file import ARTICLES, ArticleFile, article_of
 from factoid.entities.articles.names import clean_name
 from factoid.errors import InvalidInputError
 
-_ALL = "SELECT id, title, text, aliases, metadata, document_id FROM article JOIN body USING (id) ORDER BY id"
+_ALL = f"{ARTICLES} ORDER BY id"
 
 
 def change_articles(path: Path, articles: Sequence[Article], deleted: Collection[str]) -> None:
@@ -30,14 +30,17 @@ def change_articles(path: Path, articles: Sequence[Article], deleted: Collection
         raise InvalidInputError(f"the id {max(ids, key=ids.count)!r} was given twice")
     with writing(path):
         with closing(ArticleFile(path)) as file:
-            meta, rows = file.meta, file.query(_ALL)
+            meta = file.meta
+            stored = {row[0]: article_of(path, row) for row in file.query(_ALL)}
         if meta["redirects"] or meta["links"]:
             raise InvalidInputError(f"{path} has redirects or links, which a change would lose: build it again")
-        numbers = {document_id: number for number, *_, document_id in rows}
+        numbers = {article.document_id or None: number for number, article in stored.items()}
         if unknown := [document_id for document_id in deleted if document_id not in numbers]:
             raise InvalidInputError(f"no article has the id {unknown[0]!r}")
-        unchanged = [row for row in rows if row[-1] not in {*ids, *deleted}]
-        titles = Counter([row[1] for row in unchanged] + [clean_name(article.title) for article in articles])
+        changed = {*ids, *deleted}
+        unchanged = {number: article for number, article in stored.items() if article.document_id not in changed}
+        titles = Counter(article.title for article in unchanged.values())
+        titles.update(clean_name(article.title) for article in articles)
         if meta["duplicates"] != "keep" and (repeated := [title for title, number in titles.items() if number > 1]):
             raise InvalidInputError(
                 f"several articles would have the title {repeated[0]!r}: give the id of the one to replace, or build the store "
@@ -45,8 +48,8 @@ def change_articles(path: Path, articles: Sequence[Article], deleted: Collection
             )
         settings = {name: meta[name] for name in ("words", "duplicates", "keys")}
         with Build(path, {**settings, "resume": ""}) as build:
-            for number, *row in unchanged:
-                build.add(read_article(*row), number)
+            for number, article in unchanged.items():
+                build.add(article, number)
             new = count(max(numbers.values()) + 1)
             for article in articles:
                 build.add(article, numbers.get(article.document_id) or next(new))

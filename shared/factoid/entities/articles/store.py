@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import partial, reduce
 from pathlib import Path
@@ -11,11 +10,34 @@ from typing import Any, Self
 
 from factoid.entities.articles.article import Article, Name
 from factoid.entities.articles.changes import change_articles
-from factoid.entities.articles.file import ARTICLE, ArticleFile, read_article
+from factoid.entities.articles.file import (
+    ARTICLE,
+    HEAD,
+    ArticleFile,
+    article_of,
+    check_head,
+    damaged_article,
+    name_checksum,
+    read_metadata,
+)
 from factoid.entities.articles.names import NameKind, canonical_title, clean_name, name_key
+from factoid.entities.articles.verify import verify_articles
 from factoid.errors import InvalidInputError, StoreFormatError
 from factoid.filters import Filter, matches, parse_filter
-from factoid.units import check_text
+
+_KINDS = {int(kind): kind for kind in NameKind}
+_BLOCK = 10_000  # titles that are read together
+_COLUMNS = "name.checksum, title, key, kind, article, form, count"
+_NAME = 7  # columns of a name; in a view, `HEAD` follows
+_KEY = 2  # the place of the key among them
+_FROM = "FROM name LEFT JOIN article ON id = article WHERE key IN (SELECT value FROM json_each(?))"
+_ORDER = "ORDER BY key, kind, count DESC, article, form"
+_NAMES = f"SELECT {_COLUMNS} {_FROM} {_ORDER}"
+_NAMES_IN_VIEWS = f"SELECT {_COLUMNS}, {HEAD} {_FROM} {_ORDER}"
+_OF_KINDS = """FROM (SELECT *, COUNT(*) OVER (PARTITION BY key) AS names FROM name) AS name
+    LEFT JOIN article ON id = article WHERE kind IN (SELECT value FROM json_each(?)) ORDER BY key"""
+_KEYS = f"SELECT names, {_COLUMNS} {_OF_KINDS}"
+_KEYS_IN_VIEWS = f"SELECT names, {_COLUMNS}, {HEAD} {_OF_KINDS}"
 
 
 class ArticleStore:
@@ -66,8 +88,15 @@ class ArticleStore:
         view._tests = (*self._tests, test)
         return view
 
-    def _passes(self, metadata: str) -> bool:
-        return not self._tests or all(test(json.loads(metadata)) for test in self._tests)
+    def _passes(self, *head: Any) -> bool:
+        """Tell whether an article passes the filters of a view, by its columns `HEAD`; raise if they are damaged."""
+        _, title, _, metadata, *_ = head
+        try:
+            check_head(*head)
+            values = read_metadata(metadata) if self._tests else {}
+        except ValueError as error:
+            raise damaged_article(self.path, title, error) from error
+        return all(test(values) for test in self._tests)
 
     def get(self, title: str) -> Article | None:
         """Return the article of a title, redirect or alias; None if there is none, or if several share the name equally.
@@ -95,43 +124,74 @@ class ArticleStore:
 
     def names(self, keys: Sequence[str]) -> dict[str, list[Name]]:
         """Return the names of some keys (see `name_key`), by key, in the order of `NameKind`, then by links."""
-        names: dict[str, list[Name]] = {}
-        sql = (
-            "SELECT key, form, kind, count, article, title, metadata FROM name JOIN article ON id = article "
-            "WHERE key IN (SELECT value FROM json_each(?)) ORDER BY key, kind, count DESC, article, form"
-        )
-        try:
-            for key, form, kind, count, article, title, metadata in self._file.query(sql, [json.dumps(keys)]):
-                if self._passes(metadata):
-                    check_text(form, "name")
-                    names.setdefault(key, []).append(Name(form, NameKind(kind), count, article, title))
-        except (ValueError, TypeError) as error:
-            raise StoreFormatError(f"damaged names in {self.path}: {error}. Build the store again") from error
+        by_key: dict[str, list[Any]] = {}
+        for row in self._file.query(_NAMES_IN_VIEWS if self._tests else _NAMES, [json.dumps(keys)]):
+            by_key.setdefault(row[_KEY], []).append(row)
+        names = {}
+        for key, rows in by_key.items():
+            checked = [self._checked(row, len(rows)) for row in rows]
+            if self._tests:
+                checked = [name for name, row in zip(checked, rows, strict=True) if self._passes(*row[_NAME:])]
+            if checked:
+                names[key] = checked
         return names
 
-    def find(self, article_id: int) -> Article | None:
-        """Return an article by its number; None if there is none, or it was deleted after its name was looked up."""
-        rows = self._file.query(ARTICLE, [article_id])
+    def _checked(self, row: Sequence[Any], names: int) -> Name:
+        """Return the name in a row, of which its key has so many; raise a StoreFormatError if the row has changed."""
+        written, title, key, kind, article, form, count = row[:_NAME]
         try:
-            return read_article(*rows[0]) if rows else None
-        except (zlib.error, ValueError, TypeError) as error:
-            place = f"the article {rows[0][0]!r} of {self.path}"
-            raise StoreFormatError(f"{place} is damaged: {error}. Build the store again") from error
+            if name_checksum(title, key, kind, article, form, count, names) == written:
+                return Name(form, _KINDS[kind], count, article, title)
+            reason = "differs from what was written"
+        except (TypeError, ValueError, KeyError) as error:
+            reason = f"is damaged ({error})"
+        raise StoreFormatError(
+            f"the name {key!r:.100} in {self.path} {reason}, or another of its key is lost. Build the store again"
+        )
+
+    def find(self, article_id: int) -> Article | None:
+        """Return an article by its number; None if there is none that passes, or it was deleted after its name was looked up."""
+        rows = self._file.query(ARTICLE, [article_id])
+        article = article_of(self.path, rows[0]) if rows else None
+        if article is None or not all(test(dict(article.metadata)) for test in self._tests):
+            return None
+        return article
 
     def titles(self) -> Iterator[str]:
         """Yield all titles, in the order in which their articles were read."""
-        last = 0
-        sql = "SELECT id, title, metadata FROM article WHERE id > ? ORDER BY id LIMIT 10000"
+        version, last, count = self.version, 0, 0
+        sql = f"SELECT {HEAD} FROM article WHERE id > ? ORDER BY id LIMIT {_BLOCK}"  # noqa: S608
         while rows := self._file.query(sql, [last]):
-            yield from (title for _, title, metadata in rows if self._passes(metadata))
+            yield from (row[1] for row in rows if self._passes(*row))
+            count += len(rows)
+            if rows[-1][0] <= last:  # pages that name each other
+                break
             last = rows[-1][0]
+        if self.version == version and count != self._file.meta["articles"]:
+            expected = self._file.meta["articles"]
+            raise StoreFormatError(f"{self.path} has {count:,} of {expected:,} articles. Build the store again")
 
     def keys(self, kinds: Collection[NameKind]) -> list[str]:
         """Return the keys of all names of some kinds, each once."""
-        listed = "kind IN (SELECT value FROM json_each(?))"
-        sql = f"SELECT key, metadata FROM name JOIN article ON id = article WHERE {listed} ORDER BY key"  # noqa: S608
-        rows = self._file.query(sql, [json.dumps([*kinds])])
-        return list(dict.fromkeys(key for key, metadata in rows if self._passes(metadata)))
+        version, counts = self.version, self._file.meta["names"]
+        rows = self._file.query(_KEYS_IN_VIEWS if self._tests else _KEYS, [json.dumps([*kinds])])
+        expected = sum(counts.get(kind.name.lower(), 0) for kind in {*kinds})
+        if self.version == version and len(rows) != expected:
+            raise StoreFormatError(f"{self.path} has {len(rows):,} of {expected:,} names. Build the store again")
+        keys: dict[str, None] = {}
+        for names, *row in rows:
+            self._checked(row, names)
+            if not self._tests or self._passes(*row[_NAME:]):
+                keys[row[_KEY]] = None
+        return list(keys)
+
+    def verify(self) -> list[str]:
+        """Check every row of the file at the path; return what is wrong, each with what to do about it.
+
+        Raises:
+            UnreadableFileError, StoreFormatError: The file cannot be opened as an article store.
+        """
+        return verify_articles(self.path)
 
     def stats(self) -> dict[str, Any]:
         """Return counts of what the store holds, and how it was built: numbers of names by kind, words kept of each article."""

@@ -12,14 +12,16 @@ from factoid._optional import require
 from factoid.entities.articles.article import Article
 from factoid.entities.articles.names import canonical_title
 from factoid.errors import UnreadableFileError
+from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
 from factoid.files.lines import located, read_records
 
+_ROWS = 20  # read at a time; few, since one stored text may stand in all of them
 _HEADING, _BULLET = "Section::::", re.compile(r"\ABULLET::::[-*#:; ]*")
 
 
-def read_kilt(file: str | Path) -> Iterator[Article]:
+def read_kilt(file: str | Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> Iterator[Article]:
     """Yield KILT's articles without headings, with the links of its anchors and Wikidata's aliases."""
-    return read_records(Path(file), _kilt_article, expected="an article of KILT")
+    return read_records(Path(file), _kilt_article, expected="an article of KILT", limits=limits)
 
 
 def _kilt_article(fields: dict[str, Any]) -> Article:
@@ -35,8 +37,13 @@ def _kilt_article(fields: dict[str, Any]) -> Article:
     return Article(title, text, tuple(aliases), links, {name: value for name, value in ids.items() if value})
 
 
-def read_parquet(file: str | Path) -> Iterator[Article]:
-    """Yield the articles of a Parquet file with the columns title and text; id and url become metadata."""
+def read_parquet(file: str | Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> Iterator[Article]:
+    """Yield the articles of a Parquet file with the columns title and text; id and url become metadata.
+
+    Raises:
+        UnreadableFileError: The file is damaged or lacks a column, or a text is longer than the limit of unpacked bytes.
+        MissingDependencyError: pyarrow is not installed.
+    """
     pa, parquet = require("pyarrow", extra="parquet"), require("pyarrow.parquet", extra="parquet")
     try:
         with parquet.ParquetFile(file) as table:
@@ -44,8 +51,11 @@ def read_parquet(file: str | Path) -> Iterator[Article]:
             if not {"title", "text"} <= {*names}:
                 raise UnreadableFileError(f"{file}: expected the columns title and text, got {', '.join(names)}")
             columns = [name for name in ("title", "text", "id", "url") if name in names]
-            rows = (row for batch in table.iter_batches(1000, columns=columns) for row in batch.to_pylist())
+            batches = table.iter_batches(_ROWS, columns=columns)
+            rows = (row for batch in batches for row in batch.to_pylist())
             for number, row in enumerate(rows, start=1):
+                if len(row["text"] or "") > limits.unpacked_bytes:
+                    limits.refuse(f"{file}, row {number}: the text has", "unpacked_bytes", "characters")
                 with located(f"{file}, row {number}"):
                     yield Article(row.pop("title"), row.pop("text"), metadata=row)
     except UnreadableFileError:

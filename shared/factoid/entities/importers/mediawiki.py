@@ -11,12 +11,14 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import replace
 from itertools import chain, islice
 from pathlib import Path
+from typing import BinaryIO
 from xml.etree.ElementTree import Element, ParseError, iterparse
 
 from factoid.entities.articles.article import Article, Record, Redirect
 from factoid.entities.articles.names import canonical_title
 from factoid.entities.importers.wikitext import links, plain_text, prepare
 from factoid.errors import UnreadableFileError
+from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
 from factoid.files.lines import DAMAGE, opened
 from factoid.units import whole_number
 
@@ -35,6 +37,7 @@ _DISAMBIGUATION = re.compile(
 _DISAMBIGUATION_TITLE = re.compile(
     r".*\((?:disambiguation|Begriffsklärung|homonymie|desambiguación|desambiguação)\)", re.IGNORECASE
 )
+_ENCODING = re.compile(rb"""[^<]{0,8}<\?xml[^<>]{0,100}\sencoding\s*=\s*["']([\w.-]+)""")
 _HIDDEN = ("6", "14")  # namespaces whose links show nothing: files and categories
 _MOST_DIGITS = 18  # of a page's or a revision's id, which is a 64-bit integer
 _BATCH = 50  # pages that one process cleans at a time
@@ -54,12 +57,21 @@ class MediaWikiDump:
         workers: Processes that clean pages; 1 cleans in this process. With more, a script must guard what it runs with
             `if __name__ == "__main__":`.
         words: Clean a page only until it has this many words, to the end of a paragraph; None for whole pages.
+        limits: Of what is read at once: `unpacked_bytes` of a page, and `depth` of its elements. A dump may have any size.
     """
 
-    def __init__(self, paths: str | Path | Iterable[str | Path], *, workers: int = 1, words: int | None = 1000) -> None:
+    def __init__(
+        self,
+        paths: str | Path | Iterable[str | Path],
+        *,
+        workers: int = 1,
+        words: int | None = 1000,
+        limits: ReadLimits = DEFAULT_LIMITS,
+    ) -> None:
         self._paths = [Path(paths)] if isinstance(paths, str | Path) else [*map(Path, paths)]
         self._workers = whole_number("workers", workers)
         self._words = words if words is None else whole_number("words", words)
+        self._limits = limits
         self._hidden = {"file", "image", "media", "category"}  # prefixes of links that show nothing, and the wiki's own
         self.left_out: Counter[str] = Counter()
 
@@ -70,7 +82,7 @@ class MediaWikiDump:
         """Yield the records from number `skip` on. Skipped pages are unpacked, but not cleaned.
 
         Raises:
-            UnreadableFileError: A file is damaged or not a dump.
+            UnreadableFileError: A file is damaged, not a dump or above a limit.
         """
         self.left_out.clear()
         pages = islice(chain.from_iterable(map(self._read_file, self._paths)), skip, None)
@@ -84,17 +96,24 @@ class MediaWikiDump:
         title = ""
         try:
             with opened(file) as content:
-                events = iterparse(content, ("start", "end"))  # noqa: S314 (expat limits what entities may expand to)
+                pages = _Pages(content, file, self._limits)
+                events = iterparse(pages, ("start", "end"))  # noqa: S314 (a page is limited, and no entities are declared)
                 _, root = next(events)
+                pages.has_begun = True
                 if not root.tag.endswith("mediawiki"):
                     raise ParseError(f"it begins with <{root.tag}>")
+                depth = 1
                 for event, element in events:
+                    depth += 1 if event == "start" else -1
+                    if depth > self._limits.depth:
+                        self._limits.refuse(f"{file}, after the page {title!r}: elements are nested", "depth", "deep")
                     if event == "end" and element.tag.endswith("namespace") and element.get("key") in _HIDDEN:
                         self._hidden.add((element.text or "").lower())
                     elif event == "end" and element.tag.endswith("page"):
                         title = element.findtext("{*}title", "").strip()
                         record = _record(element, title)
                         root.clear()
+                        pages.size = 0
                         if isinstance(record, str):
                             self.left_out[record] += 1
                         else:
@@ -128,6 +147,39 @@ class MediaWikiDump:
                 yield from waiting.popleft().result()
         finally:
             executor.shutdown(wait=True, cancel_futures=True)
+
+
+class _Pages:
+    """A dump that is read in pieces; refuses what a parser could not bear."""
+
+    def __init__(self, content: BinaryIO, file: Path, limits: ReadLimits) -> None:
+        self._content, self._file, self._limits = content, file, limits
+        self._head = b""  # all before the root element
+        self.size = 0  # of what was read since the last page
+        self.has_begun = False  # the root element was read
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return the next bytes.
+
+        Raises:
+            UnreadableFileError: There is more between two pages than the limit allows.
+            ParseError: The dump begins with a declaration.
+        """
+        piece = self._content.read(size)
+        self.size += len(piece)
+        if self.size > self._limits.unpacked_bytes:
+            self._limits.refuse(f"{self._file}: a page has", "unpacked_bytes", "bytes")
+        if not self.has_begun:
+            self._head += piece.replace(b"\0", b"")  # of UTF-16
+            self._check_head()
+        return piece
+
+    def _check_head(self) -> None:
+        encoding = _ENCODING.match(self._head)
+        if encoding and encoding[1].lower() not in (b"utf-8", b"utf-16", b"us-ascii"):
+            raise ParseError(f"its encoding is {encoding[1].decode()}: dumps are in UTF-8")
+        if b"<!DOCTYPE" in self._head:
+            raise ParseError("it declares a document type, as no dump does: entities allow an attack by amplification")
 
 
 def _record(page: Element, title: str) -> Record | str:

@@ -17,6 +17,7 @@ from typing import Any
 from tqdm.auto import tqdm
 
 from factoid.errors import InvalidInputError, PropositionizerError
+from factoid.forks import at_work
 from factoid.propositions.parse import read_propositions
 from factoid.propositions.prompting.concurrency import in_background, in_tasks, in_threads
 from factoid.propositions.prompting.cost import ANSWER_RATIO, Usage, rough_tokens
@@ -64,7 +65,7 @@ class Pace:
 
     def take(self, tokens: int) -> float:
         """Count a request, expected to use some tokens, and return the seconds to wait before it is sent."""
-        with self._lock:
+        with at_work(), self._lock:
             now = time.monotonic()
             start = max(now, self._next_request, self._next_token)
             self._next_request = start + self._per_request
@@ -73,7 +74,7 @@ class Pace:
 
     def correct(self, tokens: int) -> None:
         """Count tokens beyond those expected; a negative number for fewer."""
-        with self._lock:
+        with at_work(), self._lock:
             self._next_token += self._per_token * tokens
 
 
@@ -193,7 +194,7 @@ class ChatPropositionizer(ABC):
 
     def _read(self, reply: Reply, expected: int) -> list[str]:
         """Count the tokens of an answer, and return its propositions."""
-        with self._lock:
+        with at_work(), self._lock:
             self.usage += reply.usage
             self._answered = True
         if used := reply.usage.prompt_tokens + reply.usage.completion_tokens:
@@ -214,7 +215,7 @@ class ChatPropositionizer(ABC):
         level = logging.INFO if failure.transient else logging.WARNING
         logger.log(level, "no propositions for a passage: %s: %s", type(error).__name__, error)
         patience = max(_PATIENCE, self.max_concurrency)
-        with self._lock:
+        with at_work(), self._lock:
             self._answered |= failure.answered
             self._unanswered += 1
             is_hopeless = self._unanswered >= (min(patience, count) if "Connect" in failure.reason else patience)

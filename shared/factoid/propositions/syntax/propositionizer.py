@@ -10,6 +10,7 @@ from importlib.resources import as_file, files
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from factoid.forks import at_work
 from factoid.markdown import is_code, visible
 from factoid.propositions.syntax.clauses import split_clauses
 from factoid.propositions.syntax.headings import headings
@@ -48,7 +49,7 @@ class SyntaxPropositionizer:
     def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
         """Return the propositions of each passage, sentence by sentence."""
         sentences = [_sentences(passage.text) for passage in passages]
-        with self._lock:
+        with at_work(), self._lock:
             trees = self._parse([part for texts in sentences for _, parts in texts for part in parts])
             return [self._propositions(*pair, trees) for pair in zip(passages, sentences, strict=True)]
 

@@ -10,7 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from factoid.errors import StoreError, StoreFormatError
-from factoid.files.sqlite import FILE, committing
+from factoid.files.sqlite import FILE, committing, drop_log
+from factoid.forks import at_work, follow, refused_after_fork
 from factoid.store.database.records import DamagedRowError
 from factoid.store.database.schema import failure, open_reader, prepare
 from factoid.store.database.snapshot import Snapshot
@@ -20,17 +21,24 @@ _FAILURES = (sqlite3.Error, DamagedRowError, UnicodeDecodeError)
 
 
 class Connections:
-    """Connections to the database in a folder. A database in memory (no folder) has only one, which threads use in turn."""
+    """Connections to the database in a folder. A database in memory (no folder) has only one, which threads use in turn.
+
+    Before a fork all connections to a file are closed; parent and children open new ones when they need them.
+    """
 
     def __init__(self, path: Path | None, *, read_only: bool = False) -> None:
         self.path = path
         self.read_only = read_only
         self._lock = threading.RLock()  # the writer's; in memory, everyone's
         self._idle: list[sqlite3.Connection] = []
-        self._closed = False
+        self.closed = False
+        self._inherited = False  # in use by another thread while this process was forked
         self._writer: sqlite3.Connection | None = None
         self._file: os.stat_result | None = None  # of the writer
+        self._had_log = True  # when a reader opened the store
+        follow(self)
         if read_only and path is not None:
+            self._had_log = log_of(path).exists()
             self._idle.append(open_reader(path, read_only=True))
         else:
             self._writer = prepare(path)
@@ -39,32 +47,33 @@ class Connections:
     @contextmanager
     def reading(self) -> Iterator[Snapshot]:
         """Yield a snapshot that stays at one generation throughout the block, whatever is committed meanwhile."""
-        connection, sound = None, False
-        try:
-            if self.path is None:
-                with self._lock:
-                    yield Snapshot(self._writing_connection())
-                return
-            if self._closed:
-                raise _closed()
+        with at_work():
+            connection = None
+            sound = False
             try:
-                connection = self._idle.pop()
-            except IndexError:
-                connection = open_reader(self.path, read_only=self.read_only)
-            connection.execute("BEGIN")
-            yield Snapshot(connection)
-            connection.execute("COMMIT")
-            sound = True
-        except _FAILURES as error:
-            raise self._failure(error) from error
-        finally:
-            if connection is not None:
-                if sound:
-                    self._idle.append(connection)
-                else:  # it was interrupted
-                    connection.close()
-                if self._closed:  # meanwhile: nobody else would close a returned connection
-                    self._close_idle()
+                if self.path is None:
+                    with self._lock:
+                        yield Snapshot(self._writing_connection())
+                    return
+                self._check_usable()
+                try:
+                    connection = self._idle.pop()
+                except IndexError:
+                    connection = open_reader(self.path, read_only=self.read_only)
+                connection.execute("BEGIN")
+                yield Snapshot(connection)
+                connection.execute("COMMIT")
+                sound = True
+            except _FAILURES as error:
+                raise self._failure(error) from error
+            finally:
+                if connection is not None:
+                    if sound:
+                        self._idle.append(connection)
+                    else:  # it was interrupted
+                        connection.close()
+                    if self.closed:  # meanwhile: nobody else would close a returned connection
+                        self._close_idle()
 
     @contextmanager
     def writing(self) -> Iterator[sqlite3.Connection]:
@@ -85,7 +94,7 @@ class Connections:
     @contextmanager
     def alone(self) -> Iterator[sqlite3.Connection]:
         """Yield the writing connection outside of any transaction, for VACUUM and backups."""
-        with self._lock:
+        with at_work(), self._lock:
             try:
                 connection = self._writing_connection()
                 if connection.in_transaction:  # left by a call that Ctrl-C ended, whose block is still in the traceback
@@ -100,21 +109,49 @@ class Connections:
 
     def close(self) -> None:
         """Close all connections; those in use close when they are returned. Closing twice is harmless."""
-        with self._lock:
-            self._closed = True
-            self._close_idle()
-            if self._writer is not None:
-                self._writer.close()
-                self._writer = None
+        if self._inherited:
+            self.closed = True  # the connections are its parent's
+            return
+        with at_work(), self._lock:
+            self.closed = True
+            self._close_all()
+            if self.path is not None and not self._had_log:
+                self._had_log = True
+                drop_log(self.path / FILE)  # the folder is again as the reader found it
+
+    def before_fork(self) -> None:
+        """Close the connections to a file. A database in memory goes on in the child, as a copy."""
+        if self.path is not None:
+            self._close_all()
+
+    def after_fork(self, *, prepared: bool) -> None:
+        """Make a new lock, in the child. If other threads were at work, refuse to be used: files could be damaged."""
+        self._lock = threading.RLock()
+        self._inherited = not prepared
+        self._had_log = True  # the parent cleans up
+
+    def _check_usable(self) -> None:
+        if self.closed:
+            raise _closed()
+        if self._inherited:
+            raise refused_after_fork(f"the store in {self.path or 'memory'}")
 
     def _writing_connection(self) -> sqlite3.Connection:
+        self._check_usable()
         if self._writer is None:
-            if self.read_only and not self._closed:
+            if self.read_only or self.path is None:
                 raise StoreError(
                     f"the store at {self.path} was opened with read_only=True: open it without that to write"
                 )
-            raise _closed()
+            self._check_place()  # otherwise a new store could be made where this one was
+            self._writer = prepare(self.path)  # after a fork
         return self._writer
+
+    def _close_all(self) -> None:
+        self._close_idle()
+        if self._writer is not None:
+            self._writer.close()
+            self._writer = None
 
     def _check_place(self) -> None:
         """Refuse to write to a file that was moved or deleted: commits to it are lost when it is closed."""
@@ -136,9 +173,14 @@ class Connections:
         """Return the error to raise instead of one of `_FAILURES`."""
         place = f"the store in {self.path or 'memory'}"
         if isinstance(error, sqlite3.Error):
-            return _closed() if self._closed else failure(place, error)
+            return _closed() if self.closed else failure(place, error)
         remedy = "Restore it from a backup, or let verify (factoid store verify) report what has to be added again"
         return StoreFormatError(f"{place} is damaged: {error}. {remedy}")
+
+
+def log_of(path: Path) -> Path:
+    """Return the write-ahead log of the database in a folder."""
+    return path / f"{FILE}-wal"
 
 
 def _closed() -> StoreError:

@@ -10,7 +10,7 @@ from typing import Any
 
 from factoid.errors import InvalidInputError, shown
 from factoid.metadata import MOST_DIGITS
-from factoid.units import Metadata
+from factoid.units import Metadata, check_size
 
 
 class DamagedRowError(Exception):
@@ -25,9 +25,9 @@ def digest(vector: bytes) -> bytes:
     return blake2b(vector, digest_size=16).digest()
 
 
-def intact(row: int, blob: bytes, written: bytes) -> bytes:
-    """Return a vector's bytes, or raise DamagedRowError if their digest is not the one that was written."""
-    if not isinstance(blob, bytes) or digest(blob) != written:
+def intact(row: int, blob: bytes, written: bytes, size: int) -> bytes:
+    """Return a vector's bytes, or raise DamagedRowError if their number or digest is not the one that was written."""
+    if not isinstance(blob, bytes) or len(blob) != size or digest(blob) != written:
         raise DamagedRowError(row, what="vector")
     return blob
 
@@ -40,9 +40,10 @@ def to_array(values: Iterable[Any]) -> str:
 
 
 def to_json(metadata: Metadata) -> str:
-    """Return metadata as JSON that reads back equal; raise InvalidInputError if no JSON does."""
+    """Return metadata as JSON that reads back equal; raise InvalidInputError if no JSON does, or they hold too much."""
+    check_size(metadata)
     values = dict(metadata)
-    with suppress(TypeError, ValueError, RecursionError):
+    with suppress(TypeError, ValueError):
         text = json.dumps(values, allow_nan=False)
         if json.loads(text) == values:
             return text

@@ -11,6 +11,7 @@ from factoid.errors import InvalidInputError, StoreError, StoreFormatError
 from factoid.files import sqlite
 from factoid.files.sqlite import APPLICATION_ID, FILE, FORMAT
 from factoid.filters import SCHEMA as METADATA
+from factoid.propositions.cache import SQL as PROPOSITIONS
 from factoid.store.database.snapshot import write_meta
 
 # `documents` has a row for every document that units name; its text is NULL if only units were added. `changes` names the units
@@ -32,7 +33,7 @@ CREATE TABLE units (
     metadata INTEGER NOT NULL, payload TEXT NOT NULL
 );
 CREATE INDEX units_by_parent ON units (parent_id);
-CREATE INDEX units_by_document ON units (document, granularity, start);
+CREATE INDEX units_by_document ON units (document, granularity, start, metadata);
 CREATE INDEX units_by_granularity ON units (granularity);
 CREATE INDEX units_by_metadata ON units (metadata);
 CREATE INDEX units_by_vector ON units (vector) WHERE vector IS NOT NULL;
@@ -111,8 +112,15 @@ def check_folder(path: Path) -> None:
     file = path / FILE
     try:
         path.mkdir(parents=True, exist_ok=True)
-        if any(path.iterdir()) and not file.exists():
+        names = list(path.iterdir())
+        if names and not file.exists():
             raise StoreFormatError(f"{path} holds files but no {FILE}: it is not a store. Give an empty or new folder")
+        for name in names:
+            if name.is_symlink():  # what is written there would be written elsewhere
+                raise StoreFormatError(
+                    f"{name} is a link: a store is written to only where its files are. Open it with read_only=True, or "
+                    "copy it with copy_to"
+                )
     except FileExistsError as error:
         raise StoreFormatError(f"{path} is a file: a store is a folder") from error
     except OSError as error:
@@ -120,7 +128,10 @@ def check_folder(path: Path) -> None:
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:
-    return sqlite.is_empty(connection, "factoid store", (APPLICATION_ID, FORMAT))
+    empty = sqlite.is_empty(connection, "factoid store", (APPLICATION_ID, FORMAT))
+    if not empty:
+        sqlite.check_objects(connection, "store", _TABLES, PROPOSITIONS)
+    return empty
 
 
 def _make(connection: sqlite3.Connection) -> None:

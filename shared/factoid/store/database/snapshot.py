@@ -5,21 +5,24 @@ from __future__ import annotations
 import json
 import sqlite3
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, compress
 from operator import itemgetter
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from factoid.encode import Vectors
-from factoid.filters import Filter, passing_rows
+from factoid.encode import Vectors, check_template
+from factoid.errors import InvalidInputError
+from factoid.filters import parse_metadata
 from factoid.index import RowIds
+from factoid.metadata import KIND
 from factoid.search import LEXICAL, Columns
 from factoid.store.database.records import DamagedRowError, intact, to_array
-from factoid.units import Document, Granularity, Unit
+from factoid.units import Document, Granularity, Metadata, Unit
 
 # The columns that a unit is read from: the checksum, and all values that it covers.
 UNIT = """units.checksum, units.row, units.vector, units.start, units."end", units.id, units.text, units.granularity,
@@ -28,7 +31,16 @@ FROM_UNITS = "units JOIN documents ON documents.row = units.document JOIN metada
 DOCUMENT = "checksum, id, text, title, section, metadata"
 AMONG = "IN (SELECT value FROM json_each(?))"
 
+# A unit is under a passage if it names the passage as its parent and both are of one document.
+_UNDER = "passages.id = units.parent_id AND +passages.granularity = 'passage' AND +passages.document = units.document"
+
 _BLOCK = 10_000  # vectors read at a time
+_NUMBERS = ("generation", "units", "dim", "logged", "forgotten")  # in `meta`
+_TEXTS = ("settings", "dtype", "embed_template", "encoder")
+_HIGHEST = 1 << 62
+
+# Tells which units are allowed from their rows and the rows of their metadata, both of shape (n,).
+Allowed = Callable[[RowIds, RowIds], NDArray[np.bool_]]
 
 
 class StoredUnit(NamedTuple):
@@ -48,8 +60,9 @@ class Snapshot:
     def meta(self) -> dict[str, Any]:
         """Facts about the store by name: its generation, settings, encoder, template and dimension."""
         meta = dict(self.connection.execute("SELECT key, value FROM meta").fetchall())
-        if meta.pop("checksum", None) != checksum(*sorted(meta.items())):
-            raise DamagedRowError(sorted(meta), what="the record of")
+        if meta.pop("checksum", None) != checksum(*sorted(meta.items(), key=repr)):
+            raise DamagedRowError(sorted(map(str, meta)), what="the record of")
+        _check_meta(meta)
         return meta
 
     @property
@@ -81,13 +94,27 @@ class Snapshot:
             LEFT JOIN vectors ON vectors.row = units.vector {chosen} ORDER BY units.row"""  # noqa: S608
         for blob, written, *columns in self.connection.execute(sql, [to_array(document_ids)] if document_ids else []):
             row = columns[2]
-            vector = None if row is None else np.frombuffer(intact(row, blob, written), self.dtype).astype(np.float32)
+            vector = None if row is None else self._vector(row, blob, written)
             yield StoredUnit(to_units([columns])[0], vector)
 
-    def ids(self, condition: Filter) -> list[str]:
-        """Return the ids of all units whose metadata pass a filter, oldest first."""
-        sql = f"SELECT id FROM units WHERE metadata {AMONG} ORDER BY row"  # noqa: S608
-        return self.values(sql, [to_array(passing_rows(self.connection, condition).tolist())])
+    def ids(self) -> list[str]:
+        """Return the ids of all units, oldest first."""
+        return self.values("SELECT id FROM units ORDER BY row")
+
+    def unit_metadata(self, ids: Sequence[str] | None = None) -> tuple[list[str], RowIds, RowIds]:
+        """Return the ids, rows and rows of metadata of all units, or of some by id, oldest first. Shapes: (n,)."""
+        chosen = "" if ids is None else f"WHERE id {AMONG}"
+        sql = f"SELECT id, row, metadata FROM units {chosen} ORDER BY row"  # noqa: S608
+        units = self.connection.execute(sql, [] if ids is None else [to_array(ids)]).fetchall()
+        names, rows, metadata = zip(*units, strict=True) if units else ((), (), ())
+        return list(names), np.array(rows, np.int64), np.array(metadata, np.int64)
+
+    def document_metadata(self, rows: Sequence[int]) -> tuple[RowIds, RowIds]:
+        """Return the rows of metadata of all units of some documents: the document of each, and the metadata. Shapes: (n,)."""
+        sql = f"SELECT DISTINCT document, metadata FROM units WHERE document {AMONG}"  # noqa: S608
+        pairs = self.connection.execute(sql, [to_array(rows)]).fetchall()
+        owners, metadata = np.array(pairs, np.int64).reshape(-1, 2).T
+        return owners, metadata
 
     def documents(self, rows: Sequence[int]) -> dict[int, tuple[str, Document | None]]:
         """Return the id of each document by row, and the document if its text is stored."""
@@ -126,23 +153,38 @@ class Snapshot:
         return tuple(kind for kind in Granularity if self.values(sql, [kind]))
 
     def searched_units(
-        self, passage_ids: Sequence[str], kind: Granularity, condition: Filter | None, unit_ids: Sequence[str] | None
+        self,
+        passage_ids: Sequence[str],
+        kind: Granularity,
+        unit_ids: Sequence[str] | None,
+        allowed: Allowed | None = None,
     ) -> list[Unit]:
-        """Return the units directly under some passages that have vectors and pass a filter, in order of the text."""
-        sql = f"""SELECT {UNIT} FROM {FROM_UNITS} WHERE units.parent_id IN (SELECT value FROM json_each(:passages))
+        """Return the units directly under some passages that have vectors and are allowed, in order of the text."""
+        sql = f"""SELECT units.metadata, {UNIT} FROM {FROM_UNITS} JOIN units AS passages ON {_UNDER}
+            WHERE passages.id IN (SELECT value FROM json_each(:passages))
             AND units.granularity = :kind AND units.vector IS NOT NULL"""  # noqa: S608
         values = {"passages": to_array(passage_ids), "kind": kind}
-        if condition is not None:
-            sql += " AND units.metadata IN (SELECT value FROM json_each(:passing))"
-            values["passing"] = to_array(passing_rows(self.connection, condition).tolist())
         if unit_ids is not None:
             sql += " AND units.row IN (SELECT value FROM json_each(:chosen))"
             values["chosen"] = to_array(self.unit_rows(unit_ids).tolist())
-        return to_units(self.connection.execute(f"{sql} ORDER BY units.start, units.row", values))
+        rows = self.connection.execute(f"{sql} ORDER BY units.start, units.row", values).fetchall()
+        return _allowed_units(rows, allowed)
 
-    def neighbours(self, document: str, granularity: Granularity, start: int, end: int, count: int) -> list[Unit]:
-        """Return the units of a document that overlap a span, and `count` units before and after, in order of the text."""
-        sql = f"""SELECT {UNIT} FROM {FROM_UNITS} WHERE units.document = (SELECT row FROM documents WHERE id = :document)
+    def neighbours(
+        self,
+        document: str,
+        granularity: Granularity,
+        start: int,
+        end: int,
+        count: int,
+        allowed: Allowed | None = None,
+    ) -> list[Unit]:
+        """Return the allowed units among those of a document that overlap a span, and `count` units before and after.
+
+        They come in order of the text.
+        """
+        sql = f"""SELECT units.metadata, {UNIT} FROM {FROM_UNITS}
+            WHERE units.document = (SELECT row FROM documents WHERE id = :document)
             AND units.granularity = :kind AND """  # noqa: S608
         values = {"document": document, "kind": granularity, "start": start, "end": end, "count": count}
         before, within, after = (
@@ -153,7 +195,7 @@ class Snapshot:
                 "units.start >= :end ORDER BY units.start LIMIT :count",
             )
         )
-        return to_units((*reversed(before), *within, *after))
+        return _allowed_units([*reversed(before), *within, *after], allowed)
 
     def values(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[Any]:
         """Return the first column of a statement's result."""
@@ -163,17 +205,32 @@ class Snapshot:
         """Return the rows of the documents with these ids."""
         return _ascending(self.values(f"SELECT row FROM documents WHERE id {AMONG}", [to_array(ids)]))  # noqa: S608
 
+    def document_ids(self, ids: Sequence[str]) -> dict[int, str]:
+        """Return those of some ids that documents have, by row."""
+        sql = f"SELECT row, id FROM documents WHERE id {AMONG}"  # noqa: S608
+        return dict(self.connection.execute(sql, [to_array(ids)]).fetchall())
+
     def unit_rows(self, ids: Sequence[str]) -> RowIds:
-        """Return the rows of the units with these ids, and of the units directly under them."""
+        """Return the rows of the units with these ids, and of the units directly under them in the same document."""
         sql = """SELECT row FROM units WHERE id IN (SELECT value FROM json_each(:ids)) UNION
-            SELECT row FROM units WHERE parent_id IN (SELECT value FROM json_each(:ids)) AND granularity <> 'passage'"""
+            SELECT units.row FROM units JOIN units AS parents ON parents.id = units.parent_id
+            AND +parents.document = units.document
+            WHERE parents.id IN (SELECT value FROM json_each(:ids)) AND units.granularity <> 'passage'"""
         return _ascending(self.values(sql, {"ids": to_array(ids)}))
+
+    def units_of_documents(self, ids: Sequence[str]) -> RowIds:
+        """Return the rows of all units of the documents with these ids."""
+        sql = f"SELECT row FROM units WHERE document IN (SELECT row FROM documents WHERE id {AMONG})"  # noqa: S608
+        return _ascending(self.values(sql, [to_array(ids)]))
 
     def vectors(self, rows: RowIds) -> Vectors:
         """Return vectors by row, in that order; raise DamagedRowError if one is absent or changed. Shape: (n, dim)."""
         sql = f"SELECT row, vector, digest FROM vectors WHERE row {AMONG}"  # noqa: S608
         numbers = rows.tolist()
-        blobs = {row: intact(row, *rest) for row, *rest in self.connection.execute(sql, [json.dumps(numbers)])}
+        size = self._vector_size
+        blobs = {}
+        for row, blob, written in self.connection.execute(sql, [json.dumps(numbers)]):
+            blobs[row] = intact(row, blob, written, size)
         if missing := set(numbers) - blobs.keys():
             raise DamagedRowError(min(missing), what="vector")
         flat = np.frombuffer(b"".join([blobs[row] for row in numbers]), self.dtype)
@@ -190,7 +247,19 @@ class Snapshot:
         sql = f"""SELECT units.id, vectors.row, vectors.vector, vectors.digest FROM units
             JOIN vectors ON vectors.row = units.vector WHERE units.id {AMONG}"""  # noqa: S608
         rows = self.connection.execute(sql, [to_array(ids)])
-        return {unit_id: np.frombuffer(intact(*rest), self.dtype).astype(np.float32) for unit_id, *rest in rows}
+        return {unit_id: self._vector(*rest) for unit_id, *rest in rows}
+
+    @property
+    def _vector_size(self) -> int:
+        """The bytes of a stored vector."""
+        return int(self.meta.get("dim") or 0) * self.dtype.itemsize
+
+    def _vector(self, row: int, blob: bytes, written: bytes) -> Vectors:
+        """Return a stored vector; raise DamagedRowError if it changed. Shape: (dim,)."""
+        vector = np.frombuffer(intact(row, blob, written, self._vector_size), self.dtype).astype(np.float32)
+        if not np.isfinite(vector).all():
+            raise DamagedRowError(row, what="vector")
+        return vector
 
     def columns(self, granularity: str) -> Columns:
         """Return the columns that a search needs of all units of a granularity that have vectors.
@@ -200,8 +269,8 @@ class Snapshot:
         columns = self._columns(granularity, "units.granularity = :kind", {})
         alone = columns.rows[columns.rows == columns.parents]
         if len(alone) and granularity not in (Granularity.PASSAGE, LEXICAL):
-            sql = f"""SELECT id FROM units NOT INDEXED WHERE granularity = 'passage' AND id IN
-                (SELECT parent_id FROM units WHERE row {AMONG}) LIMIT 1"""  # noqa: S608
+            sql = f"""SELECT id FROM units NOT INDEXED WHERE granularity = 'passage' AND (id, document) IN
+                (SELECT parent_id, document FROM units WHERE row {AMONG}) LIMIT 1"""  # noqa: S608
             for passage_id in self.values(sql, [json.dumps(alone.tolist())]):
                 raise DamagedRowError(passage_id, what="the index entry of passage")
         return columns
@@ -216,9 +285,65 @@ class Snapshot:
         values = {"last": last, "changed": json.dumps(changed.tolist())}
         return changed, self._columns(granularity, where, values)
 
+    def touched_passages(self, since: int, last: int) -> tuple[RowIds, RowIds] | None:
+        """Return the units removed or altered since a commit, and the passages that are new, altered or over such units.
+
+        The result is None if the changes are no longer known; `last` is the last unit of that commit.
+        """
+        if since < int(self.meta.get("forgotten") or 0):
+            return None
+        changed = _ascending(self.values("SELECT row FROM changes WHERE generation > ?", [since]))
+        sql = f"""WITH touched AS (SELECT row FROM units WHERE row > :last UNION SELECT value FROM json_each(:changed))
+            SELECT row FROM units WHERE row IN touched AND granularity = 'passage' UNION
+            SELECT passages.row FROM units JOIN units AS passages ON {_UNDER} WHERE units.row IN touched"""  # noqa: S608
+        return changed, _ascending(self.values(sql, {"last": last, "changed": json.dumps(changed.tolist())}))
+
+    def mixed_passages(self, among: RowIds | None = None) -> Columns:
+        """Return the passages over units with other metadata than their own, and these units; of all passages, or of some.
+
+        Units of all granularities count, whether they have vectors or not. Keys that say what a unit is make no difference. Each
+        has its own row as the id of its vector.
+        """
+        chosen = f"units.document {AMONG}" if among is None else f"passages.row {AMONG}"
+        parameter = self._mixed_documents() if among is None else among
+        sql = f"""SELECT units.row, units.metadata, passages.row, passages.metadata, passages.document
+            FROM units JOIN units AS passages ON {_UNDER}
+            WHERE units.granularity <> 'passage' AND units.metadata <> passages.metadata AND {chosen}"""  # noqa: S608
+        table = _table(self.connection.execute(sql, [json.dumps(parameter.tolist())]), "passage", width=5)
+        contents = self._contents(table[:, [1, 3]].ravel()).reshape(-1, 2)
+        differs = contents[:, 0] != contents[:, 1]
+        units, metadata, passages, of_passages, documents = table[differs].T
+        over, first = np.unique(passages, return_index=True)
+        under = np.stack([units, units, passages, documents, metadata])
+        above = np.stack([over, over, over, documents[first], of_passages[first]])
+        return Columns.of(np.hstack([under, above]))
+
+    def _mixed_documents(self) -> RowIds:
+        """Return the documents whose units have several metadata. Only the index of documents is read."""
+        sql = """SELECT document, metadata FROM units WHERE document IN
+            (SELECT document FROM units GROUP BY document HAVING min(metadata) < max(metadata)) ORDER BY document"""
+        documents, metadata = _table(self.connection.execute(sql), "document", width=2).T
+        contents = self._contents(metadata)
+        _, first, which = np.unique(documents, return_index=True, return_inverse=True)
+        return np.unique(documents[contents != contents[first][which]])
+
+    def _contents(self, metadata: RowIds) -> RowIds:
+        """Number rows of metadata, so that those which differ only in what a unit is have one number. Shape: (n,)."""
+        distinct, which = np.unique(metadata, return_inverse=True)
+        sql = f"""SELECT CASE WHEN json_valid(json) THEN json_remove(json{", ?" * len(KIND)}) ELSE json END
+            FROM metadata WHERE row {AMONG} ORDER BY row"""  # noqa: S608
+        paths = [f'$."{key}"' for key in KIND]
+        texts = self.values(sql, [*paths, json.dumps(distinct.tolist())])
+        if len(texts) < len(distinct):
+            raise DamagedRowError(int(distinct[0]), what="metadata of row")
+        numbers = {text: number for number, text in enumerate(texts)}
+        return np.array([numbers[text] for text in texts], np.int64)[which]
+
     def _documents(self, sql: str, parameters: Sequence[str] = ()) -> Iterator[tuple[Document, str]]:
         for recipe, *rest in self.connection.execute(sql, parameters):
             if (document := to_document(rest)) is not None:
+                if not isinstance(recipe, str):
+                    raise DamagedRowError(document.id, what="the digest of document")
                 yield document, recipe
 
     def _columns(self, granularity: str, where: str, parameters: Mapping[str, Any]) -> Columns:
@@ -226,15 +351,28 @@ class Snapshot:
         parent, join = "units.row", ""
         if kind is not Granularity.PASSAGE:
             parent = "coalesce(passages.row, units.row)"
-            join = "LEFT JOIN units AS passages ON passages.id = units.parent_id AND +passages.granularity = 'passage'"
+            join = f"LEFT JOIN units AS passages ON {_UNDER}"
         sql = f"""SELECT {vector}, units.row, {parent}, units.document, units.metadata FROM units {join}
             WHERE {where} AND {vector} IS NOT NULL"""  # noqa: S608
         rows = self.connection.execute(sql, {"kind": kind, **parameters})
-        try:
-            table = np.fromiter(chain.from_iterable(rows), dtype=np.int64).reshape(-1, 5)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise DamagedRowError(str(granularity), what="an index entry of granularity") from error
-        return Columns.of(table.T)
+        return Columns.of(_table(rows, granularity, width=5).T)
+
+
+def _table(rows: Iterable[Sequence[int]], granularity: str, *, width: int) -> RowIds:
+    """Return rows of integers as an array. Shape: (n, width)."""
+    try:
+        return np.fromiter(chain.from_iterable(rows), dtype=np.int64).reshape(-1, width)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise DamagedRowError(str(granularity), what="an index entry of granularity") from error
+
+
+def _allowed_units(rows: Sequence[Sequence[Any]], allowed: Allowed | None) -> list[Unit]:
+    """Return the units of rows of `units.metadata` and `UNIT` that are allowed; None allows all."""
+    if allowed is not None and rows:
+        numbers = np.array([row[2] for row in rows], np.int64)
+        metadata = np.array([row[0] for row in rows], np.int64)
+        rows = list(compress(rows, allowed(numbers, metadata).tolist()))
+    return to_units([row[1:] for row in rows])
 
 
 def to_document(row: Sequence[Any]) -> Document | None:
@@ -242,9 +380,10 @@ def to_document(row: Sequence[Any]) -> Document | None:
     written, document_id, text, title, section, metadata = row
     if text is None and not written:
         return None
-    if checksum(document_id, text, title, section, metadata) != written:
+    texts = (document_id, text, title, section, metadata)
+    if checksum(*texts) != written or set(map(type, texts)) != {str}:
         raise DamagedRowError(document_id, what="document")
-    return Document(text, title, section, document_id, json.loads(metadata))
+    return Document(text, title, section, document_id, _metadata(document_id, metadata))
 
 
 def to_units(rows: Iterable[Sequence[Any]]) -> list[Unit]:
@@ -252,11 +391,21 @@ def to_units(rows: Iterable[Sequence[Any]]) -> list[Unit]:
     units, rows = [], list(rows)
     for row, actual in zip(rows, checksums(map(itemgetter(slice(1, None)), rows)), strict=True):
         written, _, _, start, end, unit_id, text, kind, document_id, parent_id, title, section, metadata, payload = row
-        if actual != written:
+        texts = (unit_id, text, document_id, parent_id, title, section, payload)
+        right = type(start) is type(end) is int and set(map(type, texts)) == {str}
+        if actual != written or not right:
             raise DamagedRowError(unit_id, what="unit")
         place = (Granularity(kind), document_id, parent_id, start, end)
-        units.append(Unit(unit_id, text, *place, title, section, json.loads(metadata), payload))
+        units.append(Unit(unit_id, text, *place, title, section, _metadata(unit_id, metadata), payload))
     return units
+
+
+def _metadata(owner: str, text: str) -> Metadata:
+    """Parse the metadata of a unit or document; raise DamagedRowError if there are none that could have been written."""
+    metadata = parse_metadata(text)
+    if metadata is None:
+        raise DamagedRowError(owner, what="the metadata of")
+    return metadata
 
 
 def checksum(*values: object) -> int:
@@ -274,7 +423,24 @@ def write_meta(connection: sqlite3.Connection, **values: str | int) -> None:
     sql = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
     connection.executemany(sql, values.items())
     meta = connection.execute("SELECT key, value FROM meta WHERE key <> 'checksum'").fetchall()
-    connection.execute(sql, ["checksum", checksum(*sorted(meta))])
+    connection.execute(sql, ["checksum", checksum(*sorted(meta, key=repr))])
+
+
+def _check_meta(meta: Mapping[str, Any]) -> None:
+    """Raise DamagedRowError for facts of other types than a store writes: a stranger's checksum may be right."""
+    for name in _NUMBERS:
+        number = meta.get(name, 0)
+        if type(number) is not int or not 0 <= number < _HIGHEST:
+            raise DamagedRowError(name, what="the number")
+    for name in _TEXTS:
+        if not isinstance(meta.get(name), str | None):
+            raise DamagedRowError(name, what="the text")
+    if "generation" not in meta or "units" not in meta or meta.get("dtype") not in (None, "float32", "float16"):
+        raise DamagedRowError(sorted(meta), what="the record of")
+    try:
+        check_template(meta.get("embed_template"))
+    except InvalidInputError as error:
+        raise DamagedRowError("embed_template", what="the text") from error
 
 
 def _ascending(rows: Sequence[int]) -> RowIds:

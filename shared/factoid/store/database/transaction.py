@@ -7,15 +7,15 @@ import secrets
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, fields, replace
 
 import numpy as np
 
 from factoid.encode import Vectors, to_matrix
 from factoid.errors import EncoderMismatchError, InvalidInputError
-from factoid.filters import DELETE_FIELD, INSERT_FIELD, Filter, field_rows, parse_metadata
+from factoid.filters import DELETE_FIELD, INSERT_FIELD, Filter, field_rows, parse_metadata, passing_rows
 from factoid.propositions.decompose import UNCOVERED, UNSUPPORTED
-from factoid.store.database.records import digest, to_array, to_json
+from factoid.store.database.records import DamagedRowError, digest, to_array, to_json
 from factoid.store.database.snapshot import (
     AMONG,
     FROM_UNITS,
@@ -35,6 +35,29 @@ _USES = {"documents": "document", "metadata": "metadata", "vectors": "vector"}
 _LOGGED = 200_000
 
 _LIMIT = 1 << 63  # of whole numbers in SQLite
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Selection:
+    """What a call deletes or changes, by one of these: see `UnitStore.delete`.
+
+    Raises:
+        InvalidInputError: None or several are given, or a string in place of a list.
+    """
+
+    ids: Sequence[str] | None = None
+    document_ids: Sequence[str] | None = None
+    unit_ids: Sequence[str] | None = None
+    filter: Filter | None = None
+
+    def __post_init__(self) -> None:
+        given = {field.name: getattr(self, field.name) for field in fields(self)}
+        chosen = {name: value for name, value in given.items() if value is not None}
+        if len(chosen) != 1 or any(isinstance(value, str) for value in chosen.values()):
+            raise InvalidInputError(
+                "give a list of ids, or document_ids, unit_ids or a filter in its place, got "
+                + (", ".join(f"{name}={value!r:.200}" for name, value in chosen.items()) or "none of them")
+            )
 
 
 class Transaction(Snapshot):
@@ -80,45 +103,73 @@ class Transaction(Snapshot):
             names = (unit.parent_id, unit.title, unit.section)
             written = checksum(*begin, unit.document_id, *names, metadata, payload)
             rows.append((written, *begin, documents[unit.document_id], *names, metadata_rows[metadata], payload))
-        self.connection.executemany("INSERT INTO units VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        try:
+            self.connection.executemany("INSERT INTO units VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+        except sqlite3.IntegrityError:
+            self.check_owners(units)
+            raise
         self.count += len(rows)
         self._log_children([unit.id for unit in units if unit.granularity is Granularity.PASSAGE])
 
     def put_units(self, block: Iterable[StoredUnit], *, under: bool = False) -> None:
-        """Insert units, replacing those with the same ids, with `under` also those under them; texts of documents stay."""
+        """Insert units, replacing those with the same ids, with `under` also those under them; texts of documents stay.
+
+        Raises:
+            InvalidInputError: The id of a unit is that of another document's unit.
+        """
+        block = list(block)
+        self.check_owners([stored.unit for stored in block])
         block = list({stored.unit.id: stored for stored in block}.values())
+        ids = [stored.unit.id for stored in block]
         # Units may come before their passage: one that is not stored yet replaces nothing.
-        self.remove_rows(
-            self.chosen_rows(self.stored(stored.unit.id for stored in block), under=under), keep_texts=True
-        )
+        sql = f"SELECT row FROM units WHERE id {AMONG}"  # noqa: S608
+        replaced = self.unit_rows(ids).tolist() if under else self.values(sql, [to_array(ids)])
+        self.remove_rows(replaced, keep_texts=True)
         vectors = {position: stored.vector for position, stored in enumerate(block) if stored.vector is not None}
         self.insert([stored.unit for stored in block], vectors)
 
-    def stored(self, ids: Iterable[str]) -> list[str]:
-        """Return the ids that belong to a stored unit."""
-        return self.values(f"SELECT id FROM units WHERE id {AMONG}", [to_array(ids)])  # noqa: S608
+    def check_owners(self, units: Sequence[Unit]) -> None:
+        """Raise InvalidInputError if the id of a unit is that of another document's unit, stored or among these."""
+        owners = self.owners(unit.id for unit in units)
+        for unit in units:
+            owner = owners.setdefault(unit.id, unit.document_id)
+            if owner != unit.document_id:
+                raise InvalidInputError(
+                    f"the unit {unit.id!r} of document {unit.document_id!r} has the id of a unit of document {owner!r}, which "
+                    "it cannot replace: give it another id, or delete the other one first, with delete(unit_ids=[…])"
+                )
 
-    def chosen_rows(self, ids: Iterable[str], *, under: bool = True) -> list[int]:
-        """Return the rows of units by id; with `under`, also all those of documents by id, and those under units."""
-        among = "IN (SELECT value FROM json_each(:ids))"
-        sql = f"SELECT row FROM units WHERE id {among}"  # noqa: S608
-        if under:
-            sql += f""" UNION SELECT row FROM units WHERE parent_id {among}
-                UNION SELECT row FROM units WHERE document IN (SELECT row FROM documents WHERE id {among})"""  # noqa: S608
-        return self.values(sql, {"ids": to_array(ids)})
+    def owners(self, ids: Iterable[str]) -> dict[str, str]:
+        """Return the document's id of each stored unit by id."""
+        sql = f"""SELECT units.id, documents.id FROM units JOIN documents ON documents.row = units.document
+            WHERE units.id {AMONG}"""  # noqa: S608
+        return dict(self.connection.execute(sql, [to_array(ids)]).fetchall())
 
-    def rows_passing(self, condition: Filter) -> list[int]:
-        """Return the rows of the units whose metadata pass a filter with a condition, and of those under them."""
-        if not callable(condition) and not condition:
-            raise InvalidInputError("this filter has no condition: clear() deletes everything")
-        rows: list[int] = self.unit_rows(self.ids(condition)).tolist()
-        return rows
+    def chosen_rows(self, selected: Selection) -> list[int]:
+        """Return the rows of the units that were selected for a change.
 
-    def remove(self, ids: Sequence[str]) -> int:
-        """Remove documents with all their units, and units with those under them, by id; return how many units."""
-        rows = self.chosen_rows(ids)
+        An id in `ids` means the document of that id, and a unit only where no document has it.
+
+        Raises:
+            InvalidInputError: The filter has no condition.
+        """
+        if selected.filter is not None:
+            if not callable(selected.filter) and not selected.filter:
+                raise InvalidInputError("this filter has no condition: clear() deletes everything")
+            passing = to_array(passing_rows(self.connection, selected.filter).tolist())
+            ids = self.values(f"SELECT id FROM units WHERE metadata {AMONG}", [passing])  # noqa: S608
+            return list(map(int, self.unit_rows(ids)))
+        named = [*(selected.ids or ()), *(selected.document_ids or ())]
+        documents = self.values(f"SELECT id FROM documents WHERE id {AMONG}", [to_array(named)])  # noqa: S608
+        units = [*({*(selected.ids or ())} - {*documents}), *(selected.unit_ids or ())]
+        return list(map(int, np.union1d(self.units_of_documents(documents), self.unit_rows(units))))
+
+    def remove(self, selected: Selection) -> int:
+        """Remove documents with all their units, and units with those under them; return how many units."""
+        rows = self.chosen_rows(selected)
         self.remove_rows(rows)
-        self.connection.execute(f"DELETE FROM documents WHERE id {AMONG}", [to_array(ids)])  # noqa: S608
+        named = [*(selected.ids or ()), *(selected.document_ids or ())]
+        self.connection.execute(f"DELETE FROM documents WHERE id {AMONG}", [to_array(named)])  # noqa: S608
         return len(rows)
 
     def remove_rows(self, rows: Sequence[int], *, keep_texts: bool = False) -> None:
@@ -135,8 +186,9 @@ class Transaction(Snapshot):
         for column, table in enumerate(_USES):
             self._drop_unused(table, {row[column] for row in removed} - {None}, keep_texts=keep_texts)
 
-    def describe(self, rows: Sequence[int], changes: Metadata) -> None:
-        """Set metadata keys of units, and of documents all of whose units are among them."""
+    def describe(self, selected: Selection, changes: Metadata) -> int:
+        """Set metadata keys of units, and of documents all of whose units are among them; return how many units."""
+        rows = self.chosen_rows(selected)
         sql = f"""SELECT units.document, units.metadata, {UNIT} FROM {FROM_UNITS}
             WHERE units.row {AMONG}"""  # noqa: S608
         before = self.connection.execute(sql, [json.dumps(rows)]).fetchall()
@@ -157,6 +209,7 @@ class Transaction(Snapshot):
         for row, (_, document) in self.documents(list(altered)).items():
             if document is not None and counts[row] == altered[row]:
                 self.put_document(replace(document, metadata={**document.metadata, **changes}), "")
+        return len(rows)
 
     def clear(self) -> None:
         """Remove everything, and forget encoder, template and dimension."""
@@ -198,7 +251,7 @@ class Transaction(Snapshot):
 
     def _drop_unused(self, table: str, rows: Iterable[int], *, keep_texts: bool = False) -> None:
         """Delete those of the rows of documents, metadata or vectors that units no longer name."""
-        array = [json.dumps(list(rows))]
+        array = [json.dumps([row for row in rows if isinstance(row, int)])]  # others name nothing
         condition = f"row {AMONG} AND NOT EXISTS (SELECT 1 FROM units WHERE units.{_USES[table]} = {table}.row)"  # noqa: S608
         if keep_texts and table == "documents":
             condition += " AND text IS NULL"
@@ -260,7 +313,10 @@ class Transaction(Snapshot):
 
     def _last_row(self, table: str) -> int:
         """Return the last row number that a table used; numbers are never used twice."""
-        return int(next(iter(self.values("SELECT seq FROM sqlite_sequence WHERE name = ?", [table])), 0))
+        last = next(iter(self.values("SELECT seq FROM sqlite_sequence WHERE name = ?", [table])), 0)
+        if type(last) is not int:
+            raise DamagedRowError(table, what="the last row of")
+        return last
 
     def _log(self, rows: Sequence[int]) -> None:
         """Log units of earlier generations that were removed or altered."""

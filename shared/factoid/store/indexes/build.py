@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from factoid.encode import EMBED_TEMPLATE, with_heading
+from factoid.errors import InvalidInputError
 from factoid.index import AUTO, RowIds, Similarity, VectorIndex, load, save, usable_kind, usable_memory
 from factoid.index.lexical import LexicalIndex
 from factoid.index.vector_index import membership, sample
 from factoid.progress import progress_bar
 from factoid.search import LEXICAL, Columns
+from factoid.store.database.records import DamagedRowError
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.indexes.views import IndexState
+from factoid.store.indexes.wall import MixedPassagesBuilder
 from factoid.store.settings import Settings
 from factoid.units import Granularity
 
@@ -32,7 +36,6 @@ _GROWN = 4
 # rebuilt every few writes.
 _MARGIN = 1.25
 
-_REMOVED = 0.25  # share of removed passages at which words are indexed again: their statistics still count them
 _BLOCK = 10_000  # passages read at a time
 _SAMPLE = 16  # vectors from which their typical length is estimated
 
@@ -60,7 +63,7 @@ class VectorBuilder:
 
     def read(self, path: Path, snapshot: Snapshot) -> IndexState | None:
         """Return the content of an index's files, if they fit this store and its settings."""
-        state = read_index(path, mmap=self.mmap)
+        state = read_index(path, generation=snapshot.generation, mmap=self.mmap)
         wanted = (path.name, snapshot.meta.get("dim"), self.settings.similarity)
         if not state or (state.granularity, state.index.dim, state.index.similarity) != wanted:
             return None
@@ -127,55 +130,72 @@ class VectorBuilder:
 
 @dataclass(frozen=True, slots=True)
 class LexicalBuilder:
-    """Builds the index of the words of passages; `on_disk` if it has files."""
+    """Builds the index of the words of passages."""
 
     language: str
-    on_disk: bool
 
-    def read(self, path: Path, _: Snapshot) -> IndexState | None:
+    def read(self, path: Path, snapshot: Snapshot) -> IndexState | None:
         """Return the content of the files, if they have this language."""
-        state = read_index(path)
+        state = read_index(path, generation=snapshot.generation)
         return state if state is not None and state.index.language == self.language else None
 
     def update(self, state: IndexState, snapshot: Snapshot, since: int | None, *, show_progress: bool = False) -> None:
-        """Apply the changes since a generation to an index; rebuild it if it holds too many removed passages."""
-        change = None if state.index is None or since is None else _change_since(state, snapshot, since)
-        if change is not None:
-            gone = state.built_for + len(change.added) - len(change.columns)
-            change = change if gone <= _REMOVED * len(change.columns) else None
-        if change is None or state.index is None:
-            columns, state.built_for = snapshot.columns(LEXICAL), 0
+        """Apply the changes since a generation to an index; None rebuilds it."""
+        change = None
+        if state.index is not None and since is not None:
+            change = _change_since(state, snapshot, since)
+        if change is None:
+            columns = snapshot.columns(LEXICAL)
             change = _Change(np.empty(0, np.int64), columns.rows, columns)
-            state.index = LexicalIndex(self.language, on_disk=self.on_disk)
+            state.index = LexicalIndex(self.language)
         if len(change.removed) or len(change.added):
             with progress_bar(show=show_progress, unit=" passages indexed by words", total=len(change.added)) as bar:
                 state.index.update(change.removed, change.added, _texts(snapshot, change.added, bar))
-        state.columns, state.built_for = change.columns, state.built_for + len(change.added)
+        state.columns = change.columns
+        state.built_for = len(change.columns)
 
     def write(self, state: IndexState, path: Path) -> None:
-        """Write the files of the index."""
+        """Write the file of the index."""
         stamp = {**state.stamp(), "language": self.language}
-        save(path, stamp, {"columns": state.columns.stacked(), **state.index.files()})
+        save(path, stamp, {"columns": state.columns.stacked(), **state.index.arrays()})
 
 
-Builder: TypeAlias = VectorBuilder | LexicalBuilder
+Builder: TypeAlias = VectorBuilder | LexicalBuilder | MixedPassagesBuilder
 
 
-def read_index(path: Path, *, mmap: bool = False) -> IndexState | None:
-    """Return an index with its columns as written, or None if there is nothing that can be trusted."""
-    cache = load(path, mmap=mmap)
+def read_index(path: Path, *, generation: int | None = None, mmap: bool = False) -> IndexState | None:
+    """Return an index with its columns as written, or None if there is nothing that can be trusted.
+
+    Args:
+        path: The path of its files, without generation and ending.
+        generation: The latest to read; None for any.
+        mmap: As in `factoid.index.load`.
+    """
+    cache = load(path, generation=generation, mmap=mmap)
     if cache is None:
         return None
-    index, stamp, arrays = cache
-    columns, language = Columns(*arrays.pop("columns")), stamp.pop("language", None)
-    state = IndexState(index=index, columns=columns, **stamp)
-    if state.granularity == LEXICAL:
-        try:
-            state.index = LexicalIndex(language, files=arrays)
-        except ValueError as error:
-            logger.warning("%s cannot be read (%s): it is built again", path, error)
-            return None
-    return state if state.granularity == path.name else None
+    try:
+        return _state(path.name, *cache)
+    except (ValueError, TypeError, LookupError, InvalidInputError) as error:
+        logger.warning("%s cannot be read (%s): it is built again", path, error)
+        return None
+
+
+def _state(
+    name: str, index: VectorIndex | None, stamp: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+) -> IndexState:
+    """Return the state of an index, if its parts fit each other; raise ValueError otherwise."""
+    facts = dict(stamp)
+    columns = Columns.checked(arrays["columns"])
+    content: VectorIndex | LexicalIndex | None = index
+    if name == LEXICAL:
+        content = LexicalIndex.from_arrays(facts.pop("language"), arrays)
+        fits = np.array_equal(content.rows, np.sort(columns.rows))
+    else:
+        fits = index is not None and np.array_equal(index.ids, columns.distinct_vectors())
+    if not fits or facts.get("granularity") != name or type(facts.get("built_for")) is not int:
+        raise ValueError("it holds other units than its record says")
+    return IndexState(index=content, columns=columns, written=facts["generation"], **facts)
 
 
 def _change_since(state: IndexState, snapshot: Snapshot, since: int) -> _Change | None:
@@ -207,6 +227,8 @@ def _texts(snapshot: Snapshot, rows: RowIds, bar: Any) -> Iterator[str]:
     for start in range(0, len(rows), _BLOCK):
         block = rows[start : start + _BLOCK].tolist()
         units = snapshot.units(block)
+        if len(units) < len(block):
+            raise DamagedRowError(min(set(block) - units.keys()), what="unit of row")
         for row in block:
             yield with_heading(units[row], template)
         bar.update(len(block))

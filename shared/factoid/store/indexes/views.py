@@ -12,10 +12,16 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from factoid.filters import parse_filter, passing_rows
+from factoid.errors import StoreError
+from factoid.files.atomic import remove_leftovers
+from factoid.files.sqlite import SENT
+from factoid.filters import Filter, parse_filter
+from factoid.forks import at_work, follow
+from factoid.index import sweep
 from factoid.index.vector_index import membership
 from factoid.search import Columns
 from factoid.store.database.snapshot import Snapshot
+from factoid.store.indexes.wall import Wall
 
 if TYPE_CHECKING:
     from factoid.store.database.connections import Connections
@@ -41,33 +47,50 @@ class IndexState:
     columns: Columns = field(default_factory=Columns.empty)
     length: float = 1.0  # typical one of the vectors, as they are compared
     built_for: int = 0  # vectors or texts when the index was built
+    written: int | None = None  # the generation of its files on disk, if it has any
     saved: bool = True  # whether the files on disk are equal
-    selections: OrderedDict[str | None, Mask] = field(default_factory=OrderedDict)  # units that pass the latest filters
+    selections: OrderedDict[str, Mask] = field(default_factory=OrderedDict)  # units that the latest filters allow
+    walls: OrderedDict[str, Wall] = field(default_factory=OrderedDict)  # the same, of the index of mixed passages
 
     def stamp(self) -> dict[str, Any]:
         """Return the facts that are written with the index."""
         return {"granularity": self.granularity, "generation": self.generation, "built_for": self.built_for}
 
-    def selection(self, snapshot: Snapshot, options: SearchOptions) -> Mask:
-        """Return a mask of the units that the filter and the ids of a search allow; one of them is given. Shape: (n,)."""
-        condition, document_ids, unit_ids = options.filter, options.document_ids, options.unit_ids
+    def wall(self, snapshot: Snapshot, condition: Filter) -> Wall:
+        """Return what a filter lets through. This is the index of mixed passages."""
+        key = None if callable(condition) else repr(parse_filter(condition))
+        wall = None if key is None else self.walls.get(key)
+        if wall is None:
+            parsed = condition if callable(condition) else parse_filter(condition)
+            wall = Wall.of(snapshot, parsed, key, self)
+            _remember(self.walls, key, wall)
+        return wall
+
+    def selection(self, snapshot: Snapshot, options: SearchOptions, wall: Wall | None) -> Mask:
+        """Return a mask of the units that a wall and the ids of a search allow; one of them is given. Shape: (n,)."""
+        document_ids, unit_ids = options.document_ids, options.unit_ids
         masks: list[Mask] = []
-        if condition is not None:
-            key = None if callable(condition) else repr(parse_filter(condition))
-            passing = self.selections.get(key)
-            if passing is None:
-                passing = membership(self.columns.metadata, passing_rows(snapshot.connection, condition))
-            if key is not None:
-                self.selections[key] = passing  # one operation, so that threads may do it at once
-                while len(self.selections) > _SELECTIONS:
-                    self.selections.popitem(last=False)
-            masks.append(passing)
+        if wall is not None:
+            allowed = None if wall.key is None else self.selections.get(wall.key)
+            if allowed is None:
+                allowed = wall.allowed(self.columns.rows, self.columns.metadata)
+                _remember(self.selections, wall.key, allowed)
+            masks.append(allowed)
         if document_ids is not None:
             masks.append(membership(self.columns.documents, snapshot.document_rows(document_ids)))
         if unit_ids is not None:
             masks.append(membership(self.columns.rows, snapshot.unit_rows(unit_ids)))
         mask: Mask = np.logical_and.reduce(masks)
         return mask
+
+
+def _remember(latest: OrderedDict[str, T], key: str | None, value: T) -> None:
+    """Keep a value among the latest ones; one without a key is not kept."""
+    if key is None:
+        return
+    latest[key] = value  # one operation, so that threads may do it at once
+    while len(latest) > _SELECTIONS:
+        latest.popitem(last=False)
 
 
 class Views:
@@ -82,15 +105,28 @@ class Views:
         self._connections = connections
         self._builders = builders
         self.states: dict[str, IndexState] = {name: IndexState(name) for name in builders}
+        self._make_locks()
+        follow(self)
+
+    def _make_locks(self) -> None:
         self._gate = threading.RLock()  # of the thread that works alone
         self._alone: int | None = None  # that thread
         self._stripes = [threading.RLock() for _ in range(_STRIPES)]  # each search holds the one of its thread
+
+    def before_fork(self) -> None:
+        """Do nothing: what is in memory goes on in the child."""
+
+    def after_fork(self, *, prepared: bool) -> None:
+        """Make new locks, in the child. Indexes that another thread may have been changing are read again."""
+        self._make_locks()
+        if not prepared:
+            self.states = {kind: IndexState(kind) for kind in self.states}
 
     def at(self, kinds: Sequence[str], work: Callable[[Snapshot, list[IndexState]], T]) -> T:
         """Do some work with a snapshot and up-to-date indexes of these granularities, while no index changes here."""
         stripe = self._stripes[threading.get_native_id() % _STRIPES]
         while True:
-            with stripe:
+            with at_work(), stripe:
                 if self._alone in (None, threading.get_ident()):
                     # Taken after the lock: no index can have a later generation than the snapshot.
                     with self._connections.reading() as snapshot:
@@ -104,7 +140,7 @@ class Views:
 
     def alone(self, work: Callable[[], T]) -> T:
         """Do some work while nobody searches here, and no index is changed or written. Do not call it from `at`."""
-        with self._gate:
+        with at_work(), self._gate:
             try:
                 self._alone = threading.get_ident()
                 for stripe in self._stripes:
@@ -148,6 +184,7 @@ class Views:
             state = self.states[kind] = stored or IndexState(kind)
         since, state.generation = state.generation, None  # no half-updated index is used if this is interrupted
         state.selections.clear()
+        state.walls.clear()
         columns = state.columns
         builder.update(state, snapshot, since, show_progress=show_progress)
         state.saved = state.saved and state.columns is columns
@@ -156,15 +193,23 @@ class Views:
 
     def _save(self) -> None:
         folder = self._connections.path
-        if folder is None or self._connections.read_only:
+        states = [state for state in self.states.values() if state.generation is not None]
+        connections = self._connections
+        if folder is None or connections.read_only or connections.closed or not states:
             return
-        for kind, state in self.states.items():
-            path = folder / kind
-            if state.saved or state.index is None or state.generation is None:
-                continue
-            try:
-                self._builders[kind].write(state, path)
-            except (OSError, RuntimeError) as error:
-                logger.warning("%s cannot be written (%s): it will be built again from the database", path, error)
-            else:
-                state.saved = True
+        try:
+            remove_leftovers(folder / SENT)
+            with connections.reading() as snapshot:
+                latest = snapshot.generation
+            for state in states:
+                path = folder / state.granularity
+                if not state.saved and state.index is not None:
+                    self._builders[state.granularity].write(state, path)
+                    state.written = state.generation
+                    state.saved = True
+                if state.saved:
+                    sweep(path, generation=latest if state.written is None else state.written, latest=latest)
+        except (OSError, RuntimeError, StoreError) as error:
+            logger.warning(
+                "the indexes in %s cannot be written (%s): they will be built again from the database", folder, error
+            )

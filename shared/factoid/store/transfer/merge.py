@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from factoid.errors import EncoderMismatchError, InvalidInputError
-from factoid.files.sqlite import has_table
+from factoid.files.sqlite import has_table, row_checksum
 from factoid.progress import progress
 from factoid.propositions import PropositionCache
 from factoid.store.database.connections import Connections
 from factoid.store.database.records import to_array
 from factoid.store.database.schema import local_folder
-from factoid.store.database.snapshot import AMONG, Snapshot
+from factoid.store.database.snapshot import AMONG, Snapshot, StoredUnit
 from factoid.store.database.transaction import Transaction
 from factoid.store.settings import Settings, check_identity
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 _BLOCK = 1000  # units committed together, at least
 
 # An answer replaces a failure, and never the other way round.
-_INSERT_PROPOSITION = """INSERT INTO propositions (key, name, output, reason) VALUES (?, ?, ?, ?)
-    ON CONFLICT (key) DO UPDATE SET (output, reason) = (excluded.output, excluded.reason)
+_INSERT_PROPOSITION = """INSERT INTO propositions (key, name, output, reason, checksum) VALUES (?, ?, ?, ?, ?)
+    ON CONFLICT (key) DO UPDATE SET (output, reason, checksum) = (excluded.output, excluded.reason, excluded.checksum)
     WHERE propositions.reason IS NOT NULL AND excluded.reason IS NULL"""
 
 
@@ -46,7 +46,8 @@ def merge(
 
     Raises:
         EncoderMismatchError: The stores' vectors differ in encoder, template, dimension or similarity.
-        InvalidInputError: A store is merged into itself.
+        InvalidInputError: A store is merged into itself; or, without `keep`, a unit of the other one has the id of a unit of
+            another document here. What was merged before that document stays.
         StoreFormatError: There is no store at the path.
     """
     target = store.connections
@@ -80,11 +81,12 @@ def _put(writing: Transaction, theirs: Snapshot, ids: Sequence[str], *, keep: bo
     else:
         skipped = {id_ for id_, (_, digest) in texts.items() if digest and digest == digests.get(id_)}
     chosen = [stored for stored in theirs.stored_units(ids) if stored.unit.document_id not in skipped]
-    present = {*writing.stored(stored.unit.id for stored in chosen)}
+    owners = writing.owners(stored.unit.id for stored in chosen)
+    present = {*owners}
     if keep:  # some may be in other documents here
         chosen, present = [stored for stored in chosen if stored.unit.id not in present], set()
-    sql = f"SELECT row FROM units WHERE document IN (SELECT row FROM documents WHERE id {AMONG})"  # noqa: S608
-    writing.remove_rows(writing.values(sql, [to_array({*ids} - skipped)]))
+    writing.remove_rows(_moved_rows(writing, theirs, chosen, owners), keep_texts=True)
+    writing.remove_rows(writing.units_of_documents([*({*ids} - skipped)]).tolist())
     writing.put_units(chosen)
     documents = [text for id_, text in texts.items() if id_ not in skipped]
     for text in documents:
@@ -93,6 +95,17 @@ def _put(writing: Transaction, theirs: Snapshot, ids: Sequence[str], *, keep: bo
     added = len(chosen) - len(present)
     deleted = before + added - writing.count
     return {"units": added, "replaced": len(present), "deleted": deleted, "documents": len(documents)}
+
+
+def _moved_rows(
+    writing: Transaction, theirs: Snapshot, chosen: Sequence[StoredUnit], owners: Mapping[str, str]
+) -> list[int]:
+    """Return the rows of units here that belong to another document than there, if the other store replaces that one, too."""
+    moved = [unit for unit, _ in chosen if owners.get(unit.id, unit.document_id) != unit.document_id]
+    documents = {owners[unit.id] for unit in moved}
+    known = {*theirs.values(f"SELECT id FROM documents WHERE id {AMONG}", [to_array(documents)])}  # noqa: S608
+    ids = [unit.id for unit in moved if owners[unit.id] in known]
+    return writing.values(f"SELECT row FROM units WHERE id {AMONG}", [to_array(ids)])  # noqa: S608
 
 
 def _blocks(theirs: Snapshot) -> Iterator[list[str]]:
@@ -116,6 +129,7 @@ def _merge_propositions(target: Connections, source: sqlite3.Connection) -> int:
     PropositionCache(target.path).count()  # makes the table
     with target.writing() as connection:
         before = connection.total_changes
-        rows = source.execute("SELECT key, name, output, reason FROM propositions ORDER BY row")
-        connection.executemany(_INSERT_PROPOSITION, rows)
+        rows = source.execute("SELECT key, name, output, reason, checksum FROM propositions ORDER BY row")
+        intact = (row for row in rows if row_checksum(*row[:-1]) == row[-1])
+        connection.executemany(_INSERT_PROPOSITION, intact)
         return connection.total_changes - before

@@ -180,7 +180,6 @@ def tune_weights(
 
     Raises:
         InvalidInputError: Fewer than twenty questions have an answer in the store, or the store has no encoder.
-        MissingDependencyError: tantivy is not installed.
         StoreError: The store is closed, or is read-only and would have to change.
     """
     if keep:

@@ -13,14 +13,17 @@ import numpy as np
 
 from factoid.filters import INSERT_FIELD, field_rows, parse_metadata
 from factoid.index import VectorIndex
-from factoid.index.files import index_files
+from factoid.index.files import index_files, is_complete, record_files
+from factoid.propositions.cache import damaged_entries, delete_entries
 from factoid.store.database.records import digest
 from factoid.store.database.snapshot import AMONG, DOCUMENT, UNIT, Snapshot, checksum
 from factoid.store.indexes.build import INDEXES, read_index
+from factoid.store.token_vectors import TokenVectorCache
 
 if TYPE_CHECKING:
     from factoid.store.unit_store import UnitStore
 
+_LOOKS = 5  # at files that are being replaced
 _SHOWN = 3  # examples that a problem names
 _LOST = "Restore the store from a backup, or export what can still be read and index the rest again"
 _DELETE = "verify(repair=True), or factoid store verify --repair, deletes them; then add them again"
@@ -32,10 +35,11 @@ _DOCUMENTS = f"SELECT row, id, {DOCUMENT} FROM documents WHERE text IS NOT NULL 
 
 
 def verify(store: UnitStore, *, repair: bool = False) -> list[str]:
-    """Check the database, every unit, document, vector and field of metadata, and the index files; return what is wrong.
+    """Check the database, every unit, document, vector and field of metadata, index files and caches; return what is wrong.
 
-    Each problem says what to do about it. With `repair`, damaged units and documents are deleted, fields of metadata are made
-    again, and wrong index files are removed, to be built by the next search. The problems are those before the repair.
+    Each problem says what to do about it. With `repair`, damaged units, documents and entries of caches are deleted, fields of
+    metadata are made again, and wrong index files are removed, to be built by the next search. The problems are those before the
+    repair.
 
     Raises:
         StoreFormatError: The database cannot be read.
@@ -65,18 +69,24 @@ def verify(store: UnitStore, *, repair: bool = False) -> list[str]:
         fields = snapshot.connection.execute("SELECT key, kind, value, metadata FROM fields")
         if sum(map(hash, fields)) != sum(map(hash, _fields(snapshot))):  # the same in any order
             problems.append(f"filters would miss fields of metadata, or find some that do not exist. {_MEND}")
+        entries = damaged_entries(snapshot.connection)
+        if entries:
+            problems.append(f"{len(entries):,} outputs of propositionizers changed on disk. They are asked for again")
     if repair and problems:
-        _repair(store, list(units), list(documents), indexes)
+        _repair(store, list(units), list(documents), entries, indexes)
+    if store.path is not None:
+        problems += TokenVectorCache(store.path).verify(repair=repair)
     return problems
 
 
-def _repair(store: UnitStore, units: list[int], documents: list[int], indexes: list[str]) -> None:
+def _repair(store: UnitStore, units: list[int], documents: list[int], entries: list[int], indexes: list[str]) -> None:
     """Delete damaged rows, and make again what can be derived from the others."""
     with store.connections.transaction() as writing, _any_text(writing.connection):
         array = [json.dumps(documents)]
         units = units + writing.values(f"SELECT row FROM units WHERE document {AMONG}", array)  # noqa: S608
         writing.remove_rows(units)
         writing.connection.execute(f"DELETE FROM documents WHERE row {AMONG}", array)  # noqa: S608
+        delete_entries(writing.connection, entries)
         writing.connection.execute("DELETE FROM fields")
         writing.connection.executemany(INSERT_FIELD, _fields(writing))
         writing.count = writing.totals()["units"]
@@ -114,14 +124,20 @@ def _fields(snapshot: Snapshot) -> Iterator[tuple[Any, ...]]:
 
 
 def _is_wrong(snapshot: Snapshot, path: Path) -> bool:
-    """Return whether index files are damaged, or differ from the database; those of another generation follow it when read."""
-    if not path.with_name(f"{path.name}.npz").exists():  # leftovers of an interrupted write
+    """Return whether index files are damaged, or differ from the database.
+
+    Those of an earlier generation follow the database when they are read. What is missing is built again, and is no damage:
+    another process may be replacing it, or was killed meanwhile.
+    """
+    for _ in range(_LOOKS):
+        files = record_files(path, latest=snapshot.generation)
+        state = read_index(path, generation=snapshot.generation, mmap=True)
+        if state is not None or files == record_files(path, latest=snapshot.generation):
+            break
+    if state is None:
+        return any(map(is_complete, files))
+    if state.generation != snapshot.generation:
         return False
-    state = read_index(path, mmap=True) or read_index(
-        path, mmap=True
-    )  # another process may just have been writing them
-    if state is None or state.generation != snapshot.generation:
-        return state is None
     columns = snapshot.columns(state.granularity)
     ids = columns.distinct_vectors()
     known = state.index.ids if isinstance(state.index, VectorIndex) else ids

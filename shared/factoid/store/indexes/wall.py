@@ -1,0 +1,121 @@
+"""A filter is a wall: what it excludes is in no answer, whether as a hit, a parent, a neighbour or part of a score.
+
+A unit passes a filter by its own metadata. A passage is open if it and all units under it pass; a document, if it and all of its
+units do. Only what is open may be returned as a whole, compared or read: the text of a passage holds that of its units. A unit
+that only its kind excludes, as in `{"granularity": "passage"}`, leaves its passage open.
+
+Mostly all units of a document have the same metadata, so only passages over units with other metadata need a look. They are
+held in memory, as an index of their own, and follow the database as the others do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from factoid.filters import Condition, harmless_rows, matches, passing_rows
+from factoid.index.vector_index import membership
+from factoid.metadata import WINDOW
+from factoid.search.columns import Ids, Mask
+from factoid.store.database.snapshot import Snapshot
+from factoid.units import Unit
+
+if TYPE_CHECKING:
+    from factoid.store.indexes.views import IndexState
+
+MIXED_PASSAGES = "mixed passages"  # the name of the index
+
+
+@dataclass(frozen=True, eq=False)
+class Wall:
+    """What a filter lets through at one generation of a store."""
+
+    condition: Condition
+    key: str | None  # of a filter that may be remembered
+    passing: Ids  # the rows of metadata that pass, ascending
+    closed: Ids  # the rows of passages that do not pass, or not with all of their units, among those over mixed ones
+
+    @classmethod
+    def of(cls, snapshot: Snapshot, condition: Condition, key: str | None, mixed: IndexState) -> Wall:
+        """Return what a filter lets through, from the index of mixed passages."""
+        passing, columns = passing_rows(snapshot.connection, condition), mixed.columns
+        closing = ~membership(columns.metadata, passing)
+        if not closing.any():
+            return cls(condition, key, passing, columns.rows[:0])
+        under = columns.parents != columns.rows
+        harmless = harmless_rows(snapshot.connection, condition, columns.metadata[closing & under])
+        closing &= ~(under & membership(columns.metadata, harmless))
+        groups = columns.by("passage")
+        is_closed = np.logical_or.reduceat(closing[groups.positions], groups.bounds[:-1])
+        return cls(condition, key, passing, groups.keys[is_closed])
+
+    def allowed(self, rows: Ids, metadata: Ids) -> Mask:
+        """Return which units may be shown, from their rows and the rows of their metadata. Shape: (n,)."""
+        passing = membership(metadata, self.passing)
+        return passing & ~membership(rows, self.closed) if len(self.closed) else passing
+
+    def is_closed(self, passage: int) -> bool:
+        """Return whether a passage over units that pass is closed."""
+        place = int(np.searchsorted(self.closed, passage))
+        return place < len(self.closed) and int(self.closed[place]) == passage
+
+    def without_exceptions(self, snapshot: Snapshot, documents: Iterable[int]) -> set[int]:
+        """Return those of some documents, by row, whose units leave them open."""
+        rows = set(documents)
+        owners, metadata = snapshot.document_metadata(sorted(rows))
+        excluded = ~membership(metadata, self.passing)
+        harmless = harmless_rows(snapshot.connection, self.condition, metadata[excluded])
+        return rows - {*owners[excluded & ~membership(metadata, harmless)].tolist()}
+
+    def open_documents(self, snapshot: Snapshot, documents: Mapping[int, Unit]) -> set[int]:
+        """Return which of some documents, by row, are open."""
+        passing = [row for row, document in documents.items() if self._passes(document)]
+        return self.without_exceptions(snapshot, passing)
+
+    def shown(self, snapshot: Snapshot, units: Sequence[Unit]) -> list[Unit]:
+        """Return allowed units as they may be shown: without the text around them, unless all units of their document pass."""
+        around, alone = WINDOW
+        surrounded = [unit for unit in units if around in unit.metadata and alone in unit.metadata]
+        if not surrounded:
+            return list(units)
+        documents = snapshot.document_ids([unit.document_id for unit in surrounded])
+        whole = {documents[row] for row in self.without_exceptions(snapshot, documents)}
+        cut = {unit.id for unit in surrounded if unit.document_id not in whole}
+        return [
+            replace(unit, metadata={**unit.metadata, around: unit.metadata[alone]}) if unit.id in cut else unit
+            for unit in units
+        ]
+
+    def _passes(self, unit: Unit) -> bool:
+        if callable(self.condition):
+            return bool(self.condition(dict(unit.metadata)))
+        return matches(self.condition, unit.metadata)
+
+
+class MixedPassagesBuilder:
+    """Keeps the columns of passages over units with other metadata than their own, and of these units. It has no files."""
+
+    def read(self, path: Path, _: Snapshot) -> None:
+        """Return nothing: there are no files."""
+
+    def update(self, state: IndexState, snapshot: Snapshot, since: int | None, **_: Any) -> None:
+        """Apply the changes since a generation; None reads everything."""
+        last = snapshot.values("SELECT last FROM commits WHERE generation = ?", [since])
+        touched = snapshot.touched_passages(since, last[0]) if since is not None and last else None
+        if touched is None:
+            state.columns = snapshot.mixed_passages()
+            return
+        changed, passages = touched
+        if not len(changed) and not len(passages):
+            return
+        before = state.columns
+        above = np.union1d(changed, passages)
+        stale = membership(before.rows, changed) | membership(before.parents, above)
+        state.columns = before.replaced(before.rows[stale], snapshot.mixed_passages(passages))
+
+    def write(self, state: IndexState, path: Path) -> None:
+        """Write nothing."""

@@ -15,6 +15,7 @@ from factoid.errors import FactoidError, InvalidInputError, UnreadableFileError,
 from factoid.evaluate.citations import read_cited
 from factoid.files.lines import parse_json
 from factoid.files.readers import read_file
+from factoid.filters.fields import field_rows
 from factoid.filters.parse import parse_filter
 from factoid.metadata import plain_metadata
 from factoid.store.database.records import to_json
@@ -102,3 +103,10 @@ def test_messages_show_such_values_by_their_type(value):
 
 def test_messages_show_the_beginning_of_other_values():
     assert shown(["a" * 100], 8) == "['aaaaaa"
+
+
+def test_long_keys_above_many_others():
+    metadata = {"a" * 100_000: {str(number): 1 for number in range(1000)}}
+    with pytest.raises(InvalidInputError, match=r"dotted keys.* have 100,1.* characters, and 10,000,000 are allowed"):
+        field_rows(metadata)
+    assert len(field_rows({"a" * 100: {str(number): 1 for number in range(1000)}})) == 1001

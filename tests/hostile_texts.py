@@ -30,6 +30,7 @@ from factoid.errors import FactoidError
 from factoid.evaluate.answers import f1, has_answer_dpr, has_answer_normalized, normalize_answer
 from factoid.evaluate.citations import split_cited
 from factoid.files.readers import read_file
+from factoid.filters.fields import field_rows
 from factoid.filters.parse import parse_filter
 from factoid.filters.tree import Comparison, Operator, matches
 from factoid.index.lexical import LexicalIndex
@@ -47,6 +48,7 @@ from factoid.propositions.syntax.headings import headings
 from factoid.sections import outline
 from factoid.split import split_passages, split_sentences
 from factoid.store import UnitStore
+from factoid.terminal import show_hit
 from factoid.testing import HashEncoder, ScriptedPropositionizer
 from factoid.units import Document, Granularity, Hit, Unit
 from factoid.words import count_words, cut_words, stands_in
@@ -245,6 +247,21 @@ def _filters(text: str) -> None:
     matches(parse_filter({"a": {"$contains": text}, text: text}), metadata)
 
 
+def _metadata(text: str) -> None:
+    """Read a text as the key above many others, and as keys in each other."""
+    field_rows(plain_metadata({text: dict.fromkeys(_pieces(text, 10))}))
+    inside: dict[str, object] = {}
+    for piece in _pieces(text, len(text) // 90 + 1):
+        inside = {piece: inside}
+    field_rows(plain_metadata(inside))
+
+
+def _show(text: str) -> None:
+    match = Hit(Unit("s", text, Granularity.SENTENCE, "d", "u", 0, len(text)), 1.0)
+    shown = Hit(Unit("u", text, Granularity.PASSAGE, "d", "d", 0, len(text), text, text), 1.0, (match,), (match.unit,))
+    show_hit(1, shown)
+
+
 def _lexical(text: str) -> None:
     index = LexicalIndex()
     index.update(np.array([], np.int64), np.array([1], np.int64), [text])
@@ -338,6 +355,8 @@ READERS: dict[str, Reader] = {
     "prompts": lambda text: (question_prompt(f"{text}?", text), document_text(text, text), prompt_for(unit(text))),
     "answers": _answers,
     "filters": _filters,
+    "keys of metadata": _metadata,
+    "show_hit": _show,
     "CSV": _file(".csv", "text,b\n"),
     "names of columns in CSV": _file(".csv", "", "\na,b\n"),
     "JSON": _file(".jsonl", '{"text": "a", "metadata": {"a": ', "}}"),

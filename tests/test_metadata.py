@@ -21,6 +21,8 @@ CHANGED = [  # values, and what they become
     (uuid.UUID(int=7), str(uuid.UUID(int=7))),
     (PurePosixPath("a/b"), "a/b"),
     (Decimal("9.5"), 9.5),
+    (Decimal("sNaN"), None),
+    (Decimal("1e5000"), None),
     ((1, "a"), [1, "a"]),
     ({"b", "a"}, ["a", "b"]),
     (float("nan"), None),

@@ -201,3 +201,30 @@ def test_headings_and_paragraphs_against_an_oracle(blocks, newline, tight):
     found_title, paragraphs = outline(document)
     found = [(each.section, document.text[each.start : each.end].strip().replace(newline, "\n")) for each in paragraphs]
     assert (found_title, found) == (title, wanted)
+
+
+def test_a_heading_of_a_thousand_characters_is_the_last():
+    for mark, length, is_heading in (("# ", 1000, True), ("# ", 1001, False), ("", 1001, False)):
+        heading = "a" * length
+        underline = "" if mark else "\n==="
+        title, paragraphs = outline(Document(f"{mark}{heading}{underline}\n\nText."))
+        assert title == (heading if is_heading else "")
+        assert len(paragraphs) == 2 - is_heading
+
+
+@pytest.mark.parametrize("opener", ["> ", "- ", "1. ", "* 1. ", "> - "])
+@pytest.mark.parametrize("depth", [10, 49, 50, 98, 99, 100, 5000])
+def test_nested_texts_are_not_lost(opener, depth):
+    text = f"# Birds\n\n{opener * depth}Olms sing.\n\nAfter.\n"
+    _, paragraphs = outline(Document(text))
+    read = " ".join(text[paragraph.start : paragraph.end] for paragraph in paragraphs)
+    assert read.endswith("Olms sing. After.")
+
+
+def test_items_below_each_other_are_not_lost():
+    items = [f"{'  ' * level}- Olm {level} sings." for level in range(150)]
+    text = "\n".join([*items, "", "After."])
+    _, paragraphs = outline(Document(text))
+    read = " ".join(text[paragraph.start : paragraph.end] for paragraph in paragraphs)
+    assert all(f"Olm {level} sings." in read for level in range(150))
+    assert read.endswith("After.")

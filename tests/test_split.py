@@ -201,3 +201,10 @@ def test_spans_are_exact_and_nothing_is_lost(text):
         assert (
             "<" in line or UNSEEN.fullmatch(missed.strip("\\")) or " ".join(missed.replace("#", "").split()) in headed
         )
+
+
+def test_units_repeat_the_beginning_of_a_long_title_and_section():
+    document = Document("Olms sing. " * 200, "t" * 5000, "s" * 5000)
+    for passage in split_passages(document):
+        for unit in (passage, *split_sentences(passage)):
+            assert (unit.title, unit.section) == ("t" * 1000, "s" * 1000)

@@ -23,11 +23,6 @@ KIND = ("granularity", "passage_id", "fallback")
 # Keys under which parsers put the text around a unit, and the unit's own, as LlamaIndex's `SentenceWindowNodeParser` does.
 WINDOW = ("window", "original_text")
 
-MOST_DIGITS = 4300
-"""The most digits of an integer in metadata: no more can be read from JSON, by Python's own limit."""
-
-_MOST_BITS = int(MOST_DIGITS * math.log2(10))
-
 
 def plain_metadata(metadata: Mapping[str, Any], *, checked: bool = False) -> dict[str, Any]:
     """Return a copy of metadata that survives JSON unchanged.
@@ -36,9 +31,8 @@ def plain_metadata(metadata: Mapping[str, Any], *, checked: bool = False) -> dic
     and infinities None, enumerations their values, NumPy values those of Python.
 
     Raises:
-        InvalidInputError: A key is not a string, or a value has no counterpart in JSON or is an integer of more than 4,300
-            digits; the message names the key. Or the metadata hold too much: see `factoid.units.check_size`, which the
-            caller has called if they are `checked`.
+        InvalidInputError: A key is not a string, or a value has no counterpart in JSON; the message names the key. Or the
+            metadata hold too much: see `factoid.units.check_size`, which the caller has called if they are `checked`.
     """
     if not checked:
         check_size(metadata)
@@ -57,19 +51,13 @@ def _checked(key: object) -> str:
     return key
 
 
-def _checked_int(value: int) -> int:
-    if value.bit_length() > _MOST_BITS:
-        raise TypeError(f"integers must have at most {MOST_DIGITS:,} digits: write a longer one as a string")
-    return value
-
-
 def _plain(value: Any) -> Any:
     """Return a value as JSON holds it."""
-    if isinstance(value, float | Decimal):
+    if isinstance(value, Decimal):
+        return _plain(float(value)) if value.is_finite() else None
+    if isinstance(value, float):
         return float(value) if math.isfinite(value) else None
-    if isinstance(value, int):
-        return _checked_int(value)
-    if value is None or isinstance(value, str):
+    if value is None or isinstance(value, bool | str | int):
         return value
     if isinstance(value, Mapping):
         return {_checked(key): _plain(element) for key, element in value.items()}

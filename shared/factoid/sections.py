@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from factoid.markdown import is_code, read_blocks, visible
 from factoid.sentences import LABELLED_LINE, sentence_spans, trim
-from factoid.units import Document
+from factoid.units import LONGEST_HEADING, Document
 
 FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?:(?:[\w-]+:|[ \t]|- ).*\n){1,100}---[ \t]*\r?(?:\n|\Z)")
 _BLANK_LINE = re.compile(r"\n[^\S\n]*+\n")
@@ -22,7 +22,6 @@ _SENTENCE_END = re.compile(r"[.!?。！？][\"'”’)\]]*(?:\s|\Z)")
 
 # Text is not wrapped at this width: in such a block every line is a paragraph.
 _UNWRAPPED = 200
-LONGEST_HEADING = 1000  # characters; a longer one is a paragraph, since each passage below repeats its headings
 _PLAIN_CHARS, _PLAIN_WORDS = 80, 10
 _PLAIN_DEPTH = 3  # title, section, subsection: more short lines in a row are a list
 _LEAD_CHARS = 200
@@ -58,7 +57,8 @@ def outline(document: Document) -> tuple[str, list[Paragraph]]:
     ", " as in Dense X Retrieval's Figure 8, and start with the document's own section.
     """
     text = document.text
-    start, title = int(text.startswith("\ufeff")), document.title  # without a byte order mark
+    start = int(text.startswith("\ufeff"))  # without a byte order mark
+    title, section = document.title[:LONGEST_HEADING], document.section[:LONGEST_HEADING]
     if matter := FRONT_MATTER.match(text, start):
         start = matter.end()
     blocks = _joined(text, _blocks(text, start))
@@ -77,7 +77,7 @@ def outline(document: Document) -> tuple[str, list[Paragraph]]:
                 if level:
                     above.append(block)
                 continue
-        path = [document.section, *(heading.heading for heading in above)]
+        path = [section, *(heading.heading for heading in above)]
         paragraphs.append(Paragraph(block.start, block.end, ", ".join(filter(None, path))))
     return title, paragraphs
 

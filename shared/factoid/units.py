@@ -28,6 +28,8 @@ DEPTH, VALUES, CHARACTERS = 100, 1_000_000, 100_000_000
 BITS = 14_000  # of an integer: Python turns no more than 4,300 digits into text
 _FEW, _LARGE = 100, 1 << 63
 
+LONGEST_HEADING = 1000  # characters of a title or section in a unit; a longer heading in a text is a paragraph
+
 Metadata = Mapping[str, Any]
 
 
@@ -227,7 +229,12 @@ class Hit:
 
 
 def child_unit(parent: Document | Unit, text: str, granularity: Granularity, start: int, end: int) -> Unit:
-    """Return a unit under a document or unit. Its span counts characters of the document's text; the rest is the parent's."""
+    """Return a unit under a document or unit. Its span counts characters of the document's text; the rest is the parent's.
+
+    Of a document's title and section it has the first 1,000 characters: they are repeated in each unit, and before its text.
+    """
     document_id = parent.id if isinstance(parent, Document) else parent.document_id
-    heading = (parent.title, parent.section, parent.metadata)
-    return Unit("", text, granularity, document_id, parent.id, start, end, *heading)
+    title, section = parent.title, parent.section
+    if isinstance(parent, Document):
+        title, section = title[:LONGEST_HEADING], section[:LONGEST_HEADING]
+    return Unit("", text, granularity, document_id, parent.id, start, end, title, section, parent.metadata)

@@ -103,3 +103,11 @@ def test_damaged_tables(damage):
 def test_grids_that_are_nearly_empty(damage):
     with pytest.raises(InvalidInputError, match=r"at most 5,.*MOST_UNFILLED"):
         read_tables(TABLE | damage)
+
+
+def test_paragraphs_that_overlap_without_end():
+    spans = [{"offset": 0, "length": 10}]
+    result = {"content": "Olms sing.", "pages": [], "paragraphs": [{"spans": spans}] * 20}
+    with pytest.raises(InvalidInputError, match=r"the layout is damaged.*hold 200 characters of a content of 10"):
+        read_layout(result)
+    assert read_layout(result | {"paragraphs": [{"spans": spans}] * 3}).elements

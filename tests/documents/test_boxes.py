@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import zlib
+from base64 import b85encode
 from dataclasses import replace
 
 import pytest
@@ -17,6 +19,13 @@ from factoid.units import Unit
 
 def box(start: int, left: float, top: float, *, page: int = 1) -> Box:
     return Box(start, start + 4, page, (left, top, left + 0.5, top + 0.2))
+
+
+def test_a_short_string_does_not_fill_the_memory() -> None:
+    bomb = b85encode(zlib.compress(b"[[" + b"0," * 30_000_000 + b"0]]", 9)).decode()
+    assert len(bomb) < 200_000
+    with pytest.raises(InvalidInputError, match="must hold what factoid"):
+        unpack(bomb)
 
 
 ROW = [box(0, 1.0, 1.0), box(5, 1.6, 1.02), box(10, 2.2, 1.0), box(15, 1.0, 1.3), box(20, 1.6, 1.3)]

@@ -7,7 +7,9 @@ import re
 import pytest
 
 from factoid.documents.table_parsers import markdown_tables
+from factoid.errors import InvalidInputError
 from tests.documents.seeds import printed_paper
+from tests.hostile_texts import seconds
 
 pytest.importorskip("lxml")
 
@@ -171,3 +173,61 @@ def test_every_number_of_the_large_tables(number, first_line):
     assert groups == ["Unsupervised Dense Retrievers"] * 6 + ["Supervised Dense Retrievers"] * 12
     measures = ["R@5", "R@20"] if number == 2 else ["@100", "@500"]
     assert [levels[-1] for levels in table.headers()[2:]] == measures * 6
+
+
+# Tables that would fill the memory
+
+
+def test_spans_end_with_the_table():
+    rows = "<tr><td rowspan=1000 colspan=1000>a" * 60
+    (table,) = markdown_tables(f"<table>{rows}")
+    assert (table.row_count, table.column_count) == (60, 60)
+    assert [(cell.row, cell.column, cell.row_span, cell.column_span) for cell in table.cells[:2]] == [
+        (0, 0, 60, 1),
+        (1, 1, 59, 1),
+    ]
+    (table,) = markdown_tables("<table><thead><tr><th rowspan=9 colspan=9>a<th>b</thead><tr><td>1<td>2</table>")
+    assert table.texts() == [["a", "a", "b"], ["1", "2", ""]]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "<table>" + "<tr><td rowspan=1000 colspan=1000>a" * 120,
+        "<table><tr>" + "<td rowspan=1000>a" * 200 + "<tr>" * 900,
+        "<table>" + "<tr><td rowspan=1000>a" * 5000,
+        "|a" * 3000 + "\n" + "|-" * 3000 + "\n" + "|1\n" * 3000,
+        "|a|b|\n| - | - |\n" + "|1\n" * 3000 + "|1" * 3000,
+    ],
+    ids=["both spans", "rows", "stairs", "short rows", "a long row"],
+)
+def test_grids_that_are_nearly_empty(text):
+    def read(text):
+        with pytest.raises(InvalidInputError, match="MOST_UNFILLED and MOST_UNFILLED_PER_CELL in factoid"):
+            markdown_tables(text)
+
+    assert seconds(read, text) < 2
+
+
+def test_a_long_row_in_a_short_table():
+    (table,) = markdown_tables("|a|b|\n|-|-|\n|1|2|" + "3|" * 2000 + "\n")
+    assert (table.row_count, table.column_count) == (2, 2002)
+
+
+def test_html_that_is_nested_too_deep():
+    for tag in ("<div>", "<b>", "<table><tr><td>"):
+        with pytest.raises(
+            InvalidInputError, match="the table in HTML at character 3 cannot be parsed: Excessive depth"
+        ):
+            markdown_tables(f"a\n\n<table><tr><td>{tag * 100_000}")
+
+
+def test_characters_that_xml_cannot_hold():
+    (table,) = markdown_tables("<table><tr><td>a\x00\x0c<sup>2\x01</sup>\ufffe</table>")
+    assert table.texts() == [["a ²"]]
+
+
+def test_numbers_of_spans_that_are_none():
+    for span in ("9" * 5000, "-1", "", "x", "²", "0"):
+        (table,) = markdown_tables(f"<table><tr><td colspan='{span}' rowspan='{span}'>a<td>b</table>")
+        assert table.texts() == [["a", "b"]]

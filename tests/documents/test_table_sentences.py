@@ -127,3 +127,21 @@ def test_every_numeric_cell_is_one_sentence(number):
         headers = [header.replace("Avg.", "average") for header in table.headers()[column]]
         assert all(header in proposition.text for header in headers)
         assert names == 1 or f" with {grid[row][1]} granularity " in proposition.text
+
+
+def test_what_sentences_repeat_is_cut():
+    header, caption, name, value = ("h " * 5000, "Prices " * 5000, "n " * 5000, "v " * 5000)
+    rows = [["Name", header], *([name + str(number), str(number)] for number in range(9)), ["Last", value]]
+    propositions = row_propositions(table_of(rows, caption=caption))
+    assert len(propositions) == 10
+    assert all(len(proposition.text) < 1000 for proposition in propositions[:-1])
+    assert value.strip() in propositions[-1].text
+
+
+def test_a_text_that_spans_rows_is_whole_once():
+    text = "t " * 5000
+    cells = (Cell(0, 0, text, row_span=50), *(Cell(row, 1, str(row)) for row in range(50)))
+    table = Table(cells, 50, 2)
+    assert len(table.to_markdown()) < 2 * len(text) + 50 * 300
+    lengths = [len(proposition.text) for proposition in row_propositions(table)]
+    assert max(lengths) < 500

@@ -17,6 +17,7 @@ from factoid import Document, split_passages
 from factoid.errors import MissingDependencyError, UnreadableFileError
 from factoid.files import readers
 from factoid.files.readers import find_files, read_documents, read_file
+from tests.hostile_texts import seconds
 from tools import sample_pdf
 
 PAGE = """<html><head><title>Vasa - Museum</title><style>p {color: red}</style></head>
@@ -251,11 +252,22 @@ def test_a_table_is_a_document_a_row(tmp_path):
         ('title,text\nSea,"Salt" water\n', r"a\.csv:2: not a table in CSV: ',' expected after '\"'"),
         ("title,text\nMüller,Ö\n".encode("cp1252"), r"a\.csv:2 is not text in UTF-8"),
         ("title,text,page,page\nSea,Salt.,1,2\n", "several columns are called 'page'"),
+        (f"{'x' * 501},b\n1,2\n", "the name of a column has 501 characters, and at most 500 are read"),
     ],
 )
 def test_a_damaged_table(tmp_path, content, message):
     with pytest.raises(UnreadableFileError, match=message):
         list(read_file(write(tmp_path / "a.csv", content)))
+
+
+def test_tables_with_many_columns_take_linear_time(tmp_path):
+    def read(columns: int) -> float:
+        header = ",".join(f"c{number}" for number in range(columns))
+        path = write(tmp_path / "a.csv", f"{header}\n" + "1\n" * columns)
+        return seconds(lambda name: [item.text for item in read_file(name)], str(path))
+
+    few = read(2_500)
+    assert read(10_000) < 8 * few + 0.1
 
 
 CELL = st.text(st.characters(exclude_categories=["Cs", "Cc"]) | st.just("\n"))

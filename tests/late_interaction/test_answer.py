@@ -152,3 +152,41 @@ def test_what_claims_nothing(sentence: str) -> None:
 )
 def test_claims(sentence: str) -> None:
     assert claims_something(sentence)
+
+
+@given(st.lists(st.sampled_from(PIECES), min_size=5, max_size=40), st.integers(1, 60))
+def test_stretches_of_long_answers_add_up(pieces: list[str], size: int) -> None:
+    text = ("".join(pieces) * 200)[:3000]
+    stretches = grow([text[at : at + size] for at in range(0, len(text), size)])
+    assert "".join(stretch.text for stretch in stretches) == text
+    assert all(0 <= stretch.start <= stretch.end <= len(stretch.text) for stretch in stretches)
+
+
+NUMBERED = [f"Anna{number} sings of May (the {number}. song). " for number in range(300)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "".join(NUMBERED),
+        "".join(f"- {line}\n" for line in NUMBERED),
+        "".join(f"{number}. {line}\n" for number, line in enumerate(NUMBERED, start=1)),
+        "| Song |\n|------|\n" + "".join(f"| {line}|\n" for line in NUMBERED),
+        "".join(f"# {line}\n" for line in NUMBERED),
+        "\n\n".join(NUMBERED),
+        "".join(f"Anna: {line}\n" for line in NUMBERED),
+    ],
+    ids=["paragraph", "list", "numbered list", "table", "headings", "paragraphs", "conversation"],
+)
+def test_long_answers_are_split_as_a_whole_is(text: str) -> None:
+    whole = GrowingAnswer(text).finish()
+    growing = grow([text[at : at + 4] for at in range(0, len(text), 4)])
+    assert growing == whole
+
+
+def test_long_code_is_code_to_its_end() -> None:
+    code = "".join(f"x{number} = a.b({number})\n\n" for number in range(400))
+    text = f"Run this.\n\n```python\n{code}```\n\nIt prints a number."
+    stretches = [stretch for stretch in grow([text[at : at + 4] for at in range(0, len(text), 4)]) if stretch.sentence]
+    assert [stretch.sentence for stretch in stretches if stretch.is_prose] == ["Run this.", "It prints a number."]
+    assert len(stretches) > 10  # the code leaves in parts

@@ -27,7 +27,6 @@ from factoid.sentences import sentence_spans
 from factoid.units import Document, Unit
 
 _MARKER = re.compile(r"\[\d+(?:\s*,\s*\d+)*\]")
-_MOST_DIGITS = 9  # of a passage's number: a longer one is out of range
 _SPACED_MARKERS = re.compile(rf"(?<!\s)\s*+(?:{_MARKER.pattern}\s*)*{_MARKER.pattern}")
 
 
@@ -196,5 +195,4 @@ def _premise(passage: Unit | Document | str) -> str:
 
 
 def _places(text: str) -> list[int]:
-    numbers = (number for marker in _MARKER.findall(text) for number in re.findall(r"\d+", marker))
-    return [int(number) - 1 if len(number) <= _MOST_DIGITS else -1 for number in numbers]
+    return [int(number) - 1 for marker in _MARKER.findall(text) for number in re.findall(r"\d+", marker)]

@@ -102,7 +102,7 @@ def _check_type(kind: Any, place: str, depth: int = 0) -> bool:
         parts = []
     for part in parts:
         _check_type(part, place, depth + 1)
-    return is_list and types.is_float32(parts[0])
+    return bool(is_list and types.is_float32(parts[0]))
 
 
 def _plain(types: Any) -> list[Callable[[Any], bool]]:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from enum import IntEnum
 from typing import Any
 
+from factoid.errors import InvalidInputError
 from factoid.units import DEPTH, check_size, check_text
 
 # `value` has no type, so SQLite stores every value as bound.
@@ -26,6 +27,8 @@ INSERT_FIELD = "INSERT INTO fields (key, kind, value, metadata) VALUES (?, ?, ?,
 DELETE_FIELD = "DELETE FROM fields WHERE key = ? AND kind = ? AND value = ? AND metadata = ?"
 
 _LONGEST = 256  # UTF-8 bytes of a string in `fields`; longer ones are text rather than labels, and would make it grow
+MOST_IN_PATHS = 10_000_000
+"""The most characters in the dotted keys of one document's metadata: the keys above it are written before each key."""
 _LARGEST = 64  # elements of a list in `fields`; longer ones are data rather than tags
 
 Scalar = str | int | float
@@ -57,13 +60,30 @@ def field_rows(metadata: Mapping[str, Any]) -> list[tuple[str, int, Scalar]]:
     """Return `(key, kind, value)` of every row that this metadata has in `fields`: the primary key, without the metadata.
 
     Raises:
-        InvalidInputError: A key holds lone surrogates.
+        InvalidInputError: A key holds lone surrogates, or the keys of nested dicts are too long (`MOST_IN_PATHS`).
     """
+    length = _length_of_paths(metadata)
+    if length > MOST_IN_PATHS:
+        raise InvalidInputError(
+            f"the dotted keys of metadata's nested dicts have {length:,} characters, and {MOST_IN_PATHS:,} are allowed: "
+            "use shorter keys, or fewer dicts in each other"
+        )
     rows = []
     for key, value in with_paths(metadata).items():
         check_text(key, "key")
         rows += [(key, int(kind), scalar) for kind, scalar in _rows(value)]
     return rows
+
+
+def _length_of_paths(metadata: Mapping[str, Any], above: int = 0) -> int:
+    """Return the number of characters of all keys with the keys above them, which `with_paths` would write."""
+    length = 0
+    for key, value in metadata.items():
+        path = above + len(key)
+        length += path
+        if isinstance(value, Mapping):
+            length += _length_of_paths(value, path + 1)
+    return length
 
 
 def with_paths(metadata: Mapping[str, Any]) -> dict[str, Any]:

@@ -168,3 +168,29 @@ def test_the_last_of_several_revisions_is_read(file: Path) -> None:
     twice = page("A", "new").replace("<revision>", "<revision><id>1</id><text>old</text></revision><revision>")
     file.write_bytes(dump(twice))
     assert list(MediaWikiDump(file)) == [Article("A", "new", metadata=NUMBERS)]
+
+
+@pytest.mark.parametrize("number", ["abc", "", "-7", "7.0", "7" * 5000, "٣" * 19])
+@pytest.mark.parametrize("place", ["<id>7</id>", "<id>70</id>"])
+def test_ids_that_are_none(tmp_path, place, number):
+    path = tmp_path / "dump.xml"
+    path.write_bytes(dump(page("Kiln", "A."), page("Oven", "B.").replace(place, f"<id>{number}</id>")))
+    records, message = read_until_error(path)
+    assert [record.title for record in records] == ["Kiln"]
+    assert "damaged after the page 'Oven'" in message
+    assert len(message) < 500
+
+
+@pytest.mark.parametrize("encoding", ["utf-7", "shift_jis", "no-such", "base64", "idna"])
+def test_encodings_that_expat_does_not_know(tmp_path, encoding):
+    path = tmp_path / "dump.xml"
+    path.write_bytes(f'<?xml version="1.0" encoding="{encoding}"?>'.encode() + dump(page("Kiln", "A.")))
+    records, message = read_until_error(path)
+    assert (records, "is not a MediaWiki XML export" in message) == ([], True)
+
+
+def test_dates_with_long_numbers(tmp_path):
+    path = tmp_path / "dump.xml"
+    path.write_bytes(dump(page("Kiln", f"Built {{{{start date|1900|{'1' * 5000}}}}}.")))
+    [article] = MediaWikiDump(path)
+    assert article.text.startswith("Built 1111")

@@ -44,7 +44,7 @@ class OwnDocuments:
                 raise InvalidInputError(f"document {number} is not a factoid.Document, got {type(document).__name__}")
             metadata = document.metadata
             title = document.title if key == "title" and document.title else metadata.get(key, "")
-            title = _name(title)
+            title = str(title) if type(title) is int else title  # from a table's column of numbers
             if not isinstance(title, str) or not title.strip():
                 expected = ("document.title or " if key == "title" else "") + f"metadata[{key!r}], got {shown(title)}"
                 raise InvalidInputError(f"document {number} (id {document.id!r}) has no title: expected {expected}")
@@ -93,19 +93,9 @@ def build_own_articles(
     return store
 
 
-def _name(value: Any) -> Any:
-    """Return an integer, as from a table's column of numbers, as a string, and any other value unchanged."""
-    if type(value) is not int:
-        return value
-    try:
-        return str(value)
-    except ValueError as error:
-        raise InvalidInputError(f"a number is too long for a name: {error}") from error
-
-
 def _read_aliases(value: Any, title: str) -> tuple[str, ...]:
     """Return a list of names, without null and blank ones. A single string may hold several, as the cell of a table does."""
-    value = _name(value)
+    value = str(value) if type(value) is int else value
     names = _BETWEEN_NAMES.split(value) if isinstance(value, str) else [] if value is None else value
     if not isinstance(names, list | tuple | set | frozenset) or not all(isinstance(name, str | None) for name in names):
         raise InvalidInputError(f"the aliases of {title!r} must be a list of strings, got {shown(value, 80)}")

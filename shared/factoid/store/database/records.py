@@ -9,7 +9,6 @@ from hashlib import blake2b
 from typing import Any
 
 from factoid.errors import InvalidInputError, shown
-from factoid.metadata import MOST_DIGITS
 from factoid.units import Metadata, check_size
 
 
@@ -48,6 +47,6 @@ def to_json(metadata: Metadata) -> str:
         if json.loads(text) == values:
             return text
     raise InvalidInputError(
-        f"metadata {shown(values, 200)} would not come back from JSON unchanged: use strings as keys, and strings, numbers of "
-        f"at most {MOST_DIGITS:,} digits, booleans, None, lists or dicts as values"
+        f"metadata {shown(values, 200)} would not come back from JSON unchanged: use strings as keys, and strings, numbers, "
+        "booleans, None, lists or dicts as values"
     )

@@ -192,8 +192,8 @@ class _Import:
 
     def _refuse_count(self, count: str) -> NoReturn:
         raise UnreadableFileError(
-            f"{self._file} states {self._records:,.0f} records, and holds {count}, of which {self._count:,} were added: it was cut "
-            f"short, or is another one. {_AGAIN}"
+            f"{self._file} states {self._records:,.0f} records, and holds {count}, of which {self._count:,} were added: it "
+            f"was cut short, or is another one. {_AGAIN}"
         )
 
     def _expected(self, stored: StoredUnit, has_vector: bool) -> int | None:

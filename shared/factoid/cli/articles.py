@@ -18,6 +18,7 @@ from factoid.units import whole_number
 
 if TYPE_CHECKING:
     from factoid.entities.articles.article import Record
+    from factoid.files.limits import ReadLimits
 
 
 def build_articles(
@@ -39,6 +40,7 @@ def build_articles(
         option(None, "What to keep of articles with one title: the first, their texts joined, or all."),
     ] = "first",
     workers: Annotated[int, option("N", "Number of processes that read a MediaWiki dump.")] = 1,
+    limit: opts.Limit = None,
     *,
     output: opts.Output,
 ) -> None:
@@ -54,7 +56,7 @@ def build_articles(
     stamps = [(str(file.absolute()), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
     report = build(
         path,
-        *_read(files, title_key=title_key, workers=workers, words=words),
+        *_read(files, title_key=title_key, workers=workers, words=words, limits=opts.read_limits(limit)),
         words=words,
         duplicates=duplicates,
         resume=f"{title_key} in {stamps}",
@@ -66,7 +68,9 @@ def build_articles(
     )
 
 
-def _read(files: Iterable[Path], *, title_key: str, workers: int, words: int) -> list[Iterable[Record]]:
+def _read(
+    files: Iterable[Path], *, title_key: str, workers: int, words: int, limits: ReadLimits
+) -> list[Iterable[Record]]:
     """Return the sources for some files: by their endings, and by the first record of those in JSON."""
     from factoid.entities.importers import MediaWikiDump, OwnDocuments, read_kilt, read_parquet
     from factoid.files.readers import JSONL_ENDING, TABLE_ENDINGS, read_documents
@@ -76,22 +80,22 @@ def _read(files: Iterable[Path], *, title_key: str, workers: int, words: int) ->
     for file in files:
         ending = file.suffix.lower()
         if ending == ".parquet":
-            sources.append(read_parquet(file))
+            sources.append(read_parquet(file, limits=limits))
         elif ending not in {".json", JSONL_ENDING, *TABLE_ENDINGS}:
             dumps.append(file)
-        elif ending in TABLE_ENDINGS or not _is_kilt(file):
+        elif ending in TABLE_ENDINGS or not _is_kilt(file, limits):
             documents.append(file)
         else:
-            sources.append(read_kilt(file))
+            sources.append(read_kilt(file, limits=limits))
     if dumps:
-        sources.append(MediaWikiDump(dumps, workers=workers, words=words))
+        sources.append(MediaWikiDump(dumps, workers=workers, words=words, limits=limits))
     if documents:
-        sources.append(OwnDocuments(read_documents(documents), title_key=title_key))
+        sources.append(OwnDocuments(read_documents(documents, limits=limits), title_key=title_key))
     return sources
 
 
-def _is_kilt(file: Path) -> bool:
-    number, line = next(filled_lines(file), (0, b"{}"))
+def _is_kilt(file: Path, limits: ReadLimits) -> bool:
+    number, line = next(filled_lines(file, limits), (0, b"{}"))
     with located(f"{file}:{number}"):
         return "wikipedia_title" in parse_object(line)
 

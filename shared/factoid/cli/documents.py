@@ -28,14 +28,16 @@ def clean(
         list[str] | None, option("RULE", "Skip a cleaning rule, such as hyphens; may be repeated.")
     ] = None,
     as_json: Annotated[bool, option(None, "Print the parts as JSON lines, for indexing.", "--json")] = False,
+    limit: opts.Limit = None,
     quiet: opts.Quiet = False,
 ) -> None:
     """Print the clean text of a layout service's results, without marks, page furniture and split words."""
     from factoid.documents import clean as clean_layout
     from factoid.documents import read_layout
 
+    limits = opts.read_limits(limit)
     for number, file in enumerate(files):
-        document = clean_layout(read_layout(file), without=without or ())
+        document = clean_layout(read_layout(file, limits=limits), without=without or ())
         if as_json:
             for part in document.documents(metadata={"source": Path(file).as_posix()}):
                 opts.print_json(asdict(part))
@@ -52,6 +54,7 @@ def tables(
     *,
     as_json: Annotated[bool, option(None, "Print a JSON line for each table, with its records.", "--json")] = False,
     sentences: Annotated[bool, option(None, "Print a sentence for each value.", "--sentences")] = False,
+    limit: opts.Limit = None,
 ) -> None:
     """Print the tables in a layout service's results as Markdown, JSON or sentences."""
     from factoid.documents import clean as clean_layout
@@ -59,9 +62,10 @@ def tables(
 
     if as_json and sentences:
         raise InvalidInputError("give --json or --sentences")
+    limits = opts.read_limits(limit)
     blank = ""  # stands between two tables
     for file in files:
-        for table in clean_layout(read_layout(file)).tables:
+        for table in clean_layout(read_layout(file, limits=limits)).tables:
             if as_json:
                 place = {"source": Path(file).as_posix(), "caption": table.caption, "pages": table.pages}
                 opts.print_json({**place, "records": table.to_records()})

@@ -17,6 +17,7 @@ from factoid.terminal import count
 from factoid.units import Document, Granularity
 
 if TYPE_CHECKING:
+    from factoid.files.limits import ReadLimits
     from factoid.store import UnitStore
 
 _CHUNK = 10_000  # units read at a time
@@ -64,6 +65,7 @@ def index(
         ),
     ] = False,
     *,
+    reading: opts.Reading,
     splitting: opts.Splitting,
     unsupported: opts.Unsupported = "drop",
     cache: opts.CacheFile = None,
@@ -87,7 +89,8 @@ def index(
     exists = (Path(store) / FILE).exists()
     # Before the store is opened: a missing path must not create one.
     # With --sync a folder may be empty, as all that it held may have been deleted.
-    reading = _Reading(find_files(paths, allow_empty=sync and exists))
+    found = find_files(paths, allow_empty=sync and exists, follow_links=reading.follow_links)
+    outcome = _Reading(found, limits=reading.limits)
     with UnitStore(
         store,
         encoder=opts.make_encoder(encoder),
@@ -101,7 +104,7 @@ def index(
             if cache:
                 PropositionCache(cache).forget(failures=True)
         report = opened.add_documents(
-            reading.documents(),
+            outcome.documents(),
             propositionizer=propositionizer,
             words=splitting.words,
             min_words=least,
@@ -111,12 +114,12 @@ def index(
         )
         removed = []
         if sync:
-            removed = _stale_documents(opened, paths, reading)
+            removed = _stale_documents(opened, paths, outcome)
             if removed:
                 opened.delete(removed)
         total = opened.counts()
     if output.as_json:
-        result = {"store": store, "total": total, **asdict(report), "unreadable": reading.errors}
+        result = {"store": store, "total": total, **asdict(report), "unreadable": outcome.errors}
         opts.print_json({**result, "removed": removed} if sync else result)
     else:
         seconds = time.perf_counter() - started
@@ -129,9 +132,9 @@ def index(
         print(f"{store} now holds {opts.listed(total) or nothing}")
         if sync:
             print(f"{count(len(removed), 'document')} removed that are no longer in the files")
-    if reading.errors:
-        files = count(len(reading.errors), "file")
-        raise UnreadableFileError(f"{files} left out; the others are indexed: {'; '.join(reading.errors)}")
+    if outcome.errors:
+        files = count(len(outcome.errors), "file")
+        raise UnreadableFileError(f"{files} left out; the others are indexed: {'; '.join(outcome.errors)}")
 
 
 @dataclass(slots=True)
@@ -139,6 +142,7 @@ class _Reading:
     """Files, and the outcome of reading them."""
 
     files: Sequence[Path]
+    limits: ReadLimits
     document_ids: set[str] = field(default_factory=set)
     complete: set[Path] = field(default_factory=set)  # read to their end, as absolute paths
     errors: list[str] = field(default_factory=list)  # why other files were not read
@@ -149,7 +153,7 @@ class _Reading:
 
         for file in self.files:
             try:
-                for document in read_file(file):
+                for document in read_file(file, limits=self.limits):
                     self.document_ids.add(document.id)
                     yield document
             except (UnreadableFileError, MissingDependencyError) as error:
@@ -160,7 +164,7 @@ class _Reading:
 
 def _stale_documents(store: UnitStore, paths: Iterable[str], reading: _Reading) -> list[str]:
     """Return the ids of documents that came from these paths and are no longer in their files."""
-    roots = [Path(path).resolve() for path in paths]
+    roots = {place for path in paths for place in _places(Path(path))}
     ids = store.ids({"source": {"$exists": True}})
     sources: dict[str, str] = {}
     for start in range(0, len(ids), _CHUNK):
@@ -168,8 +172,15 @@ def _stale_documents(store: UnitStore, paths: Iterable[str], reading: _Reading) 
         sources |= {unit.document_id: str(unit.metadata["source"]) for unit in chunk}
     stale = []
     for document_id in sources.keys() - reading.document_ids:
-        file = Path(sources[document_id]).resolve()
+        file = Path(sources[document_id])
+        places = _places(file)
+        is_below = any(place.is_relative_to(root) for place in places for root in roots)
         # A file that exists but was not read to its end (damaged, or of a kind left out) loses nothing.
-        if any(file.is_relative_to(root) for root in roots) and (file in reading.complete or not file.exists()):
+        if is_below and (not reading.complete.isdisjoint(places) or not file.exists()):
             stale.append(document_id)
     return sorted(stale)
+
+
+def _places(path: Path) -> set[Path]:
+    """Return a path as an absolute one, as it is written and without links."""
+    return {path.absolute(), path.resolve()}

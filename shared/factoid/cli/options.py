@@ -22,6 +22,7 @@ from factoid.units import Granularity, Unit, check_text, whole_number
 
 if TYPE_CHECKING:
     from factoid.encode import Encoder
+    from factoid.files.limits import ReadLimits
     from factoid.propositions import PromptPropositionizer, Propositionizer
     from factoid.store import UnitStore
 
@@ -77,6 +78,16 @@ CacheFile = Annotated[
     str | None,
     option("FILE", "Keep the propositions in a file, for later runs and other commands.", "--cache"),
 ]
+Limit = Annotated[
+    list[str] | None,
+    option(
+        "NAME=N",
+        "Raise or lower a limit of what a file may ask for: file_bytes, unpacked_bytes, pages, depth, seconds or memory_bytes; "
+        "may be repeated. Errors name the limit.",
+        "--limit",
+        default="those of docs/files.md",
+    ),
+]
 RetryFailed = Annotated[bool, option(None, "Retry passages that failed before.", "--retry-failed")]
 AsJson = Annotated[bool, option(None, "Print the result as JSON.", "--json")]
 Quiet = Annotated[bool, option(None, "Print no progress bars or counts on stderr.", "--quiet", "-q")]
@@ -100,6 +111,22 @@ class Output:
             print_json(asdict(value) if is_dataclass(value) and not isinstance(value, type) else value)
         else:
             print(text)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How files and folders are read: a group of options (see `grouped`)."""
+
+    limit: Limit = None
+    follow_links: Annotated[
+        bool,
+        option(None, "Follow symbolic links in folders, which may lead out of them.", "--follow-links"),
+    ] = False
+
+    @property
+    def limits(self) -> ReadLimits:
+        """The limits of what is read."""
+        return read_limits(self.limit)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -193,11 +220,19 @@ def listed(counts: Mapping[Granularity, int]) -> str:
     return ", ".join(count(counts[kind], kind) for kind in Granularity if counts.get(kind))
 
 
-def read_passages(paths: list[str], words: int, *, show_progress: bool) -> Iterator[Unit]:
+def read_limits(options: list[str] | None) -> ReadLimits:
+    """Return the limits that --limit sets."""
+    from factoid.files.limits import parse_limits
+
+    return parse_limits(options or ())
+
+
+def read_passages(paths: list[str], words: int, reading: Reading, *, show_progress: bool) -> Iterator[Unit]:
     """Yield the passages of files, with a progress bar if wanted; a missing file is an error at once."""
     from factoid.files.readers import read_documents
 
-    least, documents = min_words(words), read_documents(paths)
+    least = min_words(words)
+    documents = read_documents(paths, follow_links=reading.follow_links, limits=reading.limits)
     passages = (part for text in documents for part in split_passages(text, words=words, min_words=least))
     return progress(passages, show=show_progress, unit=" passages")
 

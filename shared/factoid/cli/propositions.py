@@ -23,6 +23,7 @@ def split(
     paths: opts.Paths,
     granularity: Annotated[opts.Kind, option(None, "The units to print.")] = "proposition",
     *,
+    reading: opts.Reading,
     splitting: opts.Splitting,
     unsupported: opts.Unsupported = "drop",
     cache: opts.CacheFile = None,
@@ -37,7 +38,7 @@ def split(
     if retry_failed and not cache:
         raise InvalidInputError("--retry-failed needs --cache, where failures are kept")
     propositionizer = opts.make_propositionizer(splitting) if granularity == "proposition" else None
-    passages = opts.read_passages(paths, splitting.words, show_progress=opts.show_progress(quiet))
+    passages = opts.read_passages(paths, splitting.words, reading, show_progress=opts.show_progress(quiet))
     if propositionizer is None:
         for passage in passages:
             _print_units([passage] if granularity == "passage" else split_sentences(passage))
@@ -69,6 +70,7 @@ def estimate(
     cache: Annotated[str | None, option("FILE", "Leave out passages whose propositions this file holds.")] = None,
     words: opts.Words = 100,
     *,
+    reading: opts.Reading,
     output: opts.Output,
 ) -> None:
     """Estimate the tokens and the price of decomposing files with a chat model, without sending anything."""
@@ -78,7 +80,7 @@ def estimate(
     if (price_in is None) != (price_out is None):
         raise InvalidInputError("--price-in and --price-out go together: prompts and answers have different prices")
     prices = Prices(price_in, price_out) if price_in is not None and price_out is not None else None
-    passages = opts.read_passages(paths, words, show_progress=output.show_progress)
+    passages = opts.read_passages(paths, words, reading, show_progress=output.show_progress)
     known = PropositionCache(cache) if cache and Path(cache).exists() else None
     cost = estimate_cost(passages, prices, model=model, cache=known)
     output.print(cost, cost)
@@ -102,6 +104,7 @@ def batch(
     temperature: opts.Temperature = 0.0,
     base_url: opts.BaseUrl = None,
     *,
+    reading: opts.Reading,
     output: opts.Output,
 ) -> None:
     """Decompose files through OpenAI's Batch API: submit, then collect into a cache, then index with that cache."""
@@ -124,7 +127,7 @@ def batch(
         output.print({**asdict(report), "not_ended": len(rest)}, "\n".join(lines))
         return
     if action == "submit":
-        chosen = batches.submit(list(opts.read_passages(paths or [], words, show_progress=show)))
+        chosen = batches.submit(list(opts.read_passages(paths or [], words, reading, show_progress=show)))
     else:
         chosen = batches.cancel() if action == "cancel" else batches.poll()
     names = ("batch_id", "status", "completed", "requests", "error")

@@ -40,6 +40,7 @@ def train_propositionizer(
     training: Training,
     held_out: Annotated[int, option("N", "Pairs to evaluate on, from other documents; at most a tenth of all.")] = 1000,
     cpu: Annotated[bool, option(None, "Do not use GPUs.", "--cpu")] = False,
+    reading: opts.Reading,
     printing: opts.Output,
 ) -> None:
     """Fine-tune a model to write propositions, on pairs from another propositionizer.
@@ -66,7 +67,7 @@ def train_propositionizer(
         if retry_failed:
             PropositionCache(store).forget(failures=True)
         source = with_cache(opts.make_propositionizer(splitting), store, show_progress=show)
-        units = list(opts.read_passages(paths or [], splitting.words, show_progress=show))
+        units = list(opts.read_passages(paths or [], splitting.words, reading, show_progress=show))
         if passages is not None:
             # Ids come from content: every run chooses the same passages, and mostly the same when the corpus grows.
             units.sort(key=lambda unit: hashlib.sha256(unit.id.encode()).digest())

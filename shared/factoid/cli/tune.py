@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from factoid.cli import options as opts
 from factoid.cli.options import option
 from factoid.errors import InvalidInputError
-from factoid.files.lines import read_records
+from factoid.files.lines import read_records, read_whole
 from factoid.terminal import count
 from factoid.units import check_text
 
@@ -56,7 +56,7 @@ def tune(
         return
     questions = None
     if query_file is not None:
-        lines = decode(query_file.read_bytes(), str(query_file)).splitlines()
+        lines = decode(read_whole(query_file), str(query_file)).splitlines()
         questions = [line.strip() for line in lines if line.strip()]
     names = [kind for value in kinds for kind in value.split()] if kinds else None
     with opts.open_store(store, encoder=opts.make_encoder(encoder) if questions else None, read_only=True) as opened:

@@ -46,7 +46,7 @@ def convert(path: Path, limits: ReadLimits) -> Iterator[list[str]]:
         except (FactoidError, MemoryError):
             raise
         except RecursionError:
-            limits.refuse(f"{path} is nested", "depth", "levels deep")
+            limits.refuse_nesting(path)
         except Exception as error:
             reason = " ".join(str(error).split()) or type(error).__name__
             raise UnreadableFileError(f"{path} cannot be converted: {reason:.200}") from error

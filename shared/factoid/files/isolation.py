@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import asdict
 from importlib import import_module
 from pathlib import Path
-from threading import Event, Timer
+from threading import Event, Thread, Timer, stack_size
 from typing import Any, NoReturn
 
 from factoid.errors import FactoidError, MissingDependencyError, UnreadableFileError
@@ -27,6 +27,9 @@ from factoid.files.limits import ReadLimits
 Converter = Callable[[Path, ReadLimits], Iterator[Any]]
 
 _IDLE_SECONDS = 60  # a process that waits longer ends
+# mammoth needs six frames for a level of a DOCX, which may have as many levels as `ReadLimits` allow, and its calls a stack.
+_FRAMES = 10_000
+_STACK = 64 << 20
 _START = (
     "import json, sys; sys.path[:] = json.loads(sys.stdin.buffer.readline()); "
     "from factoid.files.isolation import serve; serve()"
@@ -235,9 +238,17 @@ def _as_line(value: Any) -> bytes:
 
 def serve() -> None:
     """Answer requests on standard input until it is closed, or nothing has come for a minute."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
+    sys.setrecursionlimit(_FRAMES)
+    stack_size(_STACK)
+    server = Thread(target=_serve)
+    server.start()
+    server.join()
+
+
+def _serve() -> None:
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # what a converter prints is no reply
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent decides
     warnings.simplefilter("ignore")
     with suppress(OSError):
         # If the machine runs out of memory, Linux ends this process before others.

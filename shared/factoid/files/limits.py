@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass, fields
+from pathlib import Path
 from typing import NoReturn
 
 from factoid.errors import InvalidInputError, UnreadableFileError
@@ -53,6 +54,10 @@ class ReadLimits:
         """Raise an UnreadableFileError that names a limit, as in "a.pdf has more than 10,000 pages"."""
         advice = f"If you trust the file, raise the limit: ReadLimits({limit}=…), or --limit {limit}=…"
         raise UnreadableFileError(f"{subject} more than {getattr(self, limit):,} {unit}. {advice}")
+
+    def refuse_nesting(self, path: Path) -> NoReturn:
+        """Raise an UnreadableFileError for a file whose reader ran out of Python's stack."""
+        raise UnreadableFileError(f"{path} is nested too deeply to be read: the limit depth is {self.depth}")
 
 
 def _is_time(value: object) -> bool:

@@ -55,7 +55,7 @@ def open_pdf(path: Path, limits: ReadLimits) -> Iterator[BinaryIO]:
             file.seek(0)
             yield file
     except RecursionError:
-        limits.refuse(f"{path} is nested", "depth", "levels deep")
+        limits.refuse_nesting(path)
     finally:
         _READING.reset(token)
         if reading.error is not None:

@@ -6,7 +6,9 @@ import pytest
 
 from factoid.documents import Region, clean, draw_regions, read_layout, read_pdf
 from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.files.limits import ReadLimits
 from tests.conftest import DATA
+from tests.files import bombs
 from tools import sample_pdf
 
 pytest.importorskip("pdfplumber")
@@ -106,3 +108,42 @@ def test_a_pdf_in_letters_of_one_size_has_no_headings(tmp_path, monkeypatch):
     path = tmp_path / "a.pdf"
     path.write_bytes(sample_pdf.make_pdf())
     assert [element.role for element in read_pdf(path).elements] == [""]
+
+
+def write_pdf(path, objects):
+    path.write_bytes(bombs.pdf(objects))
+    return path
+
+
+def test_limits(tmp_path):
+    text = bombs.packed(bombs.TEXT)
+    path = write_pdf(tmp_path / "a.pdf", bombs.pages(5, text))
+    assert len(read_pdf(path, limits=ReadLimits(pages=5)).pages) == 5
+    with pytest.raises(UnreadableFileError, match=r"a\.pdf has more than 4 pages\. .*--limit pages=…"):
+        read_pdf(path, limits=ReadLimits(pages=4))
+    long = write_pdf(tmp_path / "b.pdf", bombs.pages(1, bombs.stream(bombs.zeros(100 << 20))))
+    with pytest.raises(UnreadableFileError, match=r"has a stream that unpacks to more than 64,000,000 bytes"):
+        read_layout(long)
+    wide = write_pdf(tmp_path / "c.pdf", bombs.pages(1, text, font=bombs.WIDE_FONT))
+    with pytest.raises(UnreadableFileError, match=r"needs more than 500,000,000 bytes of memory"):
+        read_layout(wide, limits=ReadLimits(memory_bytes=500_000_000))
+    shared = write_pdf(tmp_path / "d.pdf", bombs.pages(5_000, bombs.packed(bombs.TEXT * 1000)))
+    with pytest.raises(UnreadableFileError, match=r"takes more than 2 seconds to convert"):
+        read_pdf(shared, limits=ReadLimits(seconds=2))
+
+
+def test_reading_here_and_in_another_process_is_the_same():
+    here, there = (read_pdf(SAMPLE, limits=ReadLimits(seconds=seconds)) for seconds in (None, 60))
+    for name in ("content", "pages", "elements", "tables"):
+        assert getattr(here, name) == getattr(there, name)
+    assert [*here.words] == [*there.words]
+
+
+def test_a_picture_of_a_huge_page_is_refused(tmp_path):
+    objects = [part.replace("595 842", "9000 9000") if isinstance(part, str) else part for part in bombs.pages(1, "")]
+    path = write_pdf(tmp_path / "a.pdf", objects)
+    assert draw_regions(path, [Region(1, ())], dpi=7)[1].size == (875, 875)
+    with pytest.raises(
+        InvalidInputError, match=r"page 1 of .* has 37,500 × 37,500 pixels at 300 dots per inch, more than 200"
+    ):
+        draw_regions(path, [Region(1, ())], dpi=300)

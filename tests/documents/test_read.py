@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 from factoid.documents import Layout, Region, clean, read_layout, read_markdown
 from factoid.documents.boxes import regions_in
 from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.files.limits import ReadLimits
 from tests.documents.results import paged, paragraph, snake, word
 from tests.documents.seeds import samples
 
@@ -254,3 +256,27 @@ def test_samples() -> None:
         kept = [(place, int(origin)) for place, origin in enumerate(document.traced.origins) if origin >= 0]
         assert all(document.text[place] == layout.content[origin] for place, origin in kept)
         assert all(part.metadata["pages"] for part in document.documents())
+
+
+def test_a_long_file_and_a_deep_one(tmp_path: Path) -> None:
+    limits = ReadLimits(file_bytes=1000)
+    for name in ("a.json", "a.md"):
+        path = tmp_path / name
+        path.write_text(" " * 1001)
+        message = r"holds more than 1,000 bytes\. .*ReadLimits\(file_bytes=…\), or --limit file_bytes=…"
+        with pytest.raises(UnreadableFileError, match=message):
+            read_layout(path, limits=limits)
+    path = tmp_path / "deep.json"
+    for depth in (300, 900, 100_000):
+        path.write_text('{"content": "x", "pages": [], "api_version": ' + "[" * depth + "]" * depth + "}")
+        try:
+            read_layout(path)
+        except (InvalidInputError, UnreadableFileError) as error:
+            assert depth > 300, error  # noqa: PT017
+
+
+def test_a_pipe_is_refused(tmp_path: Path) -> None:
+    for name in ("a.json", "a.md", "a.pdf"):
+        os.mkfifo(tmp_path / name)
+        with pytest.raises(UnreadableFileError, match="is not a regular file"):
+            read_layout(tmp_path / name)

@@ -10,7 +10,8 @@ from langchain_classic.retrievers.multi_vector import MultiVectorRetriever
 from langchain_core.documents import Document
 from langchain_core.stores import InMemoryStore
 
-from factoid.errors import InvalidInputError
+from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.files.limits import ReadLimits
 from factoid.testing import HashEncoder
 from langchain_factoid import (
     DocumentIntelligenceTransformer,
@@ -143,3 +144,11 @@ def test_what_cannot_be_used():
         DocumentIntelligenceTransformer().transform_documents(
             [Document(page_content="", metadata={"content": "x", "pages": [{"spans": 5}]})]
         )
+
+
+def test_limits_of_files(tmp_path):
+    path = tmp_path / "a.md"
+    path.write_text("# Wells\n\nThey are deep.")
+    transformer = DocumentIntelligenceTransformer(limits=ReadLimits(file_bytes=10))
+    with pytest.raises(UnreadableFileError, match="holds more than 10 bytes"):
+        transformer.transform_result(path)

@@ -10,7 +10,8 @@ from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.schema import Document, IndexNode, MetadataMode, NodeRelationship, TextNode
 
 from factoid.documents import regions
-from factoid.errors import InvalidInputError
+from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.files.limits import ReadLimits
 from langchain_factoid import DocumentIntelligenceTransformer
 from llama_index_factoid import (
     DocumentIntelligenceNodeParser,
@@ -112,3 +113,10 @@ def test_what_cannot_be_used():
         DocumentIntelligenceNodeParser(words=5)
     with pytest.raises(InvalidInputError, match="rules are selection_marks"):
         DocumentIntelligenceNodeParser(without=("all",))([Document(text="x")])
+
+
+def test_limits_of_files(tmp_path):
+    path = tmp_path / "a.md"
+    path.write_text("# Wells\n\nThey are deep.")
+    with pytest.raises(UnreadableFileError, match="holds more than 10 bytes"):
+        DocumentIntelligenceReader(limits=ReadLimits(file_bytes=10)).load_data(path)

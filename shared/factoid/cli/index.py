@@ -164,7 +164,7 @@ class _Reading:
 
 def _stale_documents(store: UnitStore, paths: Iterable[str], reading: _Reading) -> list[str]:
     """Return the ids of documents that came from these paths and are no longer in their files."""
-    roots = [Path(path).resolve() for path in paths]
+    roots = {place for path in paths for place in _places(Path(path))}
     ids = store.ids({"source": {"$exists": True}})
     sources: dict[str, str] = {}
     for start in range(0, len(ids), _CHUNK):
@@ -172,8 +172,15 @@ def _stale_documents(store: UnitStore, paths: Iterable[str], reading: _Reading) 
         sources |= {unit.document_id: str(unit.metadata["source"]) for unit in chunk}
     stale = []
     for document_id in sources.keys() - reading.document_ids:
-        file = Path(sources[document_id]).resolve()
+        file = Path(sources[document_id])
+        places = _places(file)
+        is_below = any(place.is_relative_to(root) for place in places for root in roots)
         # A file that exists but was not read to its end (damaged, or of a kind left out) loses nothing.
-        if any(file.is_relative_to(root) for root in roots) and (file in reading.complete or not file.exists()):
+        if is_below and (not reading.complete.isdisjoint(places) or not file.exists()):
             stale.append(document_id)
     return sorted(stale)
+
+
+def _places(path: Path) -> set[Path]:
+    """Return a path as an absolute one, as it is written and without links."""
+    return {path.absolute(), path.resolve()}

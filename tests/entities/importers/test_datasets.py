@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import tracemalloc
 
 import pytest
 
 from factoid.entities import Article
 from factoid.entities.importers import read_kilt, read_parquet
 from factoid.errors import UnreadableFileError
+from factoid.files.limits import ReadLimits
 
 KILT = r"""
 {"wikipedia_title": "Sea", "wikipedia_id": "1", "text": ["Sea", "Salt.\n", "Section::::Seas.:North.", "BULLET::::- North Sea",
@@ -79,3 +81,27 @@ def test_damaged_parquet(tmp_path, damage):
     path.write_bytes(damage(path.read_bytes()))
     with pytest.raises(UnreadableFileError, match=r"a\.parquet cannot be read as Parquet: "):
         list(read_parquet(path))
+
+
+def test_long_texts_are_refused(tmp_path):
+    limits = ReadLimits(unpacked_bytes=1000)
+    path = tmp_path / "kilt.json.gz"
+    path.write_bytes(gzip.compress(KILT.encode() + b"0" * 2000))
+    with pytest.raises(UnreadableFileError, match=r"kilt\.json\.gz:4: the line has more than 1,000 bytes"):
+        list(read_kilt(path, limits=limits))
+    path = tmp_path / "a.parquet"
+    write_parquet(path, title=["A", "B"], text=["x", "y" * 1001])
+    with pytest.raises(UnreadableFileError, match=r"a\.parquet, row 2: the text has more than 1,000 characters"):
+        list(read_parquet(path, limits=limits))
+
+
+def test_one_long_text_in_many_rows_is_not_unpacked_for_all_of_them(tmp_path):
+    path = tmp_path / "a.parquet"
+    text = "Salt. " * 40_000
+    write_parquet(path, title=[f"A{n}" for n in range(1000)], text=[text] * 1000)
+    tracemalloc.start()
+    try:
+        assert next(read_parquet(path)).text == text
+        assert tracemalloc.get_traced_memory()[1] < 30 * len(text)
+    finally:
+        tracemalloc.stop()

@@ -13,6 +13,7 @@ import pytest
 from factoid.entities.articles.article import Article, Redirect
 from factoid.entities.importers.mediawiki import MediaWikiDump
 from factoid.errors import UnreadableFileError
+from factoid.files.limits import ReadLimits
 from tests.entities.importers.dumps import HEAD, TAIL, dump, page
 
 
@@ -194,3 +195,41 @@ def test_dates_with_long_numbers(tmp_path):
     path.write_bytes(dump(page("Kiln", f"Built {{{{start date|1900|{'1' * 5000}}}}}.")))
     [article] = MediaWikiDump(path)
     assert article.text.startswith("Built 1111")
+
+
+def test_a_dump_may_be_long_but_not_one_page(tmp_path: Path) -> None:
+    path = tmp_path / "wiki.xml.bz2"
+    limits = ReadLimits(unpacked_bytes=100_000)
+    short = [page(f"P{number}", "Salt. " * 1000) for number in range(100)]
+    path.write_bytes(bz2.compress(dump(*short)))
+    assert len(list(MediaWikiDump(path, limits=limits))) == 100
+    with bz2.open(path, "wb") as out:
+        out.write(dump(*short)[: -len(TAIL)] + b"<page><title>Long</title><ns>0</ns><revision><text>")
+        out.write(b"Salt " * 1_000_000)
+    records: list[Article | Redirect] = []
+    message = r"wiki\.xml\.bz2: a page has more than 100,000 bytes\. .*, or --limit unpacked_bytes=…"
+    with pytest.raises(UnreadableFileError, match=message):
+        records.extend(MediaWikiDump(path, limits=limits))
+    assert len(records) == 100
+
+
+@pytest.mark.parametrize("rest", [b"<page>" * 300_000, b"<page a='" + b"x" * 5_000_000, b"<!--" + b"x" * 5_000_000])
+def test_what_is_no_page_is_bounded_too(tmp_path: Path, rest: bytes) -> None:
+    path = tmp_path / "wiki.xml"
+    path.write_bytes(HEAD.encode() + rest)
+    limits = ReadLimits(unpacked_bytes=1_000_000)
+    with pytest.raises(UnreadableFileError, match=r"elements are nested more than 200 deep|more than 1,000,000 bytes"):
+        list(MediaWikiDump(path, limits=limits))
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16", "cp037", "latin-1"])
+def test_entities_are_refused_in_every_encoding(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "wiki.xml"
+    declaration = f'<?xml version="1.0" encoding="{encoding}"?>'
+    padding = f"<!-- {'<mediawiki> ' * 3000} -->"  # the parser reads 16 KB at a time
+    body = padding + BOMB + "]>" + HEAD + page("Bomb", "BOMB").replace("BOMB", "&e7;") + TAIL
+    path.write_bytes((declaration + body).encode(encoding))
+    if encoding == "cp037":  # other letters than in ASCII
+        path.write_bytes(declaration.encode() + body.encode(encoding))
+    _, message = read_until_error(path)
+    assert "it declares a document type" in message or "its encoding is" in message

@@ -372,7 +372,6 @@ NEEDS = {
         ("clean", "clean a result", "markdown_tables", "a cell in HTML", "a row in HTML", "a figure"), "lxml"
     ),
     **dict.fromkeys(("rows between pipes", "rows of Azure"), "lxml"),
-    "LexicalIndex": "tantivy",
     "UnitStore": "faiss",
     "LangChain": "langchain_text_splitters",
     "LlamaIndex": "llama_index.core",
@@ -393,9 +392,10 @@ def seconds(read: Reader, text: str) -> float:
 
 
 def slowness(read: Reader, text: Text, size: int, *, negligible: float = 0.05) -> str:
-    """Return the CPU seconds for a text and for one of four times the size if they grow faster than linearly, else "".
+    """Return the CPU seconds for a text and for longer ones if they grow faster than linearly, else "".
 
-    Linear growth is 4, quadratic 16. Times below `negligible` seconds are not looked at.
+    Each text has four times the size of the one before. Linear growth is 4, quadratic 16. Times
+    below `negligible` seconds are not looked at.
     """
     long = seconds(read, text(4 * size))
     if long < negligible:
@@ -407,4 +407,7 @@ def slowness(read: Reader, text: Text, size: int, *, negligible: float = 0.05) -
             long = min(long, seconds(read, text(4 * size)))
     if long < negligible or long <= _MOST_GROWTH * short:
         return ""
-    return f"{short:.3f} s for {size:,} characters, {long:.3f} s for {4 * size:,}"
+    longest = seconds(read, text(16 * size))
+    if longest <= _MOST_GROWTH * long:  # one step, such as a limit above which a text is read in another way
+        return ""
+    return f"{short:.3f} s for {size:,} characters, {long:.3f} s for {4 * size:,}, {longest:.3f} s for {16 * size:,}"

@@ -27,7 +27,8 @@ folder, kind, cases = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))
 index, ids, _ = make_index(kind)
 save(folder / "passage", {"generation": 1}, {}, index)
-file, record_file = folder / "passage-1.faiss", folder / "passage-1.safetensors"
+(file,) = folder.glob("passage-1-*.faiss")
+record_file = folder / "passage-1.safetensors"
 content = file.read_bytes()
 record, arrays = read_arrays(record_file)
 arrays = {name: array.copy() for name, array in arrays.items()}
@@ -48,8 +49,11 @@ for case in range(cases):
         damaged[place : place + size] = (number & ((1 << 8 * size) - 1)).to_bytes(size, "little")
     damaged = bytes(damaged[: chance.choice([len(damaged)] * 9 + [chance.randrange(len(damaged))])])
     print(case, flush=True)
+    file.unlink()
+    digest = hashlib.sha256(damaged).hexdigest()
+    file = folder / f"passage-1-{digest[:16]}.faiss"
     file.write_bytes(damaged)
-    described = {"size": len(damaged), "sha256": hashlib.sha256(damaged).hexdigest()}
+    described = {"size": len(damaged), "sha256": digest}
     with record_file.open("wb") as out:
         write_arrays(out, record | {"faiss": described}, arrays)
     began = time.process_time()

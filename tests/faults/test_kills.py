@@ -14,7 +14,7 @@ from tests.towns import add, hits, opened
 
 pytest.importorskip("faiss")
 
-FILES = re.compile(r"units\.sqlite|(passage|sentence|proposition|lexical)-\d+\.(safetensors|faiss)")
+FILES = re.compile(r"units\.sqlite|(passage|sentence|proposition|lexical)-\d+(\.safetensors|-[0-9a-f]{16}\.faiss)")
 CASES = pytest.mark.parametrize("cases", [12, pytest.param(CAMPAIGN, marks=pytest.mark.slow)], ids=["few", "all"])
 
 

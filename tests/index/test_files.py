@@ -57,25 +57,49 @@ def test_a_cache_without_vectors(tmp_path):
     assert (loaded.vectors, loaded.stamp, [*loaded.arrays]) == (None, STAMP, [*ARRAYS])
 
 
+def faiss_file(folder):
+    (file,) = folder.glob("passage-42-*.faiss")
+    return file
+
+
+def test_two_processes_that_write_the_index_of_one_generation(tmp_path):
+    path = tmp_path / "passage"
+    save(path, STAMP, {}, make_index("SQ8")[0])
+    record = (tmp_path / "passage-42.safetensors").read_bytes()
+    first = faiss_file(tmp_path)
+    content = first.read_bytes()
+    index, ids, _ = make_index("SQ8")
+    index.remove(ids[::2])
+    save(path, STAMP, {}, index)
+    assert faiss_file(tmp_path) != first
+    same(load(path).vectors, index, ids[1::2])
+    first.write_bytes(content)  # the other process has written its second file only now
+    (tmp_path / "passage-42.safetensors").write_bytes(record)
+    assert len(load(path).vectors.ids) == len(ids)
+
+
 def test_files_of_other_generations_are_swept_and_no_others(tmp_path):
     others = [
         "passage.jsonl",
         "passages-1.faiss",
         "passage-a.faiss",
+        "passage-7.faiss",
+        "passage-7-0123.faiss",
         "passage-1.npz",
         "a-passage-1.faiss",
         "units.sqlite",
     ]
-    later = ["passage-99.faiss", "passage-99.safetensors"]
+    digits = "0123456789abcdef"
+    later = [f"passage-99-{digits}.faiss", "passage-99.safetensors"]
     killed = [".passage-40.faiss.part", ".passage-40.faiss.part.lock", ".passage-41.safetensors.part"]
-    for other in [*others, *later, *killed, "passage-41.faiss", "passage-41.safetensors"]:
+    for other in [*others, *later, *killed, f"passage-41-{digits}.faiss", "passage-41.safetensors"]:
         (tmp_path / other).touch()
-    for generation, kind, names in (
-        (42, "SQ8", ["passage-42.faiss", "passage-42.safetensors"]),
-        (43, "Flat", ["passage-43.safetensors"]),
-    ):
+    for generation, kind in ((42, "SQ8"), (43, "Flat")):
         save(tmp_path / "passage", {"generation": generation}, {}, make_index(kind)[0])
         sweep(tmp_path / "passage", generation=generation, latest=99)
+        names = [f"passage-{generation}.safetensors"]
+        if kind == "SQ8":
+            names.insert(0, faiss_file(tmp_path).name)
         assert sorted(file.name for file in tmp_path.iterdir()) == sorted([*names, *later, *others])
         assert [file.name for file in index_files(tmp_path / "passage")] == [*names, *later]
         assert load(tmp_path / "passage", generation=50).stamp == {"generation": generation}
@@ -129,11 +153,23 @@ def rewrite(changes=None, /, **arrays):
     return damage
 
 
-def change(name, do):
-    return lambda folder: (folder / name).write_bytes(do((folder / name).read_bytes()))
+def change(pattern, do):
+    def damage(folder):
+        (file,) = folder.glob(pattern)
+        file.write_bytes(do(file.read_bytes()))
+
+    return damage
 
 
-FILES = ("passage-42.safetensors", "passage-42.faiss")
+def remove(pattern):
+    def damage(folder):
+        (file,) = folder.glob(pattern)
+        file.unlink()
+
+    return damage
+
+
+FILES = ("passage-42.safetensors", "passage-42-*.faiss")
 INDEX = {"kind": "SQ8", "similarity": "cosine", "dim": DIM}
 
 
@@ -141,10 +177,10 @@ INDEX = {"kind": "SQ8", "similarity": "cosine", "dim": DIM}
 @pytest.mark.parametrize(
     "damage",
     [
-        *(lambda folder, name=name: (folder / name).unlink() for name in FILES),
+        *(remove(name) for name in FILES),
         *(change(name, lambda _, text=text: text) for name in FILES for text in (b"", b"{}" * 99)),
         *(change(name, lambda content, part=part: content[part]) for name in FILES for part in (slice(-100), slice(100, None))),
-        change("passage-42.faiss", lambda content: content + b"x"),
+        change("passage-42-*.faiss", lambda content: content + b"x"),
         *(rewrite({"index": INDEX | wrong}) for wrong in ({"dim": 17}, {"kind": "nothing"}, {"similarity": "l2"}, {"parts": 2})),
         *(rewrite(record) for record in ({"format": 2}, {"index": 3}, {"faiss": {}}, {"stamp": {"generation": 41}})),
         *(rewrite({"index": INDEX | {"dim": dim}}) for dim in ("16", 0, -16, 1 << 62)),

@@ -1,9 +1,10 @@
 """An index on disk: a cache of the database, in files of its own generation.
 
 `NAME-GENERATION.safetensors` has the ids, the vectors if the index is exact, further arrays, and a record with the
-stamp. Before it, other kinds are written as `NAME-GENERATION.faiss`, whose size and SHA-256 are in the record. Files are
-read where they are and never changed; the next generation gets files of its own. A reader that does not find all of it
-whole builds the index again: after a crash, while another process writes, or on a failing disk.
+stamp. Before it, other kinds are written as `NAME-GENERATION-HASH.faiss`, whose size and SHA-256 are in the record; the
+hash is in the name because two processes that build the index of one generation may get different bytes. Files are read
+where they are and never changed; the next generation gets files of its own. A reader that does not find all of it whole
+builds the index again: after a crash, while another process writes, or on a failing disk.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ import hashlib
 import logging
 import re
 from collections.abc import Iterable, Mapping
-from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -21,7 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from factoid.files.arrays import read_arrays, write_arrays
-from factoid.files.atomic import HashingWriter, move_into_place, part_beside, remove_leftovers, write_file
+from factoid.files.atomic import HashingWriter, move_into_place, part_beside, remove_leftovers
 from factoid.index.faiss_files import read_faiss, write_faiss
 from factoid.index.kinds import check_kind
 from factoid.index.matrix import Matrix
@@ -30,6 +30,8 @@ from factoid.index.vector_index import VectorIndex
 _FORMAT = 1
 _ARRAYS, _FAISS = "safetensors", "faiss"  # endings
 _IDS, _VECTORS = "ids", "vectors"
+_HASH = 16  # digits of a file's SHA-256 in its name
+_BEHIND_THE_NAME = rf"\d{{1,20}}(\.{_ARRAYS}|-[0-9a-f]{{{_HASH}}}\.{_FAISS})"
 _TRIES = 3  # while another process replaces the files
 
 # What readers of damaged files raise.
@@ -65,19 +67,20 @@ def save(
         RuntimeError: The same, while FAISS was writing.
     """
     generation = stamp["generation"]
-    target = _file(path, generation, _ARRAYS)
+    target = _arrays_file(path, generation)
     record: dict[str, Any] = {"format": _FORMAT, "stamp": dict(stamp)}
-    if index is not None:
-        record["index"] = {"kind": index.kind, "similarity": str(index.similarity), "dim": index.dim}
-        arrays = {**arrays, _IDS: index.by_position}
-        if isinstance(index.content, Matrix):
-            arrays[_VECTORS] = index.content.vectors
-        else:
-            record[_FAISS] = write_file(_file(path, generation, _FAISS), partial(_write_index, index.content))
     with part_beside(target) as part:
+        if index is not None:
+            record["index"] = {"kind": index.kind, "similarity": str(index.similarity), "dim": index.dim}
+            arrays = {**arrays, _IDS: index.by_position}
+            if isinstance(index.content, Matrix):
+                arrays[_VECTORS] = index.content.vectors
+            else:
+                record[_FAISS] = _write_faiss_file(path, generation, index.content)
         with part.open("wb") as out:
             write_arrays(out, record, arrays)
         move_into_place(part, target)
+        _remove_replaced(path, generation, record)
 
 
 def sweep(path: Path, *, generation: int, latest: int) -> None:
@@ -87,7 +90,7 @@ def sweep(path: Path, *, generation: int, latest: int) -> None:
     a backup of the database was restored.
     """
     for file in index_files(path):
-        number = _generation(file)
+        number = _generation(path, file)
         if number < generation or number > latest:
             file.unlink(missing_ok=True)
     unfinished = re.compile(rf"\.({re.escape(path.name)}-\d+\.({_FAISS}|{_ARRAYS}))\.part(\.lock)?")
@@ -129,10 +132,10 @@ def load(path: Path, *, generation: int | None = None, mmap: bool = False) -> Lo
 
 def index_files(path: Path) -> list[Path]:
     """Return the existing files of a cache; of each generation the one that names the other comes last."""
-    pattern = re.compile(rf"{re.escape(path.name)}-\d+\.({_FAISS}|{_ARRAYS})")
+    pattern = re.compile(rf"{re.escape(path.name)}-{_BEHIND_THE_NAME}")
     named = path.parent.glob(f"{glob.escape(path.name)}-*")
     files = [file for file in named if pattern.fullmatch(file.name) and file.is_file()]  # no pipe or device
-    return sorted(files, key=lambda file: (_generation(file), file.suffix))
+    return sorted(files, key=lambda file: (_generation(path, file), file.suffix))
 
 
 def is_complete(file: Path) -> bool:
@@ -141,33 +144,44 @@ def is_complete(file: Path) -> bool:
     A process that was killed while it removed or replaced them may leave one of them.
     """
     try:
-        facts, _ = read_arrays(file)
+        record, _ = read_arrays(file)
     except FileNotFoundError:
         return False
     except _DAMAGE:
         return True
-    return _FAISS not in facts or file.with_suffix(f".{_FAISS}").exists()
+    return _FAISS not in record or _faiss_file(file.with_suffix(""), record[_FAISS]).exists()
 
 
 def is_index_file(name: str, indexes: Iterable[str]) -> bool:
     """Return whether a name is that of a file of one of some indexes."""
     names = "|".join(map(re.escape, indexes))
-    return re.fullmatch(rf"({names})-\d{{1,20}}\.({_FAISS}|{_ARRAYS})", name) is not None
+    return re.fullmatch(rf"({names})-{_BEHIND_THE_NAME}", name) is not None
 
 
-def _file(path: Path, generation: int, ending: str) -> Path:
-    return path.with_name(f"{path.name}-{generation}.{ending}")
+def _arrays_file(path: Path, generation: int) -> Path:
+    return path.with_name(f"{path.name}-{generation}.{_ARRAYS}")
 
 
-def _generation(file: Path) -> int:
-    return int(file.name.rpartition("-")[2].split(".")[0])
+def _faiss_file(path: Path, written: Mapping[str, Any]) -> Path:
+    """Return FAISS's file of a path with a generation, by what a record says of it."""
+    digest = written["sha256"]
+    if not re.fullmatch("[0-9a-f]{64}", digest):
+        raise ValueError("the record has no SHA-256")
+    return path.with_name(f"{path.name}-{digest[:_HASH]}.{_FAISS}")
+
+
+def _generation(path: Path, file: Path) -> int:
+    behind_the_name = file.name.removeprefix(f"{path.name}-")
+    digits = re.match(r"\d+", behind_the_name)
+    assert digits is not None, f"{file} is no file of an index"
+    return int(digits[0])
 
 
 def record_files(path: Path, *, latest: int | None) -> list[Path]:
     """Return the files with records up to a generation, latest first."""
     files = [file for file in reversed(index_files(path)) if file.suffix == f".{_ARRAYS}"]
     if latest is not None:
-        files = [file for file in files if _generation(file) <= latest]
+        files = [file for file in files if _generation(path, file) <= latest]
     return files
 
 
@@ -176,7 +190,7 @@ def _load(path: Path, file: Path, *, mmap: bool) -> Loaded:
     if record["format"] != _FORMAT:
         raise ValueError("it is of another version")
     stamp = record["stamp"]
-    if file.name != _file(path, stamp["generation"], _ARRAYS).name:
+    if file.name != _arrays_file(path, stamp["generation"]).name:
         raise ValueError("it is of another generation than its name says")
     index = None
     if "index" in record:
@@ -194,7 +208,8 @@ def _read_vectors(path: Path, record: Mapping[str, Any], arrays: dict[str, NDArr
     content: Any
     mapped = False
     if _FAISS in record:
-        content, mapped = _read_index(_file(path, record["stamp"]["generation"], _FAISS), record, mmap=mmap)
+        with_generation = _arrays_file(path, record["stamp"]["generation"]).with_suffix("")
+        content, mapped = _read_index(_faiss_file(with_generation, record[_FAISS]), record, mmap=mmap)
         shape = content.ntotal, content.d
     else:
         vectors = arrays.pop(_VECTORS)
@@ -219,5 +234,24 @@ def _read_index(file: Path, record: Mapping[str, Any], *, mmap: bool) -> tuple[A
     return read_faiss(file, kind, record["index"]["dim"], mmap=mmap)
 
 
-def _write_index(index: Any, out: HashingWriter) -> None:
-    write_faiss(index, out.write)
+def _write_faiss_file(path: Path, generation: int, index: Any) -> dict[str, Any]:
+    """Write an index under the name that its content gives it. Return its size and SHA-256."""
+    with_generation = _arrays_file(path, generation).with_suffix("")
+    with part_beside(with_generation.with_suffix(f".{_FAISS}")) as part:
+        with part.open("wb") as raw:
+            out = HashingWriter(raw)
+            write_faiss(index, out.write)
+        written = {"size": out.size, "sha256": out.hash.hexdigest()}
+        move_into_place(part, _faiss_file(with_generation, written))
+    return written
+
+
+def _remove_replaced(path: Path, generation: int, record: Mapping[str, Any]) -> None:
+    """Remove FAISS's files that an earlier record of the same generation named, or none yet."""
+    with_generation = _arrays_file(path, generation).with_suffix("")
+    named = None
+    if _FAISS in record:
+        named = _faiss_file(with_generation, record[_FAISS])
+    for file in index_files(path):
+        if file.suffix == f".{_FAISS}" and _generation(path, file) == generation and file != named:
+            file.unlink(missing_ok=True)

@@ -127,7 +127,7 @@ def test_options_that_cannot_be(articles: ArticleStore, options: dict[str, objec
 
 def test_questions_that_cannot_be(articles: ArticleStore) -> None:
     with pytest.raises(InvalidInputError, match="question must be a str, got int"):
-        EntityRetriever(articles.path).retrieve(3)  # type: ignore[arg-type]
+        EntityRetriever(articles).retrieve(3)  # type: ignore[arg-type]
 
 
 def test_the_filter_of_a_call_replaces_the_retrievers(articles: ArticleStore) -> None:

@@ -172,9 +172,7 @@ def _faiss_file(path: Path, written: Mapping[str, Any]) -> Path:
 
 def _generation(path: Path, file: Path) -> int:
     behind_the_name = file.name.removeprefix(f"{path.name}-")
-    digits = re.match(r"\d+", behind_the_name)
-    assert digits is not None, f"{file} is no file of an index"
-    return int(digits[0])
+    return int(re.split("[-.]", behind_the_name)[0])
 
 
 def record_files(path: Path, *, latest: int | None) -> list[Path]:

@@ -191,3 +191,19 @@ def test_what_another_tenant_has_is_no_name(tenants):
 def test_articles_of_one_title_without_a_filter(tenants, ambiguous, tenants_of):
     hits = EntityRetriever(tenants, ambiguous=ambiguous).retrieve("What is a refund?")
     assert [hit.unit.text[0] for hit in hits] == [*tenants_of]
+
+
+def test_without_a_path_all_is_in_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with build_own_articles([entry(1, "Tern 40"), entry(2, "Seal")]) as store:
+        assert store.path is None
+        add_own_articles(store, [entry(3, "Kite 7")])
+        store.delete(["2"])
+        store.reload()
+        assert list(store.titles()) == ["Tern 40", "Kite 7"]
+        assert store.verify() == []
+        assert store.stats()["bytes"] > 0
+        copy = pickle.loads(pickle.dumps(store.filtered({"none": None})))  # noqa: S301 - of this test
+        assert copy.path is None
+        assert len(copy) == len(store.filtered({"none": None}))
+        assert list(tmp_path.iterdir()) == []

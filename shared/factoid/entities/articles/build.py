@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import sqlite3
+import threading
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -49,6 +50,7 @@ Duplicates = Literal["first", "join", "keep"]
 _log = logging.getLogger(__name__)
 _CACHE = 64 << 10  # KiB of pages to keep in memory; SQLite sorts in as much
 _MOST_RECORDS = 5_000  # between two commits
+_in_memory = threading.Lock()  # of writers
 MOST_IN_PARTS = 100_000  # articles of a store with parts of titles as names: in larger ones nearly every word is one
 
 # While a store is built, it has two more tables, and `meta` says how far the sources were read.
@@ -148,24 +150,43 @@ def build_articles(
     """
     path = Path(path)
     arguments = {"words": whole_number("words", words), "duplicates": duplicates, "resume": resume}
-    if duplicates not in get_args(Duplicates):
-        raise InvalidInputError(f"duplicates must be one of {', '.join(get_args(Duplicates))}, got {duplicates!r}")
+    _check_duplicates(duplicates)
     if path.is_dir():
         raise StoreFormatError(f"{path} is a folder: name a file in it, such as {path / 'articles.sqlite'}")
     if path.exists() and identify(path)[0] != APPLICATION_ID:
         raise StoreFormatError(f"{path} is not an article store, and is not replaced: move it, or build another file")
     with writing(path), Build(path, arguments) as build:
         build.read(sources, show_progress=show_progress)
+        return build.finish()
+
+
+def build_in_memory(
+    *sources: Iterable[Record], words: int, duplicates: Duplicates, show_progress: bool
+) -> tuple[BuildReport, bytes]:
+    """Do what `build_articles` does without a file. Return the bytes of the store, too."""
+    arguments = {"words": whole_number("words", words), "duplicates": duplicates, "resume": ""}
+    _check_duplicates(duplicates)
+    with writing(None), Build(None, arguments) as build:
+        build.read(sources, show_progress=show_progress)
         report = build.finish()
-    faults = {name: getattr(report, name) for name in ("duplicates", "empty", "dangling") if getattr(report, name)}
-    if faults:
-        _log.warning("%s was built, but some records are not in it as they were given: %s", path, faults)
-    return report
+    return report, build.content
+
+
+def _check_duplicates(duplicates: Any) -> None:
+    if duplicates not in get_args(Duplicates):
+        raise InvalidInputError(f"duplicates must be one of {', '.join(get_args(Duplicates))}, got {duplicates!r}")
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
-    """Lock a store for one writer among all processes and threads, and turn errors of its disk into a StoreError."""
+def writing(path: Path | None) -> Iterator[None]:
+    """Lock a store for one writer among all processes and threads, and turn errors of its disk into a StoreError.
+
+    Without a path it is in memory: writers of other stores wait, too, but nobody for long.
+    """
+    if path is None:
+        with _in_memory:
+            yield
+        return
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{path}.lock"):
@@ -179,19 +200,24 @@ def writing(path: Path) -> Iterator[None]:
 class Build:
     """A store that is being built, in a file of a fixed name beside its place, of which its writer holds the lock.
 
+    Without a path it is built in memory; `content` then has its bytes when it is finished.
+
     `meta` has the arguments of the build, how far the sources were read, and counts. What was committed is still there when a
     build with the same arguments begins after an interruption, if they have a name for the sources.
     """
 
-    def __init__(self, path: Path, arguments: Mapping[str, Any]) -> None:
-        self._path, self._file = path, path.with_name(f".{path.name}.building")
+    def __init__(self, path: Path | None, arguments: Mapping[str, Any]) -> None:
+        self.content = b""
+        self._path = path
+        self._file = None if path is None else path.with_name(f".{path.name}.building")
         self._links: Counter[tuple[str, str]] = Counter()
         self.meta = self._earlier_meta() if arguments["resume"] else {}
         is_new = any(self.meta.get(name) != value for name, value in arguments.items())
         if is_new:
-            self._file.unlink(missing_ok=True)
+            if self._file is not None:
+                self._file.unlink(missing_ok=True)
             self.meta = {"source": 0, "records": 0, "empty": 0, "links": 0, "left_out": {}, "keys": {}, **arguments}
-        self._connection = connect(self._file)
+        self._connection = connect(self._file or ":memory:")
         self._connection.isolation_level = "IMMEDIATE"  # a transaction begins with the first change after a commit
         self._connection.create_function("name_key", 1, name_key, deterministic=True)
         self._connection.execute(f"PRAGMA cache_size = -{_CACHE}")
@@ -202,6 +228,8 @@ class Build:
 
     def _earlier_meta(self) -> dict[str, Any]:
         """Return the `meta` of an interrupted build; it is empty if there is none that can be read."""
+        if self._file is None:
+            return {}
         with suppress(sqlite3.Error, ValueError), closing(connect(self._file)) as connection:
             return read_meta(connection)
         return {}
@@ -213,7 +241,7 @@ class Build:
         """Close the file, and remove it unless a build that failed can go on from it."""
         self._connection.close()
         damaged = isinstance(error, StoreFormatError) or (isinstance(error, sqlite3.Error) and is_damage(error))
-        if error is None or damaged or not self.meta["resume"]:
+        if self._file is not None and (error is None or damaged or not self.meta["resume"]):
             self._file.unlink()
 
     def read(self, sources: Sequence[Iterable[Record]], *, show_progress: bool) -> None:
@@ -294,11 +322,22 @@ class Build:
         """Choose among duplicates, follow redirects, index the names, and move the store into its place."""
         if "articles" not in self.meta:  # else it was killed right before the end
             self._index_names()
-        with part_beside(self._path) as part:
-            self._connection.execute("VACUUM INTO ?", [str(part)])
-            move_into_place(part, self._path)
+        if self._path is None:
+            self._connection.execute("VACUUM")
+            self.content = self._connection.serialize()
+        else:
+            with part_beside(self._path) as part:
+                self._connection.execute("VACUUM INTO ?", [str(part)])
+                move_into_place(part, self._path)
         counts = {name: self.meta[name] for name in ("articles", "redirects", "dangling", "empty", "left_out")}
-        return BuildReport(**counts, names=sum(self.meta["names"].values()), duplicates=self.meta["repeated"])
+        names = sum(self.meta["names"].values())
+        report = BuildReport(**counts, names=names, duplicates=self.meta["repeated"])
+        faults = {name: getattr(report, name) for name in ("duplicates", "empty", "dangling")}
+        faults = {name: count for name, count in faults.items() if count}
+        if faults:
+            place = self._path or "an article store in memory"
+            _log.warning("%s was built, but some records are not in it as they were given: %s", place, faults)
+        return report
 
     def _index_names(self) -> None:
         execute = self._connection.execute
@@ -332,7 +371,7 @@ class Build:
     def _join(self, number: int, other: int) -> None:
         """Append an article's text to that of the first with its title, whose metadata takes precedence."""
         rows = [self._connection.execute(ARTICLE, [one]).fetchone() for one in (number, other)]
-        first, second = (article_of(self._file, row) for row in rows)
+        first, second = (article_of(self._path or "memory", row) for row in rows)
         text, metadata = f"{first.text}\n\n{second.text}", {**second.metadata, **first.metadata}
         self._write(replace(first, text=text, aliases=first.aliases + second.aliases, metadata=metadata), number)
 
@@ -344,7 +383,7 @@ class Build:
                 check_head(*row)
                 names = read_aliases(aliases)
             except ValueError as error:
-                raise damaged_article(self._file, title, error) from error
+                raise damaged_article(self._path or "memory", title, error) from error
             yield from spelled_names(article, title, NameKind.TITLE)
             for alias in filter(None, map(clean_name, names)):
                 yield from spelled_names(article, alias, NameKind.ALIAS)
@@ -355,7 +394,7 @@ class Build:
                 try:
                     text = read_body(article, body, written)
                 except ValueError as error:
-                    raise damaged_article(self._file, title, error) from error
+                    raise damaged_article(self._path or "memory", title, error) from error
                 yield from part_names(article, title, text)
 
 

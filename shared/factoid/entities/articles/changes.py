@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Collection, Sequence
 from contextlib import closing
 from itertools import count
-from pathlib import Path
 
 from factoid.entities.articles.article import Article
 from factoid.entities.articles.build import Build, writing
@@ -17,10 +16,11 @@ from factoid.errors import InvalidInputError
 _ALL = f"{ARTICLES} ORDER BY id"
 
 
-def change_articles(path: Path, articles: Sequence[Article], deleted: Collection[str]) -> None:
-    """Add, replace and delete articles by `document_id`, all or nothing, by building the file again.
+def change_articles(file: ArticleFile, articles: Sequence[Article], deleted: Collection[str]) -> None:
+    """Add, replace and delete articles by `document_id`, all or nothing, by building the store again.
 
-    Articles that stay or are replaced keep their numbers, and no new one has the number of one that is deleted.
+    The file then reads the new one. Articles that stay or are replaced keep their numbers, and no new one has the number
+    of one that is deleted.
     """
     for article in articles:
         if not (clean_name(article.title) and article.document_id and article.text.strip()):
@@ -28,12 +28,14 @@ def change_articles(path: Path, articles: Sequence[Article], deleted: Collection
     ids = [article.document_id for article in articles]
     if len({*ids}) < len(ids):
         raise InvalidInputError(f"the id {max(ids, key=ids.count)!r} was given twice")
-    with writing(path):
-        with closing(ArticleFile(path)) as file:
-            meta = file.meta
-            stored = {row[0]: article_of(path, row) for row in file.query(_ALL)}
+    with writing(file.path):
+        with closing(ArticleFile(file.path, file.content)) as latest:
+            meta = latest.meta
+            stored = {row[0]: article_of(file.place, row) for row in latest.query(_ALL)}
         if meta["redirects"] or meta["links"]:
-            raise InvalidInputError(f"{path} has redirects or links, which a change would lose: build it again")
+            raise InvalidInputError(
+                f"the article store in {file.place} has redirects or links, which a change would lose: build it again"
+            )
         numbers = {article.document_id or None: number for number, article in stored.items()}
         if unknown := [document_id for document_id in deleted if document_id not in numbers]:
             raise InvalidInputError(f"no article has the id {unknown[0]!r}")
@@ -47,10 +49,11 @@ def change_articles(path: Path, articles: Sequence[Article], deleted: Collection
                 'with duplicates="keep" to keep all'
             )
         settings = {name: meta[name] for name in ("words", "duplicates", "keys")}
-        with Build(path, {**settings, "resume": ""}) as build:
+        with Build(file.path, {**settings, "resume": ""}) as build:
             for number, article in unchanged.items():
                 build.add(article, number)
             new = count(max(numbers.values()) + 1)
             for article in articles:
                 build.add(article, numbers.get(article.document_id) or next(new))
             build.finish()
+    file.reopen(build.content)

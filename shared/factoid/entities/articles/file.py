@@ -137,17 +137,17 @@ def write_meta(connection: sqlite3.Connection, values: Mapping[str, Any]) -> Non
     connection.execute(sql, ["checksum", str(row_checksum(*sorted(rows, key=repr)))])
 
 
-def article_of(path: Path, row: Sequence[Any]) -> Article:
+def article_of(place: object, row: Sequence[Any]) -> Article:
     """Return the article of a row of `ARTICLES`; raise a StoreFormatError if it is damaged."""
     try:
         return read_article(*row)
     except ValueError as error:
-        raise damaged_article(path, row[1], error) from error
+        raise damaged_article(place, row[1], error) from error
 
 
-def damaged_article(path: Path, title: object, error: ValueError) -> StoreFormatError:
+def damaged_article(place: object, title: object, error: ValueError) -> StoreFormatError:
     """Return the error for an article that cannot be read."""
-    return StoreFormatError(f"the article {title!r:.100} of {path} is damaged: {error}. Build the store again")
+    return StoreFormatError(f"the article {title!r:.100} of {place} is damaged: {error}. Build the store again")
 
 
 def _parsed(text: str) -> Any:
@@ -168,21 +168,45 @@ def open_file(path: Path) -> sqlite3.Connection:
     return connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1")  # nobody changes it: without locks
 
 
-class ArticleFile:
-    """A connection to a store that keeps reading its file when another one replaces it. Threads take turns."""
+def open_content(content: bytes) -> sqlite3.Connection:
+    """Return a connection that reads an article store in memory."""
+    connection = connect(":memory:")
+    connection.deserialize(content)
+    connection.execute("PRAGMA query_only = ON")
+    return connection
 
-    def __init__(self, path: Path) -> None:
-        self.path, self.version = path, 0  # the version counts the files that were read before
+
+class ArticleFile:
+    """A connection to a store that keeps reading its file when another one replaces it. Threads take turns.
+
+    Args:
+        path: The file; None for a store in memory.
+        content: The bytes of a store in memory.
+    """
+
+    def __init__(self, path: Path | None, content: bytes = b"") -> None:
+        self.path = path
+        self.content = content
+        self.version = 0  # the number of files that were read before
         self._inherited = False  # in use by another thread while this process was forked
         self._lock = threading.Lock()
         follow(self)
         self._open()
 
+    @property
+    def place(self) -> str:
+        """Where the store is, for messages."""
+        return "memory" if self.path is None else str(self.path)
+
+    def connect(self) -> sqlite3.Connection:
+        """Return a new connection to what is at the path now, or to the content."""
+        return open_content(self.content) if self.path is None else open_file(self.path)
+
     def query(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         """Return the rows of a statement, or raise a StoreFormatError if the file is closed or damaged."""
         with at_work(), self._lock:
             if self._inherited:
-                raise refused_after_fork(f"the article store {self.path}")
+                raise refused_after_fork(f"the article store in {self.place}")
             try:
                 rows = self._connection.execute(sql, values).fetchmany(self.size // _LEAST_ROW)
                 if len(rows) == self.size // _LEAST_ROW:  # pages that name each other
@@ -191,9 +215,11 @@ class ArticleFile:
             except sqlite3.Error as error:
                 raise self._damaged(error) from error
 
-    def reopen(self) -> None:
-        """Switch to the file that is at the path now."""
+    def reopen(self, content: bytes = b"") -> None:
+        """Switch to the file that is at the path now; in memory, to other content if there is some."""
         with at_work(), self._lock:
+            if self.path is None:
+                self.content = content or self.content
             before = self._connection
             self._open()
             before.close()
@@ -214,11 +240,12 @@ class ArticleFile:
         self._inherited = not prepared
 
     def _open(self) -> None:
-        connection = open_file(self.path)
+        connection = self.connect()
         try:
             connection.execute(f"PRAGMA cache_size = -{_CACHE}")
             check_objects(connection, "article store", TABLES)
-            self.meta, self.size = read_meta(connection), self.path.stat().st_size
+            self.meta = read_meta(connection)
+            self.size = len(self.content) if self.path is None else self.path.stat().st_size
             for name, kind in _META.items():
                 if type(self.meta.get(name)) is not kind:
                     raise ValueError(f"its record of {name} is {self.meta.get(name)!r:.60}")
@@ -230,4 +257,5 @@ class ArticleFile:
         self._connection = connection
 
     def _damaged(self, error: Exception) -> StoreFormatError:
-        return StoreFormatError(f"{self.path} cannot be read: {error}. Build it again with factoid build-articles")
+        problem = f"the article store in {self.place} cannot be read: {error}"
+        return StoreFormatError(f"{problem}. Build it again with factoid build-articles")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import closing
 from functools import partial, reduce
 from pathlib import Path
 from typing import Any, Self
@@ -47,7 +48,7 @@ class ArticleStore:
 
     Any number of processes and threads may read one file. When a new build, or a change by another instance, replaces the
     file, an instance keeps reading the one that it opened: `reload` reads the new one. It may be pickled; the copy opens the
-    file at the path.
+    file at the path, or has the same content in memory.
 
     Raises:
         UnreadableFileError: There is no such file.
@@ -55,10 +56,13 @@ class ArticleStore:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self.path = Path(path)
-        self._file = ArticleFile(self.path)
-        self._origin: ArticleStore | None = None  # of a view: a temporary file goes with the store
+        self._file = ArticleFile(Path(path))
         self._tests: tuple[Callable[[dict[str, Any]], bool], ...] = ()  # of metadata, in a view
+
+    @property
+    def path(self) -> Path | None:
+        """The file; None for a store in memory."""
+        return self._file.path
 
     @property
     def version(self) -> int:
@@ -76,8 +80,14 @@ class ArticleStore:
         """
         if isinstance(document_ids, str):
             raise InvalidInputError(f"expected several ids, got the string {document_ids!r}")
-        change_articles(self.path, (), set(document_ids))
-        self.reload()
+        change_articles(self._file, (), set(document_ids))
+
+    def put(self, articles: Sequence[Article]) -> None:
+        """Add articles, or replace those with their document ids, all or none.
+
+        `add_own_articles` does this for documents.
+        """
+        change_articles(self._file, articles, ())
 
     def filtered(self, condition: Filter) -> ArticleStore:
         """Return a view of the articles whose metadata pass a filter (as for `UnitStore.search`), such as one tenant's.
@@ -85,7 +95,7 @@ class ArticleStore:
         The view reloads, changes and closes with this store.
         """
         view = object.__new__(ArticleStore)
-        view.__dict__.update(self.__dict__, _origin=self)
+        view.__dict__.update(self.__dict__)
         test = condition if callable(condition) else partial(matches, parse_filter(condition))
         view._tests = (*self._tests, test)
         return view
@@ -97,7 +107,7 @@ class ArticleStore:
             check_head(*head)
             values = read_metadata(metadata) if self._tests else {}
         except ValueError as error:
-            raise damaged_article(self.path, title, error) from error
+            raise damaged_article(self._file.place, title, error) from error
         return all(test(values) for test in self._tests)
 
     def get(self, title: str) -> Article | None:
@@ -137,7 +147,9 @@ class ArticleStore:
         neighbours = [row[0] for row in (*before, *after)]
         rows_of = self._rows(neighbours) if ordered else {}
         if len(rows_of) != len(neighbours) or not ordered:
-            raise StoreFormatError(f"the names beside {key!r:.100} in {self.path} are damaged. Build the store again")
+            raise StoreFormatError(
+                f"the names beside {key!r:.100} in {self._file.place} are damaged. Build the store again"
+            )
         for rows in rows_of.values():
             for row in rows:
                 self._checked(row, len(rows))
@@ -170,13 +182,13 @@ class ArticleStore:
         except (TypeError, ValueError, KeyError) as error:
             reason = f"is damaged ({error})"
         raise StoreFormatError(
-            f"the name {key!r:.100} in {self.path} {reason}, or another of its key is lost. Build the store again"
+            f"the name {key!r:.100} in {self._file.place} {reason}, or another of its key is lost. Build the store again"
         )
 
     def find(self, article_id: int) -> Article | None:
         """Return an article by its number; None if there is none that passes, or it was deleted after its name was looked up."""
         rows = self._file.query(ARTICLE, [article_id])
-        article = article_of(self.path, rows[0]) if rows else None
+        article = article_of(self._file.place, rows[0]) if rows else None
         if article is None or not all(test(dict(article.metadata)) for test in self._tests):
             return None
         return article
@@ -193,7 +205,7 @@ class ArticleStore:
             last = rows[-1][0]
         if self.version == version and count != self._file.meta["articles"]:
             expected = self._file.meta["articles"]
-            raise StoreFormatError(f"{self.path} has {count:,} of {expected:,} articles. Build the store again")
+            raise StoreFormatError(f"{self._file.place} has {count:,} of {expected:,} articles. Build the store again")
 
     def keys(self, kinds: Collection[NameKind]) -> list[str]:
         """Return the keys of all names of some kinds, each once."""
@@ -201,7 +213,7 @@ class ArticleStore:
         rows = self._file.query(_KEYS_IN_VIEWS if self._tests else _KEYS, [json.dumps([*kinds])])
         expected = sum(counts.get(kind.name.lower(), 0) for kind in {*kinds})
         if self.version == version and len(rows) != expected:
-            raise StoreFormatError(f"{self.path} has {len(rows):,} of {expected:,} names. Build the store again")
+            raise StoreFormatError(f"{self._file.place} has {len(rows):,} of {expected:,} names. Build the store again")
         keys: dict[str, None] = {}
         for names, *row in rows:
             self._checked(row, names)
@@ -215,7 +227,8 @@ class ArticleStore:
         Raises:
             UnreadableFileError, StoreFormatError: The file cannot be opened as an article store.
         """
-        return verify_articles(self.path)
+        with closing(ArticleFile(self.path, self._file.content)) as file:
+            return verify_articles(file)
 
     def stats(self) -> dict[str, Any]:
         """Return counts of what the store holds, and how it was built: numbers of names by kind, words kept of each article."""
@@ -226,7 +239,7 @@ class ArticleStore:
         return sum(1 for _ in self.titles()) if self._tests else int(self._file.meta["articles"])
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return _unpickle, (self.path, self._tests)
+        return _unpickle, (self.path, self._file.content, self._tests)
 
     def close(self) -> None:
         """Close the file; later calls are refused."""
@@ -252,5 +265,13 @@ def _nearest(title: str, names: Sequence[Name]) -> Name | None:
     return nearest[0] if len({name.article_id for name in nearest}) == 1 else None
 
 
-def _unpickle(path: Path, tests: Sequence[Filter]) -> ArticleStore:
-    return reduce(ArticleStore.filtered, tests, ArticleStore(path))
+def opened(file: ArticleFile) -> ArticleStore:
+    """Return the store of an open file, or of content in memory."""
+    store = object.__new__(ArticleStore)
+    store._file = file
+    store._tests = ()
+    return store
+
+
+def _unpickle(path: Path | None, content: bytes, tests: Sequence[Filter]) -> ArticleStore:
+    return reduce(ArticleStore.filtered, tests, opened(ArticleFile(path, content)))

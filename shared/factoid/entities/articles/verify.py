@@ -6,10 +6,9 @@ import sqlite3
 from collections import Counter
 from collections.abc import Iterable
 from contextlib import closing
-from pathlib import Path
 from typing import Any
 
-from factoid.entities.articles.file import ARTICLES, ArticleFile, name_checksum, open_file, read_article
+from factoid.entities.articles.file import ARTICLES, ArticleFile, name_checksum, read_article
 from factoid.entities.articles.names import NameKind
 from factoid.files.sqlite import any_text
 
@@ -19,19 +18,19 @@ _NAMES = """SELECT checksum, (SELECT title FROM article WHERE id = article), key
     COUNT(*) OVER (PARTITION BY key) FROM name"""
 
 
-def verify_articles(path: Path) -> list[str]:
-    """Return what is wrong with an article store; see `ArticleStore.verify`."""
-    with closing(ArticleFile(path)) as file:
-        meta = file.meta
-    with closing(open_file(path)) as connection:
+def verify_articles(file: ArticleFile) -> list[str]:
+    """Return what is wrong with an article store that was just opened; see `ArticleStore.verify`."""
+    meta = file.meta
+    place = f"the article store in {file.place}"
+    with closing(file.connect()) as connection:
         connection.text_factory = any_text
         try:
             lines = [line for (line,) in connection.execute(f"PRAGMA integrity_check({_SHOWN})")]
             if lines != ["ok"]:
-                return [f"{path} is damaged ({'; '.join(lines)}). {_AGAIN}"]
+                return [f"{place} is damaged ({'; '.join(lines)}). {_AGAIN}"]
             return [*_articles(connection, meta["articles"]), *_names(connection, meta["names"])]
         except sqlite3.Error as error:
-            return [f"{path} cannot be read: {error}. {_AGAIN}"]
+            return [f"{place} cannot be read: {error}. {_AGAIN}"]
 
 
 def _articles(connection: sqlite3.Connection, expected: int) -> Iterable[str]:

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import re
-import weakref
 from collections.abc import Iterable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from factoid.entities.articles.article import Article
-from factoid.entities.articles.build import Duplicates, build_articles
-from factoid.entities.articles.changes import change_articles
-from factoid.entities.articles.store import ArticleStore
+from factoid.entities.articles.build import Duplicates, build_articles, build_in_memory
+from factoid.entities.articles.file import ArticleFile
+from factoid.entities.articles.store import ArticleStore, opened
 from factoid.errors import InvalidInputError, shown
 from factoid.units import Document
 
@@ -63,8 +60,7 @@ def add_own_articles(store: ArticleStore, documents: Iterable[Document]) -> None
             built with `duplicates="keep"`.
         StoreError: The disk is full or fails.
     """
-    change_articles(store.path, list(OwnDocuments(documents, **store.stats()["keys"])), ())
-    store.reload()
+    store.put(list(OwnDocuments(documents, **store.stats()["keys"])))
 
 
 def build_own_articles(
@@ -79,18 +75,15 @@ def build_own_articles(
 ) -> ArticleStore:
     """Make an article store of documents, each about the entity that its title names, and open it.
 
-    A file at the path is replaced; without a path the file is temporary and deleted with the store. The other arguments are
-    those of `OwnDocuments` and of `build_articles`, which also list the errors.
+    A file at the path is replaced; without a path the store is in memory. The other arguments are those of `OwnDocuments`
+    and of `build_articles`, which also list the errors.
     """
     source = OwnDocuments(documents, title_key=title_key, aliases_key=aliases_key)
-    with ExitStack() as stack:
-        if path is None:
-            folder = stack.enter_context(TemporaryDirectory(prefix="factoid-", ignore_cleanup_errors=True))
-            path = Path(folder, "articles.sqlite")
-        build_articles(path, source, words=words, duplicates=duplicates, show_progress=show_progress)
-        store = ArticleStore(path)
-        weakref.finalize(store, stack.pop_all().close)
-    return store
+    if path is None:
+        _, content = build_in_memory(source, words=words, duplicates=duplicates, show_progress=show_progress)
+        return opened(ArticleFile(None, content))
+    build_articles(path, source, words=words, duplicates=duplicates, show_progress=show_progress)
+    return ArticleStore(path)
 
 
 def _read_aliases(value: Any, title: str) -> tuple[str, ...]:

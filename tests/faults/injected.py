@@ -84,7 +84,8 @@ class Server:
         """
         places = {"folder": str(folder), "temporary": str(temporary)}
         request = {"name": name, **places, "retry": retry, "fault": asdict(fault or Fault())}
-        print(json.dumps(request), file=self._process.stdin, flush=True)
+        self._process.stdin.write(f"{json.dumps(request)}\n")
+        self._process.stdin.flush()
         answer = self._process.stdout.readline()
         assert answer, "the server has ended"
         return Outcome(**json.loads(answer))
@@ -116,7 +117,8 @@ def _serve(module: str) -> None:
     library = ctypes.CDLL(None)
     for line in sys.stdin:
         request = json.loads(line)
-        print(json.dumps(_tried(functions, library, request)), flush=True)
+        sys.stdout.write(f"{json.dumps(_tried(functions, library, request))}\n")
+        sys.stdout.flush()
 
 
 def _tried(functions: Any, library: Any, request: dict[str, Any]) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from factoid import Document, UnitStore
 from factoid.errors import FactoidError
 from factoid.store.database.snapshot import FROM_UNITS, UNIT, checksum
 from factoid.testing import HashEncoder
-from tests.faults.kills import CAMPAIGN
+from tests.faults.injected import CAMPAIGN
 
 pytest.importorskip("faiss")
 

@@ -130,6 +130,8 @@ def copying(folder: Path) -> Iterator[None]:
     with opened(folder / STORE) as store:
         if not (folder / "copy").exists():
             store.copy_to(folder / "copy")
+    with opened(folder / "copy") as copy:  # the next writer there
+        copy.refresh()
     yield
 
 
@@ -177,6 +179,8 @@ def make_sent_store(folder: Path) -> None:
 def fetching(folder: Path) -> Iterator[None]:
     if not (folder / "copy").exists():
         UnitStore.load_from(f"file://{folder}/sent/store.zip", folder / "copy", encoder=HashEncoder()).close()
+    with opened(folder / "copy") as copy:  # the next writer there
+        copy.refresh()
     yield
 
 
@@ -333,9 +337,7 @@ WORKLOADS = {
     "propositions": Workload(
         lambda _: None, partial(caching, place="cache.sqlite"), partial(caching_state, place="cache.sqlite")
     ),
-    "propositions in a store": Workload(
-        make_store, partial(caching, place=STORE), partial(caching_state, place=STORE)
-    ),
+    "propositions in a store": Workload(make_store, partial(caching, place=STORE), partial(caching_state, place=STORE)),
     "articles": Workload(make_documents, building, articles_state),
     "articles resumed": Workload(lambda _: None, partial(building, resume="towns"), articles_state),
     "articles changed": Workload(make_documents, changing, articles_state),

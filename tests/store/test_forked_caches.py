@@ -166,9 +166,9 @@ def test_article_stores_are_closed_in_children_alone(folder):
 def test_a_child_does_not_wait_for_a_lock_that_another_thread_of_its_parent_had(folder, monkeypatch, name):
     monkeypatch.setattr(forks, "_PATIENCE", 0.2)
     release, begun = threading.Event(), threading.Event()
+    values = KINDS[name](folder).values()
     used = KINDS[name](folder)
-    values = used.values()
-    patched = {"parsing": (SyntaxPropositionizer, "_parse"), "linking": (UnitStore, "search_by_vector")}[name]
+    patched = {"parsing": (SyntaxPropositionizer, "_parse"), "linking": (UnitStore, "add_documents")}[name]
     original = getattr(*patched)
 
     def slow(*arguments, **options):

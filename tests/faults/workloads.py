@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from factoid import Granularity, Unit, UnitStore
-from factoid.entities import Article, ArticleStore, Redirect, build_articles
+from factoid import Document, Granularity, Unit, UnitStore
+from factoid.entities import Article, ArticleStore, Redirect, build_articles, build_own_articles
 from factoid.entities.articles.changes import change_articles
 from factoid.propositions import PropositionCache
 from factoid.propositions.cached_propositionizer import CachedPropositionizer
@@ -285,6 +285,15 @@ def changing(folder: Path) -> Iterator[None]:
         yield
 
 
+def building_own(_: Path) -> Iterator[None]:
+    documents = [Document(f"Town {number} lies on a hill.", f"Town {number}") for number in range(9)]
+    store = build_own_articles(documents)
+    other = build_own_articles(documents[:2])  # leaves the first one alone
+    assert [store.get("Town 7").text, len(other)] == ["Town 7 lies on a hill.", 2]
+    assert store.verify() == []
+    yield
+
+
 def articles_state(folder: Path) -> Any:
     file = folder / "articles.sqlite"
     if not file.exists():
@@ -340,6 +349,7 @@ WORKLOADS = {
     "propositions in a store": Workload(make_store, partial(caching, place=STORE), partial(caching_state, place=STORE)),
     "articles": Workload(make_documents, building, articles_state),
     "articles resumed": Workload(lambda _: None, partial(building, resume="towns"), articles_state),
+    "articles in a temporary file": Workload(lambda _: None, building_own, lambda _: None),
     "articles changed": Workload(make_documents, changing, articles_state),
 }
 if find_spec("pyarrow"):

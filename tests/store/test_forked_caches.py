@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -15,6 +17,7 @@ from factoid.entities import Article, ArticleStore, EntityRetriever, Redirect, T
 from factoid.propositions import PropositionCache, SyntaxPropositionizer
 from factoid.propositions.cached_propositionizer import CachedPropositionizer
 from factoid.testing import HashEncoder, ScriptedPropositionizer
+from tests.faults.worker import ENVIRONMENT
 from tests.late_interaction.word_vectors import WordVectors
 from tests.store.forking import in_child
 from tests.towns import PROPOSITIONIZER, make
@@ -160,6 +163,26 @@ def test_article_stores_are_closed_in_children_alone(folder):
     for _ in range(FORKS):
         assert in_child(lambda: [articles.get("christiania").title, articles.close()]) == ["Oslo", None]
     assert articles.get("Oslo").title == "Oslo"
+
+
+def test_a_child_that_ends_leaves_temporary_articles_to_its_parent(tmp_path):
+    code = """
+import os, sys
+from factoid import Document
+from factoid.entities import build_own_articles
+
+store = build_own_articles([Document("Oslo is a town.", "Oslo")])
+child = os.fork()
+if child == 0:
+    sys.exit(len(store) - 1)  # as workers end: with all that is to be done at exit
+_, status = os.waitpid(child, 0)
+print(status, store.path.exists(), len(os.listdir(sys.argv[1])))
+"""
+    environment = ENVIRONMENT | {"TMPDIR": str(tmp_path)}
+    command = [sys.executable, "-c", code, str(tmp_path)]
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=True, timeout=60)
+    assert run.stdout.split() == ["0", "True", "2"]  # the folder and its lock
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("name", ["parsing", "linking"])

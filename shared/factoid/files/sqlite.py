@@ -189,7 +189,7 @@ def explain(error: sqlite3.Error | OSError) -> str:
     """Return the error that SQLite or the system reports, with what to do about it."""
     if isinstance(error, OSError):
         reason = error.strerror or str(error) or type(error).__name__
-        return f"{reason}. {_REMEDIES.get(error.errno, _CHECK_DISK)}"
+        return f"{reason}. {_REMEDIES.get(error.errno or 0, _CHECK_DISK)}"
     reason = str(error)
     if "locked" in reason:
         return f"{reason}. Another process has been writing for {WAIT} seconds: try again when it is done"

@@ -7,14 +7,15 @@ import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from factoid.entities.articles.article import Article
 from factoid.entities.articles.build import Duplicates, build_articles
 from factoid.entities.articles.changes import change_articles
 from factoid.entities.articles.store import ArticleStore
-from factoid.errors import InvalidInputError, shown
+from factoid.errors import InvalidInputError, StoreError, shown
+from factoid.files.atomic import temporary_folder
+from factoid.files.sqlite import explain
 from factoid.units import Document
 
 _BETWEEN_NAMES = re.compile(r"[|;\n]")
@@ -79,14 +80,18 @@ def build_own_articles(
 ) -> ArticleStore:
     """Make an article store of documents, each about the entity that its title names, and open it.
 
-    A file at the path is replaced; without a path the file is temporary and deleted with the store. The other arguments are
-    those of `OwnDocuments` and of `build_articles`, which also list the errors.
+    A file at the path is replaced. Without a path the file is in the folder for temporary files, and deleted with the store, or
+    by the next such call if the process was killed. The other arguments are those of `OwnDocuments` and of `build_articles`,
+    which also list the errors.
     """
     source = OwnDocuments(documents, title_key=title_key, aliases_key=aliases_key)
     with ExitStack() as stack:
         if path is None:
-            folder = stack.enter_context(TemporaryDirectory(prefix="factoid-", ignore_cleanup_errors=True))
-            path = Path(folder, "articles.sqlite")
+            try:
+                folder = stack.enter_context(temporary_folder("factoid-articles-"))
+            except OSError as error:
+                raise StoreError(f"there is no room for a temporary article store: {explain(error)}") from error
+            path = folder / "articles.sqlite"
         build_articles(path, source, words=words, duplicates=duplicates, show_progress=show_progress)
         store = ArticleStore(path)
         weakref.finalize(store, stack.pop_all().close)

@@ -23,7 +23,7 @@ from typing import Any
 
 from tests.faults.worker import ENVIRONMENT, ROOT
 
-CAMPAIGN = int(os.environ.get("FACTOID_CAMPAIGN", "40"))  # cases of each campaign where slow tests are run
+CAMPAIGN = int(os.environ.get("FACTOID_CAMPAIGN", "20"))  # cases of each campaign where slow tests are run
 SOURCE = Path(__file__).with_name("injector.c")
 LIMIT = 60  # seconds after which a process hangs
 KILL = -1  # instead of an error

@@ -98,7 +98,7 @@ def use(path, tmp_path, *, read_only):
                 call()
 
 
-@pytest.mark.parametrize("cases", [40, pytest.param(2 * CAMPAIGN, marks=pytest.mark.slow)], ids=["few", "all"])
+@pytest.mark.parametrize("cases", [40, pytest.param(4 * CAMPAIGN, marks=pytest.mark.slow)], ids=["few", "all"])
 def test_values_of_other_types(pristine, tmp_path, cases):
     chance = random.Random(cases)
     path = tmp_path / "store"

@@ -21,7 +21,14 @@ pytest.importorskip("fsspec")
 ERRORS = (errno.ENOSPC, errno.EIO, errno.EACCES, errno.EROFS)
 ADVICE = re.compile(r"\b(Free some|Make its|Check that|try again|name another|open it|send it again|Build it)\b")
 FEW = 3
-VARIANTS = ("compacting HNSW", "copying over", "propositions in a store", "articles changed", "exporting Parquet")
+VARIANTS = (
+    "compacting HNSW",
+    "merging",
+    "copying over",
+    "propositions in a store",
+    "articles changed",
+    "exporting Parquet",
+)
 CASES = [pytest.param(name, FEW, id=f"{name}-few") for name in WORKLOADS if name not in VARIANTS]
 CASES += [pytest.param(name, CAMPAIGN, id=f"{name}-all", marks=pytest.mark.slow) for name in WORKLOADS]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ import numpy as np
 from factoid import Document, Granularity, Unit, UnitStore
 from factoid.entities import Article, ArticleStore, Redirect, build_articles, build_own_articles
 from factoid.entities.articles.changes import change_articles
+from factoid.errors import StoreFormatError
 from factoid.propositions import PropositionCache
 from factoid.propositions.cached_propositionizer import CachedPropositionizer
 from factoid.store.token_vectors import TokenVectorCache, TokenVectors
@@ -37,6 +39,7 @@ logging.disable(logging.CRITICAL)
 
 QUERIES = ("Which town lies on hill 3?", "Town 4 has gates", "It burned")
 STORE = "store"
+HNSW = {"index": "HNSW8"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +123,45 @@ def make_stale_store(folder: Path) -> None:
 def saving_words(folder: Path) -> Iterator[None]:
     with opened(folder / STORE) as store:
         hits(store, lexical=1)
+    yield
+
+
+def creating(folder: Path) -> Iterator[None]:
+    with opened(folder / STORE) as store:
+        yield
+        add(store, 0, 1)
+        yield
+
+
+def created_state(folder: Path) -> Any:
+    """Return the state of a store that may be new; its folder may be there before its tables."""
+    try:
+        return store_state(folder / STORE)
+    except StoreFormatError as error:
+        if not re.search("there is no store|is empty", str(error)):
+            raise
+    return None
+
+
+def make_damaged_store(folder: Path) -> None:
+    make_store(folder, **HNSW)
+    [file] = (folder / STORE).glob("passage-*.faiss")
+    content = bytearray(file.read_bytes())
+    content[len(content) // 2] ^= 1
+    file.write_bytes(content)
+
+
+def repairing(folder: Path) -> Iterator[None]:
+    with opened(folder / STORE, **HNSW) as store:
+        store.verify(repair=True)
+        yield
+        store.refresh()
+
+
+def merging(folder: Path) -> Iterator[None]:
+    with opened(folder / STORE) as store:
+        store.merge(folder / "copy")
+    opened(folder / "copy").close()  # the next writer there: a reader that is killed leaves SQLite's log
     yield
 
 
@@ -327,8 +369,6 @@ def digest(workload: Workload, folder: Path, _: object = None) -> str:
     return f"{hashlib.sha256(state.encode()).hexdigest()} {state[:3000]}"
 
 
-HNSW = {"index": "HNSW8"}
-
 WORKLOADS = {
     "adding": Workload(make_store, adding, lambda folder: store_state(folder / STORE)),
     "compacting": Workload(make_worn_store, compacting, worn_state),
@@ -336,6 +376,9 @@ WORKLOADS = {
         partial(make_worn_store, **HNSW), partial(compacting, **HNSW), partial(worn_state, **HNSW)
     ),
     "words": Workload(make_stale_store, saving_words, lambda folder: store_state(folder / STORE)),
+    "creating": Workload(lambda _: None, creating, created_state),
+    "repairing": Workload(make_damaged_store, repairing, lambda folder: store_state(folder / STORE, **HNSW)),
+    "merging": Workload(make_two_stores, merging, copy_state),
     "copying": Workload(make_store, copying, copy_state),
     "copying over": Workload(make_two_stores, copying_over, copy_state),
     "sending": Workload(make_store, sending, sent_state),

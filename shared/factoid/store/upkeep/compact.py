@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from factoid.index.files import index_files
-from factoid.store.indexes.build import INDEXES
+from factoid.store.indexes.build import INDEXES, remove_indexes
 from factoid.store.token_vectors import TOKENS, TokenVectorCache
-from factoid.store.transfer.copies import explained
 
 if TYPE_CHECKING:
     from factoid.store.unit_store import UnitStore
@@ -26,9 +24,8 @@ def compact(store: UnitStore, *, show_progress: bool = False) -> None:
     with store.connections.transaction() as writing:
         writing.forget_changes()
     store.views.forget()
-    with explained(f"cannot compact the store in {store.path or 'memory'}"):
-        for file in (file for name in INDEXES if store.path for file in index_files(store.path / name)):
-            file.unlink(missing_ok=True)
+    if store.path is not None:
+        remove_indexes(store.path, INDEXES)
     store.views.refresh(show_progress=show_progress)
     store.views.save()
     if store.path is not None and (store.path / TOKENS).exists():

@@ -9,6 +9,7 @@ from __future__ import annotations
 import ctypes
 import errno
 import json
+import logging
 import os
 import select
 import shutil
@@ -18,6 +19,7 @@ import sys
 import time
 import traceback
 from dataclasses import asdict, dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -115,6 +117,9 @@ def build(folder: Path) -> Path | None:
 def _serve(module: str) -> None:
     functions = __import__(module, fromlist=["FUNCTIONS"]).FUNCTIONS
     library = ctypes.CDLL(None)
+    logging.disable(logging.CRITICAL)
+    if find_spec("pyarrow"):
+        import pyarrow.parquet  # noqa: F401 - slow
     for line in sys.stdin:
         request = json.loads(line)
         sys.stdout.write(f"{json.dumps(_tried(functions, library, request))}\n")

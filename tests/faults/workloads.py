@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import re
 import shutil
 from collections.abc import Callable, Iterator
@@ -31,11 +30,6 @@ from factoid.store.token_vectors import TokenVectorCache, TokenVectors
 from factoid.store.transfer.copies import copy_over
 from factoid.testing import HashEncoder, ScriptedPropositionizer
 from tests.towns import add, hits, opened
-
-if find_spec("pyarrow"):
-    import pyarrow.parquet  # noqa: F401 - slow
-
-logging.disable(logging.CRITICAL)
 
 QUERIES = ("Which town lies on hill 3?", "Town 4 has gates", "It burned")
 STORE = "store"

@@ -16,6 +16,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import traceback
 from dataclasses import asdict, dataclass
@@ -172,6 +173,9 @@ def _work(function: Any, library: Any, request: dict[str, Any], writable: int) -
 
     for name in ("TMPDIR", "SQLITE_TMPDIR"):
         os.environ[name] = temporary
+    tempfile.tempdir = (
+        temporary  # Python itself tries the folder with a small file, which a kill at that moment leaves there
+    )
     outcome: dict[str, Any]
     values = [fault["call"], fault["error"], int(fault["lasting"]), int(fault["torn"])]
     library.injector_arm(os.fsencode(folder), os.fsencode(temporary), *values)

@@ -7,7 +7,6 @@ same. Vectors are compared by inner product, so a model meant for cosine must re
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
@@ -20,7 +19,7 @@ from numpy.typing import NDArray
 
 from factoid._optional import require
 from factoid.errors import EncoderMismatchError, FactoidError, InvalidInputError
-from factoid.forks import at_work
+from factoid.forks import Exclusion, at_work
 from factoid.units import Document, Unit
 
 if TYPE_CHECKING:
@@ -34,7 +33,7 @@ EMBED_TEMPLATE = "{title} — {section}: {text}"
 """The default template of the text that is encoded for a unit."""
 
 _MARKUP = re.compile(r"\A[\W_]+")  # and whatever punctuation opens a text
-_LOADING = threading.Lock()
+_LOADING = Exclusion()
 
 
 @runtime_checkable
@@ -157,7 +156,7 @@ class SentenceTransformerEncoder:
         return np.asarray(vectors, np.float32).reshape(len(texts), model.get_embedding_dimension() or -1)
 
     def _model(self) -> SentenceTransformer:
-        with at_work(), _LOADING:
+        with at_work(), _LOADING.lock:
             if self._loaded is None:
                 library = require("sentence_transformers", extra="models")
                 source = offline_model() if self._source is None else self._source

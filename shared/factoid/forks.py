@@ -97,6 +97,21 @@ def follow(member: Forkable) -> None:
     _members.add(member)
 
 
+class Exclusion:
+    """A lock that children do not inherit: its holder would never release it there. Take it after `at_work()`."""
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        _members.add(self)  # Python is asked by `at_work`: nothing happens when a module with a lock is imported
+
+    def before_fork(self) -> None:
+        """Do nothing: there is nothing to close."""
+
+    def after_fork(self, *, prepared: bool) -> None:  # noqa: ARG002 - of the protocol
+        """Make a new lock, in the child."""
+        self.lock = threading.RLock()
+
+
 def _installed() -> _Threads:
     """Ask Python to call the functions below, once, when something first needs it."""
     global _threads

@@ -15,7 +15,7 @@ from factoid import Document, UnitStore
 from factoid.errors import FactoidError
 from factoid.store.database.snapshot import FROM_UNITS, UNIT, checksum
 from factoid.testing import HashEncoder
-from tests.faults.kills import CAMPAIGN
+from tests.faults.injected import CAMPAIGN
 
 pytest.importorskip("faiss")
 
@@ -98,7 +98,7 @@ def use(path, tmp_path, *, read_only):
                 call()
 
 
-@pytest.mark.parametrize("cases", [40, pytest.param(2 * CAMPAIGN, marks=pytest.mark.slow)], ids=["few", "all"])
+@pytest.mark.parametrize("cases", [40, pytest.param(4 * CAMPAIGN, marks=pytest.mark.slow)], ids=["few", "all"])
 def test_values_of_other_types(pristine, tmp_path, cases):
     chance = random.Random(cases)
     path = tmp_path / "store"

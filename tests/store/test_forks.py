@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import os
-import signal
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from factoid import Document, UnitStore, forks
-from factoid.entities import Article, ArticleStore, build_articles
 from factoid.errors import StoreError
-from factoid.propositions import PropositionCache
 from factoid.testing import HashEncoder
+from tests.store.forking import in_child
 from tests.towns import add, hits, make, opened
 
 pytest.importorskip("faiss")
@@ -25,27 +21,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
 ]
 
-LIMIT = 60  # seconds after which a child hangs
 QUERY = "Which town lies on hill 3?"
-
-
-def in_child(work: Callable[[], object]) -> object:
-    """Return what some work returns in a forked process, as JSON holds it, or the error that it raises as a string."""
-    readable, writable = os.pipe()
-    child = os.fork()
-    if child == 0:
-        signal.alarm(LIMIT)
-        try:
-            result = json.dumps(work())
-        except BaseException as error:  # noqa: BLE001 - the parent says it
-            result = json.dumps(f"{type(error).__name__}: {error}")
-        os.write(writable, result.encode())
-        os._exit(0)
-    os.close(writable)
-    with os.fdopen(readable, "rb") as source:
-        content = source.read()
-    assert os.waitpid(child, 0)[1] == 0, "the child hung or crashed"
-    return json.loads(content)
 
 
 def answers(store, **options):
@@ -59,7 +35,8 @@ def path(tmp_path):
 
 
 @pytest.mark.parametrize("index", ["Flat", "HNSW16", "SQ8"])
-def test_children_search_add_and_close_while_the_parent_does(path, index):
+@pytest.mark.parametrize("times", [6, pytest.param(48, marks=pytest.mark.slow)])
+def test_children_search_add_and_close_while_the_parent_does(path, index, times):
     done = threading.Event()
     batch = [QUERY, "hill 5"] * 20
     with opened(path, index=index) as store, ThreadPoolExecutor(3) as threads:
@@ -79,7 +56,7 @@ def test_children_search_add_and_close_while_the_parent_does(path, index):
 
         jobs = [threads.submit(searching), threads.submit(searching), threads.submit(adding)]
         try:
-            for number in range(6):
+            for number in range(times):
 
                 def work(number=number):
                     store.search_batch(batch)
@@ -104,12 +81,11 @@ def test_children_search_add_and_close_while_the_parent_does(path, index):
             job.result()
     with opened(path) as store:
         assert store.verify() == []
-        assert [document.id for document in store.documents([f"doc{1000 + number}" for number in range(6)])] == [
-            f"doc{1000 + number}" for number in range(6)
-        ]
+        added = [f"doc{1000 + number}" for number in range(times)]
+        assert [document.id for document in store.documents(added)] == added
 
 
-def test_children_of_children_and_many_forks_of_one_parent(path):
+def test_children_of_children_and_many_timesof_one_parent(path):
     with opened(path) as store:
         before = answers(store)
         for _ in range(5):
@@ -148,29 +124,6 @@ def test_a_closed_store_stays_closed(path):
     store = opened(path)
     store.close()
     assert in_child(lambda: hits(store)) == "StoreError: the store is closed: open it again by its folder"
-
-
-def test_article_stores_and_caches(tmp_path):
-    build_articles(tmp_path / "articles.sqlite", [Article("Oslo", "Oslo is the capital of Norway.")])
-    articles = ArticleStore(tmp_path / "articles.sqlite")
-    cache = PropositionCache(tmp_path / "cache.sqlite")
-    done = threading.Event()
-
-    def reading():
-        while not done.is_set():
-            articles.get("Oslo")
-            cache.count()
-
-    with ThreadPoolExecutor(2) as threads:
-        jobs = [threads.submit(reading) for _ in range(2)]
-        try:
-            for _ in range(8):
-                assert in_child(lambda: [articles.get("oslo").text, cache.count(), articles.close()])[1:] == [0, None]
-        finally:
-            done.set()
-        for job in jobs:
-            job.result()
-    assert articles.get("Oslo").title == "Oslo"
 
 
 @pytest.mark.parametrize("told", [True, False])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
@@ -19,7 +18,7 @@ from factoid.entities.linkers.titles import TitleLinker
 from factoid.entities.mention import EntityLinker, Mention
 from factoid.errors import InvalidInputError
 from factoid.filters import Filter
-from factoid.forks import at_work
+from factoid.forks import Exclusion, at_work
 from factoid.metadata import hit_fields
 from factoid.propositions import Propositionizer
 from factoid.store import UnitStore
@@ -116,7 +115,7 @@ class EntityRetriever:
             self._encode = encoder.encode_queries
             self._units = UnitStore(encoder=encoder, granularities=[self.granularity])
             self._in_units: dict[str, None] = {}  # ids of articles, the oldest first
-            self._lock = threading.Lock()
+            self._alone = Exclusion()
             weakref.finalize(self, self._units.close)
 
     def retrieve(
@@ -190,7 +189,7 @@ class EntityRetriever:
     def _best_units(self, query: Vectors, article: Article, words: int) -> tuple[str, list[Hit]]:
         """Return an article's units that are nearest to a question, as one text in the article's order, and as hits."""
         document = Document(article.text, article.title)  # its id changes with its text
-        with at_work(), self._lock:
+        with at_work(), self._alone.lock:
             if document.id not in self._in_units:
                 self._units.add_documents([document], propositionizer=self.propositionizer)
                 self._in_units[document.id] = None

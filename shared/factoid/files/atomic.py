@@ -1,7 +1,7 @@
 """Atomic writes: files and folders appear complete or not at all.
 
 A file is written beside its target under the hidden name `.NAME.part`, with a lock beside it. What a process that was killed
-leaves there is removed by the next one that writes the same target.
+leaves there is removed by the next one that writes the same target. A temporary folder has a lock beside it, too.
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
+from uuid import uuid4
 
 from filelock import FileLock, Timeout
 
@@ -58,6 +60,42 @@ def remove_leftovers(target: Path) -> None:
         with suppress(Timeout), FileLock(lock, timeout=0):
             _remove(part)
             lock.unlink(missing_ok=True)
+
+
+@contextmanager
+def temporary_folder(prefix: str) -> Iterator[Path]:
+    """Yield a new folder for temporary files, which is removed after the block, but not by children that are forked meanwhile.
+
+    Those of processes that were killed are removed first.
+
+    Raises:
+        OSError: No folder can be made.
+    """
+    place = Path(tempfile.gettempdir())
+    for abandoned in place.glob(f"{prefix}*.lock"):
+        _remove_abandoned(abandoned)
+    folder = place / f"{prefix}{uuid4().hex}"
+    owner = os.getpid()
+    lock = FileLock(f"{folder}.lock", mode=0o600, thread_local=False)  # released by whichever thread ends the block
+    lock.acquire()
+    try:
+        folder.mkdir(mode=0o700)
+        yield folder
+    finally:
+        if os.getpid() == owner:
+            with suppress(OSError):
+                _remove(folder)
+                Path(lock.lock_file).unlink()
+            lock.release()
+
+
+def _remove_abandoned(lock: Path) -> None:
+    """Remove a temporary folder of this user and its lock, unless a process holds it."""
+    with suppress(OSError, Timeout):
+        if not hasattr(os, "getuid") or lock.lstat().st_uid == os.getuid():
+            with FileLock(lock, timeout=0):
+                _remove(lock.with_suffix(""))
+                lock.unlink(missing_ok=True)
 
 
 def write_file(file: Path, write: Callable[[HashingWriter], object]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sqlite3
 import time
@@ -24,6 +25,18 @@ WAIT = 30  # seconds that a write waits for the write of another process
 
 # Texts of SQLite's OperationalErrors that come of damage; those of the disk, of locks and of interruptions are others.
 _DAMAGES = ("could not decode to utf-8", "malformed", "unsupported file format", "no such ", "has no column")
+
+# What to do about errors of the system.
+_FREE_SPACE = "Free some space and run again"
+_MAKE_WRITABLE = "Make its folder writable"
+_CHECK_DISK = "Check that its disk works, has space and is writable, and run again"
+_REMEDIES = {
+    errno.ENOSPC: _FREE_SPACE,
+    errno.EDQUOT: _FREE_SPACE,
+    errno.EACCES: f"{_MAKE_WRITABLE}, or name another place",
+    errno.EPERM: f"{_MAKE_WRITABLE}, or name another place",
+    errno.EROFS: f"{_MAKE_WRITABLE}, or name another place",
+}
 
 # Statistics, which a user's ANALYZE makes, are no harm.
 _OBJECTS = """SELECT type, name, tbl_name, sql FROM sqlite_master
@@ -173,17 +186,18 @@ def is_damage(error: sqlite3.Error) -> bool:
 
 
 def explain(error: sqlite3.Error | OSError) -> str:
-    """Return the error that SQLite or the system reports, with what to do about it if that is known."""
+    """Return the error that SQLite or the system reports, with what to do about it."""
     if isinstance(error, OSError):
-        return error.strerror or str(error)
+        reason = error.strerror or str(error) or type(error).__name__
+        return f"{reason}. {_REMEDIES.get(error.errno or 0, _CHECK_DISK)}"
     reason = str(error)
     if "locked" in reason:
         return f"{reason}. Another process has been writing for {WAIT} seconds: try again when it is done"
     if "full" in reason or "disk I/O" in reason:
-        return f"{reason}. What was committed before is safe. Free some space and run again"
+        return f"{reason}. What was committed before is safe. {_FREE_SPACE}"
     if "readonly" in reason:
-        return f"{reason}. Make its folder writable, or open a store with read_only=True"
-    return reason
+        return f"{reason}. {_MAKE_WRITABLE}, or open a store with read_only=True"
+    return f"{reason}. {_CHECK_DISK}"
 
 
 @dataclass(frozen=True, slots=True)

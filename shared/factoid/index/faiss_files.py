@@ -6,7 +6,6 @@ index is used only if it is of the expected class, and its parts have the sizes 
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -14,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from factoid.forks import Exclusion, at_work
 from factoid.index.kinds import Kind, make
 
 _BLOCK = 1 << 20
 _ROOM = 8  # FAISS counts up to four bytes for each byte of some arrays
 
-_lock = threading.Lock()  # FAISS's limits are those of the process
+_alone = Exclusion()  # FAISS's limits are those of the process
 
 
 def read_faiss(file: Path, kind: Kind, dim: int, *, mmap: bool) -> tuple[Any, bool]:
@@ -59,7 +59,7 @@ def _limited(size: int) -> Iterator[None]:
     """Let FAISS take little more memory for an array than the file has bytes, and loop no more often, during the block."""
     import faiss
 
-    with _lock:
+    with at_work(), _alone.lock:
         limits = {
             faiss.set_deserialization_vector_byte_limit: faiss.get_deserialization_vector_byte_limit(),
             faiss.set_deserialization_loop_limit: faiss.get_deserialization_loop_limit(),

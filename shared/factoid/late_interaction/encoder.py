@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import string
-import threading
 from collections.abc import Sequence
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
@@ -16,7 +15,7 @@ from numpy.typing import NDArray
 from factoid._optional import require
 from factoid.encode import Vectors, loading, offline_model
 from factoid.errors import InvalidInputError
-from factoid.forks import at_work
+from factoid.forks import Exclusion, at_work
 from factoid.sentences import Span
 from factoid.store.token_vectors import TokenVectors
 from factoid.units import check_text
@@ -83,7 +82,7 @@ class LateInteractionEncoder:
         self._source = fspath(model) if isinstance(model, PathLike) else model
         self._loaded: Any = None
         self._fingerprint: str | None = None
-        self._lock = threading.RLock()  # fast tokenizers cannot be used by two threads at once
+        self._alone = Exclusion()  # fast tokenizers cannot be used by two threads at once
 
     def has_finer_marker(self) -> bool:
         """Return whether the model has a marker m'_q; without it, both kinds of query vectors are equal."""
@@ -95,7 +94,7 @@ class LateInteractionEncoder:
         A model trained without it does best with m_q for both (Table 5).
         """
         check_text(text, "query")
-        with at_work(), self._lock:
+        with at_work(), self._alone.lock:
             model = self._model()
             name = FINER_PROMPT if finer and self.has_finer_marker() else "query"
             prompt = model.prompts.get(name) or ""
@@ -107,7 +106,7 @@ class LateInteractionEncoder:
         """Return the token vectors of passages, in order."""
         for text in texts:
             check_text(text, "passage")
-        with at_work(), self._lock:
+        with at_work(), self._alone.lock:
             model = self._model()
             prompt = model.prompts.get("document") or ""
             limit = self._limit(model)
@@ -132,7 +131,7 @@ class LateInteractionEncoder:
         The model's name is not part of it, since a folder may later hold another model. The first call takes about a second for
         each gigabyte of weights.
         """
-        with at_work(), self._lock:
+        with at_work(), self._alone.lock:
             if self._fingerprint is None:
                 model = self._model()
                 digest = hashlib.blake2b(digest_size=16)
@@ -162,7 +161,7 @@ class LateInteractionEncoder:
         return min(self.max_tokens or getattr(model[0], "document_length", None) or most, most)
 
     def _model(self) -> Any:
-        with at_work(), self._lock:
+        with at_work(), self._alone.lock:
             if self._loaded is None:
                 library = require("sentence_transformers", extra="models")
                 model: Any = self._source

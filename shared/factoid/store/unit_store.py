@@ -38,6 +38,7 @@ from factoid.store.transfer.copies import copy_to
 from factoid.store.transfer.exports import export, import_from
 from factoid.store.transfer.merge import merge
 from factoid.store.transfer.remote import load_from, save_to
+from factoid.store.upkeep.compact import compact
 from factoid.store.upkeep.tune import tune, tune_weights
 from factoid.store.upkeep.verify import verify
 from factoid.units import Document, Granularity, Hit, Metadata, Unit
@@ -416,32 +417,7 @@ class UnitStore:
             content["token_bytes"] = _size([self.path / TOKENS, self.path / f"{TOKENS}-wal"])
         return content
 
-    def compact(self, *, show_progress: bool = False) -> None:
-        """Shrink the store to its content; needs about its size of free disk, and the same again for temporary files.
-
-        Data that only old readers need and token vectors of texts that are not passages of the store are dropped, and indexes are
-        rebuilt. Each step leaves a whole store. Searches of this and other processes continue meanwhile; writes wait.
-
-        Raises:
-            StoreError: The store is read-only or closed, or the disk is full: SQLite writes the whole database once to the
-                folder of temporary files (SQLITE_TMPDIR) and once beside the store.
-        """
-        with self.connections.transaction() as writing:
-            writing.forget_changes()
-        self.views.forget()
-        for file in (file for name in INDEXES if self.path for file in index_files(self.path / name)):
-            file.unlink(missing_ok=True)
-        self.views.refresh(show_progress=show_progress)
-        self.views.save()
-        if self.path is not None and (self.path / TOKENS).exists():
-            with self.connections.reading() as snapshot:
-                texts = snapshot.connection.execute("SELECT text FROM units WHERE granularity = 'passage'")
-                TokenVectorCache(self.path).keep_only(text for (text,) in texts)
-        with self.connections.alone() as connection:
-            connection.execute("VACUUM")
-            # Active readers keep the log from being emptied now; the next checkpoint then does it.
-            connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
-
+    compact = compact
     encode = encode
     tune = tune
     tune_weights = tune_weights

@@ -24,6 +24,7 @@ from factoid._optional import require
 from factoid.errors import InvalidInputError, PropositionizerError, StoreError, StoreFormatError
 from factoid.files.atomic import write_file
 from factoid.files.lines import parse_object
+from factoid.files.sqlite import explain
 from factoid.propositions.cache import PropositionCache, passage_key
 from factoid.propositions.prompting.cost import Usage
 from factoid.propositions.prompting.failures import Failure, NoCompletionError, judge
@@ -187,9 +188,11 @@ class PropositionBatch:
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with FileLock(self.folder / "lock", timeout=5):
+                for unfinished in self.folder.glob(".*.json.part*"):  # of a process that was killed
+                    unfinished.unlink()
                 yield
         except OSError as error:
-            reason = "another process is using it" if isinstance(error, Timeout) else str(error)
+            reason = "another process is using it: try again" if isinstance(error, Timeout) else explain(error)
             raise StoreError(f"cannot use the folder of batches {self.folder}: {reason}") from error
         except require("openai", extra="openai").OpenAIError as error:
             problem = f"the Batch API failed: {error}. Nothing is lost: call again, and no batch is created twice"

@@ -17,7 +17,7 @@ from typing import Any
 from tqdm.auto import tqdm
 
 from factoid.errors import InvalidInputError, PropositionizerError
-from factoid.forks import at_work
+from factoid.forks import Exclusion, at_work
 from factoid.propositions.parse import read_propositions
 from factoid.propositions.prompting.concurrency import in_background, in_tasks, in_threads
 from factoid.propositions.prompting.cost import ANSWER_RATIO, Usage, rough_tokens
@@ -61,11 +61,11 @@ class Pace:
                 raise InvalidInputError(f"{name} must be above 0, or None for no limit, got {limit}")
         self._per_request, self._per_token = (60 / limit if limit else 0.0 for limit in limits.values())
         self._next_request = self._next_token = float("-inf")
-        self._lock = threading.Lock()
+        self._alone = Exclusion()
 
     def take(self, tokens: int) -> float:
         """Count a request, expected to use some tokens, and return the seconds to wait before it is sent."""
-        with at_work(), self._lock:
+        with at_work(), self._alone.lock:
             now = time.monotonic()
             start = max(now, self._next_request, self._next_token)
             self._next_request = start + self._per_request
@@ -74,7 +74,7 @@ class Pace:
 
     def correct(self, tokens: int) -> None:
         """Count tokens beyond those expected; a negative number for fewer."""
-        with at_work(), self._lock:
+        with at_work(), self._alone.lock:
             self._next_token += self._per_token * tokens
 
 
@@ -105,7 +105,7 @@ class ChatPropositionizer(ABC):
         self.show_progress = show_progress
         self._pace = Pace(requests_per_minute, tokens_per_minute)
         self.usage = Usage()  # tokens of all answers so far, as reported by the server
-        self._lock = threading.Lock()
+        self._alone = Exclusion()
         self._answered = False  # whether any request had an answer so far, if only an error
         self._unanswered = 0  # requests without one
 
@@ -194,7 +194,7 @@ class ChatPropositionizer(ABC):
 
     def _read(self, reply: Reply, expected: int) -> list[str]:
         """Count the tokens of an answer, and return its propositions."""
-        with at_work(), self._lock:
+        with at_work(), self._alone.lock:
             self.usage += reply.usage
             self._answered = True
         if used := reply.usage.prompt_tokens + reply.usage.completion_tokens:
@@ -215,7 +215,7 @@ class ChatPropositionizer(ABC):
         level = logging.INFO if failure.transient else logging.WARNING
         logger.log(level, "no propositions for a passage: %s: %s", type(error).__name__, error)
         patience = max(_PATIENCE, self.max_concurrency)
-        with at_work(), self._lock:
+        with at_work(), self._alone.lock:
             self._answered |= failure.answered
             self._unanswered += 1
             is_hopeless = self._unanswered >= (min(patience, count) if "Connect" in failure.reason else patience)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from importlib.resources import as_file, files
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from factoid.forks import at_work
+from factoid.forks import Exclusion, at_work
 from factoid.markdown import is_code, visible
 from factoid.propositions.syntax.clauses import split_clauses
 from factoid.propositions.syntax.headings import headings
@@ -44,12 +43,12 @@ class SyntaxPropositionizer:
     name = f"syntax {VERSION}"  # what a store records for the way its propositions were made
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()  # spaCy pipelines add to their vocabulary while they work
+        self._alone = Exclusion()  # spaCy pipelines add to their vocabulary while they work
 
     def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
         """Return the propositions of each passage, sentence by sentence."""
         sentences = [_sentences(passage.text) for passage in passages]
-        with at_work(), self._lock:
+        with at_work(), self._alone.lock:
             trees = self._parse([part for texts in sentences for _, parts in texts for part in parts])
             return [self._propositions(*pair, trees) for pair in zip(passages, sentences, strict=True)]
 

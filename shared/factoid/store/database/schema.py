@@ -124,7 +124,7 @@ def check_folder(path: Path) -> None:
     except FileExistsError as error:
         raise StoreFormatError(f"{path} is a file: a store is a folder") from error
     except OSError as error:
-        raise StoreError(f"cannot make the folder {path} for a store: {error.strerror}") from error
+        raise StoreError(f"cannot make the folder {path} for a store: {sqlite.explain(error)}") from error
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -12,8 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from factoid.encode import EMBED_TEMPLATE, with_heading
-from factoid.errors import InvalidInputError
+from factoid.errors import InvalidInputError, StoreError
+from factoid.files.sqlite import explain
 from factoid.index import AUTO, RowIds, Similarity, VectorIndex, load, save, usable_kind, usable_memory
+from factoid.index.files import index_files
 from factoid.index.lexical import LexicalIndex
 from factoid.index.vector_index import membership, sample
 from factoid.progress import progress_bar
@@ -179,6 +181,20 @@ def read_index(path: Path, *, generation: int | None = None, mmap: bool = False)
     except (ValueError, TypeError, LookupError, InvalidInputError) as error:
         logger.warning("%s cannot be read (%s): it is built again", path, error)
         return None
+
+
+def remove_indexes(folder: Path, names: Iterable[str]) -> None:
+    """Remove the files of some indexes in a store's folder, to be built again.
+
+    Raises:
+        StoreError: They cannot be removed.
+    """
+    try:
+        for name in names:
+            for file in index_files(folder / name):
+                file.unlink(missing_ok=True)
+    except OSError as error:
+        raise StoreError(f"the indexes in {folder} cannot be removed: {explain(error)}") from error
 
 
 def _state(

@@ -194,9 +194,12 @@ class Views:
         folder = self._connections.path
         states = [state for state in self.states.values() if state.generation is not None]
         connections = self._connections
-        if folder is None or connections.read_only or connections.closed or not states:
+        if folder is None or connections.read_only or connections.closed:
             return
         try:
+            remove_leftovers(folder)  # of a copy to this place
+            if not states:
+                return
             remove_leftovers(folder / SENT)
             with connections.reading() as snapshot:
                 latest = snapshot.generation

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from factoid.errors import InvalidInputError, StoreError
-from factoid.files.atomic import move_into_place, part_beside, sync_file, sync_folder
+from factoid.files.atomic import move_into_place, part_beside, remove_leftovers, sync_file, sync_folder
 from factoid.files.sqlite import FILE, explain
 from factoid.index.files import index_files
 from factoid.store.database.schema import local_folder, prepare
@@ -65,6 +65,8 @@ def explained(problem: str) -> Iterator[None]:
 def new_folder(path: str | Path) -> Path:
     """Return the path of a copy, or refuse one at which there is something."""
     target = local_folder(path)
+    with suppress(OSError):
+        remove_leftovers(target)  # of a copy that was complete when its process was killed
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
         raise InvalidInputError(f"{target} already exists: name a new folder for the copy, or delete it first")
     return target

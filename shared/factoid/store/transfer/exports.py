@@ -24,7 +24,7 @@ from factoid.files.atomic import move_into_place, part_beside
 from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
 from factoid.files.lines import filled_lines, located, parse_json, parse_object
 from factoid.files.parquet import read_rows
-from factoid.files.sqlite import row_checksum
+from factoid.files.sqlite import explain, row_checksum
 from factoid.progress import progress, progress_bar
 from factoid.store.database.records import to_json
 from factoid.store.database.snapshot import Snapshot, StoredUnit
@@ -71,7 +71,7 @@ def export(store: UnitStore, path: str | Path, *, vectors: bool = True, show_pro
             write(part, about, progress(records, show=show_progress, unit=" records", total=about["records"]))
             move_into_place(part, target)
     except OSError as error:
-        raise StoreError(f"cannot export to {target}: {error.strerror or error}") from error
+        raise StoreError(f"cannot export to {target}: {explain(error)}") from error
     return int(about["records"])
 
 

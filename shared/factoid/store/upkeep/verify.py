@@ -13,11 +13,11 @@ import numpy as np
 
 from factoid.filters import INSERT_FIELD, field_rows, parse_metadata
 from factoid.index import VectorIndex
-from factoid.index.files import index_files, is_complete, record_files
+from factoid.index.files import is_complete, record_files
 from factoid.propositions.cache import damaged_entries, delete_entries
 from factoid.store.database.records import digest
 from factoid.store.database.snapshot import AMONG, DOCUMENT, UNIT, Snapshot, checksum
-from factoid.store.indexes.build import INDEXES, read_index
+from factoid.store.indexes.build import INDEXES, read_index, remove_indexes
 from factoid.store.token_vectors import TokenVectorCache
 
 if TYPE_CHECKING:
@@ -93,9 +93,7 @@ def _repair(store: UnitStore, units: list[int], documents: list[int], entries: l
         writing.forget_changes()
     if store.path is not None and indexes:
         store.views.forget()
-        for name in indexes:
-            for file in index_files(store.path / name):
-                file.unlink(missing_ok=True)
+        remove_indexes(store.path, indexes)
 
 
 def _damaged_units(snapshot: Snapshot) -> dict[int, str]:

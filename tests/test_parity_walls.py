@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,20 +16,29 @@ pytest.importorskip("llama_index.core")
 from langchain_core.documents import Document as LangChainDocument
 from langchain_core.runnables import RunnableLambda
 from llama_index.core import VectorStoreIndex
+from llama_index.core.base.llms.types import CompletionResponse
+from llama_index.core.llms import MockLLM
+from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 from llama_index.core.vector_stores.types import FilterOperator, MetadataFilter, MetadataFilters, VectorStoreQuery
 
 import langchain_factoid
 import llama_index_factoid
+from factoid import PropCite
 from factoid.store import UnitStore
 from factoid.testing import HashEncoder
+from tests.faults.kills import CAMPAIGN
 from tests.store.walls import (
+    CLAIM,
     COMMON,
     DIM,
     PASSAGE,
+    PROPOSITIONIZER,
     Oracle,
     Recorder,
+    agrame,
     allowed_words,
+    asked,
     change,
     condition,
     documents,
@@ -90,18 +100,30 @@ def check_langchain(store: langchain_factoid.MultiGranularFAISS, chosen: Any, di
     assert words_of(recorder.given) <= allowed, (chosen, options)
     chain = retriever | RunnableLambda(lambda found: langchain_factoid.with_headings(found))
     assert words_of(dumped(chain.invoke(query))) <= allowed
+    # What follows a retriever: a reranker, and an answer with citations.
+    ranker, read = agrame()
+    kind = dice.choice(["sentence", "proposition", "passage"])
+    level = dice.choice(["unit", "passage"])
+    reranker = langchain_factoid.AnyGranularityReranker(ranker=ranker, granularity=kind, parents=level)
+    citer = PropCite(ranker.encoder, propositionizer=PROPOSITIONIZER)
+    for found in answers[7:]:
+        assert words_of(dumped(reranker.compress_documents(found, query))) <= allowed
+        cited = langchain_factoid.PropCiteRunnable(citer=citer, documents=found).invoke(CLAIM)
+        assert words_of(cited.model_dump()) <= allowed
+    assert words_of(read) <= allowed
 
 
-def langchain_campaign(seed: int, filters: int) -> None:
+def langchain_campaign(seed: int, filters: int) -> int:
     dice = roll(seed)
     with filled(dice, encoder=ENCODER) as core:
         store = langchain_factoid.MultiGranularFAISS(store=core)
         for number in range(filters):
             if {unit.granularity for unit in core.get(list(core.vectors(core.ids())))} < {*core.granularities}:
-                return  # a granularity that is gone is an error of its own
+                return number  # a granularity that is gone is an error of its own
             check_langchain(store, condition(dice), dice)
             if number % 3 == 2:
                 change(dice, core)
+    return filters
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -110,9 +132,10 @@ def test_langchain(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 200))
-def test_langchain_in_many_filters(seed: int) -> None:
-    langchain_campaign(seed, 10)
+@pytest.mark.parametrize("part", range(10))
+def test_langchain_in_many_filters(part: int) -> None:
+    filters = max(CAMPAIGN, 1000) // 10
+    assert asked(langchain_campaign, 1000 * (1 + part), filters, each=10) == filters
 
 
 def nodes_of(dice: Any) -> list[TextNode]:
@@ -160,6 +183,13 @@ def filters_of(dice: Any) -> MetadataFilters:
     return MetadataFilters(filters=[joined, parts[0]]) if dice.random() < 0.3 else joined
 
 
+class Quoting(MockLLM):
+    """Answers with one claim, whatever it reads."""
+
+    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+        return CompletionResponse(text=CLAIM)
+
+
 def check_llama_index(store: llama_index_factoid.MultiGranularFaissVectorStore, dice: Any) -> None:
     filters = filters_of(dice)
     oracle = Oracle.of(store.client, llama_index_factoid.convert.to_tree(filters))
@@ -187,20 +217,34 @@ def check_llama_index(store: llama_index_factoid.MultiGranularFaissVectorStore, 
         asyncio.run(store.aget_nodes(filters=filters)),
     ]
     del options["matches"]
-    retrieved = [
-        llama_index_factoid.MultiGranularRetriever(index, k=k, filters=filters, **options).retrieve(query),
-        llama_index_factoid.MultiGranularRetriever(store, embed_model, k=k, filters=filters, expand=1).retrieve(query),
-        index.as_retriever(similarity_top_k=k, filters=filters, vector_store_kwargs=options).retrieve(query),
-        index.as_retriever(filters=filters, vector_store_query_mode="hybrid", alpha=0.2).retrieve(query),
+    retrievers = [
+        llama_index_factoid.MultiGranularRetriever(index, k=k, filters=filters, **options),
+        llama_index_factoid.MultiGranularRetriever(store, embed_model, k=k, filters=filters, expand=1),
+        index.as_retriever(similarity_top_k=k, filters=filters, vector_store_kwargs=options),
+        index.as_retriever(filters=filters, vector_store_query_mode="hybrid", alpha=0.2),
     ]
-    answers += [[found.node for found in results] for results in retrieved]
+    answers += [[found.node for found in retriever.retrieve(query)] for retriever in retrievers]
+    # Query engines: the nodes, what the model reads and echoes, and citations.
+    ranker, read = agrame()
+    kind = dice.choice(["sentence", "proposition", "passage"])
+    rerank = llama_index_factoid.AnyGranularityRerank(ranker=ranker, granularity=kind)
+    citer = PropCite(ranker.encoder, propositionizer=PROPOSITIONIZER)
+    for retriever, processors in product(retrievers[:3], ([], [rerank])):
+        engine = RetrieverQueryEngine.from_args(retriever, llm=MockLLM(), node_postprocessors=processors)
+        response = engine.query(CLAIM)
+        assert words_of(str(response)) <= allowed, (filters, options)
+        quoting = RetrieverQueryEngine.from_args(retriever, llm=Quoting(), node_postprocessors=processors)
+        cited = llama_index_factoid.PropCiteQueryEngine(quoting, citer).query(CLAIM)
+        assert words_of([str(cited), cited.metadata]) <= allowed, (filters, options)
+        answers += [[found.node for found in asked_of.source_nodes] for asked_of in (response, cited)]
+    assert words_of(read) <= allowed, (filters, options)
     for answer in answers:
         assert words_of(dumped(answer)) <= allowed, (filters, options)
     assert words_of(recorder.given) <= allowed, (filters, options)
     assert {node.node_id for node in answers[8]} == {unit.id for unit in oracle.units.values() if oracle.is_open(unit)}
 
 
-def llama_index_campaign(seed: int, filters: int) -> None:
+def llama_index_campaign(seed: int, filters: int) -> int:
     dice = roll(seed)
     store = llama_index_factoid.MultiGranularFaissVectorStore()
     nodes = nodes_of(dice)
@@ -208,13 +252,14 @@ def llama_index_campaign(seed: int, filters: int) -> None:
     for number in range(filters):
         core: UnitStore = store.client
         if {unit.granularity for unit in core.get(core.ids())} < {*core.granularities}:
-            return
+            return number
         check_llama_index(store, dice)
         if number % 3 == 2:
             node = dice.choice(nodes)
             node.metadata["tenant"] = dice.choice(["north", "south"])
             store.add([node])
     store.close()
+    return filters
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -223,9 +268,10 @@ def test_llama_index(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 200))
-def test_llama_index_in_many_filters(seed: int) -> None:
-    llama_index_campaign(seed, 10)
+@pytest.mark.parametrize("part", range(10))
+def test_llama_index_in_many_filters(part: int) -> None:
+    filters = max(CAMPAIGN, 1000) // 10
+    assert asked(llama_index_campaign, 1000 * (1 + part), filters, each=10) == filters
 
 
 SECRET, PLAIN = "The code of the vault is 4711.", "The vault is in the cellar."

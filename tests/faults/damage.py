@@ -46,7 +46,7 @@ def _zeroed(chance, content):
 
 
 def _cut(chance, content):
-    return content[: chance.randrange(len(content))]
+    return content[: chance.choice([chance.randrange(len(content)), chance.randrange(len(content)), 0, 1])]
 
 
 def _swapped(chance, content):

@@ -16,7 +16,7 @@ pytest.importorskip("llama_index.core")
 from langchain_core.documents import Document as LangChainDocument
 from langchain_core.runnables import RunnableLambda
 from llama_index.core import VectorStoreIndex
-from llama_index.core.base.llms.types import CompletionResponse
+from llama_index.core.base.llms.types import CompletionResponse, LLMMetadata
 from llama_index.core.llms import MockLLM
 from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
@@ -183,7 +183,15 @@ def filters_of(dice: Any) -> MetadataFilters:
     return MetadataFilters(filters=[joined, parts[0]]) if dice.random() < 0.3 else joined
 
 
-class Quoting(MockLLM):
+class Echo(MockLLM):
+    """Answers with what it reads, however long."""
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata(context_window=10_000_000)
+
+
+class Quoting(Echo):
     """Answers with one claim, whatever it reads."""
 
     def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
@@ -230,7 +238,7 @@ def check_llama_index(store: llama_index_factoid.MultiGranularFaissVectorStore, 
     rerank = llama_index_factoid.AnyGranularityRerank(ranker=ranker, granularity=kind)
     citer = PropCite(ranker.encoder, propositionizer=PROPOSITIONIZER)
     for retriever, processors in product(retrievers[:3], ([], [rerank])):
-        engine = RetrieverQueryEngine.from_args(retriever, llm=MockLLM(), node_postprocessors=processors)
+        engine = RetrieverQueryEngine.from_args(retriever, llm=Echo(), node_postprocessors=processors)
         response = engine.query(CLAIM)
         assert words_of(str(response)) <= allowed, (filters, options)
         quoting = RetrieverQueryEngine.from_args(retriever, llm=Quoting(), node_postprocessors=processors)
@@ -296,6 +304,58 @@ def test_a_tenant_asks_for_chunks_and_facts_of_another() -> None:
         assert "4711" not in str(dumped(found))
         assert ids is None or {document.id for document in found if "granularity" not in document.metadata} == ids
         assert [document.page_content for document in found] == [PLAIN, PLAIN]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        {"granularity": "sentence"},
+        {"granularity": {"$ne": "passage"}},
+        {"passage_id": "P"},
+        lambda metadata: metadata["granularity"] == "sentence",
+    ],
+)
+@pytest.mark.parametrize("granularity", [None, "sentence", "mixed", "passage"])
+def test_a_passage_that_only_its_kind_excludes_is_no_parent(condition: Any, granularity: str | None) -> None:
+    """Also where its metadata are otherwise those of its sentences."""
+    passage = TextNode(id_="P", text=f"{PLAIN} {SECRET}", metadata={"granularity": "passage"}, embedding=[1.0, 0.0])
+    metadata = {"granularity": "sentence", "passage_id": "P"}
+    sentence = TextNode(id_="S", text=PLAIN, metadata=metadata, embedding=[1.0, 1.0])
+    sentence.relationships[NodeRelationship.PARENT] = passage.as_related_node_info()
+    for node in (passage, sentence):
+        node.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id="vault.txt")
+    store = llama_index_factoid.MultiGranularFaissVectorStore()
+    store.add([passage, sentence])
+    query = VectorStoreQuery(query_embedding=[1.0, 0.0], query_str="code vault 4711", similarity_top_k=9)
+    for parents, rerank, mode in product(("passage", "unit"), (None, Recorder()), ("default", "hybrid")):
+        query.mode = mode
+        options = {"granularity": granularity, "parents": parents, "expand": 1, "filter": condition}
+        if rerank is not None:
+            options |= {"rerank": rerank, "granularity": "sentence"}
+        found = store.query(query, **options).nodes or ()
+        assert "4711" not in str(dumped(found))
+        assert rerank is None or "4711" not in str(rerank.given)
+        assert [node.node_id for node in found] == ([] if options["granularity"] == "passage" else ["S"])
+
+
+@pytest.mark.parametrize("condition", [{"tenant": "south"}, lambda metadata: metadata["tenant"] == "south", None])
+def test_filters_of_both_kinds_hold_together(condition: Any) -> None:
+    """A filter of the store's and filters of the query: neither makes the other one void."""
+    store = llama_index_factoid.MultiGranularFaissVectorStore()
+    nodes = [
+        TextNode(
+            id_=f"{tenant} {year}", text="A text.", metadata={"tenant": tenant, "year": year}, embedding=[1.0, 0.0]
+        )
+        for tenant in ("north", "south")
+        for year in (1, 2)
+    ]
+    store.add(nodes)
+    for filters, years in (([MetadataFilter(key="year", value=1)], [1]), ([], [1, 2]), (None, [1, 2])):
+        given = None if filters is None else MetadataFilters(filters=filters)
+        query = VectorStoreQuery(query_embedding=[1.0, 0.0], similarity_top_k=9, filters=given)
+        found = store.query(query, filter=condition).nodes or ()
+        tenants = ("north", "south") if condition is None else ("south",)
+        assert {node.node_id for node in found} == {f"{tenant} {year}" for tenant in tenants for year in years}
 
 
 def test_numbers_of_hits_do_not_tell_of_others() -> None:

@@ -148,6 +148,8 @@ def condition(dice, depth=2):
                 {"a": [0, 2]},
                 {"$or": [{"tenant": "south"}, {"secret": True}]},
                 {"fallback": {"$exists": False}},
+                {"fallback": {"$exists": True}},
+                {"fallback": "time-out", "a": {"$lt": 2}},
                 {"word": {"$exists": True}},
                 {"a": {"$gte": 0}},
                 {},

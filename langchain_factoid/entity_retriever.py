@@ -31,7 +31,8 @@ class EntityRetriever(BaseRetriever):
 
     A document has the article's metadata, with `title`, `mention`, `mention_start`, `mention_end`, `score`, and if there are any
     `candidates` and `matches`; texts and options are those of `factoid.entities.EntityRetriever`. `encoder` may be embeddings,
-    and `fallback` is a LangChain retriever, whose documents come unchanged, without those whose text is in an earlier one.
+    and `fallback` is a LangChain retriever, whose documents come unchanged, without those whose text is in an earlier one, or
+    whose metadata do not pass the filter.
     `k`, `words` and `filter` can also be given in a call: `retriever.invoke(question, k=2, filter={"tenant": "north"})`.
     """
 
@@ -97,7 +98,7 @@ class EntityRetriever(BaseRetriever):
         documents = self._entity_documents(query, k, options)
         if self.fallback is not None and self._core.wants_more(len(documents), k):
             more = self.fallback.invoke(query, {"callbacks": run_manager.get_child("fallback")})
-            documents = with_fallback(documents, more, attrgetter("page_content"))
+            documents = self._with_fallback(documents, more, options)
         return documents[: k or self.k]
 
     @override
@@ -107,8 +108,14 @@ class EntityRetriever(BaseRetriever):
         documents = await run_in_executor(None, self._entity_documents, query, k, options)
         if self.fallback is not None and self._core.wants_more(len(documents), k):
             more = await self.fallback.ainvoke(query, {"callbacks": run_manager.get_child("fallback")})
-            documents = with_fallback(documents, more, attrgetter("page_content"))
+            documents = self._with_fallback(documents, more, options)
         return documents[: k or self.k]
+
+    def _with_fallback(
+        self, documents: list[Document], more: list[Document], options: dict[str, Any]
+    ) -> list[Document]:
+        passing = self._core.passing(more, lambda document: [document.metadata], options.get("filter"))
+        return with_fallback(documents, passing, attrgetter("page_content"))
 
     def _entity_documents(self, query: str, k: int | None, options: dict[str, Any]) -> list[Document]:
         return [_document(hit) for hit in self._core.entity_hits(query, k=k, **options)]

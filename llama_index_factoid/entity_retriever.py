@@ -34,7 +34,8 @@ class EntityRetriever(BaseRetriever):
     A node has the article's metadata, with `title`, `mention`, `mention_start`, `mention_end`, `score`, and if there are any
     `candidates` and `matches`, all of which are hidden from models; texts and options are those of
     `factoid.entities.EntityRetriever`. `encoder` may be an embedding model, and `filters` are conditions on the metadata of
-    articles. `fallback` is a LlamaIndex retriever, whose nodes come unchanged, without those whose text is in an earlier one.
+    articles. `fallback` is a LlamaIndex retriever, whose nodes come unchanged, without those whose text is in an earlier one, or
+    whose metadata do not pass the filters.
     """
 
     def __init__(
@@ -86,14 +87,18 @@ class EntityRetriever(BaseRetriever):
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         nodes = self._entity_nodes(query_bundle.query_str)
         if self._fallback is not None and self._core.wants_more(len(nodes)):
-            nodes = with_fallback(nodes, self._fallback.retrieve(query_bundle), NodeWithScore.get_content)
+            nodes = self._with_fallback(nodes, self._fallback.retrieve(query_bundle))
         return nodes[: self._core.k]
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         nodes = await asyncio.to_thread(self._entity_nodes, query_bundle.query_str)
         if self._fallback is not None and self._core.wants_more(len(nodes)):
-            nodes = with_fallback(nodes, await self._fallback.aretrieve(query_bundle), NodeWithScore.get_content)
+            nodes = self._with_fallback(nodes, await self._fallback.aretrieve(query_bundle))
         return nodes[: self._core.k]
+
+    def _with_fallback(self, nodes: list[NodeWithScore], more: list[NodeWithScore]) -> list[NodeWithScore]:
+        passing = self._core.passing(more, lambda result: [result.node.metadata])
+        return with_fallback(nodes, passing, NodeWithScore.get_content)
 
     def _entity_nodes(self, query: str) -> list[NodeWithScore]:
         return [_node(hit) for hit in self._core.entity_hits(query)]

@@ -28,7 +28,7 @@ from llama_index.core.vector_stores.types import (
 
 from factoid.errors import InvalidInputError, StoreFormatError
 from factoid.files.sqlite import FILE
-from factoid.filters import Filter, matches
+from factoid.filters import All, Filter, Tree, matches, parse_filter
 from factoid.store import UnitStore
 from factoid.store.options import Parents
 from factoid.store.transfer.copies import copy_over
@@ -226,7 +226,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
             if value is not None:
                 search[_NAMES.get(name, name)] = value
         if query.filters is not None:
-            search["filter"] = to_tree(query.filters)
+            search["filter"] = _both(search.get("filter"), to_tree(query.filters))
         search.setdefault("document_ids", query.doc_ids)
         # A VectorStoreIndex gives its retriever an empty list of node ids where the store keeps the nodes.
         search.setdefault("unit_ids", query.node_ids or None)
@@ -280,3 +280,13 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     def _nodes(self, units: Sequence[Unit], condition: Filter | None) -> list[BaseNode]:
         """Return units as nodes; with a filter, without anything that they hold of other nodes."""
         return [stored_node(unit) if condition is None else lone_node(unit) for unit in units]
+
+
+def _both(condition: Filter | None, tree: Tree | None) -> Filter | None:
+    """Return a filter that holds where two hold; None is no filter."""
+    if condition is None or tree is None:
+        return tree if condition is None else condition
+    if callable(condition):
+        test = condition
+        return lambda metadata: bool(test(metadata)) and matches(tree, metadata)
+    return All((parse_filter(condition), tree))

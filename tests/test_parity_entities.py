@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterator
 
 import pytest
@@ -10,7 +11,10 @@ pytest.importorskip("langchain_core")
 pytest.importorskip("llama_index.core")
 
 from langchain_core.documents import Document as LangChainDocument
+from langchain_core.retrievers import BaseRetriever as LangChainRetriever
 from llama_index.core import Document as LlamaDocument
+from llama_index.core.base.base_retriever import BaseRetriever as LlamaRetriever
+from llama_index.core.schema import NodeWithScore, TextNode
 from llama_index.core.vector_stores import MetadataFilter, MetadataFilters
 
 import langchain_factoid
@@ -108,3 +112,34 @@ def test_tenants_and_changes_in_both_frameworks() -> None:
         with pytest.raises(InvalidInputError, match="no article has the id 'h1'"):
             retriever.delete(["h1"])
     assert asked("Is a refund of the heron paid in cash?", "south") == ["Refund\nSouth pays, too."]
+
+
+RAIN = {"It rains in the north.": {"tenant": "north"}, "It rains in the south.": {"tenant": "south"}, "It rains.": {}}
+
+
+class LangChainRain(LangChainRetriever):
+    def _get_relevant_documents(self, query, *, run_manager):
+        return [LangChainDocument(text, metadata=metadata) for text, metadata in RAIN.items()]
+
+
+class LlamaRain(LlamaRetriever):
+    def _retrieve(self, query_bundle):
+        return [NodeWithScore(node=TextNode(text=text, metadata=metadata), score=1) for text, metadata in RAIN.items()]
+
+
+@pytest.mark.parametrize("tenant", ["north", "south"])
+def test_a_filter_holds_for_a_fallback_too(articles: ArticleStore, tenant: str) -> None:
+    expected = [text for text, metadata in RAIN.items() if metadata.get("tenant") == tenant]
+    langchain = langchain_factoid.EntityRetriever(articles=articles, fallback=LangChainRain())
+    filtered = langchain_factoid.EntityRetriever(articles=articles, fallback=LangChainRain(), filter={"tenant": tenant})
+    filters = MetadataFilters(filters=[MetadataFilter(key="tenant", value=tenant)])
+    llama_index = llama_index_factoid.EntityRetriever(articles, fallback=LlamaRain(), filters=filters)
+    for documents in (
+        langchain.invoke("Rain?", filter={"tenant": tenant}),
+        asyncio.run(langchain.ainvoke("Rain?", filter={"tenant": tenant})),
+        filtered.invoke("Rain?"),
+    ):
+        assert [document.page_content for document in documents] == expected
+    for nodes in (llama_index.retrieve("Rain?"), asyncio.run(llama_index.aretrieve("Rain?"))):
+        assert [node.text for node in nodes] == expected
+    assert len(langchain.invoke("Rain?")) == len(RAIN)

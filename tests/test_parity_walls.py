@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -15,20 +16,29 @@ pytest.importorskip("llama_index.core")
 from langchain_core.documents import Document as LangChainDocument
 from langchain_core.runnables import RunnableLambda
 from llama_index.core import VectorStoreIndex
+from llama_index.core.base.llms.types import CompletionResponse, LLMMetadata
+from llama_index.core.llms import MockLLM
+from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 from llama_index.core.vector_stores.types import FilterOperator, MetadataFilter, MetadataFilters, VectorStoreQuery
 
 import langchain_factoid
 import llama_index_factoid
+from factoid import PropCite
 from factoid.store import UnitStore
 from factoid.testing import HashEncoder
+from tests.faults.kills import CAMPAIGN
 from tests.store.walls import (
+    CLAIM,
     COMMON,
     DIM,
     PASSAGE,
+    PROPOSITIONIZER,
     Oracle,
     Recorder,
+    agrame,
     allowed_words,
+    asked,
     change,
     condition,
     documents,
@@ -90,18 +100,30 @@ def check_langchain(store: langchain_factoid.MultiGranularFAISS, chosen: Any, di
     assert words_of(recorder.given) <= allowed, (chosen, options)
     chain = retriever | RunnableLambda(lambda found: langchain_factoid.with_headings(found))
     assert words_of(dumped(chain.invoke(query))) <= allowed
+    # What follows a retriever: a reranker, and an answer with citations.
+    ranker, read = agrame()
+    kind = dice.choice(["sentence", "proposition", "passage"])
+    level = dice.choice(["unit", "passage"])
+    reranker = langchain_factoid.AnyGranularityReranker(ranker=ranker, granularity=kind, parents=level)
+    citer = PropCite(ranker.encoder, propositionizer=PROPOSITIONIZER)
+    for found in answers[7:]:
+        assert words_of(dumped(reranker.compress_documents(found, query))) <= allowed
+        cited = langchain_factoid.PropCiteRunnable(citer=citer, documents=found).invoke(CLAIM)
+        assert words_of(cited.model_dump()) <= allowed
+    assert words_of(read) <= allowed
 
 
-def langchain_campaign(seed: int, filters: int) -> None:
+def langchain_campaign(seed: int, filters: int) -> int:
     dice = roll(seed)
     with filled(dice, encoder=ENCODER) as core:
         store = langchain_factoid.MultiGranularFAISS(store=core)
         for number in range(filters):
             if {unit.granularity for unit in core.get(list(core.vectors(core.ids())))} < {*core.granularities}:
-                return  # a granularity that is gone is an error of its own
+                return number  # a granularity that is gone is an error of its own
             check_langchain(store, condition(dice), dice)
             if number % 3 == 2:
                 change(dice, core)
+    return filters
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -110,9 +132,10 @@ def test_langchain(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 200))
-def test_langchain_in_many_filters(seed: int) -> None:
-    langchain_campaign(seed, 10)
+@pytest.mark.parametrize("part", range(10))
+def test_langchain_in_many_filters(part: int) -> None:
+    filters = max(CAMPAIGN, 1000) // 10
+    assert asked(langchain_campaign, 1000 * (1 + part), filters, each=10) == filters
 
 
 def nodes_of(dice: Any) -> list[TextNode]:
@@ -160,6 +183,21 @@ def filters_of(dice: Any) -> MetadataFilters:
     return MetadataFilters(filters=[joined, parts[0]]) if dice.random() < 0.3 else joined
 
 
+class Echo(MockLLM):
+    """Answers with what it reads, however long."""
+
+    @property
+    def metadata(self) -> LLMMetadata:
+        return LLMMetadata(context_window=10_000_000)
+
+
+class Quoting(Echo):
+    """Answers with one claim, whatever it reads."""
+
+    def complete(self, prompt: str, formatted: bool = False, **kwargs: Any) -> CompletionResponse:
+        return CompletionResponse(text=CLAIM)
+
+
 def check_llama_index(store: llama_index_factoid.MultiGranularFaissVectorStore, dice: Any) -> None:
     filters = filters_of(dice)
     oracle = Oracle.of(store.client, llama_index_factoid.convert.to_tree(filters))
@@ -187,20 +225,34 @@ def check_llama_index(store: llama_index_factoid.MultiGranularFaissVectorStore, 
         asyncio.run(store.aget_nodes(filters=filters)),
     ]
     del options["matches"]
-    retrieved = [
-        llama_index_factoid.MultiGranularRetriever(index, k=k, filters=filters, **options).retrieve(query),
-        llama_index_factoid.MultiGranularRetriever(store, embed_model, k=k, filters=filters, expand=1).retrieve(query),
-        index.as_retriever(similarity_top_k=k, filters=filters, vector_store_kwargs=options).retrieve(query),
-        index.as_retriever(filters=filters, vector_store_query_mode="hybrid", alpha=0.2).retrieve(query),
+    retrievers = [
+        llama_index_factoid.MultiGranularRetriever(index, k=k, filters=filters, **options),
+        llama_index_factoid.MultiGranularRetriever(store, embed_model, k=k, filters=filters, expand=1),
+        index.as_retriever(similarity_top_k=k, filters=filters, vector_store_kwargs=options),
+        index.as_retriever(filters=filters, vector_store_query_mode="hybrid", alpha=0.2),
     ]
-    answers += [[found.node for found in results] for results in retrieved]
+    answers += [[found.node for found in retriever.retrieve(query)] for retriever in retrievers]
+    # Query engines: the nodes, what the model reads and echoes, and citations.
+    ranker, read = agrame()
+    kind = dice.choice(["sentence", "proposition", "passage"])
+    rerank = llama_index_factoid.AnyGranularityRerank(ranker=ranker, granularity=kind)
+    citer = PropCite(ranker.encoder, propositionizer=PROPOSITIONIZER)
+    for retriever, processors in product(retrievers[:3], ([], [rerank])):
+        engine = RetrieverQueryEngine.from_args(retriever, llm=Echo(), node_postprocessors=processors)
+        response = engine.query(CLAIM)
+        assert words_of(str(response)) <= allowed, (filters, options)
+        quoting = RetrieverQueryEngine.from_args(retriever, llm=Quoting(), node_postprocessors=processors)
+        cited = llama_index_factoid.PropCiteQueryEngine(quoting, citer).query(CLAIM)
+        assert words_of([str(cited), cited.metadata]) <= allowed, (filters, options)
+        answers += [[found.node for found in asked_of.source_nodes] for asked_of in (response, cited)]
+    assert words_of(read) <= allowed, (filters, options)
     for answer in answers:
         assert words_of(dumped(answer)) <= allowed, (filters, options)
     assert words_of(recorder.given) <= allowed, (filters, options)
     assert {node.node_id for node in answers[8]} == {unit.id for unit in oracle.units.values() if oracle.is_open(unit)}
 
 
-def llama_index_campaign(seed: int, filters: int) -> None:
+def llama_index_campaign(seed: int, filters: int) -> int:
     dice = roll(seed)
     store = llama_index_factoid.MultiGranularFaissVectorStore()
     nodes = nodes_of(dice)
@@ -208,13 +260,14 @@ def llama_index_campaign(seed: int, filters: int) -> None:
     for number in range(filters):
         core: UnitStore = store.client
         if {unit.granularity for unit in core.get(core.ids())} < {*core.granularities}:
-            return
+            return number
         check_llama_index(store, dice)
         if number % 3 == 2:
             node = dice.choice(nodes)
             node.metadata["tenant"] = dice.choice(["north", "south"])
             store.add([node])
     store.close()
+    return filters
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -223,9 +276,10 @@ def test_llama_index(seed: int) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(100, 200))
-def test_llama_index_in_many_filters(seed: int) -> None:
-    llama_index_campaign(seed, 10)
+@pytest.mark.parametrize("part", range(10))
+def test_llama_index_in_many_filters(part: int) -> None:
+    filters = max(CAMPAIGN, 1000) // 10
+    assert asked(llama_index_campaign, 1000 * (1 + part), filters, each=10) == filters
 
 
 SECRET, PLAIN = "The code of the vault is 4711.", "The vault is in the cellar."
@@ -250,6 +304,58 @@ def test_a_tenant_asks_for_chunks_and_facts_of_another() -> None:
         assert "4711" not in str(dumped(found))
         assert ids is None or {document.id for document in found if "granularity" not in document.metadata} == ids
         assert [document.page_content for document in found] == [PLAIN, PLAIN]
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        {"granularity": "sentence"},
+        {"granularity": {"$ne": "passage"}},
+        {"passage_id": "P"},
+        lambda metadata: metadata["granularity"] == "sentence",
+    ],
+)
+@pytest.mark.parametrize("granularity", [None, "sentence", "mixed", "passage"])
+def test_a_passage_that_only_its_kind_excludes_is_no_parent(condition: Any, granularity: str | None) -> None:
+    """Also where its metadata are otherwise those of its sentences."""
+    passage = TextNode(id_="P", text=f"{PLAIN} {SECRET}", metadata={"granularity": "passage"}, embedding=[1.0, 0.0])
+    metadata = {"granularity": "sentence", "passage_id": "P"}
+    sentence = TextNode(id_="S", text=PLAIN, metadata=metadata, embedding=[1.0, 1.0])
+    sentence.relationships[NodeRelationship.PARENT] = passage.as_related_node_info()
+    for node in (passage, sentence):
+        node.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id="vault.txt")
+    store = llama_index_factoid.MultiGranularFaissVectorStore()
+    store.add([passage, sentence])
+    query = VectorStoreQuery(query_embedding=[1.0, 0.0], query_str="code vault 4711", similarity_top_k=9)
+    for parents, rerank, mode in product(("passage", "unit"), (None, Recorder()), ("default", "hybrid")):
+        query.mode = mode
+        options = {"granularity": granularity, "parents": parents, "expand": 1, "filter": condition}
+        if rerank is not None:
+            options |= {"rerank": rerank, "granularity": "sentence"}
+        found = store.query(query, **options).nodes or ()
+        assert "4711" not in str(dumped(found))
+        assert rerank is None or "4711" not in str(rerank.given)
+        assert [node.node_id for node in found] == ([] if options["granularity"] == "passage" else ["S"])
+
+
+@pytest.mark.parametrize("condition", [{"tenant": "south"}, lambda metadata: metadata["tenant"] == "south", None])
+def test_filters_of_both_kinds_hold_together(condition: Any) -> None:
+    """A filter of the store's and filters of the query: neither makes the other one void."""
+    store = llama_index_factoid.MultiGranularFaissVectorStore()
+    nodes = [
+        TextNode(
+            id_=f"{tenant} {year}", text="A text.", metadata={"tenant": tenant, "year": year}, embedding=[1.0, 0.0]
+        )
+        for tenant in ("north", "south")
+        for year in (1, 2)
+    ]
+    store.add(nodes)
+    for filters, years in (([MetadataFilter(key="year", value=1)], [1]), ([], [1, 2]), (None, [1, 2])):
+        given = None if filters is None else MetadataFilters(filters=filters)
+        query = VectorStoreQuery(query_embedding=[1.0, 0.0], similarity_top_k=9, filters=given)
+        found = store.query(query, filter=condition).nodes or ()
+        tenants = ("north", "south") if condition is None else ("south",)
+        assert {node.node_id for node in found} == {f"{tenant} {year}" for tenant in tenants for year in years}
 
 
 def test_numbers_of_hits_do_not_tell_of_others() -> None:

@@ -73,6 +73,29 @@ def test_a_fallback_may_have_all_of_what_was_cut() -> None:
         assert titles(retriever.retrieve("How many arches has the Tern?", words=50)) == ["Tern"]
 
 
+def test_a_filter_holds_for_all_that_a_fallback_returns() -> None:
+    def of(tenant: str) -> Unit:
+        return replace(OTHER.unit, id=tenant, text=f"It rains in the {tenant}.", metadata={"tenant": tenant})
+
+    north, south = of("north"), of("south")
+    hits = [
+        *(Hit(unit, 1.0) for unit in (south, OTHER.unit, north)),
+        Hit(replace(north, text="A match."), 1.0, (Hit(south, 1.0),)),
+        Hit(replace(north, text="A neighbour."), 1.0, neighbours=(south,)),
+        Hit(replace(north, text="A match's neighbour."), 1.0, (Hit(north, 1.0, neighbours=(south,)),)),
+    ]
+    article = Document("North pays.", "Refund", id="refund", metadata={"tenant": "north"})
+    with build_own_articles([article]) as store:
+        for options in (
+            {"filter": {"tenant": "north"}},
+            {"filter": lambda metadata: metadata.get("tenant") == "north"},
+        ):
+            retriever = EntityRetriever(store, fallback=lambda *_: hits, hybrid=True, k=9, **options)
+            assert [hit.unit.text for hit in retriever.retrieve("A refund?")] == ["North pays.", north.text]
+            assert [hit.unit for hit in retriever.retrieve("Rain?", filter={"tenant": "south"})] == [south]
+        assert len(EntityRetriever(store, fallback=lambda *_: hits, k=9).retrieve("Rain?")) == len(hits)
+
+
 @pytest.mark.parametrize(
     ("ambiguous", "expected"),
     [("first", ["Sorne (north)", "Arve"]), ("all", ["Sorne (north)", "Arve", "Sorne (south)"]), ("skip", ["Arve"])],

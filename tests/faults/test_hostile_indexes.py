@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import subprocess
 import sys
 
 import pytest
 
+from tests.faults.kills import CAMPAIGN
 from tests.faults.worker import ENVIRONMENT, ROOT
 
 pytest.importorskip("faiss")
 
 KINDS = ["HNSW16", "IVF32,SQ8", "IVF32_HNSW8,Flat", "SQ8", "RaBitQ", "IVF32,RaBitQ", "HNSW16,SQ8", "RR,SQ8"]
-CASES = int(os.environ.get("FACTOID_CAMPAIGN", "0"))
 
 ATTACK = """
 import hashlib, random, resource, sys, time
@@ -70,7 +69,7 @@ print("done", refused, slowest)
 """
 
 
-@pytest.mark.parametrize("count", [20, pytest.param(max(40, CASES), marks=pytest.mark.slow)])
+@pytest.mark.parametrize("count", [20, pytest.param(CAMPAIGN, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_hostile_index_neither_crashes_nor_hangs_nor_fills_the_memory(tmp_path, kind, count):
     command = [sys.executable, "-c", ATTACK, str(tmp_path), kind, str(count)]

@@ -321,15 +321,6 @@ def changing(folder: Path) -> Iterator[None]:
         yield
 
 
-def building_own(_: Path) -> Iterator[None]:
-    documents = [Document(f"Town {number} lies on a hill.", f"Town {number}") for number in range(9)]
-    store = build_own_articles(documents)
-    other = build_own_articles(documents[:2])  # leaves the first one alone
-    assert [store.get("Town 7").text, len(other)] == ["Town 7 lies on a hill.", 2]
-    assert store.verify() == []
-    yield
-
-
 def articles_state(folder: Path) -> Any:
     file = folder / "articles.sqlite"
     if not file.exists():
@@ -386,7 +377,6 @@ WORKLOADS = {
     "propositions in a store": Workload(make_store, partial(caching, place=STORE), partial(caching_state, place=STORE)),
     "articles": Workload(make_documents, building, articles_state),
     "articles resumed": Workload(lambda _: None, partial(building, resume="towns"), articles_state),
-    "articles in a temporary file": Workload(lambda _: None, building_own, lambda _: None),
     "articles changed": Workload(make_documents, changing, articles_state),
 }
 if find_spec("pyarrow"):

@@ -139,3 +139,23 @@ def test_a_store_keeps_a_cache_and_stays_a_store(tmp_path):
         assert len(store) == 1
         store.clear()
     assert PropositionCache(tmp_path).count() == 0
+
+
+def test_an_index_that_loses_keys_is_one_clear_error(cache, path):
+    """Otherwise passages would be asked again, and paid for, each time."""
+    cache.put("m", passages(60), [["Fact."]] * 60)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        [page] = connection.execute("SELECT rootpage FROM sqlite_master WHERE type = 'index'").fetchone()
+        [size] = connection.execute("PRAGMA page_size").fetchone()
+    content = path.read_bytes()
+    refused = 0
+    for place in range(size * page - 1400, size * page - 60, 40):
+        path.write_bytes(content[:place] + bytes(60) + content[place + 60 :])
+        try:
+            cache.put("m", passages(60), [["Fact."]] * 60)
+            assert None not in cache.get("m", passages(60))
+        except StoreFormatError as error:
+            assert "Name another file" in str(error)  # noqa: PT017
+            refused += 1
+    assert refused

@@ -110,3 +110,16 @@ def test_another_encoder_is_refused_by_name_and_by_dimension(path):
         with pytest.raises(EncoderMismatchError, match="holds vectors of 256 dimensions, got 64"):
             add(store, 99)
         assert store.documents(["doc99"]) == []
+
+
+@pytest.mark.parametrize("content", [b"", b"\0"])
+def test_an_emptied_database_is_no_new_store(path, expected, tmp_path, content):
+    assert expected
+    (path / "units.sqlite").write_bytes(content)
+    for _ in range(2):
+        with pytest.raises(StoreFormatError, match=r"units\.sqlite is empty, .* it was cut short\. Restore it"):
+            opened(path)
+    (tmp_path / "new").mkdir()
+    (tmp_path / "new" / "units.sqlite").write_bytes(content)  # as a process leaves it that was killed at its first step
+    with opened(tmp_path / "new") as store:
+        assert store.ids() == []

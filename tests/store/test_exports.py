@@ -228,6 +228,17 @@ def test_lines_that_are_missing_are_told_by_the_count(held, tmp_path):
         assert copy.import_from(tmp_path / "records.jsonl", edited=True) == count - 1
 
 
+@pytest.mark.parametrize("content", ["", "\n\n"])
+def test_a_file_without_records_is_none(tmp_path, content):
+    (tmp_path / "x.jsonl").write_text(content)
+    with opened(None) as store:
+        with pytest.raises(UnreadableFileError, match=r"x\.jsonl holds no records: it was cut short, .* edited=True"):
+            store.import_from(tmp_path / "x.jsonl")
+        assert store.import_from(tmp_path / "x.jsonl", edited=True) == 0
+        store.export(tmp_path / "none.jsonl")
+        assert store.import_from(tmp_path / "none.jsonl") == 0
+
+
 def test_files_of_others(tmp_path):
     pa = pytest.importorskip("pyarrow")
     from pyarrow import parquet

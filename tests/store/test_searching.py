@@ -128,3 +128,31 @@ def test_a_text_matches_once_whatever_granularities_have_it():
     assert Counter(match.unit.text for match in sentences.matches)["Anna sang."] == 2
     kinds = {match.unit.granularity for match in mixed.matches if match.unit.text == "Anna sang."}
     assert len(kinds) == 1
+
+
+@pytest.mark.parametrize("on_disk", [False, True])
+def test_what_is_searched_follows_the_store_when_the_last_unit_of_a_granularity_is_deleted(tmp_path, on_disk):
+    above = passage(0)
+    units = [above, child(above, 1, SENTENCE), child(above, 2, PROPOSITION)]
+    path = tmp_path / "store" if on_disk else None
+    with UnitStore(path, encoder=HashEncoder()) as store:
+        store.add(units)
+        readers = [store, UnitStore(path, encoder=HashEncoder(), read_only=True)] if on_disk else [store]
+
+        def matched():
+            return [[match.unit for hit in reader.search("passage") for match in hit.matches] for reader in readers]
+
+        assert matched() == [[units[2]]] * len(readers)
+        store.delete(unit_ids=[units[2].id])
+        assert matched() == [[units[1]]] * len(readers)
+        store.delete(unit_ids=[units[1].id])
+        for reader in readers:
+            assert [hit.unit for hit in reader.search("passage")] == [above]
+            with pytest.raises(InvalidInputError, match="holds passages, and no propositions"):
+                reader.search("passage", granularity="proposition")
+        store.add(units[2:], keep_children=True)
+        assert matched() == [[units[2]]] * len(readers)
+        readers[-1].close()
+    if on_disk:
+        with UnitStore(path, encoder=HashEncoder()) as store:
+            assert [hit.matches[0].unit for hit in store.search("passage")] == [units[2]]

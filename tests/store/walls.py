@@ -12,16 +12,19 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 
 import numpy as np
 
-from factoid import Document, UnitStore
+from factoid import AnyGranularityRanker, Document, PropCite, UnitStore, pack_context
 from factoid.filters import All, AnyOf, Comparison, Not, Operator, matches, parse_filter
 from factoid.ingest import Split
-from factoid.testing import HashEncoder
+from factoid.testing import HashEncoder, ScriptedPropositionizer
 from factoid.units import Granularity, Unit
+from tests.late_interaction.word_vectors import WordVectors
 
 PASSAGE, SENTENCE, PROPOSITION = Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION
 KINDS = (PASSAGE, SENTENCE, PROPOSITION)
 DIM = 5
 COMMON = "river tower heron olm kestrel".split()
+CLAIM = "The river has a tower. A heron sits on it."  # an answer without words of a store
+PROPOSITIONIZER = ScriptedPropositionizer(lambda passage: [passage.text])
 TOKEN = re.compile(r"\b[dpsfm]\d+x\b")
 
 
@@ -145,6 +148,8 @@ def condition(dice, depth=2):
                 {"a": [0, 2]},
                 {"$or": [{"tenant": "south"}, {"secret": True}]},
                 {"fallback": {"$exists": False}},
+                {"fallback": {"$exists": True}},
+                {"fallback": "time-out", "a": {"$lt": 2}},
                 {"word": {"$exists": True}},
                 {"a": {"$gte": 0}},
                 {},
@@ -295,16 +300,32 @@ def allowed_words(oracle):
     return allowed
 
 
-class Recorder:
-    """A reranker that keeps all that it was given, and ranks by what texts hash to."""
+def agrame():
+    """Return a ranker by token vectors, and the list of the texts that its encoder has read."""
+    encoder = WordVectors()
+    return AnyGranularityRanker(encoder, propositionizer=PROPOSITIONIZER), encoder.encoded
 
-    def __init__(self):
-        self.given = []
+
+def made_of(hits):
+    """Return what is made of hits: a context for a model, and an answer with citations from the units, and what it was read."""
+    encoder = WordVectors()
+    citer = PropCite(encoder, propositionizer=PROPOSITIONIZER)
+    shown = {unit.text for hit in hits for part in (hit, *hit.matches) for unit in (part.unit, *part.neighbours)}
+    return [pack_context(hits, words=100_000), citer.cite(CLAIM, sorted(shown)), encoder.encoded]
+
+
+class Recorder:
+    """A reranker that keeps all that it was given, and ranks by what texts hash to, or as another one does."""
+
+    def __init__(self, ranker=None):
+        self.given, self.ranker = [], ranker
 
     def rank(self, query, passages, granularity, *, k=None, parents="unit", units=None):
         from factoid.units import Hit
 
         self.given += [*passages, *(units or ())]
+        if self.ranker is not None:
+            return self.ranker.rank(query, passages, granularity, k=k, parents=parents, units=units)
         hits = []
         for at, passage in enumerate(passages):
             under = list(units[at]) if units else []
@@ -322,3 +343,15 @@ class Recorder:
 
 def roll(seed):
     return random.Random(seed)
+
+
+def asked(campaign, seed, filters, *, each):
+    """Run a campaign on stores of one seed after another, until so many filters were asked in all.
+
+    A campaign takes a seed and how many filters to ask of its store, and returns how many it asked.
+    """
+    count = 0
+    while count < filters:
+        count += campaign(seed, min(each, filters - count))
+        seed += 1
+    return count

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
@@ -17,7 +18,7 @@ from factoid.entities.articles.store import ArticleStore
 from factoid.entities.linkers.titles import TitleLinker
 from factoid.entities.mention import EntityLinker, Mention
 from factoid.errors import InvalidInputError
-from factoid.filters import Filter
+from factoid.filters import Filter, matches, parse_filter
 from factoid.forks import Exclusion, at_work
 from factoid.metadata import hit_fields
 from factoid.propositions import Propositionizer
@@ -76,7 +77,8 @@ class EntityRetriever:
         ambiguous: What to do with an ambiguous mention: take the "first" candidate, and say so in the hit's mention; take
             "all", the others after the first ones of all mentions; or "skip" the mention.
         filter: Condition on the metadata of articles, as `UnitStore.search` takes it; other articles are not even linked to.
-            For a store of several tenants, see `duplicates="keep"` of `build_articles`.
+            For a store of several tenants, see `duplicates="keep"` of `build_articles`. Results of a fallback whose metadata do
+            not pass are left out; a fallback that has a filter of its own should have the same, and then finds others instead.
 
     Raises:
         InvalidInputError: An option is out of range or of another type, the granularity lacks an encoder, or hybrid a fallback.
@@ -106,7 +108,7 @@ class EntityRetriever:
             raise InvalidInputError("hybrid=True fills up with hits of a fallback: give fallback=...")
         self.articles = articles if isinstance(articles, ArticleStore) else ArticleStore(articles)
         self.linker: EntityLinker = linker if linker is not None else TitleLinker(self.articles, encoder=encoder)
-        self._view = self._filtered(filter)
+        self._view, self._filter = self._filtered(filter), filter
         self.words, self.k, self.hybrid, self.fallback, self.ambiguous = words, k, hybrid, fallback, ambiguous
         self.granularity, self.propositionizer = Granularity(granularity), propositionizer
         if self.granularity is not Granularity.DOCUMENT:
@@ -125,7 +127,7 @@ class EntityRetriever:
         hits: list[Hit] = [*self.entity_hits(question, k=k, words=words, filter=filter)]
         limit = self.k if k is None else k
         if self.fallback is not None and self.wants_more(len(hits), k):
-            more = self.fallback(question, limit)
+            more = self.passing(self.fallback(question, limit), _metadata, filter)
             hits = with_fallback(hits, more, lambda hit: getattr(hit, "text", hit.unit.text))[:limit]
         return hits
 
@@ -143,20 +145,33 @@ class EntityRetriever:
             article = None if number in hits else articles.find(number)
             if article is None:  # chosen already, or deleted since it was linked
                 continue
-            matches: list[Hit] = []
+            best: list[Hit] = []
             if self.granularity is Granularity.DOCUMENT:
                 text = cut_words(article.text, budget).strip()
             else:
                 query = np.asarray(self._encode([question]))[0] if query is None else query
-                text, matches = self._best_units(query, article, budget)
+                text, best = self._best_units(query, article, budget)
             named = question[mention.start : mention.end]
             id_ = article.document_id or content_id("article", article.title)
             span, metadata = (0, len(article.text)), article.metadata
             unit = Unit(id_, text, Granularity.DOCUMENT, id_, id_, *span, article.title, metadata=metadata)
-            hits[number] = EntityHit(unit, mention.score, tuple(matches), mention=mention, named=named)
+            hits[number] = EntityHit(unit, mention.score, tuple(best), mention=mention, named=named)
             if len(hits) == limit:
                 break
         return list(hits.values())
+
+    def passing(
+        self,
+        results: Iterable[T],
+        metadata_of: Callable[[T], Iterable[Mapping[str, Any]]],
+        filter: Filter | None = None,
+    ) -> list[T]:
+        """Return those results of a fallback of which all metadata pass the filter of a call, or else of this retriever."""
+        condition = self._filter if filter is None else filter
+        if condition is None:
+            return list(results)
+        test = condition if callable(condition) else partial(matches, parse_filter(condition))
+        return [result for result in results if all(test(dict(metadata)) for metadata in metadata_of(result))]
 
     def _filtered(self, condition: Filter | None) -> tuple[ArticleStore, EntityLinker]:
         """Return the articles that pass a filter, and a linker of those."""
@@ -197,22 +212,31 @@ class EntityRetriever:
                     oldest = next(iter(self._in_units))
                     self._units.delete(document_ids=[oldest])
                     del self._in_units[oldest]
-            best = self._units.search_by_vector(
+            found = self._units.search_by_vector(
                 query, words, granularity=self.granularity, parents="unit", document_ids=[document.id]
             )
-        matches: list[Hit] = []
+        best: list[Hit] = []
         shown: list[Unit] = []  # without the article's title, which is not part of its text
         remaining = words
-        for hit in best:
+        for hit in found:
             unit = replace(hit.unit, title="")
             headed = unit.section in [before.section for before in shown]
             remaining -= count_words(unit.text if headed else with_heading(unit))
-            if remaining < 0 and matches:
+            if remaining < 0 and best:
                 break
-            matches.append(hit)
+            best.append(hit)
             shown.append(unit)
         shown.sort(key=lambda unit: (unit.start, unit.end))
-        return pack_context(shown, words=words, separator=" "), matches
+        return pack_context(shown, words=words, separator=" "), best
+
+
+def _metadata(hit: Hit) -> Iterator[Mapping[str, Any]]:
+    """Yield the metadata of all units in a hit."""
+    yield hit.unit.metadata
+    for neighbour in hit.neighbours:
+        yield neighbour.metadata
+    for match in hit.matches:
+        yield from _metadata(match)
 
 
 def with_fallback(entities: Sequence[T], more: Iterable[T], text_of: Callable[[T], str]) -> list[T]:

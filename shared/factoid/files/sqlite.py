@@ -12,6 +12,7 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from factoid.errors import StoreError, StoreFormatError
 
@@ -43,10 +44,22 @@ _OBJECTS = """SELECT type, name, tbl_name, sql FROM sqlite_master
     WHERE sql IS NOT NULL AND name NOT IN ('sqlite_stat1', 'sqlite_stat4') AND coalesce(?1 = tbl_name, TRUE)"""
 
 
+class _Connection(sqlite3.Connection):
+    """A connection whose errors are SQLite's, even if they quote names of a damaged file that are not UTF-8."""
+
+    def execute(self, *arguments: Any) -> sqlite3.Cursor:
+        """Do what the base class does."""
+        try:
+            return super().execute(*arguments)
+        except UnicodeDecodeError as error:
+            raise sqlite3.DatabaseError("malformed: SQLite's message about it is not UTF-8") from error
+
+
 def connect(target: str | Path) -> sqlite3.Connection:
     """Open a database for any thread, with transactions begun by hand. The target is a path, ":memory:" or a `file:` URI."""
     uri = str(target).startswith("file:")
-    connection = sqlite3.connect(target, isolation_level=None, check_same_thread=False, timeout=WAIT, uri=uri)
+    options: dict[str, Any] = {"timeout": WAIT, "uri": uri, "factory": _Connection}
+    connection: sqlite3.Connection = sqlite3.connect(target, isolation_level=None, check_same_thread=False, **options)
     connection.execute("PRAGMA cell_size_check = ON")  # detects more damaged pages, instead of reading garbage
     connection.execute("PRAGMA trusted_schema = OFF")  # a file from a stranger calls no functions of this process
     # What is deleted is overwritten: not every SQLite is built so. FAST would leave it in pages that become free, which hold most

@@ -2,7 +2,7 @@
 
 from factoid.filters.fields import DELETE_FIELD, INSERT_FIELD, SCHEMA, field_rows, parse_metadata
 from factoid.filters.parse import parse_filter, to_condition
-from factoid.filters.sql import harmless_rows, passing_rows
+from factoid.filters.sql import harmless_rows, judges_kinds, passing_rows
 from factoid.filters.tree import (
     CONDITIONS,
     All,
@@ -32,6 +32,7 @@ __all__ = [
     "Tree",
     "field_rows",
     "harmless_rows",
+    "judges_kinds",
     "matches",
     "parse_filter",
     "parse_metadata",

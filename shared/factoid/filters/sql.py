@@ -86,6 +86,14 @@ def harmless_rows(connection: sqlite3.Connection, condition: Condition, excluded
     return np.array(harmless, np.int64)
 
 
+def judges_kinds(connection: sqlite3.Connection, condition: Condition) -> bool:
+    """Return whether a filter may judge units differently whose metadata differ only in what they are."""
+    if not callable(condition) and as_of_passage(condition) is condition:
+        return False
+    sql = "SELECT 1 FROM fields WHERE key IN (SELECT value FROM json_each(?)) LIMIT 1"
+    return connection.execute(sql, [json.dumps([*KIND])]).fetchone() is not None
+
+
 class _Index:
     """The index of a database with `size` rows of metadata."""
 

@@ -90,6 +90,7 @@ class PropositionCache:
             with self._opened() as connection, sqlite.committing(connection):
                 _drop_damaged(connection, [row[0] for row in rows])
                 connection.executemany(_PUT, rows)
+                _check_stored(connection, [row[0] for row in rows])
 
     def count(self, name: str | None = None, *, failures: bool = False) -> int:
         """Return the number of entries: all, or those of one propositionizer, or only passages without propositions."""
@@ -164,6 +165,13 @@ def _drop_damaged(connection: sqlite3.Connection, keys: Sequence[bytes]) -> None
         entry = connection.execute(_GET, [key]).fetchone()
         if entry is not None and _read(key, *entry) is None:
             delete_entries(connection, [entry[0]])
+
+
+def _check_stored(connection: sqlite3.Connection, keys: Sequence[bytes]) -> None:
+    """Raise a DatabaseError if an entry is not found by its key: its passage would be asked again each time."""
+    for key in keys:
+        if connection.execute(_GET, [key]).fetchone() is None:
+            raise sqlite3.DatabaseError("malformed: an entry that was just written is not found")
 
 
 Cache = PropositionCache | str | Path | None

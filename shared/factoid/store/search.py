@@ -70,10 +70,10 @@ class Query:
 
 def _present(store: UnitStore) -> Sequence[Granularity]:
     """Return the searched granularities that have vectors, or all if there are none, or if the finest is known to have them."""
-    finest = min(store.granularities, key=FINEST_FIRST.index)
-    if store.views.states[finest].index is not None:
-        return store.granularities
+    state = store.views.states[min(store.granularities, key=FINEST_FIRST.index)]
     with store.connections.reading() as snapshot:
+        if state.generation == snapshot.generation and state.index:  # neither stale nor empty
+            return store.granularities
         return [kind for kind in snapshot.searched() if kind in store.granularities] or store.granularities
 
 
@@ -99,7 +99,7 @@ def find_within(wall: Wall | None, query: Query, snapshot: Snapshot, states: Seq
     words: IndexState | None = None
     length, highest = 1.0, 1.0
     for state in states:
-        if state.index is None:
+        if state.index is None or (state.granularity != LEXICAL and not len(state.index)):
             continue
         searched = query.vectors is None or state.granularity in query.searched
         mask = state.selection(snapshot, options, wall) if limited and searched else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import sqlite3
-import threading
 import zlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -41,6 +40,7 @@ from factoid.entities.articles.names import NameForm, NameKind, clean_name, name
 from factoid.errors import InvalidInputError, StoreError, StoreFormatError, UnreadableFileError
 from factoid.files.atomic import move_into_place, part_beside
 from factoid.files.sqlite import connect, explain, identify, is_damage
+from factoid.forks import Exclusion, at_work
 from factoid.progress import progress_bar
 from factoid.units import check_size, whole_number
 from factoid.words import cut_words
@@ -50,7 +50,7 @@ Duplicates = Literal["first", "join", "keep"]
 _log = logging.getLogger(__name__)
 _CACHE = 64 << 10  # KiB of pages to keep in memory; SQLite sorts in as much
 _MOST_RECORDS = 5_000  # between two commits
-_in_memory = threading.Lock()  # of writers
+_in_memory = Exclusion()  # of writers
 MOST_IN_PARTS = 100_000  # articles of a store with parts of titles as names: in larger ones nearly every word is one
 
 # While a store is built, it has two more tables, and `meta` says how far the sources were read.
@@ -184,7 +184,7 @@ def writing(path: Path | None) -> Iterator[None]:
     Without a path it is in memory: writers of other stores wait, too, but nobody for long.
     """
     if path is None:
-        with _in_memory:
+        with at_work(), _in_memory.lock:
             yield
         return
     try:

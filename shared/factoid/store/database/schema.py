@@ -115,6 +115,12 @@ def check_folder(path: Path) -> None:
         names = list(path.iterdir())
         if names and not file.exists():
             raise StoreFormatError(f"{path} holds files but no {FILE}: it is not a store. Give an empty or new folder")
+        if names and file.stat().st_size <= 1 and any(FILE not in name.name for name in names):
+            # To SQLite one byte is none. Alone it is what a process leaves that was killed while it made the store.
+            raise StoreFormatError(
+                f"{file} is empty, and other files are beside it: it was cut short. Restore it from a backup, or index again "
+                "into a new folder"
+            )
         for name in names:
             if name.is_symlink():  # what is written there would be written elsewhere
                 raise StoreFormatError(

@@ -298,6 +298,12 @@ class Snapshot:
             SELECT passages.row FROM units JOIN units AS passages ON {_UNDER} WHERE units.row IN touched"""  # noqa: S608
         return changed, _ascending(self.values(sql, {"last": last, "changed": json.dumps(changed.tolist())}))
 
+    def passage_metadata(self) -> tuple[RowIds, RowIds]:
+        """Return the rows of all passages, and of their metadata. Shapes: (n,)."""
+        rows = self.connection.execute("SELECT row, metadata FROM units WHERE granularity = 'passage' ORDER BY row")
+        passages, metadata = _table(rows, "passage", width=2).T
+        return passages, metadata
+
     def mixed_passages(self, among: RowIds | None = None) -> Columns:
         """Return the passages over units with other metadata than their own, and these units; of all passages, or of some.
 

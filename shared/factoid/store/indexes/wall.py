@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from factoid.filters import Condition, harmless_rows, matches, passing_rows
+from factoid.filters import Condition, harmless_rows, judges_kinds, matches, passing_rows
 from factoid.index.vector_index import membership
 from factoid.metadata import WINDOW
-from factoid.search.columns import Ids, Mask
+from factoid.search.columns import Columns, Ids, Mask
 from factoid.store.database.snapshot import Snapshot
 from factoid.units import Unit
 
@@ -37,21 +37,18 @@ class Wall:
     condition: Condition
     key: str | None  # of a filter that may be remembered
     passing: Ids  # the rows of metadata that pass, ascending
-    closed: Ids  # the rows of passages that do not pass, or not with all of their units, among those over mixed ones
+    closed: Ids  # the rows of closed passages: of all whose units pass in part, and of some others
 
     @classmethod
     def of(cls, snapshot: Snapshot, condition: Condition, key: str | None, mixed: IndexState) -> Wall:
         """Return what a filter lets through, from the index of mixed passages."""
-        passing, columns = passing_rows(snapshot.connection, condition), mixed.columns
-        closing = ~membership(columns.metadata, passing)
-        if not closing.any():
-            return cls(condition, key, passing, columns.rows[:0])
-        under = columns.parents != columns.rows
-        harmless = harmless_rows(snapshot.connection, condition, columns.metadata[closing & under])
-        closing &= ~(under & membership(columns.metadata, harmless))
-        groups = columns.by("passage")
-        is_closed = np.logical_or.reduceat(closing[groups.positions], groups.bounds[:-1])
-        return cls(condition, key, passing, groups.keys[is_closed])
+        passing = passing_rows(snapshot.connection, condition)
+        closed = _closed(snapshot, condition, passing, mixed.columns)
+        if judges_kinds(snapshot.connection, condition):
+            # Units may pass where their passage does not, though its metadata are no others.
+            passages, metadata = snapshot.passage_metadata()
+            closed = np.union1d(closed, passages[~membership(metadata, passing)])
+        return cls(condition, key, passing, closed)
 
     def allowed(self, rows: Ids, metadata: Ids) -> Mask:
         """Return which units may be shown, from their rows and the rows of their metadata. Shape: (n,)."""
@@ -94,6 +91,19 @@ class Wall:
         if callable(self.condition):
             return bool(self.condition(dict(unit.metadata)))
         return matches(self.condition, unit.metadata)
+
+
+def _closed(snapshot: Snapshot, condition: Condition, passing: Ids, mixed: Columns) -> Ids:
+    """Return the rows of passages that do not pass, or not with all of their units, among those over mixed ones."""
+    closing = ~membership(mixed.metadata, passing)
+    if not closing.any():
+        return mixed.rows[:0]
+    under = mixed.parents != mixed.rows
+    harmless = harmless_rows(snapshot.connection, condition, mixed.metadata[closing & under])
+    closing &= ~(under & membership(mixed.metadata, harmless))
+    groups = mixed.by("passage")
+    is_closed = np.logical_or.reduceat(closing[groups.positions], groups.bounds[:-1])
+    return groups.keys[is_closed]
 
 
 class MixedPassagesBuilder:

@@ -179,6 +179,8 @@ class _Import:
 
     def finish(self) -> int:
         """Commit the rest, and return the number of records."""
+        if self.is_new and not self._edited:
+            raise UnreadableFileError(f"{self._file} holds no records: it was cut short, or is another file. {_AGAIN}")
         if self._records not in (self._read, inf):
             self._refuse_count(f"{self._read:,}")
         if self._block:

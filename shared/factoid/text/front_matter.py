@@ -40,7 +40,7 @@ def front_matter(text: str, *, place: str = "", depth: int = _DEEPEST) -> tuple[
         return {}, 0
     mark = opening["mark"]
     start = opening.end()
-    closing = _CLOSING[mark].search(text, start, start + _LONGEST)
+    closing = _CLOSING[mark].search(text, start)
     if closing is None:
         return {}, 0
     block = text[start : closing.start()]
@@ -49,6 +49,8 @@ def front_matter(text: str, *, place: str = "", depth: int = _DEEPEST) -> tuple[
     if not _FIELD[mark].match(block, first):
         return {}, 0
     try:
+        if len(block) > _LONGEST:
+            raise ValueError(f"it has more than {_LONGEST:,} characters")
         fields = _yaml_fields(block, depth) if mark == "---" else tomllib.loads(block.replace("\r\n", "\n"))
     except (ValueError, RecursionError) as error:
         if mark == "---" and not _FIELDS_ONLY.fullmatch(block):

@@ -21,7 +21,7 @@ from typing import Any
 from factoid._optional import require
 from factoid.errors import InvalidInputError, UnreadableFileError, shown
 from factoid.files.conversion import CONVERTED_ENDINGS, EXTRA, convert
-from factoid.files.encodings import decode
+from factoid.files.encodings import decode, read_text_lines
 from factoid.files.isolation import run_isolated
 from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
 from factoid.files.lines import (
@@ -34,6 +34,7 @@ from factoid.files.lines import (
     visible_files,
 )
 from factoid.files.tables import TEXT_FIELDS, read_rows, row_text
+from factoid.files.timed import LOG_ENDING, SUBTITLE_ENDINGS, TimedText, read_log, read_subtitles
 from factoid.metadata import plain_metadata
 from factoid.text.front_matter import front_matter, title_of
 from factoid.units import Document, content_id
@@ -68,9 +69,9 @@ def read_documents(
 def find_files(paths: Iterable[str | Path], *, allow_empty: bool = False, follow_links: bool = False) -> list[Path]:
     """List the files to read.
 
-    The paths are files, folders, or "-" for standard input. In folders and their subfolders, text, Markdown and JSON lines
-    are found, and with the extra `documents` also the formats that it converts, in order of their names. Hidden files are left
-    out; others are counted in a warning. Tables (.csv, .tsv) are read only if named.
+    The paths are files, folders, or "-" for standard input. In folders and their subfolders, text, Markdown, subtitles and JSON
+    lines are found, and with the extra `documents` also the formats that it converts, in order of their names. Hidden files are
+    left out; others are counted in a warning. Tables (.csv, .tsv) and logs (.log) are read only if named.
 
     Symbolic links in folders, which may lead out of them, are left out and counted in the warning, wherever they lead, unless
     `follow_links` is set. A path that is a link itself is followed. A file that is found twice is read once.
@@ -115,6 +116,8 @@ def read_file(path: str | Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> Itera
             yield from _read_records(path, _lines(read_lines(path, limits)))
         elif ending in TABLE_ENDINGS:
             yield from _read_records(path, _rows(path, limits))
+        elif ending in SUBTITLE_ENDINGS or ending == LOG_ENDING:
+            yield from _read_records(path, _timed(path, limits))
         else:
             document_id = content_id("file", path.resolve().as_posix())
             with located(path):
@@ -142,7 +145,12 @@ def _check_name(path: Path) -> None:
 
 
 def _list_folder(folder: Path, *, allow_empty: bool, follow_links: bool) -> list[Path]:
-    wanted = TEXT_ENDINGS | {JSONL_ENDING} | (CONVERTED_ENDINGS if find_spec("markitdown") else frozenset())
+    wanted = (
+        TEXT_ENDINGS
+        | SUBTITLE_ENDINGS
+        | {JSONL_ENDING}
+        | (CONVERTED_ENDINGS if find_spec("markitdown") else frozenset())
+    )
     files: list[Path] = []
     skipped: Counter[str] = Counter()
     links = 0
@@ -196,6 +204,17 @@ def _rows(path: Path, limits: ReadLimits) -> Iterator[tuple[str, dict[str, Any]]
         if row.title and "title" not in row.cells:
             record["title"] = row.title
         yield row.place, record
+
+
+def _timed(path: Path, limits: ReadLimits) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the sentences of subtitles or the entries of a log as records, each with the place where it begins."""
+    if path.suffix.lower() == LOG_ENDING:
+        texts: Iterable[TimedText] = read_log(read_text_lines(path, limits))
+    else:
+        with located(path):
+            texts = read_subtitles(decode(read_whole(path, limits), str(path)))
+    for timed in texts:
+        yield f":{timed.line}", {"text": timed.text, "metadata": timed.metadata}
 
 
 def _from_record(record: Any, path: Path) -> Document:

@@ -194,7 +194,8 @@ def _delimiter(sample: Sequence[str], *, prefer: str) -> str:
     """Return what cuts most rows into the same number of cells, and into more cells where that is the same."""
     best = (0.0, 0)
     chosen = prefer or _DELIMITERS[0]
-    for delimiter in [*prefer, *_DELIMITERS]:
+    candidates: list[str] = [*prefer, *_DELIMITERS]
+    for delimiter in candidates:
         widths = Counter(len(row) for row in _parsed(sample, delimiter))
         total = widths.total()
         wide = {width: count for width, count in widths.items() if width > 1}

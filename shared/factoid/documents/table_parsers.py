@@ -69,7 +69,7 @@ def markdown_tables(text: str) -> list[Table]:
     return with_captions(text, [*_pipe_tables(text), *_html_tables(text)])
 
 
-def _html_table(source: str, start: int) -> Table:
+def html_table(source: str, start: int) -> Table:
     """Return a table from its HTML, which begins at `start` in the content."""
     lxml_html: Any = require("lxml.html", extra="documents")
     parser = lxml_html.HTMLParser()
@@ -85,7 +85,7 @@ def _html_table(source: str, start: int) -> Table:
     covered = 0
     for index, row in enumerate(rows):
         group = row.getparent()
-        in_head = group.tag == "thead" or not row.xpath("./td")
+        in_head = group.tag == "thead" or _names_columns(rows, index)
         above = [columns for columns in above if columns.below > index]
         covered += len(above)
         check_unfilled(len(rows), len(cells), len(cells) + covered)
@@ -106,6 +106,15 @@ def _html_table(source: str, start: int) -> Table:
     caption = next(map(_text, element.xpath("./caption")), "")
     cells, width = _without_empty_columns(cells)
     return Table(tuple(cells), len(rows), width, caption, span=(start, start + len(source)))
+
+
+def _names_columns(rows: Sequence[Any], index: int) -> bool:
+    """Return whether a row has only header cells, none of which is for the rows below it, such as a year for its months."""
+    row = rows[index]
+    if row.xpath("./td"):
+        return False
+    depth = max((_count(cell.get("rowspan")) for cell in row.xpath("./th")), default=1)
+    return not any(below.xpath("./td") for below in rows[index + 1 : index + depth])
 
 
 class _Covered(NamedTuple):
@@ -197,7 +206,7 @@ def _html_tables(text: str) -> Iterator[Table]:
                 ends.append(tags[following][1])
             following += 1
         end = ends[-1] if depth == 0 else ends[:2][-1]
-        yield _html_table(hidden[match.start() : end], match.start())
+        yield html_table(hidden[match.start() : end], match.start())
 
 
 def _pipe_tables(text: str) -> Iterator[Table]:

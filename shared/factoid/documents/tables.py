@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 TICK = r"(?::(?:un)?selected:|[☐☑☒])"  # how services write a ticked or empty box
 SELECTION = re.compile(rf"\s?{TICK}")
-_OPTION = re.compile(rf"\s*({TICK})\s*((?:(?!{TICK}).)*?)\s*(?={TICK}|\Z)", re.DOTALL)
+_OPTION = re.compile(rf"({TICK})((?:(?!{TICK}).)*)", re.DOTALL)
 _OPTION_WORDS = 6  # most words beside a box; more are a text with a mark that was misread
 _UNTICKED = (":unselected:", "☐")
 _NUMBER = re.compile(r"[-+−–±~<>≤≥≈]?\s?[$€£¥]?\s?\d[\d,. ]*\s?(?:%|‰|[kKMB]|bn|million|billion)?[*†‡]?")
@@ -285,8 +285,8 @@ def answered(text: str) -> str:
     if not SELECTION.search(text):
         return text
     options = list(_OPTION.finditer(text))
-    names = [option[2] for option in options]
-    ticked = [option[2] for option in options if option[1] not in _UNTICKED]
+    names = [option[2].strip() for option in options]
+    ticked = [option[2].strip() for option in options if option[1] not in _UNTICKED]
     is_form = text.lstrip().startswith(options[0][1]) and all(0 < len(name.split()) <= _OPTION_WORDS for name in names)
     if is_form and not any(map(is_number, names)):
         if len(names) == 1:

@@ -19,6 +19,8 @@ from pathlib import Path
 from typing import Any
 
 from factoid._optional import require
+from factoid.documents.clean import clean
+from factoid.documents.pdf import read_pdf
 from factoid.errors import InvalidInputError, UnreadableFileError, shown
 from factoid.files.conversion import CONVERTED_ENDINGS, EXTRA, convert
 from factoid.files.encodings import decode, read_text_lines
@@ -35,6 +37,7 @@ from factoid.files.lines import (
 )
 from factoid.files.tables import TEXT_FIELDS, read_rows, row_text
 from factoid.files.timed import LOG_ENDING, SUBTITLE_ENDINGS, TimedText, read_log, read_subtitles
+from factoid.files.web_pages import escaped, table_markdown
 from factoid.metadata import plain_metadata
 from factoid.text.front_matter import front_matter, title_of
 from factoid.units import Document, content_id
@@ -42,11 +45,14 @@ from factoid.units import Document, content_id
 STDIN = "-"
 TEXT_ENDINGS = frozenset({".txt", ".text", ".md", ".markdown", ".rst"})
 JSONL_ENDING = ".jsonl"
+PDF_ENDING = ".pdf"
 TABLE_ENDINGS = frozenset({".csv", ".tsv"})
 
 _HEADING = ("title", "section")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(\.[0-9]+)?")  # no code ("007"), and short enough for exact floats
 _BOM = b"\xef\xbb\xbf"
+_PAGE_ENDINGS = frozenset({".html", ".htm"})
+_MARKDOWN = {"content_type": "text/markdown"}  # of texts whose file's ending does not say that they are Markdown
 _FIRST_HEADING = re.compile(r"^# ", re.MULTILINE)
 
 logger = logging.getLogger(__name__)
@@ -121,7 +127,9 @@ def read_file(path: str | Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> Itera
         else:
             document_id = content_id("file", path.resolve().as_posix())
             with located(path):
-                if ending in CONVERTED_ENDINGS:
+                if ending == PDF_ENDING:
+                    text, title, metadata = _pdf(path, limits)
+                elif ending in CONVERTED_ENDINGS:
                     text, title, metadata = _convert(path, limits)
                 else:
                     text, title, metadata = _parse_text(read_whole(path, limits), str(path), limits)
@@ -149,7 +157,7 @@ def _list_folder(folder: Path, *, allow_empty: bool, follow_links: bool) -> list
         TEXT_ENDINGS
         | SUBTITLE_ENDINGS
         | {JSONL_ENDING}
-        | (CONVERTED_ENDINGS if find_spec("markitdown") else frozenset())
+        | ({*CONVERTED_ENDINGS, PDF_ENDING} if find_spec("markitdown") else frozenset())
     )
     files: list[Path] = []
     skipped: Counter[str] = Counter()
@@ -165,7 +173,11 @@ def _list_folder(folder: Path, *, allow_empty: bool, follow_links: bool) -> list
         else:
             skipped[ending or "no ending"] += 1
     if skipped:
-        advice = f'; some are read after: pip install "factoid[{EXTRA}]"' if skipped.keys() & CONVERTED_ENDINGS else ""
+        advice = (
+            f'; some are read after: pip install "factoid[{EXTRA}]"'
+            if skipped.keys() & {*CONVERTED_ENDINGS, PDF_ENDING}
+            else ""
+        )
         kinds = ", ".join(sorted(skipped))
         logger.warning("skipped files of other kinds in %s: %d (%s)%s", folder, skipped.total(), kinds, advice)
     if links:
@@ -253,7 +265,23 @@ def _convert(path: Path, limits: ReadLimits) -> tuple[str, str, dict[str, Any]]:
     if not text.strip():
         raise UnreadableFileError(f"{path} holds no text: pages that are pictures have to be recognized first (OCR)")
     # A page's heading goes before its title for browsers ("Vasa - Wikipedia").
-    return text, "" if _FIRST_HEADING.search(text) else title, {}
+    metadata = {} if path.suffix.lower() in _PAGE_ENDINGS else _MARKDOWN
+    return text, "" if _FIRST_HEADING.search(text) else title, dict(metadata)
+
+
+def _pdf(path: Path, limits: ReadLimits) -> tuple[str, str, dict[str, Any]]:
+    """Return the clean text of a PDF as Markdown, as `factoid clean` prints it, with its tables in their places."""
+    document = clean(read_pdf(path, limits=limits))
+    parts: list[str] = []
+    for part in document.parts:
+        if part.table:
+            parts.append(table_markdown(part.table))
+        elif part.text:
+            parts.append(escaped(part.text, lines=False))
+    text = "\n\n".join(parts)
+    if not text.strip():
+        raise UnreadableFileError(f"{path} holds no text: pages that are pictures have to be recognized first (OCR)")
+    return text, "" if _FIRST_HEADING.search(text) else document.title, _MARKDOWN
 
 
 def _front_matter(text: str, place: str, limits: ReadLimits) -> tuple[str, dict[str, Any]]:

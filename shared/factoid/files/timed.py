@@ -63,9 +63,9 @@ class _Spoken:
 def read_subtitles(text: str) -> list[TimedText]:
     """Return the sentences of subtitles in SRT or WebVTT.
 
-    Cues are joined up to the end of a sentence, another speaker or a longer silence; lines that a cue repeats from the one before
-    are left out. The metadata holds `time` and `end_time`, as in "00:01:02.500", and the `speaker`, if the cue names one; the text
-    then begins with the name.
+    Cues are joined up to the end of a sentence, another speaker or a longer silence; a line that a cue repeats from the one
+    before is left out. The metadata holds `time` and `end_time`, as in "00:01:02.500", and the `speaker`, if the cue names one;
+    the text then begins with the name.
 
     Raises:
         InvalidInputError: There is no cue.
@@ -176,9 +176,9 @@ def _seconds(clock: str) -> float:
 def read_log(lines: Iterable[tuple[int, str]]) -> Iterator[TimedText]:
     """Yield the entries of a log from its numbered lines.
 
-    An entry begins with a line that has a time. In a log without times, and before the first time, it is each line. Indented lines
-    belong to the entry above. The metadata holds the `time`, in ISO 8601 where the log gives date and time in digits, else as
-    written, the `level`, such as "ERROR", and the `line` at which the entry begins.
+    An entry begins with a line that has a time. In a log without times, and before the first time, it is each line. Indented
+    lines belong to the entry above. The metadata holds the `time`, in ISO 8601 where the log gives date and time in digits, else
+    as written, the `level`, such as "ERROR", and the `line` at which the entry begins.
     """
     entry: list[str] = []
     first = 0

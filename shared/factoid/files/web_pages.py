@@ -113,11 +113,30 @@ def _take_table(element: Any, sources: list[str]) -> None:
         for part in [element, *_parts_of(element)]:
             part.tag = "div"
         return
+    _mark_header(element)
     mark = element.makeelement("div", {_PLACE: str(len(sources))})
     mark.tail = element.tail
     source = html_source(element).decode()
     element.getparent().replace(element, mark)
     sources.append(table_markdown(html_table(source, 0)))
+
+
+def _mark_header(table: Any) -> None:
+    """Make the cells of a first row that alone is in bold header cells."""
+    rows = table.xpath("./tr | ./*/tr")
+    if table.find(".//th") is None and len(rows) > 1 and _is_bold(rows[0]) and not any(map(_is_bold, rows[1:])):
+        for cell in rows[0].xpath("./td"):
+            cell.tag = "th"
+
+
+def _is_bold(row: Any) -> bool:
+    cells = row.xpath("./td")
+    texts = ["".join(cell.itertext()).split() for cell in cells]
+    bold = [
+        "".join(cell.xpath("(.//b | .//strong)[not(ancestor::b or ancestor::strong)]//text()")).split()
+        for cell in cells
+    ]
+    return bool(cells) and all(texts) and texts == bold
 
 
 def _parts_of(table: Any) -> list[Any]:
@@ -161,7 +180,11 @@ def table_markdown(table: Table) -> str:
 
 
 def _line(texts: list[str]) -> str:
-    return f"| {' | '.join(escaped(text).replace('|', chr(92) + '|') for text in texts)} |"
+    return f"| {' | '.join(map(_cell, texts))} |"
+
+
+def _cell(text: str) -> str:
+    return escaped(text, lines=False).replace("|", "\\|")
 
 
 def _with_header(table: Table) -> Table:
@@ -175,7 +198,8 @@ def _with_header(table: Table) -> Table:
         return table
     columns = [[row[column] for row in texts[1:] if row[column]] for column in range(table.column_count)]
     has_numbers = any(column and all(map(is_number, column)) for column in columns)
-    has_form = table.column_count >= _LEAST_COLUMNS and len({row[0] for row in texts}) == len(texts)
+    is_capitalized = all(text[0].isalpha() and not text[0].islower() for text in first)
+    has_form = table.column_count >= _LEAST_COLUMNS and is_capitalized and len({row[0] for row in texts}) == len(texts)
     if not (has_numbers or has_form):
         return table
     cells = (replace(cell, kind="columnHeader") if cell.row == 0 else cell for cell in table.cells)
@@ -201,7 +225,7 @@ def _escape(mark: str) -> str:
 def _converter() -> type[Any]:
     markdownify: Any = require("markdownify", extra=_EXTRA)
 
-    class Converter(markdownify.MarkdownConverter):  # type: ignore[misc, name-defined]
+    class Converter(markdownify.MarkdownConverter):  # type: ignore[misc]
         """Writes Markdown; `tables` are the tables that marks stand for."""
 
         def __init__(self, tables: list[str]) -> None:
@@ -217,10 +241,10 @@ def _converter() -> type[Any]:
                 return f" {' '.join(table.split())} " if "_inline" in parent_tags else f"\n\n{table}\n\n"
             return str(super().convert_div(el, text, parent_tags))
 
-        def convert_sup(self, el: Any, text: str, parent_tags: set[str]) -> str:
+        def convert_sup(self, el: Any, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
             return text.translate(_RAISED) if _RAISED_NUMBER.fullmatch(text) else text
 
-        def convert_img(self, el: Any, text: str, parent_tags: set[str]) -> str:
+        def convert_img(self, el: Any, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
             alt = escaped(" ".join((el.get("alt") or "").split()))
             source = el.get("src") or ""
             if not alt or not source or source[:5].lower() == "data:" or re.search(r"[\s()<>]", source):
@@ -247,7 +271,7 @@ def _converter() -> type[Any]:
         convert_strong = convert_b
         convert_i = convert_em
 
-        def convert_input(self, el: Any, text: str, parent_tags: set[str]) -> str:
+        def convert_input(self, el: Any, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
             if (el.get("type") or "").lower() != "checkbox":
                 return ""
             return "☒ " if el.has_attr("checked") else "☐ "

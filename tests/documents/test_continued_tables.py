@@ -94,6 +94,7 @@ def test_texts_of_cells_in_html(cell, text):
         ("☒ Wind ☒ Water ☐ Steam", "Wind, Water"),
         ("☐ Yes ☐ No", "not selected"),
         ("☐ Open", "Open: not selected"),
+        ("☑ Open", "Open"),
         ("☑", "selected"),
         (":unselected:", "not selected"),
         ("12 :selected:", "12"),

@@ -99,3 +99,19 @@ def test_texts_of_a_table_are_no_rows(tmp_path):
     path.write_text('title,text,year\nMills,"The mill turns.\nNote: it hums.",1628\n')
     (document,) = read_file(path)
     assert facts(document) == ["The mill turns.", "Note: it hums."]
+
+
+def test_sentences_of_a_long_cell_name_the_row(tmp_path):
+    path = tmp_path / "mills.csv"
+    sentences = [f"The wheel number {n} turns at night and hums its low song by the river." for n in range(20)]
+    path.write_text(f"Mill,Story\nOld,{' '.join(sentences)}\n")
+    (document,) = read_file(path)
+    units = [fact for passage in split_passages(document) for fact in record_facts(passage)]
+    name, *story = units
+    assert name.text == "Mill: Old"
+    assert all(fact.text.startswith("Mill: Old; Story: The wheel number ") for fact in story)
+    assert all(count_words(fact.text) <= 60 for fact in story)
+    told = [fact.text.split("Story: ")[1] for fact in story]
+    assert " ".join(told) == " ".join(sentences)
+    assert [document.text[fact.start : fact.end].removeprefix("Story: ") for fact in story] == told
+    assert {fact.text for fact in units} <= set(facts(document))

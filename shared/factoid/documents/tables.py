@@ -290,7 +290,7 @@ def answered(text: str) -> str:
     is_form = text.lstrip().startswith(options[0][1]) and all(0 < len(name.split()) <= _OPTION_WORDS for name in names)
     if is_form and not any(map(is_number, names)):
         if len(names) == 1:
-            return f"{names[0].rstrip(': ')}: {'selected' if ticked else 'not selected'}"
+            return names[0] if ticked else f"{names[0].rstrip(': ')}: not selected"
         return ", ".join(ticked) or "not selected"
     rest = SELECTION.sub("", text)
     if rest.strip() or not text.strip():

@@ -171,10 +171,10 @@ def _in_context(
     passage: Unit, sentences: Sequence[Sentence], placed: Sequence[tuple[int, Unit]]
 ) -> list[tuple[int, Unit]]:
     """Add the lead-in to items of a list that stand as they are in the passage, and the names of columns to rows."""
-    if "\n" not in passage.text:
-        return list(placed)
     if facts := record_facts(passage):
         return _with_facts(passage, sentences, placed, facts)
+    if "\n" not in passage.text:
+        return list(placed)
     items = read_items(passage, [sentence.unit for sentence in sentences])
     repeated: set[int] = set()  # lead-ins and headers, which their items and rows say
     units: list[tuple[int, Unit, bool]] = []

@@ -10,11 +10,14 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from factoid.sentences import sentence_spans
 from factoid.units import Unit
 from factoid.words import count_words
 
 LONGEST_FACT = 60  # words; more are several facts
+LONGEST_PIECE = 40  # words of a cell's text in one fact, if the text has several sentences
 
+_COMPARED = 100  # characters of a text that are looked for
 _KEY_WORDS = 12  # most words of a cell that names a row
 _KEY_CELLS = 3  # most cells before and with the one that names a row
 _NUMBER = re.compile(r"[-+−–~<>≤≥≈]?\s?[$€£¥]?\s?\d[\d.,' ]*\s?[%‰$€£¥]?")
@@ -57,7 +60,7 @@ def row_facts(cells: Sequence[tuple[str, str]], *, words: int = LONGEST_FACT) ->
     Args:
         cells: The name of its column, or "", and the text of each cell, in order, both as a reader sees them.
         words: The most words of a proposition. A row with more is several, which all begin with the cells that name the row:
-            those up to its first text. A cell is never cut.
+            those up to its first text. A cell is never cut here.
     """
     parts = [(place, _labelled(name, text)) for place, (name, text) in enumerate(cells) if text.strip()]
     if not parts:
@@ -99,8 +102,12 @@ def record_facts(passage: Unit) -> list[RecordFact]:
     if not is_row and (passage.title or passage.section):
         return []
     fields = _fields(passage.text, is_row=is_row)
-    if is_row and passage.start > 0:  # the row's name is in the passage before
-        fields = [*_names_in(passage.metadata), *fields]
+    if is_row and passage.start > 0:  # the row's name is in the passage before, and perhaps that of its first cell
+        if not fields[0].name:
+            fields[0] = fields[0]._replace(name=_continued(fields[0].value, passage.metadata))
+        names = {field.name for field in fields}
+        fields = [*(field for field in _names_in(passage.metadata) if field.name not in names), *fields]
+    fields = [piece for field in fields for piece in _pieces(field, passage.text)]
     facts: list[RecordFact] = []
     for fact in row_facts([(field.name, field.value) for field in fields]):
         spans = [fields[place] for place in fact.cells if fields[place].end]
@@ -112,12 +119,43 @@ def record_facts(passage: Unit) -> list[RecordFact]:
 
 
 def _is_row(passage: Unit) -> bool:
-    """Return whether a text has a line for one of the cells in its metadata, as the readers of tables write them."""
+    """Return whether a text has a line for one of the cells in its metadata, or is in one, as readers of tables write them."""
     source = str(passage.metadata.get("source", "")).lower()
     if not source.endswith(_TABLE_ENDINGS):
         return False
-    names = (match["name"] for line in _LINE.finditer(passage.text) if (match := _CELL.match(line[0])))
-    return any(name in passage.metadata for name in names)
+    lines = [line[0].strip() for line in _LINE.finditer(passage.text)]
+    names = (match["name"] for line in lines if (match := _CELL.match(line)))
+    is_inside = passage.start > 0 and bool(lines) and bool(_continued(lines[0], passage.metadata))
+    return is_inside or any(name in passage.metadata for name in names)
+
+
+def _continued(text: str, metadata: Mapping[str, Any]) -> str:
+    """Return the name of the cell that a text is part of, or ""."""
+    start = text[:_COMPARED]
+    cells = (name for name, value in metadata.items() if isinstance(value, str) and start in value and name != "source")
+    return next(cells, "")
+
+
+def _pieces(field: _Field, text: str) -> list[_Field]:
+    """Cut a cell with a long text between its sentences."""
+    if count_words(field.value) <= LONGEST_PIECE:
+        return [field]
+    source = text[field.start : field.end]
+    pieces: list[_Field] = []
+    size = 0
+    for start, end in sentence_spans(source):
+        words = count_words(source[start:end])
+        if pieces and size + words <= LONGEST_PIECE:
+            size += words
+            pieces[-1] = pieces[-1]._replace(end=field.start + end)
+        else:
+            size = words
+            pieces.append(_Field(field.name, "", field.start + start, field.start + end))
+    label = source.find(field.value[:_COMPARED])
+    for place, piece in enumerate(pieces):
+        start = max(piece.start, field.start + max(label, 0)) if place == 0 else piece.start
+        pieces[place] = piece._replace(value=text[start : piece.end])
+    return [piece for piece in pieces if piece.value.strip()]
 
 
 def _names_in(metadata: Mapping[str, Any]) -> list[_Field]:

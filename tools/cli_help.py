@@ -27,9 +27,9 @@ terminal only. `factoid --install-completion` makes your shell complete commands
 
 ## Files
 
-* Text and Markdown (.txt, .text, .md, .markdown, .rst, and any other text that is named) are one document each, in UTF-8, or in
-  UTF-16 or UTF-32 where the first bytes show it. Front matter in YAML (`---`) or TOML (`+++`) becomes the document's metadata
-  (dates as ISO strings), and `title` its title.
+* Text and Markdown (.txt, .text, .md, .markdown, .mdx, .qmd, .rmd, .rst, .adoc, .asciidoc, and any other text that is named) are
+  one document each, in UTF-8, or in UTF-16 or UTF-32 where the first bytes show it. Front matter in YAML (`---`) or TOML
+  (`+++`) becomes the document's metadata (dates as ISO strings), and `title` its title.
 * JSON lines (.jsonl, and .json with an object in each line): each object is a document. `text` (or `content`,
   `page_content`) is required; `title`, `section`, `id` and `metadata` are optional; other fields become metadata.
 * Tables (.csv, .tsv): each row is a document, read as such an object. Without a column of text, its text is "column: value"

@@ -43,7 +43,7 @@ from factoid.text.front_matter import front_matter, title_of
 from factoid.units import Document, content_id
 
 STDIN = "-"
-TEXT_ENDINGS = frozenset({".txt", ".text", ".md", ".markdown", ".rst"})
+TEXT_ENDINGS = frozenset({".txt", ".text", ".md", ".markdown", ".mdx", ".qmd", ".rmd", ".rst", ".adoc", ".asciidoc"})
 JSONL_ENDING = ".jsonl"
 PDF_ENDING = ".pdf"
 TABLE_ENDINGS = frozenset({".csv", ".tsv"})

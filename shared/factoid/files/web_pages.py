@@ -80,15 +80,9 @@ def _is_anchor(element: Any) -> bool:
 
 
 def _drop(element: Any) -> None:
-    """Remove an element with all in it, but not the text behind it."""
-    parent = element.getparent()
-    before = element.getprevious()
-    tail = element.tail or ""
-    if before is None:
-        parent.text = (parent.text or "") + tail
-    else:
-        before.tail = (before.tail or "") + tail
-    parent.remove(element)
+    """Leave nothing of an element, but for the text behind it."""
+    element.clear(keep_tail=True)
+    element.tag = "span"
 
 
 # Tables
@@ -131,12 +125,15 @@ def _mark_header(table: Any) -> None:
 
 def _is_bold(row: Any) -> bool:
     cells = row.xpath("./td")
-    texts = ["".join(cell.itertext()).split() for cell in cells]
-    bold = [
-        "".join(cell.xpath("(.//b | .//strong)[not(ancestor::b or ancestor::strong)]//text()")).split()
-        for cell in cells
-    ]
-    return bool(cells) and all(texts) and texts == bold
+    return bool(cells) and all("".join(cell.itertext()).strip() and _has_only_bold(cell) for cell in cells)
+
+
+def _has_only_bold(element: Any) -> bool:
+    if element.tag in ("b", "strong"):
+        return True
+    if (element.text or "").strip():
+        return False
+    return all(_has_only_bold(child) and not (child.tail or "").strip() for child in element)
 
 
 def _parts_of(table: Any) -> list[Any]:

@@ -23,7 +23,7 @@ _KEY_CELLS = 3  # most cells before and with the one that names a row
 _NUMBER = re.compile(r"[-+−–~<>≤≥≈]?\s?[$€£¥]?\s?\d[\d.,' ]*\s?[%‰$€£¥]?")
 _LINE = re.compile(r"[^\r\n]+")
 # A name, as long as that of a column may be, a colon, and perhaps a value. "10:30" and "https://" are no names.
-_CELL = re.compile(r"(?P<name>[^:\s][^:]{0,499}?)[ \t]*:(?:[ \t]+(?P<value>\S.*))?[ \t\r]*\Z")
+_CELL = re.compile(r"(?P<name>[^:\s][^:]{0,499}?)[ \t]{0,3}:(?:[ \t]+(?P<value>\S.*))?[ \t\r]*\Z")
 _FIELD = re.compile(rf"(?![|>#*`+•\[-]){_CELL.pattern}")
 _MAIL = frozenset("from to cc subject date sent".split())  # the head of a message says more than one thing
 _TABLE_ENDINGS = (".csv", ".tsv")

@@ -133,3 +133,14 @@ def test_a_page_says_by_its_ending_that_it_became_markdown(tmp_path):
     path = write(tmp_path / "a.html", "<title>Mills of Varn</title><p>They turn.</p>")
     (document,) = read_file(path)
     assert (document.title, document.text, [*document.metadata]) == ("Mills of Varn", "They turn.", ["source"])
+
+
+def test_a_title_of_docx_is_a_heading(tmp_path):
+    title = '<w:p><w:pPr><w:pStyle w:val="Title"/></w:pPr><w:r><w:t>Mills</w:t></w:r></w:p>'
+    styles = (
+        f'<w:styles xmlns:w="{bombs.WORD}"><w:style w:type="paragraph" w:styleId="Title"><w:name w:val="Title"/>'
+        "</w:style></w:styles>"
+    )
+    members = bombs.office(bombs.document_xml(title + bombs.PARAGRAPH)) | {"word/styles.xml": styles}
+    (document,) = read_file(bombs.archive(tmp_path / "a.docx", members))
+    assert document.text == f"# Mills\n\n{bombs.SENTENCE}"

@@ -147,3 +147,35 @@ def test_a_picture_of_a_huge_page_is_refused(tmp_path):
         InvalidInputError, match=r"page 1 of .* has 37,500 × 37,500 pixels at 300 dots per inch, more than 200"
     ):
         draw_regions(path, [Region(1, ())], dpi=300)
+
+
+def two_columns(path, lines, *, in_turn):
+    """Write a page with two columns, whose lines are drawn in turn or column by column."""
+    half = len(lines) // 2
+    places = [(60, 700 - 14 * n, line) for n, line in enumerate(lines[:half])]
+    places += [(320, 700 - 14 * n, line) for n, line in enumerate(lines[half:])]
+    if in_turn:
+        places.sort(key=lambda place: -place[1])
+    commands = ["BT /F1 16 Tf 60 740 Td (Mills of the Varnholm Coast and of the islands before it) Tj ET"]
+    commands += [f"BT /F1 10 Tf {x} {y} Td ({line}) Tj ET" for x, y, line in places]
+    content = "\n".join(commands)
+    font = "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>"
+    page = f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 595 842] /Resources << /Font << /F1 {font} >> >> /Contents 4 0 R >>"
+    text = f"<< /Length {len(content)} >>\nstream\n{content}\nendstream"
+    pages = "<< /Type /Pages /Kids [3 0 R] /Count 1 >>"
+    path.write_bytes(bombs.pdf(["<< /Type /Catalog /Pages 2 0 R >>", pages, page, text]))
+    return path
+
+
+@pytest.mark.parametrize("in_turn", [False, True])
+def test_two_columns_are_read_one_after_the_other(tmp_path, in_turn):
+    words = [f"w{n}" for n in range(120)]
+    lines = [" ".join(f"{word}word" for word in words[n : n + 5]) for n in range(0, 120, 5)]
+    path = two_columns(tmp_path / "a.pdf", lines, in_turn=in_turn)
+    assert clean(read_pdf(path)).text.split()[-120:] == [f"{word}word" for word in words]
+
+
+def test_names_and_values_are_no_columns(tmp_path):
+    lines = [*(f"Mill {n} of the coast" for n in range(8)), *(f"{n} m" for n in range(8))]
+    text = clean(read_pdf(two_columns(tmp_path / "a.pdf", lines, in_turn=True))).text
+    assert "Mill 3 of the coast 3 m" in text

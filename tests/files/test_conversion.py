@@ -177,7 +177,7 @@ def test_chapters_are_read_as_before(tmp_path):
     )
     members = bombs.book(1) | {"text/c0.xhtml": chapter % 1}
     text = read(bombs.archive(tmp_path / "a.epub", members)).strip()
-    assert text == "# Salt\xa01\n\nCafé é\nnext word\n\n* a"
+    assert text == "# Salt\xa01\n\nCafé é  \nnext word\n\n* a"
 
 
 # Pages of HTML

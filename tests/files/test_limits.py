@@ -59,7 +59,7 @@ def test_every_limit_can_be_given_to_the_command_line():
         parse_limits([f"{field.name}=7"])
 
 
-@pytest.mark.parametrize("ending", ["txt", "md", "log"])
+@pytest.mark.parametrize("ending", ["txt", "md", "notes"])
 def test_a_long_text(tmp_path, ending):
     path = tmp_path / f"a.{ending}"
     path.write_bytes(b"x" * 1000)

@@ -86,7 +86,7 @@ def test_reading_is_lazy_but_a_missing_path_is_told_at_once(tmp_path):
     assert [document.text for document in read_documents([log, log])] == ["A line."]
 
 
-@pytest.mark.parametrize("content", [b"GIF89a\x00\x01\xff\xfe", b"caf\xe9", "Übung".encode("utf-16")])
+@pytest.mark.parametrize("content", [b"GIF89a\x00\x01\xff\xfe", b"caf\xe9", "Übung".encode("cp1252")])
 def test_what_is_no_text_is_refused(tmp_path, content):
     with pytest.raises(UnreadableFileError, match=r"is not text in UTF-8: byte 0x.. at offset \d\. Convert it"):
         read_one(write(tmp_path / "x.txt", content))
@@ -163,6 +163,27 @@ def test_front_matter_becomes_metadata(tmp_path):
     assert (passage.text, passage.title, passage.metadata["year"]) == ("The Vasa sank.", "Vasa: the ship", 1628)
 
 
+def test_front_matter_in_toml(tmp_path):
+    text = (
+        '+++\ntitle = "Vasa"\ndescription = "A ship"\ndate = 2024-05-01\n[params]\nyear = 1628\n+++\nThe Vasa sank.\n'
+    )
+    document = read_one(write(tmp_path / "vasa.md", text))
+    assert (document.title, document.text) == ("Vasa", text)
+    assert document.metadata["description"] == "A ship"
+    assert (document.metadata["date"], document.metadata["params"]) == ("2024-05-01", {"year": 1628})
+
+
+@pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"])
+def test_encodings_that_the_first_bytes_show(tmp_path, encoding):
+    text = "The Vasa sank in 1628 – Ä."
+    assert read_one(write(tmp_path / "a.txt", text.encode(encoding))).text == text
+    table = "Name;Weight\r\nTern;5\r\nHeron – Ä;7\r\n".encode(encoding)
+    assert [row.text for row in read_file(write(tmp_path / "a.csv", table))] == [
+        "Name: Tern\nWeight: 5",
+        "Name: Heron – Ä\nWeight: 7",
+    ]
+
+
 @pytest.mark.parametrize("line", ["title: a: b", "day: 2024-02-30", "a: &x [1]\nb: *x", "x: [" + "[" * 5000])
 def test_front_matter_that_is_no_yaml_is_told_and_costs_no_text(tmp_path, caplog, line):
     with caplog.at_level(logging.WARNING):
@@ -235,8 +256,8 @@ def test_a_bad_line_is_named(tmp_path, line, words):
 def test_a_table_is_a_document_a_row(tmp_path):
     path = write(tmp_path / "pumps.csv", "\n;;\nName; Weight;\nTern 40;59 kg;x\n;;\nHeron\n")
     first, second = read_file(path)
-    assert first.text == "Name: Tern 40\nWeight: 59 kg"
-    assert first.metadata == {"source": path.as_posix(), "Name": "Tern 40", "Weight": "59 kg"}
+    assert first.text == "Name: Tern 40\nWeight: 59 kg\ncolumn 3: x"
+    assert first.metadata == {"source": path.as_posix(), "Name": "Tern 40", "Weight": "59 kg", "column 3": "x"}
     assert second.text == "Name: Heron"
     rows = b'\xef\xbb\xbftitle,content,year\r\nVasa,"Sank,\r\nand was ""raised"".",1628\r\nOlm,,\r\n'
     vasa, olm = read_file(write(tmp_path / "facts.csv", rows))

@@ -44,8 +44,8 @@ def _temperature(text: str) -> float | None:
 
 Kind = Literal["passage", "sentence", "proposition"]
 PATHS_HELP = (
-    "Files, folders, or - for standard input: text, Markdown, JSON lines; CSV, TSV and JSON only if named; PDF, DOCX, "
-    "PPTX, HTML, EPUB and notebooks with the extra documents."
+    "Files, folders, or - for standard input: text, Markdown, subtitles, JSON lines; CSV, TSV, logs and JSON only if named; "
+    "PDF, DOCX, PPTX, HTML, EPUB and notebooks with the extra documents."
 )
 Paths = Annotated[list[str], argument("PATH", PATHS_HELP)]
 StorePath = Annotated[str, argument("STORE", "A store that factoid index made.")]

@@ -45,7 +45,7 @@ def tune(
     output: opts.Output,
 ) -> None:
     """Measure kinds of index on a store's own vectors, or fit the weights of its searches to questions with answers."""
-    from factoid.files.readers import decode
+    from factoid.files.encodings import decode
 
     show = output.show_progress
     if answers is not None:

@@ -9,10 +9,11 @@ from functools import partial
 from factoid.documents import rules
 from factoid.documents.blocks import LayoutBlock, blocks_of
 from factoid.documents.document import LayoutDocument, assembled
-from factoid.documents.flow import drop_running_heads, gather_figures, rejoin
+from factoid.documents.flow import drop_running_heads, gather_figures, join_tables, rejoin
 from factoid.documents.headings import demote_headings, drop_stamps, mark_title, number_headings
 from factoid.documents.hyphens import evidence, hyphen_edits
 from factoid.documents.layout import Layout
+from factoid.documents.tables import answered
 from factoid.documents.trace import Edit, TracedText
 from factoid.errors import InvalidInputError
 
@@ -67,6 +68,17 @@ def _edited(rule: Callable[[str], list[Edit]], blocks: Sequence[LayoutBlock]) ->
     return result
 
 
+def _without_marks(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
+    """Remove the marks of boxes from running text; in the cells of tables they are answers."""
+    result: list[LayoutBlock] = []
+    for block in blocks:
+        if block.table:
+            table = block.table.map_texts(answered)
+            block = block if table == block.table else replace(block, table=table)
+        result.append(block)
+    return _edited(rules.selection_marks, result)
+
+
 def _with_hyphens(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
     cells = (cell.text for block in blocks if block.table for cell in block.table.cells)
     known = evidence([*(block.text.text for block in blocks), *cells])
@@ -75,12 +87,14 @@ def _with_hyphens(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
 
 # In the order in which they are applied.
 RULES: Mapping[str, Rule] = {
-    "selection_marks": partial(_edited, rules.selection_marks),
+    "selection_marks": _without_marks,
+    "image_data": partial(_edited, rules.image_data),
     "side_stamps": drop_stamps,
     "running_heads": drop_running_heads,
     "false_headings": demote_headings,
     "figure_captions": gather_figures,
     "page_furniture": lambda blocks: [block for block in blocks if block.kind != "furniture"],
+    "continued_tables": join_tables,
     "numbered_headings": number_headings,
     "characters": partial(_edited, rules.characters),
     "escapes": partial(_edited, rules.escapes),

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from factoid.documents.blocks import LayoutBlock
+from factoid.documents.tables import Cell, Table, is_number, plain_text
 from factoid.documents.trace import join
 
 _FIGURE_CAPTION = re.compile(
@@ -19,6 +20,7 @@ _GOES_ON = re.compile(r"[(\[“\"]?[^\W\d_A-Z]")  # begins in the middle of a se
 _IS_OPEN = re.compile(r"(?:[,(\[–—]|\w[-\u2010])\Z")
 _ITEM = re.compile(r"(?:[-*+•·‣▪●◦]|\d{1,3}[.)]|\[\d+\]|\([a-z\d]{1,3}\))\s")
 _RUNNING_HEAD_WORDS = 15
+_CONTINUED = re.compile(r"\bcont(?:inued|inuation|'?d)?\b\.?", re.IGNORECASE)  # in the caption of a table
 _VALUE = re.compile(r"\w:\s*+\W?\d")  # "Amount due: 100 EUR" is content, even on every page
 _PAGE_NUMBER = re.compile(r"[\W\d]*+(?:(?:pages?|pp?|pg|of|seite|s|von)[\W\d]++)*+", re.IGNORECASE)  # "Page 3 of 12"
 
@@ -73,6 +75,70 @@ def gather_figures(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
         else:
             result.append(block)
     return result
+
+
+def join_tables(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
+    """Join the parts of a table that a page break cut: the header stands on the page before, or is repeated."""
+    result: list[LayoutBlock] = []
+    for block in blocks:
+        before = result[-1] if result else None
+        joined = None
+        if block.table and before and before.table:
+            first = replace(before.table, pages=_pages(before.table, before.page))
+            second = replace(block.table, pages=_pages(block.table, block.page))
+            if first.pages and second.pages and min(second.pages) == max(first.pages) + 1:
+                joined = _joined(first, second)
+        if joined:
+            result[-1] = replace(result[-1], table=joined)
+        else:
+            result.append(block)
+    return result
+
+
+def _pages(table: Table, page: int | None) -> tuple[int, ...]:
+    return table.pages or (() if page is None else (page,))
+
+
+def _joined(first: Table, second: Table) -> Table | None:
+    """Return two parts of a table as one; None if the second one is a table of its own."""
+    above = first.header_rows
+    if not above or first.column_count != second.column_count:
+        return None
+    if second.caption and not _CONTINUED.search(second.caption):
+        return None
+    below = second.header_rows
+    header, repeated = first.texts()[:above], second.texts()[:below]
+    if below and header == repeated:
+        dropped = below
+    elif below and not _are_values(first, second):
+        return None
+    else:
+        dropped = 0
+    moved: list[Cell] = []
+    for cell in second.cells:
+        if cell.row >= dropped:
+            kind = "content" if cell.row < below else cell.kind
+            moved.append(replace(cell, row=cell.row - dropped + first.row_count, kind=kind))
+    return replace(
+        first,
+        cells=(*first.cells, *moved),
+        row_count=first.row_count + second.row_count - dropped,
+        footnotes=(*first.footnotes, *second.footnotes),
+        pages=tuple(dict.fromkeys((*first.pages, *second.pages))),
+        regions=(*first.regions, *second.regions),
+    )
+
+
+def _are_values(first: Table, second: Table) -> bool:
+    """Return whether the header of the second table is a row of the first one: it has numbers where that one has them."""
+    header = second.grid()[0]
+    for column in range(first.column_count):
+        texts = [plain_text(row.cells[column]) for row in first.rows()]
+        numeric = bool(texts) and all(is_number(text) for text in texts if text) and any(texts)
+        named = not any(is_number(text[column]) for text in first.texts()[: first.header_rows])
+        if numeric and named and is_number(plain_text(header[column])):
+            return True
+    return False
 
 
 def rejoin(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:

@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 _INCH = 72  # points
 _HEADING = 1.15  # times the size of most words: a heading
 _GAP = 0.6  # of a line's height: lines further apart belong to different paragraphs
+_COLUMN_GAP = 1.2  # of a line's height: a wider space within a line is between columns
+_COLUMN_LINES, _COLUMN_WORDS, _COLUMN_WIDTH = 3, 3, 0.2  # least lines, words in a line, and share of the page's width
+_SAME_GAP = 0.05  # of the page's width: how far gaps between the same columns are apart
 _SEPARATOR = "\n\n"  # between paragraphs
 _COLOR = (255, 196, 0)
 _EXTRA = "documents"
@@ -137,7 +140,8 @@ def _plain_page(page: Any) -> dict[str, Any]:
             of_grid = [word for word in words if inside.get(id(word)) is grid]
             blocks.append({"words": of_grid, "bbox": grid.bbox, **_grid_cells(grid, of_grid)})
 
-    for lines in _paragraphs(_lines(word for word in words if id(word) not in inside)):
+    all_lines = _in_columns(_lines(word for word in words if id(word) not in inside), float(page.width))
+    for lines in _paragraphs(all_lines):
         add_tables(above=lines[0][0]["top"])
         flat = [word for line in lines for word in line]
         size = median(word["size"] for word in flat)
@@ -190,6 +194,54 @@ def _lines(words: Iterable[_Word]) -> Iterator[list[_Word]]:
         return bool(abs(word["bottom"] - last["bottom"]) >= _GAP * last["size"] or word["x0"] <= last["x0"])
 
     return grouped(words, apart)
+
+
+def _in_columns(lines: Iterable[list[_Word]], width: float) -> list[list[_Word]]:
+    """Return lines column by column where a page draws the lines of two columns in turn, each on one height."""
+    result: list[list[_Word]] = []
+    run: list[
+        list[list[_Word]]
+    ] = []  # consecutive lines as their parts: two on both sides of a gap, or one on one side of it
+    middle = 0.0  # of the gap
+    for line in lines:
+        parts = _at_gap(line)
+        gap = (parts[0][-1]["x1"] + parts[1][0]["x0"]) / 2 if len(parts) == 2 else 0.0
+        has_columns = any(len(other) == 2 for other in run)
+        is_beside = line[-1]["x1"] < middle or line[0]["x0"] > middle
+        goes_on = abs(gap - middle) < _SAME_GAP * width if len(parts) == 2 else is_beside
+        if run and has_columns and not goes_on:
+            result += _ordered(run, middle, width)
+            run = []
+        if len(parts) == 2:
+            middle = gap
+            run.append(parts)
+        elif run:
+            run.append([line])
+        else:
+            result.append(line)
+    return result + _ordered(run, middle, width)
+
+
+def _at_gap(line: list[_Word]) -> list[list[_Word]]:
+    """Cut a line at its widest gap between words if that is the only wide one."""
+    gaps = [after["x0"] - before["x1"] for before, after in pairwise(line)]
+    wide = [place for place, gap in enumerate(gaps, start=1) if gap > _COLUMN_GAP * line[0]["size"]]
+    return [line[: wide[0]], line[wide[0] :]] if len(wide) == 1 else [line]
+
+
+def _ordered(run: Sequence[list[list[_Word]]], middle: float, width: float) -> list[list[_Word]]:
+    """Return the left parts of lines before the right ones if both are prose: the rows of a table stay as they are."""
+    both = [parts for parts in run if len(parts) == 2]
+    is_prose = len(both) >= _COLUMN_LINES
+    for side in (0, 1):
+        words = [len(parts[side]) for parts in both]
+        widths = [parts[side][-1]["x1"] - parts[side][0]["x0"] for parts in both]
+        is_prose = is_prose and median(words) >= _COLUMN_WORDS and median(widths) >= _COLUMN_WIDTH * width
+    if not is_prose:
+        return [[word for part in parts for word in part] for parts in run]
+    parts = [part for line in run for part in line]
+    left = [part for part in parts if part[-1]["x1"] < middle]
+    return left + [part for part in parts if part[-1]["x1"] >= middle]
 
 
 def _paragraphs(lines: Iterable[list[_Word]]) -> Iterator[list[list[_Word]]]:

@@ -34,6 +34,14 @@ _VERBATIM = re.compile(
 # "\[3\]" is not a formula, but a citation with escapes.
 _MATH = re.compile(r"\\[A-Za-z]|[\^={}+<>]|\A\\\(\s*[A-Za-z]\s*\\\)\Z")
 _BULLET = re.compile(r"(?:^[ \t]*+[·•‣▪●◦]|\A\?)\s+(?=\S)", re.MULTILINE)  # "?" is one that a console could not show
+# A picture inside a text, as base64: as Markdown, which a converter may have cut off, as a tag, and as the target of a reference.
+_DATA_URI = r"<?data:[\w.+/-]*[;,][^\s)>\"']*+>?"
+_IMAGE_DATA = re.compile(
+    rf"""!\[(?P<alt>[^\[\]]*+)\]\(\s*{_DATA_URI}(?:\s+"[^"\n]*")?\s*(?:\)|\Z)
+    |<img\b(?=[^<>]*?\bsrc\s*=\s*["']?data:)(?:[^<>]*?\balt\s*=\s*"(?P<name>[^"<>]*)")?[^<>]*>
+    |^[ ]{{0,3}}\[[^\[\]\n]+\]:[ \t]*{_DATA_URI}[ \t]*$""",
+    re.MULTILINE | re.VERBOSE | re.IGNORECASE,
+)
 _NOTE = re.compile(  # behind a word of four letters or punctuation: "m²" is a unit
     r"(?:(?<=[^\W\d_]{4})|(?<=[.,;:!?…。！？\"'”’»]))"
     r"(?:[⁰¹²³⁴⁵⁶⁷⁸⁹]+(?:[,⁻][⁰¹²³⁴⁵⁶⁷⁸⁹]+)*|<sup>[\d\s,–]{1,9}</sup>)",
@@ -49,6 +57,11 @@ def verbatim(text: str) -> list[Span]:
     """
     matches = _VERBATIM.finditer(text)
     return [match.span() for match in matches if match[0][0] in "$`" or _MATH.search(match[0])]
+
+
+def image_data(text: str) -> list[Edit]:
+    """Write the alternative text of a picture for one whose data is in the text itself."""
+    return [(*match.span(), match["alt"] or match["name"] or "") for match in _IMAGE_DATA.finditer(text)]
 
 
 def selection_marks(text: str) -> list[Edit]:

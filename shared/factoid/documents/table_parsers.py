@@ -30,10 +30,16 @@ _AZURE_DELIMITER = re.compile(r"[\s>]*\|(?: - \|)+\s*")
 _BREAK = re.compile(r"<br\s*/?>", re.IGNORECASE)
 _NO_TABLE = r"<(?!table\b)"
 # A table begins with a part of one: "<table>" in prose is text.
-_HTML_TABLE = re.compile(
+_TABLE_START = re.compile(
     rf"""<table\b(?:"(?:[^"<]|{_NO_TABLE})*+"|'(?:[^'<]|{_NO_TABLE})*+'|[^'"<>])*+>
-    (?=\s*<(?:caption|col|t[bdfhr])).*?(?:</table\s*>|\Z)""",
-    re.IGNORECASE | re.DOTALL | re.VERBOSE,
+    (?=\s*<(?:caption|col|t[bdfhr]))""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_TABLE_TAG = re.compile(r"<(/?)table(?![\w-])[^<>]*>", re.IGNORECASE)
+# Elements that begin and end words.
+_BLOCKS = frozenset(
+    "address article aside blockquote br caption dd div dl dt figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr li main "
+    "nav ol p pre section table tbody td tfoot th thead tr ul".split()
 )
 _RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")  # "10⁶" is not 106
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
@@ -63,7 +69,7 @@ def markdown_tables(text: str) -> list[Table]:
     return with_captions(text, [*_pipe_tables(text), *_html_tables(text)])
 
 
-def _html_table(source: str, start: int) -> Table:
+def html_table(source: str, start: int) -> Table:
     """Return a table from its HTML, which begins at `start` in the content."""
     lxml_html: Any = require("lxml.html", extra="documents")
     parser = lxml_html.HTMLParser()
@@ -79,7 +85,7 @@ def _html_table(source: str, start: int) -> Table:
     covered = 0
     for index, row in enumerate(rows):
         group = row.getparent()
-        in_head = group.tag == "thead" or not row.xpath("./td")
+        in_head = group.tag == "thead" or _names_columns(rows, index)
         above = [columns for columns in above if columns.below > index]
         covered += len(above)
         check_unfilled(len(rows), len(cells), len(cells) + covered)
@@ -100,6 +106,15 @@ def _html_table(source: str, start: int) -> Table:
     caption = next(map(_text, element.xpath("./caption")), "")
     cells, width = _without_empty_columns(cells)
     return Table(tuple(cells), len(rows), width, caption, span=(start, start + len(source)))
+
+
+def _names_columns(rows: Sequence[Any], index: int) -> bool:
+    """Return whether a row has only header cells, none of which is for the rows below it, such as a year for its months."""
+    row = rows[index]
+    if row.xpath("./td"):
+        return False
+    depth = max((_count(cell.get("rowspan")) for cell in row.xpath("./th")), default=1)
+    return not any(below.xpath("./td") for below in rows[index + 1 : index + depth])
 
 
 class _Covered(NamedTuple):
@@ -129,12 +144,29 @@ def _count(value: str | None) -> int:
 
 
 def _text(element: Any) -> str:
-    """Return the text of an element on one line; breaks and blocks within it end words."""
-    for raised in element.iter("sup"):
-        raised.text = (raised.text or "").translate(_RAISED)
-    for block in element.iter("br", "p", "div", "li"):
-        block.tail = f" {block.tail or ''}"
-    return " ".join(element.text_content().split())
+    """Return the text of an element on one line; blocks and cells within it are words of their own."""
+    parts: list[str] = []
+    _add_text(element, parts)
+    return " ".join("".join(parts).split())
+
+
+def _add_text(element: Any, parts: list[str]) -> None:
+    is_raised = element.tag == "sup"
+    text = element.text or ""
+    parts.append(text.translate(_RAISED) if is_raised else text)
+    for child in element:
+        is_block = child.tag in _BLOCKS
+        if is_block:
+            parts.append(" ")
+        if child.tag == "input" and child.get("type", "").lower() == "checkbox":
+            parts.append("☐ " if child.get("checked") is None else "☒ ")
+        elif child.tag == "img":
+            parts.append(child.get("alt") or "")
+        elif isinstance(child.tag, str) and child.tag not in ("script", "style", "template"):
+            _add_text(child, parts)
+        if is_block:
+            parts.append(" ")
+        parts.append(child.tail or "")
 
 
 def _plain_line(source: str) -> str:
@@ -157,8 +189,24 @@ def _hidden(text: str) -> str:
 
 
 def _html_tables(text: str) -> Iterator[Table]:
-    for match in _HTML_TABLE.finditer(_hidden(text)):
-        yield _html_table(match[0], match.start())
+    hidden = _hidden(text)
+    tags = [(match.start(), match.end(), bool(match[1])) for match in _TABLE_TAG.finditer(hidden)]
+    end = place = 0
+    for match in _TABLE_START.finditer(hidden):
+        if match.start() < end:  # within the table before
+            continue
+        while place < len(tags) and tags[place][0] <= match.start():
+            place += 1
+        ends = [len(text)]  # of a table that is never closed; one with an open table inside ends at the first end
+        depth = 1
+        following = place
+        while following < len(tags) and depth:
+            depth += -1 if tags[following][2] else 1
+            if tags[following][2]:
+                ends.append(tags[following][1])
+            following += 1
+        end = ends[-1] if depth == 0 else ends[:2][-1]
+        yield html_table(hidden[match.start() : end], match.start())
 
 
 def _pipe_tables(text: str) -> Iterator[Table]:

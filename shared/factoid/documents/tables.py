@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 TICK = r"(?::(?:un)?selected:|[☐☑☒])"  # how services write a ticked or empty box
 SELECTION = re.compile(rf"\s?{TICK}")
+_OPTION = re.compile(rf"({TICK})((?:(?!{TICK}).)*)", re.DOTALL)
+_OPTION_WORDS = 6  # most words beside a box; more are a text with a mark that was misread
+_UNTICKED = (":unselected:", "☐")
 _NUMBER = re.compile(r"[-+−–±~<>≤≥≈]?\s?[$€£¥]?\s?\d[\d,. ]*\s?(?:%|‰|[kKMB]|bn|million|billion)?[*†‡]?")
 _LABEL = re.compile(r"(?:Table|Tab\.|Exhibit|Schedule)\s+(?:[A-Z]{0,2}[\d.]*\d[a-z]?|[IVXLC]+|[A-Z])(?=[\s:.|—–-]|$)")
 _ROW_HEADER_WORDS = 8  # most words in the name of a row
@@ -269,13 +272,30 @@ def _line(texts: Iterable[str]) -> str:
 
 @lru_cache(512)  # one cell may be at many positions
 def plain_text(cell: Cell | None) -> str:
-    """Return the text of a cell without selection marks; a mark on its own is "selected" or "not selected"."""
-    if cell is None:
-        return ""
-    text = SELECTION.sub("", cell.text).strip()
-    if text or not cell.text.strip():
+    """Return the text of a cell with boxes as answers (see `answered`)."""
+    return answered(cell.text).strip() if cell else ""
+
+
+def answered(text: str) -> str:
+    """Return the text of a cell with ticked boxes read as answers, and other marks removed.
+
+    "☒ Yes ☐ No" is "Yes", or "not selected" if no box is ticked; "☐ Approved" is "Approved: not selected"; a mark on its own is
+    "selected" or "not selected".
+    """
+    if not SELECTION.search(text):
         return text
-    return "not selected" if cell.text.strip() in (":unselected:", "☐") else "selected"
+    options = list(_OPTION.finditer(text))
+    names = [option[2].strip() for option in options]
+    ticked = [option[2].strip() for option in options if option[1] not in _UNTICKED]
+    is_form = text.lstrip().startswith(options[0][1]) and all(0 < len(name.split()) <= _OPTION_WORDS for name in names)
+    if is_form and not any(map(is_number, names)):
+        if len(names) == 1:
+            return names[0] if ticked else f"{names[0].rstrip(': ')}: not selected"
+        return ", ".join(ticked) or "not selected"
+    rest = SELECTION.sub("", text)
+    if rest.strip() or not text.strip():
+        return rest
+    return "selected" if ticked else "not selected"
 
 
 def is_number(text: str) -> bool:

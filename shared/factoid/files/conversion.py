@@ -1,4 +1,4 @@
-"""Convert PDFs, office files, web pages, books and notebooks to Markdown, with markitdown.
+"""Convert office files, web pages, books and notebooks to Markdown, with mammoth, markdownify and markitdown.
 
 What a converter is given was checked: no more is unpacked than the limits allow, and HTML and XML are regular and not nested
 deeply. What it does with that, `factoid.files.isolation` bounds.
@@ -12,18 +12,20 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from io import BytesIO
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from factoid._optional import require
 from factoid.errors import FactoidError, UnreadableFileError
 from factoid.files.archives import repack_book, repack_office
 from factoid.files.limits import ReadLimits
 from factoid.files.lines import read_whole
-from factoid.files.markup import regular_html
-from factoid.files.pdf_streams import open_pdf
+from factoid.files.web_pages import page_markdown
 
 EXTRA = "documents"
 
+_Converter = Callable[[Path, ReadLimits], tuple[str, str]]  # from a file to its text and its title, or ""
+
+_WORD_STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => p:fresh > em"  # beside mammoth's own
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 
@@ -34,42 +36,69 @@ def convert(path: Path, limits: ReadLimits) -> Iterator[list[str]]:
         UnreadableFileError: The file is missing, damaged or above a limit.
         MissingDependencyError: The extra `documents` is not installed.
     """
-    markitdown = require("markitdown", extra=EXTRA)
-    converters = require("markitdown.converters", extra=EXTRA)
     ending = path.suffix.lower()
-    name, open_content = _CONVERTERS[ending]
-    converter = getattr(converters, f"{name}Converter")()
-    with open_content(path, limits) as content, warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        try:
-            result = converter.convert(content, markitdown.StreamInfo(extension=ending, charset="utf-8"))
-        except (FactoidError, MemoryError):
-            raise
-        except RecursionError:
-            limits.refuse_nesting(path)
-        except Exception as error:
-            reason = " ".join(str(error).split()) or type(error).__name__
-            raise UnreadableFileError(f"{path} cannot be converted: {reason:.200}") from error
-    lines = (line.rstrip() for line in result.markdown.split("\n"))
-    yield [_BLANK_LINES.sub("\n\n", "\n".join(lines)), result.title or ""]
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            text, title = _CONVERTERS[ending](path, limits)
+    except (FactoidError, MemoryError):
+        raise
+    except RecursionError:
+        limits.refuse_nesting(path)
+    except Exception as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise UnreadableFileError(f"{path} cannot be converted: {reason:.200}") from error
+    lines = map(_without_trailing_space, text.split("\n"))
+    yield [_BLANK_LINES.sub("\n\n", "\n".join(lines)), title]
 
 
-def _read_page(path: Path, limits: ReadLimits) -> BytesIO:
-    return BytesIO(regular_html(read_whole(path, limits), str(path), limits))
+def _without_trailing_space(line: str) -> str:
+    """Return a line of Markdown without the white space at its end, but for the two spaces that break a line."""
+    content = line.rstrip()
+    is_break = bool(content) and line.startswith("  ", len(content))
+    return f"{content}  " if is_break else content
+
+
+def _web_page(path: Path, limits: ReadLimits) -> tuple[str, str]:
+    return page_markdown(read_whole(path, limits), str(path), limits)
+
+
+def _word_document(path: Path, limits: ReadLimits) -> tuple[str, str]:
+    mammoth: Any = require("mammoth", extra=EXTRA)
+    formulas: Any = require("markitdown.converter_utils.docx.pre_process", extra=EXTRA)
+    with repack_office(path, limits) as content:
+        pictures = mammoth.images.img_element(lambda _: {"src": ""})  # only what their alternative texts say
+        source = formulas.pre_process_docx(content)
+        page = mammoth.convert_to_html(source, style_map=_WORD_STYLES, convert_image=pictures).value
+    return page_markdown(page.encode(), str(path), limits)
+
+
+def _by_markitdown(
+    name: str, open_content: Callable[[Path, ReadLimits], AbstractContextManager[BinaryIO]]
+) -> _Converter:
+    """Return a function that converts a file with a converter of markitdown."""
+
+    def converted(path: Path, limits: ReadLimits) -> tuple[str, str]:
+        markitdown = require("markitdown", extra=EXTRA)
+        converters = require("markitdown.converters", extra=EXTRA)
+        converter = getattr(converters, f"{name}Converter")()
+        with open_content(path, limits) as content:
+            result = converter.convert(content, markitdown.StreamInfo(extension=path.suffix.lower(), charset="utf-8"))
+        return result.markdown, result.title or ""
+
+    return converted
 
 
 def _read_notebook(path: Path, limits: ReadLimits) -> BytesIO:
     return BytesIO(read_whole(path, limits))
 
 
-# The converter for each ending, and what opens a file for it.
-_CONVERTERS: dict[str, tuple[str, Callable[[Path, ReadLimits], AbstractContextManager[BinaryIO]]]] = {
-    ".pdf": ("Pdf", open_pdf),
-    ".docx": ("Docx", repack_office),
-    ".pptx": ("Pptx", repack_office),
-    ".html": ("Html", _read_page),
-    ".htm": ("Html", _read_page),
-    ".epub": ("Epub", repack_book),
-    ".ipynb": ("Ipynb", _read_notebook),
+_CONVERTERS: dict[str, _Converter] = {
+    ".docx": _word_document,
+    ".pptx": _by_markitdown("Pptx", repack_office),
+    ".html": _web_page,
+    ".htm": _web_page,
+    ".epub": _by_markitdown("Epub", repack_book),
+    ".ipynb": _by_markitdown("Ipynb", _read_notebook),
 }
 CONVERTED_ENDINGS = frozenset(_CONVERTERS)

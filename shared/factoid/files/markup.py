@@ -30,23 +30,39 @@ def regular_html(raw: bytes, place: str, limits: ReadLimits) -> bytes:
         UnreadableFileError: Elements are nested more deeply than the limit.
         MissingDependencyError: lxml is not installed.
     """
+    root = parse_html(raw, place, limits)
+    return b"" if root is None else html_source(root)
+
+
+def parse_html(raw: bytes, place: str, limits: ReadLimits) -> Any:
+    """Return the root element of a page, without scripts, styles and comments; None if there is nothing in it.
+
+    Raises:
+        UnreadableFileError, MissingDependencyError: See `regular_html`.
+    """
     etree: Any = require("lxml.etree", extra="documents")
     text = _EMPTY_ELEMENT.sub(r"<\1\2></\1>", _decode(raw).replace("\0", ""))
     parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
     try:
         root = etree.fromstring(text.encode("utf-8", "replace"), parser)
     except etree.XMLSyntaxError:  # there is nothing in it
-        root = None
+        return None
     if root is None:
-        return b""
+        return None
     depth = 0
     for event, _ in etree.iterwalk(root, events=("start", "end")):
         depth += 1 if event == "start" else -1
         if depth > limits.depth:
             limits.refuse(f"{place} has elements nested", "depth", "deep")
     etree.strip_elements(root, "script", "style", with_tail=False)
-    regular: bytes = etree.tostring(root, encoding="utf-8", method="xml")
-    return regular
+    return root
+
+
+def html_source(element: Any) -> bytes:
+    """Return the source of an element of a page in which every element is closed."""
+    etree: Any = require("lxml.etree", extra="documents")
+    source: bytes = etree.tostring(element, encoding="utf-8", method="xml", with_tail=False)
+    return source
 
 
 def _decode(raw: bytes) -> str:

@@ -7,7 +7,6 @@ record (a JSON line, a row of a table) is its own, or comes from its content.
 
 from __future__ import annotations
 
-import csv
 import logging
 import os
 import re
@@ -16,13 +15,15 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from importlib.util import find_spec
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
 from factoid._optional import require
+from factoid.documents.clean import clean
+from factoid.documents.pdf import read_pdf
 from factoid.errors import InvalidInputError, UnreadableFileError, shown
 from factoid.files.conversion import CONVERTED_ENDINGS, EXTRA, convert
+from factoid.files.encodings import decode, read_text_lines
 from factoid.files.isolation import run_isolated
 from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
 from factoid.files.lines import (
@@ -34,24 +35,25 @@ from factoid.files.lines import (
     refuse,
     visible_files,
 )
+from factoid.files.tables import TEXT_FIELDS, read_rows, row_text
+from factoid.files.timed import LOG_ENDING, SUBTITLE_ENDINGS, TimedText, read_log, read_subtitles
+from factoid.files.web_pages import escaped, table_markdown
 from factoid.metadata import plain_metadata
-from factoid.sections import FRONT_MATTER
+from factoid.text.front_matter import front_matter, title_of
 from factoid.units import Document, content_id
 
 STDIN = "-"
-TEXT_ENDINGS = frozenset({".txt", ".text", ".md", ".markdown", ".rst"})
+TEXT_ENDINGS = frozenset({".txt", ".text", ".md", ".markdown", ".mdx", ".qmd", ".rmd", ".rst", ".adoc", ".asciidoc"})
 JSONL_ENDING = ".jsonl"
+PDF_ENDING = ".pdf"
 TABLE_ENDINGS = frozenset({".csv", ".tsv"})
 
-_TEXT_FIELDS = ("text", "content", "page_content")
 _HEADING = ("title", "section")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(\.[0-9]+)?")  # no code ("007"), and short enough for exact floats
-_SEPARATORS = ",;\t"  # of cells
-_LONGEST_CELL = 1 << 27  # characters; Python's own limit of 131,072 is less than some texts have
-_LONGEST_NAME = 500  # characters of a column's name, which the text of each row repeats
 _BOM = b"\xef\xbb\xbf"
+_PAGE_ENDINGS = frozenset({".html", ".htm"})
+_MARKDOWN = {"content_type": "text/markdown"}  # of texts whose file's ending does not say that they are Markdown
 _FIRST_HEADING = re.compile(r"^# ", re.MULTILINE)
-_LONGEST_FRONT_MATTER = 100_000  # characters; reading YAML takes 5 seconds for each million
 
 logger = logging.getLogger(__name__)
 
@@ -73,9 +75,9 @@ def read_documents(
 def find_files(paths: Iterable[str | Path], *, allow_empty: bool = False, follow_links: bool = False) -> list[Path]:
     """List the files to read.
 
-    The paths are files, folders, or "-" for standard input. In folders and their subfolders, text, Markdown and JSON lines
-    are found, and with the extra `documents` also the formats that it converts, in order of their names. Hidden files are left
-    out; others are counted in a warning. Tables (.csv, .tsv) are read only if named.
+    The paths are files, folders, or "-" for standard input. In folders and their subfolders, text, Markdown, subtitles and JSON
+    lines are found, and with the extra `documents` also the formats that it converts, in order of their names. Hidden files are
+    left out; others are counted in a warning. Tables (.csv, .tsv) and logs (.log) are read only if named.
 
     Symbolic links in folders, which may lead out of them, are left out and counted in the warning, wherever they lead, unless
     `follow_links` is set. A path that is a link itself is followed. A file that is found twice is read once.
@@ -120,10 +122,14 @@ def read_file(path: str | Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> Itera
             yield from _read_records(path, _lines(read_lines(path, limits)))
         elif ending in TABLE_ENDINGS:
             yield from _read_records(path, _rows(path, limits))
+        elif ending in SUBTITLE_ENDINGS or ending == LOG_ENDING:
+            yield from _read_records(path, _timed(path, limits))
         else:
             document_id = content_id("file", path.resolve().as_posix())
             with located(path):
-                if ending in CONVERTED_ENDINGS:
+                if ending == PDF_ENDING:
+                    text, title, metadata = _pdf(path, limits)
+                elif ending in CONVERTED_ENDINGS:
                     text, title, metadata = _convert(path, limits)
                 else:
                     text, title, metadata = _parse_text(read_whole(path, limits), str(path), limits)
@@ -147,7 +153,12 @@ def _check_name(path: Path) -> None:
 
 
 def _list_folder(folder: Path, *, allow_empty: bool, follow_links: bool) -> list[Path]:
-    wanted = TEXT_ENDINGS | {JSONL_ENDING} | (CONVERTED_ENDINGS if find_spec("markitdown") else frozenset())
+    wanted = (
+        TEXT_ENDINGS
+        | SUBTITLE_ENDINGS
+        | {JSONL_ENDING}
+        | ({*CONVERTED_ENDINGS, PDF_ENDING} if find_spec("markitdown") else frozenset())
+    )
     files: list[Path] = []
     skipped: Counter[str] = Counter()
     links = 0
@@ -162,7 +173,11 @@ def _list_folder(folder: Path, *, allow_empty: bool, follow_links: bool) -> list
         else:
             skipped[ending or "no ending"] += 1
     if skipped:
-        advice = f'; some are read after: pip install "factoid[{EXTRA}]"' if skipped.keys() & CONVERTED_ENDINGS else ""
+        advice = (
+            f'; some are read after: pip install "factoid[{EXTRA}]"'
+            if skipped.keys() & {*CONVERTED_ENDINGS, PDF_ENDING}
+            else ""
+        )
         kinds = ", ".join(sorted(skipped))
         logger.warning("skipped files of other kinds in %s: %d (%s)%s", folder, skipped.total(), kinds, advice)
     if links:
@@ -190,59 +205,32 @@ def _lines(lines: Iterable[tuple[int, bytes]]) -> Iterator[tuple[str, bytes]]:
 
 
 def _rows(path: Path, limits: ReadLimits) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the rows of a table, each with the place where it ends. Columns without a name are left out."""
-    csv.field_size_limit(max(_LONGEST_CELL, csv.field_size_limit()))
-    size = 0  # of the lines since the last row
-
-    def read() -> Iterator[str]:
-        nonlocal size
-        for number, line in read_lines(path, limits):
-            size += len(line)
-            if size > limits.unpacked_bytes:
-                limits.refuse(f"{path}:{number}: a row has", "unpacked_bytes", "bytes")
-            yield decode(line, f"{path}:{number}")
-
-    lines = read()
-    header = next((line for line in lines if line.strip(f"{_SEPARATORS}\r\n ")), "")
-    separator = max(_SEPARATORS, key=header.count)
-    reader = csv.reader(chain([header], lines), delimiter=separator, strict=True)
-    try:
-        names = [name.strip() for name in next(reader, ())]
-        twice = [name for name, count in Counter(names).items() if name and count > 1]
-        if twice:
-            raise csv.Error(f"several columns are called {', '.join(map(repr, twice))}: give each a name of its own")
-        longest = max(names, key=len, default="")
-        if len(longest) > _LONGEST_NAME:
-            raise csv.Error(
-                f"the name of a column has {len(longest):,} characters, and at most {_LONGEST_NAME} are read: the first line of "
-                f"a table names its columns, got {longest:.40}"
-            )
-        text_name = next((name for name in _TEXT_FIELDS if name in names), None)
-        for row in reader:
-            size = 0
-            cells = [cell.strip() for cell in row]
-            if any(cells[len(names) :]):
-                raise csv.Error(
-                    f"more cells than the {len(names)} names: put texts that hold a {separator!r} into quotes"
-                )
-            record: dict[str, Any] = {name: cell for name, cell in zip(names, cells, strict=False) if name and cell}
-            if record:
-                yield f":{reader.line_num}", _typed(record, text_name)
-    except csv.Error as error:
-        raise UnreadableFileError(f"{path}:{reader.line_num}: not a table in CSV: {error}") from error
+    """Yield the rows of a table as records, each with the place where it ends."""
+    for row in read_rows(path, limits):
+        record: dict[str, Any] = dict(row.cells)
+        for name in record.keys() - {*TEXT_FIELDS, *_HEADING, "id"}:
+            if number := _NUMBER.fullmatch(record[name]):
+                record[name] = float(number[0]) if number[1] else int(number[0])
+        text_name = next((name for name in TEXT_FIELDS if name in row.columns), None)
+        record = {text_name: ""} | record if text_name else {"text": row_text(row), "metadata": record}
+        if row.title and "title" not in row.cells:
+            record["title"] = row.title
+        yield row.place, record
 
 
-def _typed(record: dict[str, Any], text_name: str | None) -> dict[str, Any]:
-    """Return the fields of a row: plain numbers as numbers, and a text of all cells if there is no column of texts."""
-    text = "\n".join(f"{name}: {cell}" for name, cell in record.items())
-    for name in record.keys() - {*_TEXT_FIELDS, *_HEADING, "id"}:
-        if number := _NUMBER.fullmatch(record[name]):
-            record[name] = float(number[0]) if number[1] else int(number[0])
-    return {text_name: ""} | record if text_name else {"text": text, "metadata": record}
+def _timed(path: Path, limits: ReadLimits) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the sentences of subtitles or the entries of a log as records, each with the place where it begins."""
+    if path.suffix.lower() == LOG_ENDING:
+        texts: Iterable[TimedText] = read_log(read_text_lines(path, limits))
+    else:
+        with located(path):
+            texts = read_subtitles(decode(read_whole(path, limits), str(path)))
+    for timed in texts:
+        yield f":{timed.line}", {"text": timed.text, "metadata": timed.metadata}
 
 
 def _from_record(record: Any, path: Path) -> Document:
-    name = next((name for name in _TEXT_FIELDS if name in record), None) if isinstance(record, dict) else None
+    name = next((name for name in TEXT_FIELDS if name in record), None) if isinstance(record, dict) else None
     if name is None:
         raise InvalidInputError(f'expected an object with a field "text", got {shown(record)}')
     fields = dict(record)
@@ -277,61 +265,31 @@ def _convert(path: Path, limits: ReadLimits) -> tuple[str, str, dict[str, Any]]:
     if not text.strip():
         raise UnreadableFileError(f"{path} holds no text: pages that are pictures have to be recognized first (OCR)")
     # A page's heading goes before its title for browsers ("Vasa - Wikipedia").
-    return text, "" if _FIRST_HEADING.search(text) else title, {}
+    metadata = {} if path.suffix.lower() in _PAGE_ENDINGS else _MARKDOWN
+    return text, "" if _FIRST_HEADING.search(text) else title, dict(metadata)
+
+
+def _pdf(path: Path, limits: ReadLimits) -> tuple[str, str, dict[str, Any]]:
+    """Return the clean text of a PDF as Markdown, as `factoid clean` prints it, with its tables in their places."""
+    document = clean(read_pdf(path, limits=limits))
+    parts: list[str] = []
+    for part in document.parts:
+        if part.table:
+            parts.append(table_markdown(part.table))
+        elif part.text:
+            parts.append(escaped(part.text, lines=False))
+    text = "\n\n".join(parts)
+    if not text.strip():
+        raise UnreadableFileError(f"{path} holds no text: pages that are pictures have to be recognized first (OCR)")
+    return text, "" if _FIRST_HEADING.search(text) else document.title, _MARKDOWN
 
 
 def _front_matter(text: str, place: str, limits: ReadLimits) -> tuple[str, dict[str, Any]]:
-    """Return title and metadata from YAML between lines of "---" at the beginning of a text; the text keeps it."""
-    matter = FRONT_MATTER.match(text)
-    if matter is None:
-        return "", {}
-    import yaml
-
-    block = matter[0].strip().strip("-")
+    """Return title and metadata from the front matter of a text, which keeps it."""
+    fields, _ = front_matter(text, place=place, depth=limits.depth)
     try:
-        _check_yaml(block, limits)
-        fields = yaml.safe_load(block)
-        fields = fields if isinstance(fields, dict) else {}
-        metadata = plain_metadata({str(name): value for name, value in fields.items()})
-    except (yaml.YAMLError, ValueError, RecursionError) as error:  # ValueError: the 30th of February
-        logger.warning(
-            "%s: its front matter is not YAML and gives no metadata: %s", place, " ".join(str(error).split())
-        )
+        metadata = plain_metadata(fields)
+    except InvalidInputError as error:
+        logger.warning("%s: its front matter gives no metadata: %s", place, error)
         return "", {}
-    title = metadata.pop("title", None)
-    return "" if title is None else str(title), metadata
-
-
-def _check_yaml(block: str, limits: ReadLimits) -> None:
-    """Raise a YAMLError if parsing a block could take long or fill the memory."""
-    import yaml
-
-    if len(block) > _LONGEST_FRONT_MATTER:
-        raise yaml.YAMLError(f"it has more than {_LONGEST_FRONT_MATTER:,} characters")
-    starts = (
-        yaml.FlowSequenceStartToken,
-        yaml.FlowMappingStartToken,
-        yaml.BlockSequenceStartToken,
-        yaml.BlockMappingStartToken,
-    )
-    ends = (yaml.FlowSequenceEndToken, yaml.FlowMappingEndToken, yaml.BlockEndToken)
-    depth = 0
-    for token in yaml.scan(block):
-        depth += isinstance(token, starts)
-        depth -= isinstance(token, ends)
-        if depth > limits.depth:
-            raise yaml.YAMLError(f"its collections are nested more than {limits.depth} deep, the limit depth")
-        if isinstance(token, yaml.AliasToken):
-            raise yaml.YAMLError("aliases are not read")  # a few lines of them can fill the memory
-
-
-def decode(raw: bytes, place: str) -> str:
-    """Return bytes as text, without a byte order mark."""
-    try:
-        return raw.removeprefix(_BOM).decode("utf-8")
-    except UnicodeDecodeError as error:
-        byte = f"byte {error.object[error.start]:#04x} at offset {error.start}"
-        message = (
-            f"{place} is not text in UTF-8: {byte}. Convert it, for example with iconv -f UTF-16 -t UTF-8 or -f LATIN1"
-        )
-        raise UnreadableFileError(message) from error
+    return title_of(metadata), metadata

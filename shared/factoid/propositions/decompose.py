@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import re
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from operator import itemgetter
@@ -22,6 +23,7 @@ from factoid.propositions.protocol import (
     check_outputs,
     check_propositionizer,
 )
+from factoid.propositions.rows import RecordFact, record_facts
 from factoid.units import LINES, PROPOSITIONS, Granularity, Unit, child_unit
 
 Policy = Literal["drop", "keep", "sentence"]
@@ -169,13 +171,15 @@ def _in_context(
     passage: Unit, sentences: Sequence[Sentence], placed: Sequence[tuple[int, Unit]]
 ) -> list[tuple[int, Unit]]:
     """Add the lead-in to items of a list that stand as they are in the passage, and the names of columns to rows."""
+    if facts := record_facts(passage):
+        return _with_facts(passage, sentences, placed, facts)
     if "\n" not in passage.text:
         return list(placed)
     items = read_items(passage, [sentence.unit for sentence in sentences])
     repeated: set[int] = set()  # lead-ins and headers, which their items and rows say
     units: list[tuple[int, Unit, bool]] = []
     for index, unit in placed:
-        literal = index >= 0 and any(unit.text.rstrip(".") in text for text, _ in sentences[index].readings)
+        literal = _is_literal(unit, index, sentences)
         if literal and index in items.leads:
             repeated.update(items.leads[index])
             *leads, item = (sentences[place].readings[-1][0] for place in (*items.leads[index], index))
@@ -188,6 +192,25 @@ def _in_context(
             unit = replace(child_unit(passage, text, Granularity.PROPOSITION, start, end), metadata=unit.metadata)
         units.append((index, unit, literal))
     return [(index, unit) for index, unit, literal in units if not (literal and index in repeated)]
+
+
+def _with_facts(
+    passage: Unit, sentences: Sequence[Sentence], placed: Sequence[tuple[int, Unit]], facts: Sequence[RecordFact]
+) -> list[tuple[int, Unit]]:
+    """Replace the lines of a row that stand as they are by propositions about the row."""
+    rewritten = [(index, unit) for index, unit in placed if not _is_literal(unit, index, sentences)]
+    if len(rewritten) == len(placed):
+        return rewritten
+    starts = [sentence.unit.start for sentence in sentences]
+    units: list[tuple[int, Unit]] = []
+    for fact in facts:
+        unit = child_unit(passage, fact.text, Granularity.PROPOSITION, fact.start, fact.end)
+        units.append((max(bisect_right(starts, fact.start) - 1, 0), unit))
+    return [*units, *rewritten]
+
+
+def _is_literal(unit: Unit, index: int, sentences: Sequence[Sentence]) -> bool:
+    return index >= 0 and any(unit.text.rstrip(".") in text for text, _ in sentences[index].readings)
 
 
 def _stand_in(passage: Unit, sentence: Unit, reason: str) -> Unit:

@@ -1,0 +1,281 @@
+"""Tables of delimited text (CSV, TSV): their delimiter, what stands above the header, and rows in which no cell is lost."""
+
+from __future__ import annotations
+
+import csv
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+from factoid.errors import UnreadableFileError
+from factoid.files.encodings import read_text_lines
+from factoid.files.limits import ReadLimits
+
+TEXT_FIELDS = ("text", "content", "page_content")  # columns whose cells are the texts of documents
+
+_DELIMITERS = ",;\t|"
+_SEP_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE | re.DOTALL)  # how Excel states the delimiter
+_RETURN = re.compile(r"(?<=\r)(?!\n)")  # old line ends; within quotes a reader joins what this cuts
+_LONGEST_CELL = 1 << 27  # characters; Python's own limit of 131,072 is less than some texts have
+_LONGEST_NAME = 500  # characters of a column's name, which the text of each row repeats
+_SAMPLE_ROWS, _SAMPLE_CHARACTERS = 100, 1_000_000
+_MOST_TITLES = 10  # rows above the header
+_NUMBER = re.compile(r"[-+]?[$€£]?\s?\d[\d.,' ]*\s?[%€$£]?")
+_LABEL_END = re.compile(r":(?!\S)|\n")
+_YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
+
+
+@dataclass(frozen=True, slots=True)
+class TableRow:
+    """A row of a table of delimited text."""
+
+    place: str  # where it ends, as in ":12"
+    cells: dict[str, str]  # by the names of their columns, in order; none is empty
+    title: str  # what stands above the header, or ""
+    columns: frozenset[str]  # all names in the header
+    unnamed: frozenset[str]  # names that were made up, such as "column 3"
+
+
+def read_rows(path: Path, limits: ReadLimits) -> Iterator[TableRow]:
+    r"""Yield the rows of a table that are not blank.
+
+    The delimiter is the comma, semicolon, tab or "|" that cuts the rows into equally many cells, or what a first line such as
+    "sep=;" says. Rows above the header with few cells are the table's title. A column without a name is called "column 3" after
+    its place.
+
+    Raises:
+        UnreadableFileError: The file is not such a table, two columns have one name, or a row of texts has more cells than the
+            header, as from a delimiter outside of quotes.
+    """
+    csv.field_size_limit(max(_LONGEST_CELL, csv.field_size_limit()))
+    reading = _Lines(path, limits)
+    lines = iter(reading)
+    sample = _sample(lines)
+    delimiter = ""
+    if sample and (stated := _SEP_LINE.fullmatch(sample[0])):
+        delimiter = str(stated[1])
+        sample = sample[1:]
+        reading.skipped += 1
+    delimiter = delimiter or _delimiter(sample, prefer="\t" if path.suffix.lower() == ".tsv" else "")
+    parsed = _parsed(sample, delimiter)
+    above = _title_rows(parsed)
+    levels = _header_levels(parsed[above:])
+    counted = reading.counted(chain(sample, lines))
+    reader = csv.reader(counted, delimiter=delimiter, strict=True, skipinitialspace=True)
+    titles: list[str] = []
+    header: list[list[str]] = []
+    columns: _Columns | None = None
+    try:
+        for row in reader:
+            reading.size = 0
+            cells = [cell.strip() for cell in row]
+            if not any(cells):
+                continue
+            if len(titles) < above:
+                titles.append(", ".join(filter(None, cells)))
+            elif len(header) < levels:
+                header.append(cells)
+            else:
+                columns = columns or _Columns(_merged(header), delimiter)
+                place = f":{reader.line_num + reading.skipped}"
+                title = ", ".join(titles)
+                yield TableRow(place, columns.named(cells), title, columns.stated, frozenset(columns.unnamed))
+        if header and columns is None:
+            _Columns(_merged(header), delimiter)  # raises if two columns have one name
+    except csv.Error as error:
+        number = reader.line_num + reading.skipped
+        raise UnreadableFileError(f"{path}:{number}: not a table in CSV: {error}") from error
+
+
+def row_text(row: TableRow) -> str:
+    """Return a row as lines of "name: cell"; a first cell without a name, which names the row, stands alone."""
+    lines: list[str] = []
+    for name, cell in row.cells.items():
+        names_row = not lines and name in row.unnamed and not _NUMBER.fullmatch(cell) and not _LABEL_END.search(cell)
+        lines.append(cell if names_row else f"{name}: {cell}")
+    return "\n".join(lines)
+
+
+class _Lines:
+    """The lines of a file, of which no row may take more than the limit."""
+
+    def __init__(self, path: Path, limits: ReadLimits) -> None:
+        self._path, self._limits = path, limits
+        self.size = 0  # bytes since the last row
+        self.skipped = 0  # lines before the table
+
+    def __iter__(self) -> Iterator[str]:
+        is_first = True
+        for _, line in read_text_lines(self._path, self._limits):
+            if is_first and not line.strip(f"{_DELIMITERS}\r\n "):
+                self.skipped += 1
+                continue
+            is_first = False
+            yield from _RETURN.split(line)
+
+    def counted(self, lines: Iterable[str]) -> Iterator[str]:
+        """Yield lines; raise an UnreadableFileError if a row takes too many."""
+        for number, line in enumerate(lines, start=self.skipped + 1):
+            self.size += len(line.encode("utf-8", "replace"))
+            if self.size > self._limits.unpacked_bytes:
+                self._limits.refuse(f"{self._path}:{number}: a row has", "unpacked_bytes", "bytes")
+            yield line
+
+
+class _Columns:
+    """The names of columns, with names made up for those that have none."""
+
+    def __init__(self, header: Sequence[str], delimiter: str) -> None:
+        self._names = list(header)
+        self._delimiter = delimiter
+        self.unnamed: dict[str, None] = {}
+        while self._names and not self._names[-1]:
+            self._names.pop()
+        twice = [name for name, count in Counter(self._names).items() if name and count > 1]
+        if twice:
+            raise csv.Error(f"several columns are called {', '.join(map(repr, twice))}: give each a name of its own")
+        longest = max(self._names, key=len, default="")
+        if len(longest) > _LONGEST_NAME:
+            raise csv.Error(
+                f"the name of a column has {len(longest):,} characters, and at most {_LONGEST_NAME} are read: the first line of "
+                f"a table names its columns, got {longest:.40}"
+            )
+        self.stated = frozenset(filter(None, self._names))
+        self._has_texts = not self.stated.isdisjoint(TEXT_FIELDS)
+        self._width = len(header)
+
+    def named(self, cells: Sequence[str]) -> dict[str, str]:
+        """Return the cells of a row that are not empty by the names of their columns."""
+        if self._has_texts and any(cells[self._width :]):
+            raise csv.Error(
+                f"more cells than the {self._width} names: put texts that hold a {self._delimiter!r} into quotes"
+            )
+        return {self._name(place): cell for place, cell in enumerate(cells) if cell}
+
+    def _name(self, place: int) -> str:
+        name = self._names[place] if place < len(self._names) else ""
+        if not name:
+            name = f"column {place + 1}"
+            while name in self.stated:
+                name += " (unnamed)"
+            self.unnamed[name] = None
+        return name
+
+
+def _sample(lines: Iterator[str]) -> list[str]:
+    """Take the first lines, up to a number of lines and of characters."""
+    sample: list[str] = []
+    size = 0
+    for line in lines:
+        sample.append(line)
+        size += len(line)
+        if len(sample) >= _SAMPLE_ROWS or size >= _SAMPLE_CHARACTERS:
+            break
+    return sample
+
+
+def _parsed(lines: Iterable[str], delimiter: str) -> list[list[str]]:
+    """Return the rows of lines that are not blank, as far as they can be parsed."""
+    rows: list[list[str]] = []
+    try:
+        for row in csv.reader(lines, delimiter=delimiter, skipinitialspace=True):
+            cells = [cell.strip() for cell in row]
+            if any(cells):
+                rows.append(cells)
+    except csv.Error:
+        pass  # the strict reading says where
+    return rows
+
+
+def _delimiter(sample: Sequence[str], *, prefer: str) -> str:
+    """Return what cuts most rows into the same number of cells, and into more cells where that is the same."""
+    best = (0.0, 0)
+    chosen = prefer or _DELIMITERS[0]
+    candidates: list[str] = [*prefer, *_DELIMITERS]
+    for delimiter in candidates:
+        widths = Counter(len(row) for row in _parsed(sample, delimiter))
+        total = widths.total()
+        wide = {width: count for width, count in widths.items() if width > 1}
+        if not wide:
+            continue
+        width = max(wide, key=lambda width: (wide[width], width))
+        score = (wide[width] / total, width)
+        if delimiter == prefer and wide[width] * 2 >= total:
+            return delimiter
+        if score > best:
+            best = score
+            chosen = delimiter
+    return chosen
+
+
+def _title_rows(rows: Sequence[Sequence[str]]) -> int:
+    """Return how many rows stand above the header: those with a cell or two, before one that names the columns."""
+    filled = [sum(map(bool, row)) for row in rows]
+    for place in range(1, min(_MOST_TITLES + 1, len(rows))):
+        below = filled[place:]
+        usual = max(Counter(below).items(), key=lambda item: (item[1], item[0]))[0]
+        if filled[place] < 2 or _is_narrow(filled[place], usual) or not _names_columns(rows[place]):
+            continue
+        are_single = all(count == 1 and row[0] for row, count in zip(rows[:place], filled, strict=False))
+        are_narrow = are_single or all(_is_narrow(count, usual) for count in filled[:place])
+        # What stands above may also be a header with few names: then the rows below have to show another one.
+        is_clear = (are_single and usual >= 3) or _differs(rows[place], rows[place + 1 :])
+        return place if are_narrow and is_clear else 0
+    return 0
+
+
+def _is_narrow(filled: int, usual: int) -> bool:
+    """Return whether a row has few cells for a header of a table with usually so many."""
+    return filled * 2 < usual or (filled * 2 == usual and usual >= 4)
+
+
+def _names_columns(row: Sequence[str]) -> bool:
+    """Return whether a row looks like a header: distinct texts, or years."""
+    texts = [cell for cell in row if cell]
+    is_text = [not _NUMBER.fullmatch(text) or bool(_YEAR.fullmatch(text)) for text in texts]
+    return all(is_text) and len({*texts}) == len(texts) and max(map(len, texts), default=0) <= _LONGEST_NAME
+
+
+def _header_levels(rows: Sequence[Sequence[str]]) -> int:
+    """Return 2 if the row below the header gives a name to each column without one, as below a merged cell; else 1."""
+    if len(rows) < 2:
+        return 1
+    header, below = rows[:2]
+    unnamed = [column for column in range(1, max(len(header), len(below))) if not _cell(header, column)]
+    are_named = bool(unnamed) and all(_cell(below, column) for column in unnamed)
+    are_used = all(any(_cell(row, column) for row in rows[2:]) for column in unnamed)
+    is_header = (
+        are_used and bool(header[0]) and not below[0] and not any(_NUMBER.fullmatch(cell) for cell in below if cell)
+    )
+    return 2 if are_named and is_header else 1
+
+
+def _merged(levels: Sequence[Sequence[str]]) -> list[str]:
+    """Return the names of columns from one or two rows; the name of a merged cell holds for those at its right."""
+    if len(levels) == 1:
+        return list(levels[0])
+    outer, inner = levels
+    names: list[str] = []
+    last = ""
+    for column in range(max(len(outer), len(inner))):
+        name = _cell(inner, column)
+        last = _cell(outer, column) or last
+        group = last if name else _cell(outer, column)
+        names.append(" / ".join(filter(None, (group, name))))
+    return names
+
+
+def _cell(row: Sequence[str], column: int) -> str:
+    return row[column] if column < len(row) else ""
+
+
+def _differs(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether a column has only numbers below a name."""
+    for column, name in enumerate(header):
+        cells = [row[column] for row in rows if column < len(row) and row[column]]
+        if name and not _NUMBER.fullmatch(name) and cells and all(map(_NUMBER.fullmatch, cells)):
+            return True
+    return False

@@ -1,0 +1,276 @@
+"""Web pages as Markdown: headings, lists, tables with their headers, and what a reader of the page sees; no navigation."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import cache
+from typing import Any
+
+from factoid._optional import require
+from factoid.documents.table_parsers import html_table
+from factoid.documents.tables import Table, answered, is_number
+from factoid.files.limits import ReadLimits
+from factoid.files.markup import html_source, parse_html
+
+_EXTRA = "documents"
+# What is no text of the page: code, controls, and the way to other pages.
+_UNSEEN = (
+    "template noscript nav svg iframe object canvas audio video dialog button select textarea datalist head".split()
+)
+_ROLES = frozenset("navigation search menu menubar toolbar tablist dialog alertdialog".split())
+_ANCHORS = frozenset(
+    "headerlink anchor header-anchor hash-link heading-anchor permalink anchor-link anchorjs-link".split()
+)
+_ANCHOR_SIGNS = frozenset(("¶", "#", "§", "🔗", "", "\u200b", "\uf0c1"))
+_HEADINGS = frozenset(f"h{level}" for level in range(1, 7))
+_TABLE_PARTS = ("table", "thead", "tbody", "tfoot", "tr", "td", "th", "caption", "colgroup", "col")
+_PLACE = "data-factoid-table"
+_RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
+_RAISED_NUMBER = re.compile(r"\s*[\d+−–-]+\s*")
+# Characters that Markdown would read as marks, in a line and at its start.
+_MARK = re.compile(
+    r"\\(?=[!-/:-@\[-`{-~])|[*`]|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])|(?<=\])[(\[:]|&(?=#?\w{1,32};)|~~+"
+)
+_LINE_MARK = re.compile(r"^(?:#{1,6}(?=\s)|>|[+-](?=\s)|\d{1,9}(?=[.)]\s))", re.MULTILINE)
+_HEADER_WORDS = 5  # most words of a name of a column, where nothing marks the header
+_CELL_WORDS = 40  # most words of a table that is within a cell, and not part of the page
+_LEAST_COLUMNS = 3  # of a table whose first row is a header although nothing but its form says so
+
+
+def page_markdown(raw: bytes, place: str, limits: ReadLimits) -> tuple[str, str]:
+    """Return the text of a page of HTML as Markdown, and its title or "".
+
+    Tables are pipe tables in which merged cells are repeated; tables for the layout are text. Characters that Markdown would read
+    as marks are escaped.
+
+    Raises:
+        UnreadableFileError: Elements are nested more deeply than the limit.
+        InvalidInputError: A table has far more positions than cells (see `factoid.documents.Table`).
+        MissingDependencyError: lxml or markdownify is not installed.
+    """
+    root = parse_html(raw, place, limits)
+    if root is None:
+        return "", ""
+    title = " ".join("".join(next(iter(root.xpath("//title")), root.makeelement("p")).itertext()).split())
+    _drop_unseen(root)
+    tables = _take_tables(root)
+    converter = _converter()(tables)
+    markdown: str = converter.convert(html_source(root).decode())
+    return markdown.strip(), title
+
+
+def _drop_unseen(root: Any) -> None:
+    for element in [*root.iter()]:
+        if not isinstance(element.tag, str) or element.getparent() is None:
+            continue
+        is_hidden = element.get("hidden") is not None or "display:none" in element.get("style", "").replace(" ", "")
+        if element.tag in _UNSEEN or element.get("role") in _ROLES or is_hidden or _is_anchor(element):
+            _drop(element)
+
+
+def _is_anchor(element: Any) -> bool:
+    """Return whether an element is the sign beside a heading that links to it."""
+    if element.tag != "a" or not element.get("href", "").startswith("#") or element.find(".//img") is not None:
+        return False
+    text = "".join(element.itertext()).strip()
+    classes = set(element.get("class", "").lower().split())
+    in_heading = any(parent.tag in _HEADINGS for parent in element.iterancestors())
+    return text in _ANCHOR_SIGNS and (in_heading or not classes.isdisjoint(_ANCHORS))
+
+
+def _drop(element: Any) -> None:
+    """Leave nothing of an element, but for the text behind it."""
+    element.clear(keep_tail=True)
+    element.tag = "span"
+
+
+# Tables
+
+
+def _take_tables(root: Any) -> list[str]:
+    """Put marks in the place of the tables of a page, and return these as Markdown; those for its layout become text."""
+    sources: list[str] = []
+    for element in [*root.iter("table")]:
+        if any(parent.tag == "table" for parent in element.iterancestors()) or element.getparent() is None:
+            continue  # in the cell of a table
+        _take_table(element, sources)
+    return sources
+
+
+def _take_table(element: Any, sources: list[str]) -> None:
+    if _is_layout(element):
+        inner = [table for table in element.iter("table") if table is not element]
+        outermost = [table for table in inner if next(table.iterancestors("table")) is element]
+        for table in outermost:
+            _take_table(table, sources)
+        for part in [element, *_parts_of(element)]:
+            part.tag = "div"
+        return
+    _mark_header(element)
+    mark = element.makeelement("div", {_PLACE: str(len(sources))})
+    mark.tail = element.tail
+    source = html_source(element).decode()
+    element.getparent().replace(element, mark)
+    sources.append(table_markdown(html_table(source, 0)))
+
+
+def _mark_header(table: Any) -> None:
+    """Make the cells of a first row that alone is in bold header cells."""
+    rows = table.xpath("./tr | ./*/tr")
+    if table.find(".//th") is None and len(rows) > 1 and _is_bold(rows[0]) and not any(map(_is_bold, rows[1:])):
+        for cell in rows[0].xpath("./td"):
+            cell.tag = "th"
+
+
+def _is_bold(row: Any) -> bool:
+    cells = row.xpath("./td")
+    return bool(cells) and all("".join(cell.itertext()).strip() and _has_only_bold(cell) for cell in cells)
+
+
+def _has_only_bold(element: Any) -> bool:
+    if element.tag in ("b", "strong"):
+        return True
+    if (element.text or "").strip():
+        return False
+    return all(_has_only_bold(child) and not (child.tail or "").strip() for child in element)
+
+
+def _parts_of(table: Any) -> list[Any]:
+    return [part for part in table.iter(*_TABLE_PARTS) if next(part.iterancestors("table"), None) in (table, None)]
+
+
+def _is_layout(table: Any) -> bool:
+    """Return whether a table only arranges a page: it holds headings, or tables without a header of its own, or one column."""
+    if table.get("role") in ("presentation", "none"):
+        return True
+    if any(element.tag in _HEADINGS for element in table.iter()):
+        return True
+    if table.find(".//th") is not None or table.find("caption") is not None:
+        return False
+    rows = table.xpath("./tr | ./*/tr")
+    has_tables = any(len("".join(inner.itertext()).split()) > _CELL_WORDS for inner in table.iterfind(".//table"))
+    return has_tables or all(len(row.xpath("./td")) <= 1 for row in rows)
+
+
+def table_markdown(table: Table) -> str:
+    """Return a table in Markdown, below its caption, with escapes; merged cells are repeated in each column and row."""
+    table = _with_header(table.map_texts(answered))
+    lines: list[str] = []
+    names = table.names() if table.header_rows else [""] * table.column_count
+    if table.column_count:
+        lines = [_line(names), _line(["---"] * table.column_count)]
+    grid = table.grid()
+    for number, row in enumerate(grid[table.header_rows :], start=table.header_rows):
+        below = grid[number + 1] if number + 1 < len(grid) else []
+        if below and all(cell is None or cell is below[column] or not cell.text for column, cell in enumerate(row)):
+            continue  # only what the rows below repeat
+        cells = list(dict.fromkeys(cell for cell in row if cell))
+        texts = [cell.text if cell else "" for cell in row]
+        if len(cells) == 1 and cells[0].column_span == table.column_count:
+            texts = [cells[0].text, *[""] * (table.column_count - 1)]  # a text across the table, not one in each column
+        if any(texts):
+            lines.append(_line(texts))
+    caption = [escaped(table.caption), ""] if table.caption else []
+    notes = [f"\n{escaped(note)}" for note in table.footnotes]
+    return "\n".join([*caption, *lines, *notes])
+
+
+def _line(texts: list[str]) -> str:
+    return f"| {' | '.join(map(_cell, texts))} |"
+
+
+def _cell(text: str) -> str:
+    return escaped(text, lines=False).replace("|", "\\|")
+
+
+def _with_header(table: Table) -> Table:
+    """Make the first row the header of a table without one, if its form says so; a wrong header makes every row false."""
+    if table.header_rows or table.row_count < 2 or table.column_count < 2:
+        return table
+    texts = table.texts()
+    first = texts[0]
+    is_named = all(first) and len({*first}) == len(first) and not any(map(is_number, first))
+    if not is_named or any(len(text.split()) > _HEADER_WORDS for text in first):
+        return table
+    columns = [[row[column] for row in texts[1:] if row[column]] for column in range(table.column_count)]
+    has_numbers = any(column and all(map(is_number, column)) for column in columns)
+    is_capitalized = all(text[0].isalpha() and not text[0].islower() for text in first)
+    has_form = table.column_count >= _LEAST_COLUMNS and is_capitalized and len({row[0] for row in texts}) == len(texts)
+    if not (has_numbers or has_form):
+        return table
+    cells = (replace(cell, kind="columnHeader") if cell.row == 0 else cell for cell in table.cells)
+    return replace(table, cells=tuple(cells))
+
+
+# Text
+
+
+def escaped(text: str, *, lines: bool = True) -> str:
+    """Return a text in Markdown that shows it unchanged; without `lines`, marks of headings, quotes and lists are meant."""
+    text = _MARK.sub(lambda match: _escape(match[0]), text)
+    return _LINE_MARK.sub(lambda match: _escape(match[0]), text) if lines else text
+
+
+def _escape(mark: str) -> str:
+    if mark[0].isdigit():
+        return f"{mark}\\"  # what follows the number would make it one of a list
+    return "".join(f"\\{character}" for character in mark)
+
+
+@cache
+def _converter() -> type[Any]:
+    markdownify: Any = require("markdownify", extra=_EXTRA)
+
+    class Converter(markdownify.MarkdownConverter):  # type: ignore[misc]
+        """Writes Markdown; `tables` are the tables that marks stand for."""
+
+        def __init__(self, tables: list[str]) -> None:
+            super().__init__(heading_style=markdownify.ATX, bullets="-", autolinks=False)
+            self._tables = tables
+
+        def escape(self, text: str, parent_tags: set[str]) -> str:
+            return text if parent_tags & {"pre", "code", "kbd", "samp"} else escaped(text)
+
+        def convert_div(self, el: Any, text: str, parent_tags: set[str]) -> str:
+            if el.has_attr(_PLACE):
+                table = self._tables[int(el[_PLACE])]
+                return f" {' '.join(table.split())} " if "_inline" in parent_tags else f"\n\n{table}\n\n"
+            return str(super().convert_div(el, text, parent_tags))
+
+        def convert_sup(self, el: Any, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
+            return text.translate(_RAISED) if _RAISED_NUMBER.fullmatch(text) else text
+
+        def convert_img(self, el: Any, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
+            alt = escaped(" ".join((el.get("alt") or "").split()))
+            source = el.get("src") or ""
+            if not alt or not source or source[:5].lower() == "data:" or re.search(r"[\s()<>]", source):
+                return alt
+            return f"![{alt}]({source})"
+
+        def convert_a(self, el: Any, text: str, parent_tags: set[str]) -> str:
+            target = (el.get("href") or "").strip()
+            is_plain = target[:1] in ("", "#") or re.match(r"(?!https?:|mailto:|ftp:)[\w+.-]+:", target, re.IGNORECASE)
+            if is_plain or re.search(r"[\s()<>]", target):
+                return text
+            return str(super().convert_a(el, text, parent_tags))
+
+        def convert_b(self, el: Any, text: str, parent_tags: set[str]) -> str:
+            return text if el.find_parent(["b", "strong"]) else str(super().convert_b(el, text, parent_tags))
+
+        def convert_em(self, el: Any, text: str, parent_tags: set[str]) -> str:
+            return text if el.find_parent(["i", "em"]) else str(super().convert_em(el, text, parent_tags))
+
+        def convert_del(self, el: Any, text: str, parent_tags: set[str]) -> str:
+            return text if el.find_parent(["del", "s"]) else str(super().convert_del(el, text, parent_tags))
+
+        convert_s = convert_del
+        convert_strong = convert_b
+        convert_i = convert_em
+
+        def convert_input(self, el: Any, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
+            if (el.get("type") or "").lower() != "checkbox":
+                return ""
+            return "☒ " if el.has_attr("checked") else "☐ "
+
+    return Converter

@@ -33,7 +33,7 @@ from factoid.propositions.syntax.phrases import (
     strip,
     without_loose_commas,
 )
-from factoid.propositions.syntax.tree import NOUN, VERB, Item, Tree, tokens
+from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Item, Tree, tokens
 
 _CONTRAST = frozenset({"although", "though", "whereas", "while"})
 _NEGATION = frozenset("not n't n’t never neither nor no".split())
@@ -43,6 +43,13 @@ _SUBORDINATORS = frozenset(
 )
 _TURNS = frozenset("but yet later then after afterwards subsequently before until soon eventually finally now".split())
 _ADVERBIALS = ("obl", "obl:unmarked", "advcl")
+# What stands before a verb that shares the subject of another one, apart from adverbs and auxiliaries, shows a wrong parse.
+_BEFORE_VERBS = frozenset(
+    "obl obl:unmarked obj nsubj nsubj:pass csubj expl advcl ccomp mark parataxis vocative discourse".split()
+)
+_PHRASE = 2  # words of a phrase that may stand there all the same, such as "in turn"
+_COMPARISONS = frozenset({"than", "rather", "as", "well", "please"})
+_STRANDED = frozenset({"IN", "TO", "DT", "PRP$"})  # tags before "and" where both verbs share what follows
 
 
 @dataclass(slots=True)
@@ -53,6 +60,7 @@ class _Splitter:
     min_words: int
     names: Mapping[int, int]
     statements: list[list[Item]] = field(default_factory=list)
+    is_doubtful: bool = False  # a split has shown that the parse is wrong
 
     def clause(
         self,
@@ -73,10 +81,17 @@ class _Splitter:
         self._describe(head, cut, antecedent)
         shared = antecedent or (repeatable(tree, subject_head, cut) if subject_head is not None else [])
         self._adverbial(head, cut, shared)
+        before = {*cut}
         self._coordinate(head, cut, shared)
         rest = strip(tree, without_loose_commas(tree, tree.subtree(head, cut)), head, keep_opening=not subject)
         for token in rest:
             items += swap.get(token, (token,))
+        starts = [tree.subtree(joined)[0] for joined in tree.all(head, "conj", "parataxis") if joined in cut - before]
+        if any(tree.words[token].isalnum() for token in rest if starts and token > min(starts)):
+            self.is_doubtful = True  # what follows the last conjunct belongs to it as well
+        main = [token for token in rest if tree.is_finite(token) and tree.deps[token] in ("ROOT", "parataxis", "aux")]
+        if not (tree.is_clause(head) or subject or swap or main):
+            self.is_doubtful |= len(self.statements) > 1
 
     def _describe(self, head: int, cut: set[int], subject: Sequence[Item]) -> None:
         """State the relative clauses, appositions and parentheticals of the nouns in a clause."""
@@ -105,7 +120,7 @@ class _Splitter:
                 if tree.is_clause(joined) and not limited and self._is_worth(head, joined, cut):
                     self._split_off(joined, cut)
             elif subject and tree.deps[joined] == "conj":
-                opening = self._shared_opening(head, joined)
+                opening = self._shared_opening(head, joined) if self._shares_subject(head, joined) else None
                 subject_head = tree.subjects[head]
                 if opening is None or (subject_head is not None and not agrees(tree, subject_head, joined)):
                     continue  # unclear, or attached to the wrong verb by the parser
@@ -136,13 +151,47 @@ class _Splitter:
         negated = any(tree.lower[child] in _NEGATION for child in tree.children[head] if child < head)
         return not negated or bool(tree.auxiliaries[joined]) or tree.subjects[joined] is not None
 
+    def _shares_subject(self, head: int, joined: int) -> bool:
+        """Return whether a conjunct without subject surely has that of the first one, and each has what follows its verb."""
+        tree = self.tree
+        subtree = tree.subtree(joined)
+        between = range(head + 1, subtree[0])
+        if any(tree.words[token] in (";", ":") for token in between):
+            return False
+        if not _COMPARISONS.isdisjoint(tree.lower[token] for token in range(max(0, subtree[0] - 2), joined)):
+            return False
+        for child in tree.children[joined]:
+            if child < joined and tree.deps[child] in _BEFORE_VERBS and len(tree.subtree(child)) > _PHRASE:
+                return False
+            if child < joined and tree.deps[child] in ("nsubj", "nsubj:pass", "expl", "mark"):
+                return False
+        inner = [token for token in between if tree.words[token][-1].isalnum() and tree.deps[token] != "cc"]
+        if tree.tags[head] in VERB and not inner and not self._is_someone(head):
+            return False  # "is reviewed and approved by …"
+        if inner and tree.tags[inner[-1]] in _STRANDED:
+            return False  # "governed by and construed in accordance with …"
+        # "cause it to emit a message and then wait": the nearest infinitive
+        return tree.tags[joined] != "VB" or all(tree.tags[token] != "VB" for token in inner)
+
+    def _is_someone(self, head: int) -> bool:
+        """Return whether the subject of a clause is likely a person, who does what is said of her."""
+        subject = self.tree.subjects[head]
+        return subject is not None and (self.tree.lower[subject] in ("he", "she") or self.tree.tags[subject] in PROPER)
+
     def _shared_opening(self, head: int, joined: int) -> list[Item] | None:
         """Return what a conjunct without subject inherits: auxiliaries or copula; None if unclear."""
         tree = self.tree
         before: list[Item] = [aux for aux in tree.auxiliaries[head] if aux < joined]
         tag = tree.tags[joined]
-        if tree.auxiliaries[joined] or tag in ("VBD", "VBZ", "VBP"):
+        if tree.auxiliaries[joined] or tag == "VBZ":
             return []
+        if tag == "VBD":  # beside another tense, or an auxiliary, it is a participle, or no verb
+            return [] if tree.is_past(head) and (not before or self._is_someone(head)) else None
+        if tag == "VBP":
+            return [] if not before else None
+        if tag == "VB" and tree.child(head, "cop", "aux:pass") is not None:
+            modals: list[Item] = [aux for aux in tokens(before) if tree.tags[aux] == "MD"]
+            return sorted(modals, key=str) if len(modals) == 1 else None  # "can be fast and use …"
         if tag in ("VBN", "VBG", "VB"):
             modal = [tree.tags[aux] == "MD" or tree.lower[aux] in ("do", "does", "did", "to") for aux in tokens(before)]
             if (tag == "VB") in modal and tag in ("VB", tree.tags[head]):
@@ -191,12 +240,20 @@ class _Splitter:
             if tree.subjects[child] is not None:
                 if mark is None or tree.lower[mark] not in _CONTRAST or not tree.is_clause(child):
                     continue
+                if mark and tree.lower[mark - 1] in ("even", "as", "just"):
+                    continue
+                phrase = tree.subtree(child)
+                if phrase[0] < head and "," not in tree.words[phrase[-1] : phrase[-1] + 2]:
+                    continue  # it is not known where it ends
                 if not self._fronted(head, child) and self._is_worth(head, child, cut):
                     self._split_off(child, cut, swap={mark: []})
                 continue
             # "Born in Oslo, she …", not "when asked".
             opens = tree.subtree(child)[0] == 0 and tree.tags[0] != "IN" and tree.lower[0] not in _SUBORDINATORS
             free = opens and tree.tags[child] == "VBN" and not tree.auxiliaries[child]
+            subject_head = tree.subjects[head]
+            if subject_head is None or tree.lower[subject_head] in ("it", "there", "this", "that"):
+                continue
             if subject and free and self._is_worth(head, child, cut, (), subject):
                 self._split_off(child, cut, [*subject, copula(tree, head, tree.subjects[head])])
 
@@ -217,6 +274,9 @@ class _Splitter:
     ) -> None:
         """Remove a subtree from its clause, with a conjunction before it, and state it."""
         cut.add(child)
+        phrase = self.tree.subtree(child)
+        if phrase[-1] - phrase[0] >= len(phrase):
+            self.is_doubtful = True  # other words stand between its own
         head, first = self.tree.heads[child], self.tree.subtree(child)[0]
         cut.update(mark for mark in self.tree.all(head, "cc") if head < mark < first and first - mark <= 2)
         self.clause(child, subject, swap)
@@ -232,6 +292,7 @@ def split_clauses(
     """
     splitter = _Splitter(tree, min_words, names)
     splitter.clause(tree.root)
-    if len(splitter.statements) > 1 and is_doubtful(tree, splitter.statements):
+    doubtful = splitter.is_doubtful or is_doubtful(tree, splitter.statements)
+    if len(splitter.statements) > 1 and doubtful:
         return [list(range(len(tree.words)))]
     return splitter.statements

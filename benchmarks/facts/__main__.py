@@ -79,7 +79,9 @@ def _render(tree: Tree, items: Sequence[Item], mentions: Mapping[int, Mention]) 
     return text
 
 
-def changed_sentences(passages: Sequence[Unit], name: str, propositionizer: SyntaxPropositionizer) -> Iterator[Sentence]:
+def changed_sentences(
+    passages: Sequence[Unit], name: str, propositionizer: SyntaxPropositionizer
+) -> Iterator[Sentence]:
     """Yield the sentences of a document of which other facts were made than the sentence itself."""
     for passage in passages:
         _Recorder.log.clear()

@@ -69,9 +69,12 @@ def describe(
         return _relative(tree, noun, child, list(antecedent))
     if len(tree.subtree(child)) < 3 or tree.lower[noun] in _GENERIC:
         return None  # too little for a fact; more often a past tense that was tagged as a participle
-    first = _first_word(tree, child)
-    if tree.tags[first] not in ("VBN", "RB") or (is_set_off(tree, child) and not _is_beside(tree, noun, child)):
-        return None  # "(as defined in …)"; or another noun may be meant
+    leading = range(_first_word(tree, child), child)
+    if not all(tree.tags[token] == "RB" for token in leading):
+        return None  # "(as defined in …)"
+    unclear = is_set_off(tree, child) and (tree.deps[noun] == "nmod" or not _is_beside(tree, noun, child))
+    if unclear and tree.words[child - 1] != "(":
+        return None  # another noun may be meant
     return Statement([*antecedent, copula(tree, head, noun)])
 
 
@@ -154,6 +157,9 @@ def _apposition(
     words = [tree.words[token] for token in tree.subtree(child)]
     if words[0] == "(" and words[-1] != ")":
         return None
+    is_aside = tree.child(noun, "case") is not None and tree.deps[noun] == "obl"
+    if is_aside and tree.child(head, "obj", "cop", "aux:pass") is None and tree.tags[child] not in PROPER:
+        return None  # "grants, during the term, a license": an object
     if tree.subjects[head] is None and not subject and tree.tags[head] in ("VBD", "VBN"):
         return None  # "Added the client, X": it is not known when X was one
     reverse = tree.tags[child] in PROPER  # then the apposition is the name

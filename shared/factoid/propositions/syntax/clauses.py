@@ -49,6 +49,7 @@ _BEFORE_VERBS = frozenset(
 )
 _PHRASE = 2  # words of a phrase that may stand there all the same, such as "in turn"
 _COMPARISONS = frozenset({"than", "rather", "as", "well", "please"})
+_DO = frozenset({"do", "does", "did", "to"})
 _STRANDED = frozenset({"IN", "TO", "DT", "PRP$"})  # tags before "and" where both verbs share what follows
 
 
@@ -90,6 +91,9 @@ class _Splitter:
         if any(tree.words[token].isalnum() for token in rest if starts and token > min(starts)):
             self.is_doubtful = True  # what follows the last conjunct belongs to it as well
         main = [token for token in rest if tree.is_finite(token) and tree.deps[token] in ("ROOT", "parataxis", "aux")]
+        odd = [other for other in tree.all(head, "conj") if other not in cut and tree.tags[other] == "VB"]
+        if odd and not any(tree.tags[aux] == "MD" or tree.lower[aux] in _DO for aux in tree.auxiliaries[head]):
+            self.is_doubtful |= tree.tags[head] not in ("VB", "VBG")
         if not (tree.is_clause(head) or subject or swap or main):
             self.is_doubtful |= len(self.statements) > 1
 
@@ -136,6 +140,8 @@ class _Splitter:
         marks = [*tree.all(joined, "cc", "cc:preconj"), *tree.all(head, "cc", "cc:preconj")]
         if any(tree.lower[mark] in _ALTERNATIVE for mark in marks) or tree.child(joined, "mark") is not None:
             return False
+        if not self._is_joined(head, joined):
+            return False
         subtree = tree.subtree(joined)
         if {"cc", "punct", "fixed"}.isdisjoint((tree.deps[subtree[0]], tree.deps[subtree[0] - 1])):
             return False  # "calls are free and reports | cost EUR 5": nothing joins it, so the parse is wrong
@@ -151,6 +157,43 @@ class _Splitter:
         negated = any(tree.lower[child] in _NEGATION for child in tree.children[head] if child < head)
         return not negated or bool(tree.auxiliaries[joined]) or tree.subjects[joined] is not None
 
+    def _is_joined(self, head: int, joined: int) -> bool:
+        """Return whether a conjunction or a mark surely joins a clause to that of its head, and not two words of it."""
+        tree = self.tree
+        first = tree.subtree(joined)[0]
+        if (
+            any(tree.tags[child] == "WRB" for child in tree.children[head] if child < head)
+            and "?" not in tree.words[-1:]
+        ):
+            return False  # "when an employee is assigned": the main clause was taken for a conjunct
+        if (
+            any(tree.tags[other] == "VBG" for other in tree.all(head, "conj") if other < joined)
+            and tree.tags[head] != "VBG"
+        ):
+            return False
+        last = any(tree.child(other, "cc") is not None for other in tree.all(head, "conj") if other > joined)
+        conjunctions = [token for token in range(max(0, first - 2), joined) if tree.deps[token] == "cc"]
+        if not conjunctions:
+            marks = tree.words[max(0, first - 1) : first + 1]
+            return last or any(mark in (";", ":", "–", "—", "--") for mark in marks)
+        cc = conjunctions[0]
+        before = tree.lower[tree.subtree(head)[0] : cc]
+        for opening in ("between", "either", "both"):
+            if opening in before and not {"and", "or"} & set(before[before.index(opening) :]):
+                return False  # "the difference between X and Y"
+        if before[-1:] == ["here"]:
+            return False  # "here and there"
+        if before[-1:] == [","] and "," in before[:-1]:
+            start = cc - 1 - before[-2::-1].index(",")
+            item = range(start, cc - 1)
+            if not any(tree.tags[token] in (*VERB, "MD") for token in item) and tree.subjects[joined] is not None:
+                return False  # "on the ports A, B, and C is discouraged": a list
+        if tree.tags[joined] == "VBD" and not tree.auxiliaries[joined] and tree.subjects[joined] is not None:
+            return any(
+                child > joined and tree.deps[child] not in ("punct", "parataxis") for child in tree.children[joined]
+            )
+        return True
+
     def _shares_subject(self, head: int, joined: int) -> bool:
         """Return whether a conjunct without subject surely has that of the first one, and each has what follows its verb."""
         tree = self.tree
@@ -163,8 +206,8 @@ class _Splitter:
         for child in tree.children[joined]:
             if child < joined and tree.deps[child] in _BEFORE_VERBS and len(tree.subtree(child)) > _PHRASE:
                 return False
-            if child < joined and tree.deps[child] in ("nsubj", "nsubj:pass", "expl", "mark"):
-                return False
+        if any(tree.deps[token] in ("nsubj", "nsubj:pass", "expl", "mark") for token in subtree if token < joined):
+            return False
         inner = [token for token in between if tree.words[token][-1].isalnum() and tree.deps[token] != "cc"]
         if tree.tags[head] in VERB and not inner and not self._is_someone(head):
             return False  # "is reviewed and approved by …"

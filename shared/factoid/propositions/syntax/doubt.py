@@ -47,12 +47,14 @@ def _ends_early(tree: Tree, items: Sequence[Item]) -> bool:
     rest = range(words[-1] + 1, len(tree.words)) if words else ()
     if not any(tree.words[token][-1].isalnum() for token in rest):
         return False
+    if len(words) > 1 and tree.tags[words[-2]] == "TO" and tree.tags[words[-1]] == "RB":
+        return True
     return tree.tags[words[-1]] in _LEADING or tree.deps[words[-1]] in ("aux", "aux:pass", "cop", "case", "mark", "cc")
 
 
 def _depends(tree: Tree, items: Sequence[Item], opening: set[int]) -> bool:
     """Return whether a statement begins like a subordinate clause."""
-    first = next((item for item in items if isinstance(item, str) or tree.words[item][-1].isalnum()), "")
+    first = next((item for item in items if isinstance(item, str) or tree.words[item][0].isalnum()), "")
     return isinstance(first, int) and first not in opening and tree.lower[first] in _SUBORDINATE
 
 

@@ -36,7 +36,7 @@ def determiner(tree: Tree, noun: int) -> str:
 
 def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
     """Return a noun phrase without its preposition, asides and `cut`; nothing if it is too long to repeat, or not a noun's."""
-    if tree.tags[noun] in VERB:
+    if tree.tags[noun] in VERB or tree.lower[noun] in ("the", "a", "an"):
         return []
     predicate = tree.child(noun, "cop") is not None
     allowed = _NOMINAL - _CLAUSAL if predicate else _NOMINAL

@@ -118,6 +118,8 @@ class Discourse:
         if tree.words[index + 1 : index + 2] == ["/"] or (not possessive and after.startswith(("'d", "’d"))):
             return None
         entity = self._person(pronoun, tree, before) if pronoun in ("he", "she") else self._thing(pronoun, tree, before)
+        if possessive and entity and entity.name.split()[-1:] == [tree.words[tree.heads[index]]]:
+            return None  # "Values have an order, and their values …"
         if entity is None or not entity.name or _names(tree, index, head, entity):
             return None
         self.learned[entity.name.casefold()] = Kind(pronoun)

@@ -26,6 +26,7 @@ _NOMINAL = (
     "VBN",
     "VBG",
 )  # beginnings of tags, at the beginning of a description
+_ITEMS = ("DT", "NN", "JJ", "PRP$", "CD")  # beginnings of tags, at the beginning of the next item
 _LOCAL = frozenset("in at within during since until throughout near inside outside".split())  # not before people
 
 
@@ -75,7 +76,7 @@ def describe(
     unclear = is_set_off(tree, child) and (tree.deps[noun] == "nmod" or not _is_beside(tree, noun, child))
     if unclear and tree.words[child - 1] != "(":
         return None  # another noun may be meant
-    return Statement([*antecedent, copula(tree, head, noun)])
+    return Statement([*antecedent, copula(tree, head, subject_head if predicate else noun)])
 
 
 def _relative(tree: Tree, noun: int, verb: int, antecedent: list[Item]) -> Statement | None:
@@ -105,8 +106,10 @@ def _relative(tree: Tree, noun: int, verb: int, antecedent: list[Item]) -> State
 
 def _is_surely(tree: Tree, noun: int, verb: int) -> bool:
     """Return whether "which" means a noun, and not all that was said before: a name, or a plural with the verb of one."""
+    if tree.lower[verb] in ("means", "mean", "meant"):
+        return False
     if tree.tags[noun] in PROPER:
-        return True
+        return determiner(tree, noun) not in ("a", "an")
     finite = next((token for token in (*tree.auxiliaries[verb], verb) if tree.is_finite(token)), verb)
     return tree.is_plural(noun) and (tree.tags[finite] == "VBP" or tree.lower[finite] == "were")
 
@@ -157,6 +160,8 @@ def _apposition(
     words = [tree.words[token] for token in tree.subtree(child)]
     if words[0] == "(" and words[-1] != ")":
         return None
+    if _is_listed(tree, noun, child):
+        return None
     is_aside = tree.child(noun, "case") is not None and tree.deps[noun] == "obl"
     if is_aside and tree.child(head, "obj", "cop", "aux:pass") is None and tree.tags[child] not in PROPER:
         return None  # "grants, during the term, a license": an object
@@ -182,6 +187,27 @@ def _apposition(
         return Statement(subject)
     description = repeatable(tree, role, {*cut, child})
     return Statement(items=[*subject, *description]) if description else None
+
+
+def _is_listed(tree: Tree, noun: int, child: int) -> bool:
+    """Return whether an apposition is rather the next item of a list."""
+    if len(tree.all(noun, "appos")) > 1 or tree.deps[noun] == "conj" or tree.child(noun, "conj") is not None:
+        return True
+    phrase = tree.subtree(child)
+    words = [tree.lower[token] for token in phrase]
+    if tree.child(child, "conj") is not None or not {"more", "less"}.isdisjoint(words[:3]):
+        return True
+    if tree.deps[noun] == "nmod" and tree.tags[noun] not in PROPER and tree.tags[child] not in PROPER:
+        return True
+    after = phrase[-1] + (words[-1] != ",")
+    following = tree.words[after] if after < len(tree.words) else "."
+    if words[0] == "(" or following in (")", ".", "?", "!", ";", ":", "–", "—", "--", "-"):
+        return False
+    if following != ",":
+        return True
+    return tree.tags[after + 1 : after + 2] == ["CC"] or tree.tags[min(after + 1, len(tree.words) - 1)].startswith(
+        _ITEMS
+    )
 
 
 def _is_identified(tree: Tree, noun: int) -> bool:

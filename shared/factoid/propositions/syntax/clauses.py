@@ -49,6 +49,7 @@ _BEFORE_VERBS = frozenset(
 )
 _PHRASE = 2  # words of a phrase that may stand there all the same, such as "in turn"
 _COMPARISONS = frozenset({"than", "rather", "as", "well", "please"})
+_DASHES = frozenset({"–", "—", "--", "-", ":", "|"})
 _DO = frozenset({"do", "does", "did", "to"})
 _STRANDED = frozenset({"IN", "TO", "DT", "PRP$"})  # tags before "and" where both verbs share what follows
 
@@ -172,7 +173,7 @@ class _Splitter:
         ):
             return False
         last = any(tree.child(other, "cc") is not None for other in tree.all(head, "conj") if other > joined)
-        conjunctions = [token for token in range(max(0, first - 2), joined) if tree.deps[token] == "cc"]
+        conjunctions = [token for token in range(max(0, first - 2), min(first + 2, joined)) if tree.deps[token] == "cc"]
         if not conjunctions:
             marks = tree.words[max(0, first - 1) : first + 1]
             return last or any(mark in (";", ":", "–", "—", "--") for mark in marks)
@@ -183,16 +184,29 @@ class _Splitter:
                 return False  # "the difference between X and Y"
         if before[-1:] == ["here"]:
             return False  # "here and there"
+        has_subject = tree.subjects[joined] is not None
+        if has_subject and before[-1:] != [","] and self._may_join_nouns(cc, head, joined):
+            return False
         if before[-1:] == [","] and "," in before[:-1]:
             start = cc - 1 - before[-2::-1].index(",")
             item = range(start, cc - 1)
-            if not any(tree.tags[token] in (*VERB, "MD") for token in item) and tree.subjects[joined] is not None:
+            if has_subject and not any(tree.tags[token] in (*VERB, "MD") for token in item):
                 return False  # "on the ports A, B, and C is discouraged": a list
-        if tree.tags[joined] == "VBD" and not tree.auxiliaries[joined] and tree.subjects[joined] is not None:
+        if has_subject and tree.tags[joined] == "VBD" and not tree.auxiliaries[joined]:
             return any(
                 child > joined and tree.deps[child] not in ("punct", "parataxis") for child in tree.children[joined]
             )
         return True
+
+    def _may_join_nouns(self, cc: int, head: int, joined: int) -> bool:
+        """Return whether a conjunction without a comma may join smaller things: "accounts that are flagged or suspended …"."""
+        tree = self.tree
+        if cc - 1 != head and tree.tags[cc - 1] in VERB:
+            return True
+        first = cc + 1
+        return tree.tags[first] in ("IN", "TO") or (
+            tree.tags[first] in ("NN", "NNS") and tree.subjects[joined] == first
+        )
 
     def _shares_subject(self, head: int, joined: int) -> bool:
         """Return whether a conjunct without subject surely has that of the first one, and each has what follows its verb."""
@@ -209,8 +223,18 @@ class _Splitter:
         if any(tree.deps[token] in ("nsubj", "nsubj:pass", "expl", "mark") for token in subtree if token < joined):
             return False
         inner = [token for token in between if tree.words[token][-1].isalnum() and tree.deps[token] != "cc"]
-        if tree.tags[head] in VERB and not inner and not self._is_someone(head):
+        is_verb = tree.tags[head] in VERB or tree.is_finite(head)
+        if is_verb and not inner and not self._is_someone(head):
             return False  # "is reviewed and approved by …"
+        if inner and inner[-1] in (subtree[0] - 1, subtree[0] - 2) and tree.tags[inner[-1]] in VERB:
+            return False  # "what it collects and makes use of"
+        others = [token for token in subtree if token < joined and tree.tags[token] in NOUN]
+        if tree.tags[joined] in VERB and len(others) > 1:
+            return False
+        subject_head = tree.subjects[head]
+        label = range(subject_head + 1, head) if subject_head is not None else ()
+        if sum(tree.words[token] in _DASHES for token in label) == 1:
+            return False  # "Talks – we discuss it and decide": a label as the subject
         if inner and tree.tags[inner[-1]] in _STRANDED:
             return False  # "governed by and construed in accordance with …"
         # "cause it to emit a message and then wait": the nearest infinitive
@@ -288,6 +312,9 @@ class _Splitter:
                 phrase = tree.subtree(child)
                 if phrase[0] < head and "," not in tree.words[phrase[-1] : phrase[-1] + 2]:
                     continue  # it is not known where it ends
+                rest = [token for token in tree.subtree(head) if token > phrase[-1] and phrase[0] > head]
+                if any(tree.words[token].isalnum() for token in rest):
+                    continue
                 if not self._fronted(head, child) and self._is_worth(head, child, cut):
                     self._split_off(child, cut, swap={mark: []})
                 continue

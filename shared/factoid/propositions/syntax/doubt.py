@@ -55,6 +55,12 @@ def _ends_early(tree: Tree, items: Sequence[Item]) -> bool:
 def _depends(tree: Tree, items: Sequence[Item], opening: set[int]) -> bool:
     """Return whether a statement begins like a subordinate clause."""
     first = next((item for item in items if isinstance(item, str) or tree.words[item][0].isalnum()), "")
+    if (
+        isinstance(first, int)
+        and tree.lower[first] == "that"
+        and tree.tags[first + 1 : first + 2] in (["VBP"], ["VBZ"], ["MD"])
+    ):
+        return tree.deps[first + 1] != "aux" or tree.tags[first] != "DT"
     return isinstance(first, int) and first not in opening and tree.lower[first] in _SUBORDINATE
 
 

@@ -214,7 +214,7 @@ def _is_full_name(heading: Heading, is_title: bool) -> bool:
     name = heading.name
     known = heading.kind in (Kind.MAN, Kind.WOMAN, Kind.PERSON) or name.startswith(("Mount ", "Lake "))
     words = name.split()
-    may_be_one = not any(word.isupper() and len(word) > 2 for word in words) and not words[0].endswith("ing")
+    may_be_one = not any(word.isupper() and len(word) > 1 for word in words) and not words[0].endswith("ing")
     someone = known or (is_title and heading.kind is Kind.UNKNOWN and may_be_one)
     return someone and is_name(name) and " " in name and " of " not in name
 

@@ -149,6 +149,8 @@ class Discourse:
 
     def _thing(self, pronoun: str, tree: Tree, before: list[int]) -> Entity | None:
         if self.subject is None:
+            if tree.words[0] in ("(", "["):
+                return None
             tags = {tree.tags[token] for token in before}
             verbs = not tags.isdisjoint(VERB) or (before and tree.tags[0].startswith(("JJ", "VB")))
             fronted = verbs and not tags.isdisjoint(NOUN)  # "When opening the lid, it …"
@@ -174,12 +176,14 @@ class Discourse:
         same = [sort for sort in self.sorts if sort == word or (len(word) > 3 and sort.endswith(word))]
         if same:
             entity = self.sorts[same[-1]]
+            if self.subject and self.subject.proper and self.subject.name not in ("", entity.name):
+                return None  # which may be one as well
             return Mention(_without_article(entity.name), entity.name, range(noun, noun + 1))
         heading = next((heading for heading in self.headings.entities if head_noun(heading.name) == word), None)
         if heading is None or " " not in heading.name or not is_noun_phrase(heading.name):
             return None
-        if tree.tags[noun + 1 : noun + 2] in (["WDT"], ["WP"], ["IN"]):
-            return None  # "the type that …" is another one
+        if tree.tags[noun + 1 : noun + 2] in (["WDT"], ["WP"], ["IN"]) or tree.words[noun + 1][0] in "`\"“'(":
+            return None  # "the type that …" is another one, and so is "the type `int`"
         if word in LEXICON["organisations"]:
             # Another name may be meant, as in "ITT promised that the company …".
             before = zip(tree.words[:index], tree.tags[:index], strict=True)
@@ -210,6 +214,9 @@ class Discourse:
         if _is_expletive(tree, subject) and [token for token in clause if tree.deps[token] in _SUBJECT] == [subject]:
             return  # "It is recommended to wait." says nothing of anything
         self._remember_objects(tree, head)
+        if any(tree.tags[token] in ("WRB", "WP") for token in clause if token < subject):
+            self.subject = Entity("")  # "… tests how many of them the server can handle"
+            return
         entity = self._entity(tree, subject, mentions) or Entity("")
         if entity.proper and entity.kind is Kind.UNKNOWN:
             entity = self._learn(tree, head, entity)

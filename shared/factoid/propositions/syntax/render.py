@@ -14,6 +14,7 @@ _NO_SPACE_AFTER = frozenset("([{“‘$£€")
 _LOOSE = re.compile(r" (?=[:!?])|(?<![ ,;:–—])[ ,;:–—]+(?=[,.;])")  # spaces and marks before another mark
 _CLOSED = re.compile(rf"[.!?](?:[\"”’)]|(?:\s?{CITATION})+)?\Z", re.VERBOSE)
 _FULL = {"'re": "are", "'ll": "will", "'ve": "have"}
+_PERFECT = frozenset("arrived become been come gone got gotten had happened".split())  # after "it's": "it has"
 _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"))
 
 
@@ -66,7 +67,7 @@ def _full_verb(tree: Tree, token: int) -> str:
     if word != "'s":
         return _FULL.get(word, "")
     head = tree.heads[token]
-    perfect = tree.deps[token] == "aux" and tree.tags[head] == "VBN"
+    perfect = tree.tags[head] == "VBN" and (tree.deps[token] == "aux" or tree.lower[head] in _PERFECT)
     return "has" if perfect else "is"
 
 

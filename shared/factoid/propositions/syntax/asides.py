@@ -108,6 +108,8 @@ def _is_surely(tree: Tree, noun: int, verb: int) -> bool:
     """Return whether "which" means a noun, and not all that was said before: a name, or a plural with the verb of one."""
     if tree.lower[verb] in ("means", "mean", "meant"):
         return False
+    if tree.deps[noun] == "nmod":
+        return False  # "the monitor of X, which …": either may be meant
     if tree.tags[noun] in PROPER:
         return determiner(tree, noun) not in ("a", "an")
     finite = next((token for token in (*tree.auxiliaries[verb], verb) if tree.is_finite(token)), verb)
@@ -175,12 +177,14 @@ def _apposition(
         return None  # "Paris, France" describes nothing
     if tree.is_plural(name) or tree.is_plural(role) or any(map(str.isdigit, tree.words[role])):
         return None  # plural appositions are mostly lists that were parsed as one
+    if reverse and determiner(tree, noun) in ("a", "an") and tree.child(noun, "case") is not None:
+        return None  # "in the case of a device, Ubuntu Server"
     if reverse and noun < head and tree.child(noun, "case", "mark") is not None:
         return None  # "After his death, Stalin …": the name is the subject of the next words
     if tree.child(role, "nummod") is not None or (reverse and is_set_off(tree, child, ("(", "["))):
         return None  # "(WHO)" is another name
     subject = repeatable(tree, name, () if reverse else {*cut, child})
-    if not subject:
+    if not subject or (not reverse and max(token for token in subject if isinstance(token, int)) > child):
         return None
     subject.append(copula(tree, head, name))
     if not reverse:

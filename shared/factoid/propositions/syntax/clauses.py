@@ -89,6 +89,12 @@ class _Splitter:
         for token in rest:
             items += swap.get(token, (token,))
         starts = [tree.subtree(joined)[0] for joined in tree.all(head, "conj", "parataxis") if joined in cut - before]
+        asides: list[int] = []
+        for noun in nouns(tree, head):
+            asides += tree.all(noun, *ASIDES) if noun >= head and tree.is_clause(head) else ()
+        starts += [
+            tree.subtree(child)[0] for child in asides if child in cut and "(" not in tree.words[child - 3 : child]
+        ]
         if any(tree.words[token].isalnum() for token in rest if starts and token > min(starts)):
             self.is_doubtful = True  # what follows the last conjunct belongs to it as well
         main = [token for token in rest if tree.is_finite(token) and tree.deps[token] in ("ROOT", "parataxis", "aux")]
@@ -178,6 +184,8 @@ class _Splitter:
             marks = tree.words[max(0, first - 1) : first + 1]
             return last or any(mark in (";", ":", "–", "—", "--") for mark in marks)
         cc = conjunctions[0]
+        if first > cc + 1 and tree.lower[cc + 1] in _SUBORDINATORS:
+            return False  # "but since it is late – and dark – we stay"
         before = tree.lower[tree.subtree(head)[0] : cc]
         for opening in ("between", "either", "both"):
             if opening in before and not {"and", "or"} & set(before[before.index(opening) :]):
@@ -223,6 +231,13 @@ class _Splitter:
         if any(tree.deps[token] in ("nsubj", "nsubj:pass", "expl", "mark") for token in subtree if token < joined):
             return False
         inner = [token for token in between if tree.words[token][-1].isalnum() and tree.deps[token] != "cc"]
+        nearer = (token for token in between if tree.subjects[token] is not None and tree.is_clause(token))
+        if any(True for _ in nearer) or any(tree.tags[token] in RELATIVE_TAGS for token in between):
+            return False  # "a bucket that is closed but is configured": which of both verbs is joined?
+        auxiliaries = tree.auxiliaries[joined]
+        negated = any(tree.lower[token] in ("n't", "n’t") for token in tree.children[joined] if token < joined)
+        if negated and any(tree.lower[aux] == "do" for aux in auxiliaries):
+            return False  # "but don't hesitate to ask"
         is_verb = tree.tags[head] in VERB or tree.is_finite(head)
         if is_verb and not inner and not self._is_someone(head):
             return False  # "is reviewed and approved by …"
@@ -313,7 +328,8 @@ class _Splitter:
                 if phrase[0] < head and "," not in tree.words[phrase[-1] : phrase[-1] + 2]:
                     continue  # it is not known where it ends
                 rest = [token for token in tree.subtree(head) if token > phrase[-1] and phrase[0] > head]
-                if any(tree.words[token].isalnum() for token in rest):
+                conditions = {"if", "when", "unless"}.intersection(tree.lower[: phrase[0]])
+                if any(tree.words[token].isalnum() for token in rest) or (phrase[0] > head and conditions):
                     continue
                 if not self._fronted(head, child) and self._is_worth(head, child, cut):
                     self._split_off(child, cut, swap={mark: []})
@@ -363,6 +379,7 @@ def split_clauses(
     splitter = _Splitter(tree, min_words, names)
     splitter.clause(tree.root)
     doubtful = splitter.is_doubtful or is_doubtful(tree, splitter.statements)
+    doubtful |= tree.lower[0] in ("e.g.", "i.e.")
     if len(splitter.statements) > 1 and doubtful:
         return [list(range(len(tree.words)))]
     return splitter.statements

@@ -85,6 +85,8 @@ class Discourse:
         clauses = [tree.root, *[head for head in joined if tree.subjects[head] is not None]]
         aside = not {"(", "["}.isdisjoint(tree.words[:2]) and len(tree.bracketed()) >= len(tree.words) - 1
         for head in clauses:
+            if aside and head != tree.root:
+                break  # its subjects are not remembered
             for index in tree.subtree(head, clauses if len(clauses) > 1 else ()):
                 mention = None
                 if tree.lower[index] in _PLAIN:
@@ -105,6 +107,8 @@ class Discourse:
         if index == 1 and tree.tags[0] == "IN" and possessive:
             return None  # "Since its invention, the script …"
         after, other = [*tree.lower[index + 1 : index + 3], "", ""][:2]
+        if index and tree.lower[index - 1] in ("be", "as") and pronoun == "it":
+            return None  # "be it heat or cold"
         if after in ("or", "/") and other in _PLAIN:
             return None  # "he or she"
         holder = _subject_above(tree, index)
@@ -118,6 +122,8 @@ class Discourse:
         if tree.words[index + 1 : index + 2] == ["/"] or (not possessive and after.startswith(("'d", "’d"))):
             return None
         entity = self._person(pronoun, tree, before) if pronoun in ("he", "she") else self._thing(pronoun, tree, before)
+        if pronoun == "they" and entity and self._act_as_people(tree, head, entity):
+            return None
         if possessive and entity and entity.name.split()[-1:] == [tree.words[tree.heads[index]]]:
             return None  # "Values have an order, and their values …"
         if entity is None or not entity.name or _names(tree, index, head, entity):
@@ -125,6 +131,15 @@ class Discourse:
         self.learned[entity.name.casefold()] = Kind(pronoun)
         ending = "'" if entity.name.endswith("s") and entity.kind is Kind.MANY else "'s"
         return Mention(entity.name, entity.name + ending if possessive else entity.name)
+
+    @staticmethod
+    def _act_as_people(tree: Tree, head: int, entity: Entity) -> bool:
+        """Return whether a clause says of things what only people do, so that others are meant."""
+        if not PEOPLE.isdisjoint(word.lower().removesuffix("s") for word in entity.name.split()):
+            return False
+        verbs = {tree.lower[head], *(tree.lower[child] for child in tree.all(head, "xcomp", "conj"))}
+        them = any(tree.lower[child] in ("them", "us", "you") for child in tree.all(head, "obj", "iobj"))
+        return not LEXICON["human verbs"].isdisjoint(verbs) or (them and not LEXICON["give"] & verbs)
 
     def _person(self, who: str, tree: Tree, before: list[int]) -> Entity | None:
         known = self.people.get(who)
@@ -151,11 +166,13 @@ class Discourse:
         if self.subject is None:
             if tree.words[0] in ("(", "["):
                 return None
+            if "since" in tree.lower and LEXICON["periods"] & set(tree.lower):
+                return None  # "It has been three months since …"
             tags = {tree.tags[token] for token in before}
             verbs = not tags.isdisjoint(VERB) or (before and tree.tags[0].startswith(("JJ", "VB")))
             fronted = verbs and not tags.isdisjoint(NOUN)  # "When opening the lid, it …"
             heading = None if fronted or self.people or not self.opens else self.headings.named_by(pronoun)
-            if heading is None or not is_noun_phrase(heading.name):
+            if heading is None or len(heading.name.split()) > _SHORT or not is_noun_phrase(heading.name):
                 return None
             return Entity(heading.name, heading.kind, proper=True)
         if not self.subject.kind.fits(pronoun) or self.subject in self.people.values():
@@ -176,8 +193,10 @@ class Discourse:
         same = [sort for sort in self.sorts if sort == word or (len(word) > 3 and sort.endswith(word))]
         if same:
             entity = self.sorts[same[-1]]
-            if self.subject and self.subject.proper and self.subject.name not in ("", entity.name):
+            if self.subject and self.subject.name not in ("", entity.name):
                 return None  # which may be one as well
+            if not entity.proper or "`" in entity.name:
+                return None
             return Mention(_without_article(entity.name), entity.name, range(noun, noun + 1))
         heading = next((heading for heading in self.headings.entities if head_noun(heading.name) == word), None)
         if heading is None or " " not in heading.name or not is_noun_phrase(heading.name):
@@ -301,6 +320,8 @@ class Discourse:
             return Entity(mention.text, self._kind(mention.text), proper=True) if alone else None
         proper = tree.tags[subject] in PROPER
         if tree.lower[subject] in _POINTERS or tree.lower[first] in _QUANTIFIERS:
+            return None
+        if any(tree.tags[token] in ("WDT", "WP", "WRB") for token in phrase):
             return None
         if tree.tags[subject] not in NOUN or len(phrase) > _LONGEST_NAME or _is_unnamed(tree, subject, phrase):
             return None

@@ -37,7 +37,6 @@ def linker() -> TitleLinker:
         "our aims are simple",
         "this helps with the cold",
         "it helps people to move",
-        "they have to export cars to norway",
         "they want to filter the list",
     ],
 )

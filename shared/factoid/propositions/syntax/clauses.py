@@ -33,7 +33,7 @@ from factoid.propositions.syntax.phrases import (
     strip,
     without_loose_commas,
 )
-from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Item, Tree, tokens
+from factoid.propositions.syntax.tree import NOUN, VERB, Item, Tree, tokens
 
 _CONTRAST = frozenset({"although", "though", "whereas", "while"})
 _NEGATION = frozenset("not n't n’t never neither nor no".split())
@@ -49,6 +49,7 @@ _BEFORE_VERBS = frozenset(
 )
 _PHRASE = 2  # words of a phrase that may stand there all the same, such as "in turn"
 _COMPARISONS = frozenset({"than", "rather", "as", "well", "please"})
+_PERSONS = LEXICON["men"] | LEXICON["women"] | LEXICON["either"]
 _DASHES = frozenset({"–", "—", "--", "-", ":", "|"})
 _DO = frozenset({"do", "does", "did", "to"})
 _STRANDED = frozenset({"IN", "TO", "DT", "PRP$"})  # tags before "and" where both verbs share what follows
@@ -168,10 +169,9 @@ class _Splitter:
         """Return whether a conjunction or a mark surely joins a clause to that of its head, and not two words of it."""
         tree = self.tree
         first = tree.subtree(joined)[0]
-        if (
-            any(tree.tags[child] == "WRB" for child in tree.children[head] if child < head)
-            and "?" not in tree.words[-1:]
-        ):
+        before_head = [child for child in tree.children[head] if child < head]
+        opened = any(tree.tags[child] == "WRB" or tree.lower[child] == "if" for child in before_head)
+        if opened and "?" not in tree.words[-1:]:
             return False  # "when an employee is assigned": the main clause was taken for a conjunct
         if (
             any(tree.tags[other] == "VBG" for other in tree.all(head, "conj") if other < joined)
@@ -244,8 +244,8 @@ class _Splitter:
         if inner and inner[-1] in (subtree[0] - 1, subtree[0] - 2) and tree.tags[inner[-1]] in VERB:
             return False  # "what it collects and makes use of"
         others = [token for token in subtree if token < joined and tree.tags[token] in NOUN]
-        if tree.tags[joined] in VERB and len(others) > 1:
-            return False
+        if tree.tags[joined] in VERB and (len(others) > 1 or tree.tags[joined - 1] in ("DT", "PRP", "CD", "NNS")):
+            return False  # "and both have …"
         subject_head = tree.subjects[head]
         label = range(subject_head + 1, head) if subject_head is not None else ()
         if sum(tree.words[token] in _DASHES for token in label) == 1:
@@ -258,7 +258,9 @@ class _Splitter:
     def _is_someone(self, head: int) -> bool:
         """Return whether the subject of a clause is likely a person, who does what is said of her."""
         subject = self.tree.subjects[head]
-        return subject is not None and (self.tree.lower[subject] in ("he", "she") or self.tree.tags[subject] in PROPER)
+        return subject is not None and (
+            self.tree.lower[subject] in ("he", "she") or self.tree.lower[subject] in _PERSONS
+        )
 
     def _shared_opening(self, head: int, joined: int) -> list[Item] | None:
         """Return what a conjunct without subject inherits: auxiliaries or copula; None if unclear."""
@@ -266,7 +268,7 @@ class _Splitter:
         before: list[Item] = [aux for aux in tree.auxiliaries[head] if aux < joined]
         tag = tree.tags[joined]
         if tree.auxiliaries[joined] or tag == "VBZ":
-            return []
+            return [] if tree.is_clause(joined) else None  # not "to help and be fair"
         if tag == "VBD":  # beside another tense, or an auxiliary, it is a participle, or no verb
             return [] if tree.is_past(head) and (not before or self._is_someone(head)) else None
         if tag == "VBP":

@@ -162,7 +162,7 @@ def _apposition(
     words = [tree.words[token] for token in tree.subtree(child)]
     if words[0] == "(" and words[-1] != ")":
         return None
-    if _is_listed(tree, noun, child):
+    if _is_listed(tree, noun, child) or tree.lower[_first_word(tree, child)] in ("thanks", "see", "eg", "ie", "aka"):
         return None
     is_aside = tree.child(noun, "case") is not None and tree.deps[noun] == "obl"
     if is_aside and tree.child(head, "obj", "cop", "aux:pass") is None and tree.tags[child] not in PROPER:

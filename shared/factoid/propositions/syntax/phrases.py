@@ -53,9 +53,22 @@ def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
     phrase = strip(tree, tree.subtree(noun, left_out), noun)
     if "but" in [tree.lower[token] for token in phrase]:
         return []  # two contrasted phrases are not one subject
-    if tree.tags[phrase[0]] in ("IN", "TO"):
-        phrase = phrase[1:]  # a preposition that the parser attached elsewhere
+    if tree.tags[phrase[0]] in ("IN", "TO") or _is_cut_short(tree, noun, phrase):
+        return []  # it is not known where the subject begins or ends
     return list(phrase) if len(phrase) <= _LONGEST else []
+
+
+def _is_cut_short(tree: Tree, noun: int, phrase: Sequence[int]) -> bool:
+    """Return whether words are left out between a subject and its verb, apart from adverbs and asides."""
+    verb = min([tree.heads[noun], *tree.auxiliaries[tree.heads[noun]]])
+    outside = tree.bracketed()
+    for child in tree.subtree(noun):
+        if tree.deps[child] in ("appos", "parataxis", "acl", "acl:relcl") and is_set_off(tree, child):
+            outside.update(tree.subtree(child))
+    between = (token for token in range(phrase[-1] + 1, verb) if token not in outside)
+    return any(
+        tree.words[token][-1].isalnum() and not tree.tags[token].startswith(("RB", "CC", "MD")) for token in between
+    )
 
 
 def agrees(tree: Tree, subject: int, verb: int) -> bool:

@@ -39,7 +39,7 @@ _OF_WHAT_WAS_SAID = _CONTENT_CLAUSE | frozenset("up about time just like as".spl
 # Their subject points at something on the page.
 _POINTERS = frozenset(
     "figure figures table tables listing listings example examples section sections chapter page screenshot diagram image "
-    "snippet following above list lists".split()
+    "snippet following above list lists default defaults".split()
 )
 _QUANTIFIERS = frozenset("any no each every either neither some another other most many few all".split())
 _EVERYBODY = frozenset("everyone everybody everything anyone anybody anything someone something nobody nothing".split())
@@ -311,6 +311,9 @@ class Discourse:
             child for child in tree.subtree(subject) if tree.deps[child] in _ASIDES and tree.words[child] != "-"
         }
         aside = tree.bracketed()
+        closing = max(aside, default=-1)
+        if subject < closing and tree.tags[closing + 1 : closing + 2] in (["NN"], ["NNS"]):
+            return None  # "The SOC (System on Chip) sensor"
         phrase = [token for token in tree.subtree(subject, left_out) if token not in aside]
         if subject not in phrase:
             return None
@@ -409,8 +412,8 @@ def _is_expletive(tree: Tree, index: int) -> bool:
     predicate = tree.lower[head]
     words = tree.lower[index + 1 :]
     precedes_clause = not _CONTENT_CLAUSE.isdisjoint(words)
-    if predicate in _WEATHER:
-        return True
+    if predicate in _WEATHER or predicate in ("makes", "made"):
+        return True  # "It makes reading easier" mostly means what was said before
     if predicate in LEXICON["said"]:
         subjects = [token for token in range(index + 1, len(tree.words)) if tree.deps[token] in _SUBJECT]
         if precedes_clause or any(tree.heads[token] != head for token in subjects):
@@ -426,6 +429,9 @@ def _is_expletive(tree: Tree, index: int) -> bool:
         return True
     if tree.tags[head].startswith("JJ") or tree.tags[head] in PROPER or tree.deps[head] == "advmod":
         return precedes_clause  # "It was Kublai who …"
+    named = tree.tags[head].startswith("NN") and not {"a", "an"}.isdisjoint(words[:3])
+    if named and any(tree.tags[token] == "TO" for token in range(index + 1, len(tree.words))):
+        return True  # "It is a crime to lie"
     until = precedes_clause and not {"not", "only"}.isdisjoint(words[1:3])  # "It was not until 1965 that …"
     return not _BE.isdisjoint(words[:1]) and until
 

@@ -166,8 +166,6 @@ class Discourse:
         if self.subject is None:
             if tree.words[0] in ("(", "["):
                 return None
-            if "since" in tree.lower and LEXICON["periods"] & set(tree.lower):
-                return None  # "It has been three months since …"
             tags = {tree.tags[token] for token in before}
             verbs = not tags.isdisjoint(VERB) or (before and tree.tags[0].startswith(("JJ", "VB")))
             fronted = verbs and not tags.isdisjoint(NOUN)  # "When opening the lid, it …"
@@ -414,6 +412,8 @@ def _is_expletive(tree: Tree, index: int) -> bool:
     precedes_clause = not _CONTENT_CLAUSE.isdisjoint(words)
     if predicate in _WEATHER or predicate in ("makes", "made"):
         return True  # "It makes reading easier" mostly means what was said before
+    if "since" in words and not LEXICON["periods"].isdisjoint(words):
+        return True  # "It has been three months since …"
     if predicate in LEXICON["said"]:
         subjects = [token for token in range(index + 1, len(tree.words)) if tree.deps[token] in _SUBJECT]
         if precedes_clause or any(tree.heads[token] != head for token in subjects):

@@ -111,7 +111,7 @@ def _is_surely(tree: Tree, noun: int, verb: int) -> bool:
     if tree.deps[noun] == "nmod":
         return False  # "the monitor of X, which …": either may be meant
     if tree.tags[noun] in PROPER:
-        return determiner(tree, noun) not in ("a", "an")
+        return determiner(tree, noun) not in ("a", "an") and "`" not in tree.words[noun]
     finite = next((token for token in (*tree.auxiliaries[verb], verb) if tree.is_finite(token)), verb)
     return tree.is_plural(noun) and (tree.tags[finite] == "VBP" or tree.lower[finite] == "were")
 

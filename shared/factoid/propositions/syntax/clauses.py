@@ -212,6 +212,9 @@ class _Splitter:
         if cc - 1 != head and tree.tags[cc - 1] in VERB:
             return True
         first = cc + 1
+        within = range(head + 1, cc)
+        if any(tree.deps[token] == "mark" or tree.tags[token] == "VB" for token in within):
+            return True  # "if all counts and the sum have …", "to see the queue and the messages appear"
         return tree.tags[first] in ("IN", "TO") or (
             tree.tags[first] in ("NN", "NNS") and tree.subjects[joined] == first
         )
@@ -235,6 +238,8 @@ class _Splitter:
         if any(True for _ in nearer) or any(tree.tags[token] in RELATIVE_TAGS for token in between):
             return False  # "a bucket that is closed but is configured": which of both verbs is joined?
         auxiliaries = tree.auxiliaries[joined]
+        if tree.tags[joined] == "VB" and not auxiliaries and tree.lower[subtree[0] - 1] == "but":
+            return False  # "The list will be long, but look for the first entry"
         negated = any(tree.lower[token] in ("n't", "n’t") for token in tree.children[joined] if token < joined)
         if negated and any(tree.lower[aux] == "do" for aux in auxiliaries):
             return False  # "but don't hesitate to ask"
@@ -273,7 +278,7 @@ class _Splitter:
             return [] if tree.is_past(head) and (not before or self._is_someone(head)) else None
         if tag == "VBP":
             return [] if not before else None
-        if tag == "VB" and tree.child(head, "cop", "aux:pass") is not None:
+        if tag == "VB" and any(tree.lower[aux] in ("be", "been") for aux in tokens(before)):
             modals: list[Item] = [aux for aux in tokens(before) if tree.tags[aux] == "MD"]
             return sorted(modals, key=str) if len(modals) == 1 else None  # "can be fast and use …"
         if tag in ("VBN", "VBG", "VB"):
@@ -338,6 +343,7 @@ class _Splitter:
                 continue
             # "Born in Oslo, she …", not "when asked".
             opens = tree.subtree(child)[0] == 0 and tree.tags[0] != "IN" and tree.lower[0] not in _SUBORDINATORS
+            opens = opens and tree.lower[child] not in ("given", "provided", "compared", "based", "granted")
             free = opens and tree.tags[child] == "VBN" and not tree.auxiliaries[child]
             subject_head = tree.subjects[head]
             if subject_head is None or tree.lower[subject_head] in ("it", "there", "this", "that"):

@@ -410,8 +410,10 @@ def _is_expletive(tree: Tree, index: int) -> bool:
     predicate = tree.lower[head]
     words = tree.lower[index + 1 :]
     precedes_clause = not _CONTENT_CLAUSE.isdisjoint(words)
-    if predicate in _WEATHER or predicate in ("makes", "made"):
+    if predicate in _WEATHER or (predicate in ("makes", "made") and _BE.isdisjoint(words[:2])):
         return True  # "It makes reading easier" mostly means what was said before
+    if predicate in ("look", "looks", "looked") and "like" in words[:4]:
+        return True
     if "since" in words and not LEXICON["periods"].isdisjoint(words):
         return True  # "It has been three months since …"
     if predicate in LEXICON["said"]:

@@ -66,6 +66,8 @@ def describe(
         antecedent = subject if subject or subject_head is None else repeatable(tree, subject_head, cut)
     if not antecedent:
         return None
+    if relative and predicate and subject_head is not None and not agrees(tree, subject_head, child):
+        return None  # "The signs are a light that flashes"
     if relative:
         return _relative(tree, noun, child, list(antecedent))
     if len(tree.subtree(child)) < 3 or tree.lower[noun] in _GENERIC:

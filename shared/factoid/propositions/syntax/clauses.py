@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from types import MappingProxyType
 
 from factoid.propositions.syntax.asides import ASIDES, describe
@@ -190,6 +191,8 @@ class _Splitter:
         for opening in ("between", "either", "both"):
             if opening in before and not {"and", "or"} & set(before[before.index(opening) :]):
                 return False  # "the difference between X and Y"
+        if any(pair == ("not", "only") for pair in pairwise(before)):
+            return False  # "means not only no cash, but nothing of value"
         if before[-1:] == ["here"]:
             return False  # "here and there"
         has_subject = tree.subjects[joined] is not None
@@ -335,6 +338,8 @@ class _Splitter:
                 if phrase[0] < head and "," not in tree.words[phrase[-1] : phrase[-1] + 2]:
                     continue  # it is not known where it ends
                 rest = [token for token in tree.subtree(head) if token > phrase[-1] and phrase[0] > head]
+                if any(tree.subjects[other] is None for other in tree.all(child, "conj")):
+                    continue  # which of both verbs is joined?
                 conditions = {"if", "when", "unless"}.intersection(tree.lower[: phrase[0]])
                 if any(tree.words[token].isalnum() for token in rest) or (phrase[0] > head and conditions):
                     continue

@@ -103,6 +103,9 @@ class Discourse:
 
     def _pronoun(self, tree: Tree, index: int, head: int) -> Mention | None:
         pronoun = _PLAIN[tree.lower[index]]
+        last = [token for token, word in enumerate(tree.words) if word[0].isalnum()][-1]
+        if tree.tags[last] == "MD" or (last == index + 1 and tree.lower[last] in _BE):
+            return None  # "They will:", "It is:"
         possessive = tree.tags[index] == "PRP$"
         if index == 1 and tree.tags[0] == "IN" and possessive:
             return None  # "Since its invention, the script …"
@@ -442,7 +445,7 @@ def _is_expletive(tree: Tree, index: int) -> bool:
 def is_noun_phrase(heading: str) -> bool:
     """Return whether a heading names a thing, as far as its parse shows: not "Cleans itself", "Short" or "Yank the gem"."""
     words = heading.split()
-    if any(word.lower() in _EVERYBODY or word[0] in "[({<" for word in words):
+    if ":" in heading or any(word.lower() in _EVERYBODY or word[0] in "[({<" for word in words):
         return False
     if len(words) == 1:
         return _is_nominal(heading.lower()) or any(not letter.isalpha() for letter in heading)

@@ -7,7 +7,7 @@ Fields that factoid adds to metadata never overwrite the caller's: a different v
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from langchain_core.documents import Document
 from langchain_core.load.serializable import SerializedConstructor, SerializedNotImplemented
@@ -22,6 +22,9 @@ from factoid.units import Granularity, Hit, Unit
 
 SPAN = ("start_index", "end_index")  # keys of a unit's place in its source
 _HEADINGS = ("title", "section")
+
+S = TypeVar("S")
+T = TypeVar("T")
 
 
 class RetrievedDocument(Document):
@@ -50,6 +53,19 @@ class RetrievedDocument(Document):
     @override
     def to_json(self) -> SerializedConstructor | SerializedNotImplemented:
         return self.without_query().to_json()
+
+
+def one_each(name: str, values: Iterable[T], items: Iterable[S]) -> list[tuple[S, T]]:
+    """Return pairs of items and their values; `name` says what the values are.
+
+    Raises:
+        InvalidInputError: Their numbers differ.
+    """
+    items = list(items)
+    values = list(values)
+    if len(values) != len(items):
+        raise InvalidInputError(f"got {len(values)} {name} for {len(items)} texts: give one for each, or none at all")
+    return list(zip(items, values, strict=True))
 
 
 def to_core(document: Document, document_id: str | None = None) -> CoreDocument:

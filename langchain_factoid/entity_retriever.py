@@ -55,6 +55,8 @@ class EntityRetriever(BaseRetriever):
     @override
     def model_post_init(self, context: Any, /) -> None:
         super().model_post_init(context)
+        if isinstance(self.articles, str | Path):
+            self.articles = Path(self.articles).absolute()  # the working folder may change
         _ = self._core  # refuses bad fields now
 
     @property

@@ -23,7 +23,7 @@ from factoid.propositions.prompting.chat import ChatPropositionizer, split_optio
 from factoid.split import split_passages
 from factoid.units import Unit
 from langchain_factoid.chat_model import ChatModelPropositionizer
-from langchain_factoid.convert import to_core, unit_document
+from langchain_factoid.convert import one_each, to_core, unit_document
 
 
 class PassageTextSplitter(TextSplitter):
@@ -56,8 +56,12 @@ class PassageTextSplitter(TextSplitter):
         return [document.page_content for document in self.create_documents([text])]
 
     def create_documents(self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None) -> list[Document]:
-        """Split texts with their metadata, as `split_documents` does."""
-        pairs = zip(texts, metadatas or repeat({}), strict=bool(metadatas))
+        """Split texts with their metadata, as `split_documents` does.
+
+        Raises:
+            InvalidInputError: The number of metadatas differs from that of the texts.
+        """
+        pairs = one_each("metadatas", metadatas, texts) if metadatas else zip(texts, repeat({}), strict=False)
         return self.split_documents(Document(page_content=text, metadata=metadata) for text, metadata in pairs)
 
     def split_documents(self, documents: Iterable[Document]) -> list[Document]:

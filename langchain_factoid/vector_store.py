@@ -23,7 +23,7 @@ from factoid.store.options import Parents
 from factoid.store.transfer.copies import copy_over
 from factoid.units import Document as CoreDocument
 from factoid.units import Unit
-from langchain_factoid.convert import hit_documents, stored_document, to_core
+from langchain_factoid.convert import hit_documents, one_each, stored_document, to_core
 from langchain_factoid.embeddings import EmbeddingsEncoder, EncoderEmbeddings
 
 Ids = Sequence[str | None] | None
@@ -140,16 +140,46 @@ class MultiGranularFAISS(VectorStore):
         self.last_report = await self.store.aadd_documents(_cores(documents, ids, added), **self._recipe)
         return added
 
+    def add_texts(  # type: ignore[override]  # options are named: a wrong one is an error
+        self,
+        texts: Iterable[str],
+        metadatas: Iterable[Mapping[str, Any]] | None = None,
+        *,
+        ids: Ids = None,
+        batch_size: int | None = None,
+    ) -> list[str]:
+        """Add texts as `add_documents` adds documents, with a metadata and an id each, if any are given.
+
+        Raises:
+            InvalidInputError: The number of metadatas or ids differs from that of the texts.
+        """
+        return self.add_documents(_documents(texts, metadatas), ids, batch_size=batch_size)
+
+    async def aadd_texts(  # type: ignore[override]
+        self,
+        texts: Iterable[str],
+        metadatas: Iterable[Mapping[str, Any]] | None = None,
+        *,
+        ids: Ids = None,
+        batch_size: int | None = None,
+    ) -> list[str]:
+        """Do the same as `add_texts` without blocking the event loop."""
+        return await self.aadd_documents(_documents(texts, metadatas), ids, batch_size=batch_size)
+
     def add_embeddings(
         self,
         text_embeddings: Embedded,
         metadatas: Iterable[Mapping[str, Any]] | None = None,
         ids: Ids = None,
     ) -> list[str]:
-        """Add texts with embeddings that were made elsewhere, each as its own only unit at every granularity."""
+        """Add texts with embeddings that were made elsewhere, each as its own only unit at every granularity.
+
+        Raises:
+            InvalidInputError: The number of metadatas or ids differs from that of the texts.
+        """
         pairs = list(text_embeddings)
-        rows = zip(pairs, metadatas or [{}] * len(pairs), strict=True)
-        documents = [Document(page_content=text, metadata=dict(metadata)) for (text, _), metadata in rows]
+        texts = [text for text, _ in pairs]
+        documents = _documents(texts, metadatas)
         added: list[str] = []
         cores = {core.id: core for core in _cores(documents, ids, added)}
         vectors = dict(zip(added, to_matrix([embedding for _, embedding in pairs], len(pairs)), strict=True))
@@ -290,9 +320,17 @@ class MultiGranularFAISS(VectorStore):
         self.close()
 
 
+def _documents(texts: Iterable[str], metadatas: Iterable[Mapping[str, Any]] | None) -> list[Document]:
+    """Return a document for each text, with the metadata at its place, if any are given."""
+    texts = list(texts)
+    metadatas = list(metadatas or ()) or [{}] * len(texts)
+    pairs = one_each("metadatas", metadatas, texts)
+    return [Document(page_content=text, metadata=dict(metadata)) for text, metadata in pairs]
+
+
 def _cores(documents: Iterable[Document], ids: Ids, added: list[str]) -> Iterator[CoreDocument]:
     """Yield documents as the core takes them, and append their ids to `added`; without ids they are read as needed."""
-    pairs = ((document, None) for document in documents) if ids is None else list(zip(documents, ids, strict=True))
+    pairs = ((document, None) for document in documents) if ids is None else one_each("ids", ids, documents)
     for document, document_id in pairs:
         core = to_core(document, document_id)
         added.append(core.id)

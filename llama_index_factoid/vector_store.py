@@ -30,6 +30,7 @@ from factoid.errors import InvalidInputError, StoreFormatError
 from factoid.files.sqlite import FILE
 from factoid.filters import All, Filter, Tree, matches, parse_filter
 from factoid.store import UnitStore
+from factoid.store.database.schema import local_folder
 from factoid.store.options import Parents
 from factoid.store.transfer.copies import copy_over
 from factoid.units import Unit
@@ -103,9 +104,10 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     def __init__(self, path: str | Path | None = None, **options: Any) -> None:
         fields = {name: options.pop(name) for name in type(self).model_fields.keys() & options.keys()}
         fields["settings"] = fields.get("settings", {}) | {key: options[key] for key in options if key != "class_name"}
-        super().__init__(**fields | {"path": None if path is None else str(path)})
+        folder = None if path is None else str(local_folder(path))
+        super().__init__(**fields | {"path": folder})
         encoder = None if self.embed_model is None else EmbeddingEncoder(self.embed_model)
-        self._store = UnitStore(path, encoder=encoder, granularities=self.granularities, **self.settings)
+        self._store = UnitStore(folder, encoder=encoder, granularities=self.granularities, **self.settings)
 
     @classmethod
     def class_name(cls) -> str:

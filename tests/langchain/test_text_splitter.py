@@ -79,5 +79,5 @@ def test_bad_input_is_refused() -> None:
     splitter = PassageTextSplitter()
     with pytest.raises(InvalidInputError, match="got str"):
         splitter.split_documents(["text"])  # type: ignore[list-item]
-    with pytest.raises(ValueError, match="shorter"):
+    with pytest.raises(InvalidInputError, match="got 1"):
         splitter.create_documents(["a", "b"], [{}])

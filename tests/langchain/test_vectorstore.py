@@ -28,7 +28,7 @@ def test_ids(store: MultiGranularFAISS) -> None:
     ]
     assert store.add_documents([OLM]) == ["olm"]
     assert plain.id is None
-    with pytest.raises(ValueError, match="shorter"):
+    with pytest.raises(InvalidInputError, match="got 1"):
         store.add_documents([TITAN, OLM], ids=["titan"])
     assert store.get_by_ids(["titan"]) == []
 

@@ -95,6 +95,12 @@ def test_code_and_headings_are_no_prose() -> None:
         ("Up to 40 %[1] of it", "Up to 40 % of it"),
         ("`a[1]` and a [2019] war [1–3]\nlong", "`a[1]` and a [2019] war\nlong"),
         (r"Alpha \[1\] beta", r"Alpha \[1\] beta"),
+        ("It sank [[2]](http://x). [[3]](u) Then", "It sank. Then"),
+        ('It sank [[2]](http://x.y/a_(b) "Source"), [\\[4\\]](#c) too.', "It sank, too."),
+        ("Oslo【4:0†source】 and 【12†a.pdf】 Bergen 【3】.", "Oslo and Bergen."),
+        ("Le 【2024年】 stays", "Le 【2024年】 stays"),
+        ("It follows (see Eq. [2]) from Fig. [3] [4].", "It follows (see Eq. [2]) from Fig. [3]."),
+        ("According to [1], and as table [2] says, see [3].", "According to [1], and as table [2] says, see [3]."),
         ("The index lies in [0, 1]; a[1] is the [1]: first.", "The index lies in [0, 1]; a[1] is the [1]: first."),
     ],
 )
@@ -190,3 +196,57 @@ def test_long_code_is_code_to_its_end() -> None:
     stretches = [stretch for stretch in grow([text[at : at + 4] for at in range(0, len(text), 4)]) if stretch.sentence]
     assert [stretch.sentence for stretch in stretches if stretch.is_prose] == ["Run this.", "It prints a number."]
     assert len(stretches) > 10  # the code leaves in parts
+
+
+ANSWER = "Anna was born in Oslo [1]. She sings."
+PROSE = ["Anna was born in Oslo.", "She sings."]
+
+
+def prose(stretches: list[Stretch]) -> list[str]:
+    return [stretch.plain for stretch in stretches if stretch.sentence and stretch.is_prose]
+
+
+@pytest.mark.parametrize(
+    "thought",
+    [
+        "<think>\nI should use passage [1].\n\nIt says so. </think>\n\n",
+        "<think>I use [1]. Yes.</think>",
+        "<thinking>I use [1]. Yes.</thinking>\n",
+        "[THINK]I use [1].\n\n```\nx = a[1]\n\nNo.[/THINK]",
+        "<|channel|>analysis<|message|>I use [1]. Yes.<|end|><|start|>assistant<|channel|>final<|message|>",
+        '<details type="reasoning" done="true">\n<summary>Thought</summary>\n> I use [1]. Yes.\n</details>\n',
+        "analysisI use [1]. Yes.assistantfinal",
+    ],
+)
+def test_reasoning_is_no_prose(thought: str) -> None:
+    text = thought + ANSWER
+    whole = GrowingAnswer(text).finish()
+    assert prose(whole) == prose(grow(list(text))) == PROSE
+    assert "".join(stretch.text for stretch in whole) == text
+    changed = "".join(stretch.text[: stretch.start] + stretch.plain for stretch in whole)
+    assert changed == thought + " ".join(PROSE)
+
+
+@pytest.mark.parametrize("tag", ["<think>", "<thought>\n", "[THINK]", "<|channel|>analysis<|message|>", "<scratchpad>"])
+def test_reasoning_that_does_not_end(tag: str) -> None:
+    text = f"{tag}I use [1]. It says so.\n\nOr is it [2]? I think"
+    whole = GrowingAnswer(text).finish()
+    assert prose(whole) == prose(grow(list(text))) == []
+    assert "".join(stretch.plain for stretch in whole if stretch.sentence)
+
+
+def test_long_reasoning_is_reasoning_to_its_end() -> None:
+    thought = "".join(f"Passage [{number % 9 + 1}] says it.\n\n" for number in range(400))
+    text = f"<think>\n{thought}</think>\n\n{ANSWER}"
+    stretches = grow([text[at : at + 4] for at in range(0, len(text), 4)])
+    assert prose(stretches) == PROSE
+    assert len(stretches) > 10  # the reasoning leaves in parts
+
+
+def test_reasoning_that_the_prompt_began() -> None:
+    assert prose(GrowingAnswer(f"I use [1]. Yes.\n</think>\n\n{ANSWER}").finish()) == PROSE
+
+
+@pytest.mark.parametrize("text", ["Write `<think>` first. Then on.", "```\n<think>\n```\nThis is it. Then on."])
+def test_tags_that_an_answer_speaks_of(text: str) -> None:
+    assert prose(GrowingAnswer(text).finish())[-1] == "Then on."

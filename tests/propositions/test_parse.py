@@ -20,6 +20,39 @@ READABLE = {  # JSON, whole or cut off, over lines, fenced and in prose: see `te
     "quotes in the prose around it": (f'I read "the text": ["{A}", "{B}"] and "that" is it.', AB),
     "thinking before it": (f'<think>["no", "{C}"]</think>\n["{A}", "{B}"]', AB),
     "thinking begun by the template": (f'Say ["{C}"]?</think>["{A}", "{B}"]', AB),
+    "reasoning of other names": (f'<thought>Is it ["{C}"]?</thought>\n["{A}", "{B}"]', AB),
+    "reasoning in brackets": (f'[THINK]Perhaps ["{C}"].[/THINK]["{A}", "{B}"]', AB),
+    "reasoning with bullets": (f"<thinking>\n- {C}\n</thinking>\n- {A}\n- {B}", AB),
+    "reasoning after some words": (f'Let me see. <reasoning>["{C}"]</reasoning> ["{A}", "{B}"]', AB),
+    "reasoning in a channel": (
+        f'<|channel|>analysis<|message|>So ["{C}"]?<|end|><|start|>assistant<|channel|>final<|message|>["{A}", "{B}"]',
+        AB,
+    ),
+    "reasoning in a channel without its marks": (f'analysisWe try ["{C}"].assistantfinal["{A}", "{B}"]', AB),
+    "tags in a string": (f'["The <think> tag ends at </think>.", "{B}"]', ["The <think> tag ends at </think>.", B]),
+    "a tag in a fenced list": (f'```json\n["A <think>\n</think> B.", "{B}"]\n```', ["A <think> </think> B.", B]),
+    "LaTeX that is not escaped": (
+        r'["$\frac{1}{2} \beta \times \theta$", "$\nabla \neq \rho$ or \(a \not= b\)", "$\tau \to \bar{x}$"]',
+        [r"$\frac{1}{2} \beta \times \theta$", r"$\nabla \neq \rho$ or (a \not= b)", r"$\tau \to \bar{x}$"],
+    ),
+    "LaTeX that is escaped": (r'["$\\frac{1}{2} \\nu$", "B."]', [r"$\frac{1}{2} \nu$", "B."]),
+    "new lines and tabs beside it": (
+        r'["It is\nnot new.\tThe $\nu$", "A\tb\fc\bd\rest."]',
+        [r"It is not new. The $\nu$", "A b c d est."],
+    ),
+    "objects with several strings": (
+        json.dumps([{"id": "1", "fact": A, "evidence": C * 3}, {"id": "2", "fact": B, "evidence": C * 3}]),
+        AB,
+    ),
+    "objects of which no key says so": (json.dumps([{"type": "x", "text": A, "source": C * 9}, {"text": B}]), AB),
+    "objects with a reason": (json.dumps([{"reason": C * 5, "statement": A}, {"reason": C, "statement": B}]), AB),
+    "objects with a key for each word": (
+        json.dumps([{"subject": "Ada", "verb": "wrote", "full": A}, {"subject": "It", "verb": "is", "full": B}]),
+        AB,
+    ),
+    "a list of facts beside others": (json.dumps({"entities": ["Ada"], "facts": AB}), AB),
+    "facts by their subjects": (json.dumps({"Ada": [A], "It": [B]}), AB),
+    "facts that are objects": (json.dumps({"facts": [{"fact": A, "section": C}, {"fact": B, "section": C}]}), AB),
     "another example invented after it": (f'["{A}", "{B}"]\n\nInput: Title: X. Content: Y.\nOutput: ["{C}"]', AB),
     "single quotes": (f"['{A}', '{B}']", AB),
     "single quotes and apostrophes": ("['A hare's form.', 'The hares' form.']", ["A hare's form.", "The hares' form."]),
@@ -113,6 +146,25 @@ def test_an_unreadable_output_is_logged_in_part(caplog):
     [message] = caplog.messages
     assert message.startswith("expected a JSON list of strings from the model, got 'no no ")
     assert len(message) < 200
+
+
+@pytest.mark.parametrize(
+    "output",
+    [
+        f'<think>\nI could write ["{C}"] but',
+        f'<thought>["{C}", "{A}"]',
+        f"[THINK]Maybe:\n- {C}\n- {A}",
+        f'Sure.\n<reasoning type="draft">\n["{C}"]',
+        f'<|channel|>analysis<|message|>I could write ["{C}"]',
+        f'analysisWe need a list: ["{C}"]',
+        f'<think>["{C}"]</think>\n<think>["{A}"]',
+        f'◁think▷["{C}"]',
+    ],
+)
+def test_an_output_cut_off_in_its_reasoning(output):
+    result = read_propositions(output, cut_off=True)
+    assert isinstance(result, NoPropositions)
+    assert result.reason == "output cut off"
 
 
 @pytest.mark.parametrize("output", ["no", " "])

@@ -8,6 +8,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from factoid.entities.prompts import Context, question_prompt
 from factoid.errors import InvalidInputError
+from factoid.reasoning import without_reasoning
 from factoid.units import whole_number
 
 Prompt = Callable[[str, Sequence[str]], str]
@@ -106,10 +107,7 @@ def make_prompts(
 def clean_answer(text: str) -> str:
     """Return the first line of a model's text that is not empty, without quotes around it; "" if there is none.
 
-    Thoughts before it in <think> tags are left out; if they are cut off, there is no answer.
+    Reasoning (`factoid.reasoning`) is left out; if it is cut off, there is no answer.
     """
-    answer = text.rpartition("</think>")[2].strip()
-    if answer.startswith("<think>"):
-        return ""
-    lines = (line.strip(_AROUND) for line in answer.splitlines())
+    lines = (line.strip(_AROUND) for line in without_reasoning(text).splitlines())
     return next(filter(None, lines), "")

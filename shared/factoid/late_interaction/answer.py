@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from factoid.markdown import read_blocks
+from factoid.reasoning import open_reasoning, reasoning_spans
 from factoid.sentences import Span, sentence_spans
 
 _BOUNDARY = re.compile(r"[.!?…‽؟۔।。！？｡\n]")
@@ -21,10 +22,27 @@ _LEAST_FRESH = 8  # of more, one in so many characters must be new
 _FENCE = re.compile(r"^[ \t]*+(?P<marks>`{3,}+|~{3,}+)(?P<rest>[^\n]*)", re.MULTILINE)
 _LONGEST_FENCE = 100
 _TABLE_RULE = re.compile(r"[ \t|]*\n(?=[^\n]*\|)[ \t|:]*-[ \t|:-]*(?:\n|\Z)")  # below the header of a table
-# Inline code; or numbers in brackets with the space before them, unless they index a letter or are a link.
+# Inline code; or numbers in brackets with the space before them, unless they index a letter or are a link: as the text of a link,
+# `[[1]](url)`, they go with it. Or the marks of OpenAI's assistants, `【4:0†source】`.
+_NUMBERS = r"\[[1-9]\d{0,2}(?:[,–-]\s?[1-9]\d{0,2})*+\]"
 _MARKER = re.compile(
-    r"(`[^`]*`)|(?:(?<![ \t])[ \t]++|(?<!\b[A-Za-z]))\[[1-9]\d{0,2}(?:[,–-]\s?[1-9]\d{0,2})*+\](?![(:])"
+    rf"""(?P<code>`[^`]*`)
+      | (?P<space>(?<![ \t])[ \t]++ | (?<!\b[A-Za-z]))
+        (?: \[(?:{_NUMBERS}|\\\[[1-9]\d{{0,2}}\\\])\](?:\([^()\s]*+(?:\([^()\s]*+\)[^()\s]*+)*+(?:\s+"[^"\n]*+")?\))?
+          | (?P<plain>{_NUMBERS})(?![(:\]])
+          | 【\d{{1,3}}(?::\d{{1,3}})?(?:†[^【】\n]{{0,60}})?】 )""",
+    re.VERBOSE,
 )
+# Before numbers that a sentence speaks of: "Eq. [2]", "see [3]".
+_NAMED = re.compile(
+    r"""(?:\b(?:eqs?|eqns?|figs?|refs?|tabs?|secs?|sects?|chaps?|apps?|nos?|vols?|pp?|defs?|props?|thms?|alg)\.
+      | \b(?:equation|figure|reference|table|section|chapter|appendix|theorem|lemma|definition|proposition|corollary|algorithm
+        |example|exercise|problem|step|item|line|page|note|footnote|number|option|rule|article|clause|paragraph|part|level
+        |source|passage|document|context|excerpt|citation|paper)s?
+      | \b(?:see|cf\.|per|according\ to|as\ in|shown\ in|described\ in))[ \t]*\Z""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_NAMED_BEFORE = 20  # characters that hold any of these
 _CLOSERS = "\"'”’»*_"
 _FINAL = ".!?…‽؟۔।。！？｡:;,"
 
@@ -54,8 +72,17 @@ def claims_something(sentence: str) -> bool:
 
 
 def without_markers(sentence: str) -> str:
-    """Return a sentence without citation marks such as `[1]` or `[2, 3]` and the spaces before them; inline code stays."""
-    return _MARKER.sub(r"\1", sentence).lstrip(" \t")
+    """Return a sentence without citation marks such as `[1]` or `[2, 3]` and the spaces before them.
+
+    Inline code stays, and so do numbers that are a part of the sentence, as in "see Eq. [2]".
+    """
+    return _MARKER.sub(_unmarked, sentence).lstrip(" \t")
+
+
+def _unmarked(match: re.Match[str]) -> str:
+    before = match.string[max(0, match.start() - _NAMED_BEFORE) : match.start()]
+    stays = match["code"] or (match["plain"] and _NAMED.search(before))
+    return match[0] if stays else ""
 
 
 def with_markers(sentence: str, numbers: Sequence[int]) -> tuple[str, int]:
@@ -73,7 +100,7 @@ class Stretch(NamedTuple):
     text: str  # the sentence with the text before it and, at the end of an answer, after it
     start: int  # of the sentence in the text
     end: int  # equal to the start if there is no sentence
-    is_prose: bool = True  # the sentence is neither a heading, also of a table, nor code
+    is_prose: bool = True  # the sentence is neither a heading, also of a table, nor code, nor reasoning
 
     @property
     def sentence(self) -> str:
@@ -82,7 +109,7 @@ class Stretch(NamedTuple):
 
     @property
     def plain(self) -> str:
-        """Return the sentence without markers; code and headings are unchanged."""
+        """Return the sentence without markers; code, headings and reasoning are unchanged."""
         return without_markers(self.sentence) if self.is_prose else self.sentence
 
 
@@ -91,6 +118,8 @@ class GrowingAnswer:
 
     The stretches add up to the answer, however it is cut into chunks. The sentences are nearly always those of the whole answer:
     what comes later may move the end of a sentence that was already returned.
+
+    Reasoning (`factoid.reasoning`) is split as well, and is no prose; of one that the prompt began, a stream learns too late.
 
     Time is linear in the answer. What was returned is read again only as far as it may matter for the next sentences, and a
     long paragraph, list or block of code is split when an eighth of what would be read is new.
@@ -102,6 +131,7 @@ class GrowingAnswer:
         self._fresh = len(text)  # characters that came since
         self._returned = 0  # characters of the text
         self._fence = ""  # what opens the block of code in which the text begins
+        self._thought = ""  # what opens the reasoning in which the text begins
         self._may_end = False  # a mark was read that may end a sentence
         self._is_due = False  # and a whole word behind it
         self._last = ""  # the last character that was read
@@ -156,21 +186,29 @@ class GrowingAnswer:
         self._fresh = 0
 
     def _source(self) -> tuple[str, int]:
-        """Return the text to split, and where it begins: after a line that opens its block of code."""
-        opening = f"{self._fence}\n" if self._fence else ""
+        """Return the text to split, and where it begins: after lines that open its block of code or its reasoning."""
+        opening = "".join(f"{mark}\n" for mark in (self._thought, self._fence) if mark)
         return opening + self._text, len(opening)
 
     def _spans(self) -> list[Span]:
-        """Return the sentences of the rest of the answer."""
+        """Return the sentences of the rest of the answer; none is in part reasoning."""
         source, shift = self._source()
-        spans = [(start - shift, end - shift) for start, end in sentence_spans(source)]
+        spans: list[Span] = []
+        for first, last, _ in _parts(source):
+            here = sentence_spans(source[first:last])
+            spans += [(start + first - shift, end + first - shift) for start, end in here]
         return [(max(start, self._returned), end) for start, end in spans if end > self._returned]
 
     def _stretches(self, spans: Sequence[Span]) -> list[Stretch]:
         """Return sentences with the text before them."""
         source, shift = self._source()
-        blocks = read_blocks(source) if spans else ()
-        others = [(block.start - shift, block.end - shift) for block in blocks if block.kind != "prose"]
+        others: list[Span] = []
+        for first, last, is_reasoning in _parts(source) if spans else ():
+            if is_reasoning:
+                others.append((first - shift, last - shift))
+                continue
+            blocks = [block for block in read_blocks(source[first:last]) if block.kind != "prose"]
+            others += [(block.start + first - shift, block.end + first - shift) for block in blocks]
         ends = [end for _, end in others]
         stretches = []
         for start, end in spans:
@@ -195,9 +233,22 @@ class GrowingAnswer:
             before = self._returned - _CONTEXT
             line = self._text.rfind("\n", 0, before) + 1
             start = line or max((end for end in ends if end <= before), default=self._returned)
+        source, shift = self._source()
+        self._thought = open_reasoning(source, start + shift)
         self._fence = _open_fence(self._text, start, self._fence)
         self._text = self._text[start:]
         self._returned -= start
+
+
+def _parts(text: str) -> list[tuple[int, int, bool]]:
+    """Return the spans of a text that are reasoning and those that are not, in order, and which they are."""
+    parts: list[tuple[int, int, bool]] = []
+    at = 0
+    for start, end in reasoning_spans(text):
+        parts += [(at, start, False), (start, end, True)]
+        at = end
+    parts.append((at, len(text), False))
+    return [part for part in parts if part[0] < part[1]]
 
 
 def _open_fence(text: str, end: int, fence: str) -> str:

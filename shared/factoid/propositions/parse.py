@@ -13,11 +13,13 @@ from __future__ import annotations
 
 import logging
 import re
+from collections import Counter
 from collections.abc import Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
 from factoid.propositions.protocol import NoPropositions
+from factoid.reasoning import without_reasoning
 
 logger = logging.getLogger(__name__)
 
@@ -45,16 +47,42 @@ _RUN_ON = re.compile(r'(?:”|(?<=[.!?])),\s*+"')
 # A key; also at the end of the output, since an element of a list cannot be in an object.
 _KEY_END = re.compile(r"\s*+(?::|\Z)")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
+_FORMULA = re.compile(r"(?<!\\)\$\$?|\\[()\[\]]")  # where one begins or ends
+_PROPOSITION = "proposition"
+# What keys of propositions end in, the surest first, and what those beside them are, without the endings of plurals.
+_KEYS = (_PROPOSITION, "fact", "statement", "claim", "assertion")
+_OTHER_KEYS = frozenset(
+    "answer author category citation comment confidence context document evidence explanation heading id justification label "
+    "language link name note original passage question quote rationale reason reasoning reference section sentence source span "
+    "subject tag thought title topic type url".split()
+)
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")  # Unicode's category Cc: not text, and NUL ends texts in C and SQLite
 _CONTROL = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
+# Commands of LaTeX that begin like an escape of JSON, which models forget to escape.
+_LATEX = re.compile(
+    r"""(?:b(?:ar|eta|ecause|egin|etween|f|ig[lrg]*|igcap|igcup|inom|mod|ot|ox|oxed|oldsymbol|ullet)
+      | f(?:box|lat|loor|orall|rac|rak|rown)
+      | n(?:abla|atural|earrow|eg|eq|exists|geq|leq|mid|otin|parallel|u|warrow)
+      | r(?:angle|brace|brack|ceil|floor|ho|ight|ightarrow|m)
+      | t(?:an|anh|au|ext|extbf|extit|extrm|frac|herefore|heta|hinspace|ilde|imes|o|op|riangle))(?![a-z])""",
+    re.VERBOSE,
+)
+_LATEX_IN_MATH = re.compile(r"n(?:e|i|ot)(?![a-z])")  # elsewhere a new line and a word
 _BULLET = re.compile(r"\s*+(?:[-*+•‣–]|\(?\d{1,3}[.):])\s++(?=\S)")
+
+
+class _String(NamedTuple):
+    """A string in an answer's lists and objects."""
+
+    text: str
+    key: str = ""  # what `_plain_key` makes of the nearest key; "" without one, or under a number
+    is_field: bool = False  # one of several in an object, not in a list of its own
 
 
 class _List(NamedTuple):
     """The strings in one bracket, where it ends, and whether it was a closed list without numbers or nulls."""
 
-    named: list[str]  # under a key that contains "proposition"
-    listed: list[str]  # in a list, or under a numbered key
+    strings: list[_String]
     end: int
     whole: bool
 
@@ -63,17 +91,18 @@ def read_propositions(output: str, *, cut_off: bool = False) -> list[str]:
     """Return the propositions that a model's answer lists, in order, with repetitions, each on one line.
 
     A truncated list yields its complete strings. Elements that are not strings are left out. An object yields the values of keys
-    that contain "proposition", else all its lists. An answer that lists none (a refusal, prose, a model `cut_off` at its limit
-    within the first string) yields `NoPropositions` with the reason.
+    that contain "proposition", "fact" or the like (`_KEYS`), else all its lists. Of objects in a list, with several strings each,
+    one key counts, the same in all. Reasoning (`factoid.reasoning`) is no part of the answer. An answer that lists none (a
+    refusal, prose, a model `cut_off` at its limit within the first string) yields `NoPropositions` with the reason.
     """
-    answer = mended(output).rpartition("</think>")[2]
+    answer = without_reasoning(mended(output))
     lists = _lists(answer)
     texts = _texts(lists)
     if not lists:
         texts = _texts(_lists(answer.replace('\\"', '"')))  # a list inside a JSON string
     if not texts and answer.lstrip()[:1] in {'"', "“"}:
         bare = _read("[" + answer, 0)  # missing brackets
-        texts = bare.listed if bare.whole or len(bare.listed) > 1 else []
+        texts = _texts([bare]) if bare.whole or len(bare.strings) > 1 else []
     texts = texts or _bullets(answer)
     if texts:
         return texts
@@ -96,13 +125,22 @@ def _lists(text: str) -> list[_List]:
 
 
 def _texts(lists: list[_List]) -> list[str]:
-    return [text for part in lists for text in part.named] or [text for part in lists for text in part.listed]
+    strings = [string for part in lists for string in part.strings]
+    lengths: Counter[str] = Counter()
+    for string in strings:
+        lengths[string.key] += len(string.text)
+    key = next((key for known in _KEYS for key in lengths if key.endswith(known)), None)
+    if key is None:
+        listed = [string.text for string in strings if not string.is_field]
+        if listed or not strings:
+            return listed
+        key = max(lengths, key=lambda name: (name not in _OTHER_KEYS, lengths[name]))
+    return [string.text for string in strings if string.key == key]
 
 
 def _read(text: str, at: int) -> _List:
     """Read the list or object at `at` to its last bracket, or as far as it goes."""
-    named: list[str] = []
-    listed: list[str] = []
+    strings: list[_String] = []
     inside: list[tuple[str, str]] = []  # open brackets, with their keys
     lists = 0
     whole = texts_only = False
@@ -132,21 +170,23 @@ def _read(text: str, at: int) -> _List:
             if may_be_key and _KEY_END.match(text, at):
                 key = " ".join(parts)
                 continue
-            if _names_propositions(nearest):
-                named += parts
-            elif lists or may_be_key or nearest[-1:].isdigit():  # {"error": "I cannot."} is no list
-                listed += parts
+            plain = _plain_key(nearest)
+            is_named = plain.endswith(_PROPOSITION)
+            if is_named or lists or may_be_key or nearest[-1:].isdigit():  # {"error": "I cannot."} is no list
+                is_field = in_object and bool(plain)
+                strings += [_String(part, plain, is_field) for part in parts]
         elif kind == "scalar":
             texts_only = False
         elif kind == "end":
             break
         key = None
-    return _List(named, listed, at, whole)
+    return _List(strings, at, whole)
 
 
 @lru_cache(16)  # a key may be long, and be that of many strings
-def _names_propositions(key: str) -> bool:
-    return key.lower().rstrip("s0123456789_- ").endswith("proposition")
+def _plain_key(key: str) -> str:
+    """Return a key in lower case, without its number and the ending of a plural."""
+    return key.lower().rstrip("0123456789_- ").removesuffix("s")
 
 
 def _string_end(text: str, start: int, opener: str, in_object: bool, may_be_key: bool) -> int:
@@ -204,7 +244,21 @@ def _unescape(match: re.Match[str]) -> str:
     if code := match[1] or match[2]:
         return chr(int(code, 16))
     char = match[3]
+    if char in _CONTROL and _is_latex(match.string, match.start(3)):
+        return match[0]
     return _CONTROL.get(char, match[0] if char.isalnum() else char)
+
+
+def _is_latex(text: str, at: int) -> bool:
+    """Return whether the letters at a place, behind a backslash, are a command of LaTeX."""
+    if _LATEX.match(text, at):
+        return True
+    return _LATEX_IN_MATH.match(text, at) is not None and _is_in_formula(text, at)
+
+
+def _is_in_formula(text: str, at: int) -> bool:
+    """Return whether a place is between marks of a formula."""
+    return len(_FORMULA.findall(text, 0, at)) % 2 == 1
 
 
 def _bullets(text: str) -> list[str]:

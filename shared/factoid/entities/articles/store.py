@@ -56,7 +56,7 @@ class ArticleStore:
     """
 
     def __init__(self, path: str | Path) -> None:
-        self._file = ArticleFile(Path(path))
+        self._file = ArticleFile(Path(path).absolute())  # the working folder may change
         self._tests: tuple[Callable[[dict[str, Any]], bool], ...] = ()  # of metadata, in a view
 
     @property

@@ -60,6 +60,7 @@ class Span:
     exact: bool  # the name must have the same capitals
     weak: bool  # a mention only if nothing else in the text is one
     is_written: bool = False  # the names are written exactly so
+    is_common: bool = False  # the text rather uses it as a common noun
     names: Sequence[Name] = ()
     match: Match = Match.NAME
 

@@ -22,6 +22,7 @@ from factoid.entities.articles.names import (
 )
 from factoid.entities.articles.store import ArticleStore
 from factoid.entities.linkers.spans import Span, Words, longest, singular
+from factoid.entities.linkers.word_classes import Use, use_of
 from factoid.entities.mention import Candidate, Match, Mention
 from factoid.inner_products import products
 from factoid.units import check_text
@@ -51,8 +52,9 @@ class TitleLinker:
     clearly prefer are marked as ambiguous.
 
     A mention's score is the share of its candidate, less where the capitals or the spelling differ. Parts of names have at most
-    0.55, misspelt names 0.45. Half of it counts where a capitalized word stands beside the mention, which may then be a part of
-    a longer name, and where the mention is one only because nothing else is.
+    0.55, misspelt names 0.45. A verb in lower case ("it aims to grow") is no name of the same spelling ("AIMS"). Half of the
+    score counts where a capitalized word stands beside the mention, which may then be a part of a longer name, where the mention
+    is one only because nothing else is, and where a word in lower case is rather a common noun ("the nature of light").
 
     Args:
         store: The articles. The linker does not close it.
@@ -93,7 +95,7 @@ class TitleLinker:
         keys = [(span, self._keys(span, words.telling)) for span in words.spans(lower_case=self.lower_case)]
         names = self.store.names(list(dict.fromkeys(key for _, some in keys for key in some)))
         unknown = [span for span, some in keys if not _match(span, some, names, words.telling)]
-        known = [span for span, _ in keys if span.names]
+        known = [span for span, _ in keys if span.names and self._may_be_a_name(words, span)]
         whole = [span for span in known if span.match is Match.NAME]
         chosen = longest([span for span in whole if not span.weak] or whole)
         used = _places(chosen)
@@ -106,9 +108,24 @@ class TitleLinker:
         used = _places(chosen)
         mentions = []
         for span in sorted(chosen, key=lambda span: span.first):
-            span.weak |= words.is_beside_a_name(span, used)
+            span.weak |= span.is_common or words.is_beside_a_name(span, used)
             mentions.append(self._mention(words, span))
         return [mention for mention in mentions if mention.score >= self.min_score]
+
+    def _may_be_a_name(self, words: Words, span: Span) -> bool:
+        """Return whether a single word in lower case may be a name that is written in capitals; note if it hardly is."""
+        start, end = words.extent(span)
+        form = words.text[start:end]
+        forms = {name.form for name in span.names}
+        alone = form.isalpha() and form.islower() and words.text.strip(" ?!.") != form
+        if span.match is not Match.NAME or not alone or form in forms:
+            return True
+        is_acronym = all(sum(map(str.isupper, name)) > 1 for name in forms)
+        use = use_of(words.text, start, end, is_acronym=is_acronym)
+        span.is_common = use is Use.NOUN
+        if is_acronym:
+            span.is_written = False
+        return use is not Use.VERB and not (is_acronym and use is Use.NOUN and form.endswith("s"))
 
     def _keys(self, span: Span, telling: bool) -> list[str]:
         """Return the keys of a span, of its singulars, and of other spellings: "t40" for "T-40" or "T 40"."""

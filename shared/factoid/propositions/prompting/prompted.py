@@ -138,10 +138,23 @@ def read_completion(response: Any) -> Reply:
     try:
         choice = body["choices"][0]
         message, usage = choice.get("message") or {}, body.get("usage") or {}  # a filter may leave out the message
-        text = message.get("content") or ""
-        if not isinstance(text, str):
-            raise TypeError("content in parts")
+        text = _text(message.get("content") or "")
         used = Usage(1, usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0)
         return Reply(text, choice.get("finish_reason"), bool(message.get("refusal")), used)
     except (KeyError, IndexError, TypeError, AttributeError) as error:
         raise NoCompletionError(str(body)[:200]) from error
+
+
+def _text(content: Any) -> str:
+    """Return the text of a message's content: a string, or parts, of which those that are reasoning are left out."""
+    if isinstance(content, str):
+        return content
+    if not isinstance(content, list):
+        raise TypeError("content is neither a text nor a list of parts")
+    texts = []
+    for part in content:
+        if isinstance(part, str):
+            texts.append(part)
+        elif part.get("type") in ("text", "output_text"):
+            texts.append(part["text"])
+    return "".join(texts)

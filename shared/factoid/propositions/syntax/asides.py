@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from factoid.propositions.syntax.lexicon import LEXICON
 from factoid.propositions.syntax.phrases import agrees, copula, determiner, is_set_off, repeatable
-from factoid.propositions.syntax.tree import NOUN, PROPER, Item, Tree
+from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Item, Tree
 
 _RELATIVES = frozenset("who which that whom whose where".split())
 ASIDES = frozenset({"appos", "acl", "acl:relcl"})  # of nouns
@@ -16,6 +16,17 @@ ASIDES = frozenset({"appos", "acl", "acl:relcl"})  # of nouns
 _GENERIC = frozenset(
     "name term word process method way part type kind form place thing one group set number state".split()
 )
+_NOMINAL = (
+    "NN",
+    "DT",
+    "PRP$",
+    "JJ",
+    "CD",
+    "POS",
+    "VBN",
+    "VBG",
+)  # beginnings of tags, at the beginning of a description
+_ITEMS = ("DT", "NN", "JJ", "PRP$", "CD")  # beginnings of tags, at the beginning of the next item
 _LOCAL = frozenset("in at within during since until throughout near inside outside".split())  # not before people
 
 
@@ -42,6 +53,8 @@ def describe(
     # What is true of the predicate of "X is a …" is true of X.
     subject_head = tree.subjects[head]
     predicate = noun == head and tree.child(noun, "cop") is not None and determiner(tree, noun) in ("a", "an")
+    if predicate and (tree.child(noun, "case") is not None or _is_negated(tree, noun)):
+        predicate = False  # "is to a member who …", "is no law that …"
     if predicate and subject_head is not None:
         predicate = tree.lower[subject_head] not in ("it", "there", "this", "that")
     antecedent: Sequence[Item] = ()
@@ -53,11 +66,19 @@ def describe(
         antecedent = subject if subject or subject_head is None else repeatable(tree, subject_head, cut)
     if not antecedent:
         return None
+    if relative and predicate and subject_head is not None and not agrees(tree, subject_head, child):
+        return None  # "The signs are a light that flashes"
     if relative:
         return _relative(tree, noun, child, list(antecedent))
     if len(tree.subtree(child)) < 3 or tree.lower[noun] in _GENERIC:
         return None  # too little for a fact; more often a past tense that was tagged as a participle
-    return Statement([*antecedent, copula(tree, head, noun)])
+    leading = range(_first_word(tree, child), child)
+    if not all(tree.tags[token] == "RB" for token in leading):
+        return None  # "(as defined in …)"
+    unclear = is_set_off(tree, child) and (tree.deps[noun] == "nmod" or not _is_beside(tree, noun, child))
+    if unclear and tree.words[child - 1] != "(":
+        return None  # another noun may be meant
+    return Statement([*antecedent, copula(tree, head, subject_head if predicate else noun)])
 
 
 def _relative(tree: Tree, noun: int, verb: int, antecedent: list[Item]) -> Statement | None:
@@ -67,11 +88,15 @@ def _relative(tree: Tree, noun: int, verb: int, antecedent: list[Item]) -> State
     if pronoun is None or not tree.is_clause(verb):
         return None
     word = tree.lower[pronoun]
+    if word in ("who", "which", "that") and tree.child(pronoun, "case") is None and not _precedes_verb(tree, pronoun):
+        return None  # "which anyone can take": its object
     if is_set_off(tree, verb):
         if word in ("who", "which", "that") and not agrees(tree, noun, verb):
             return None
         between = range(noun + 1, clause[0] - (tree.deps[clause[0]] != "punct"))
         named = all(tree.heads[token] == noun and tree.deps[token] in ("flat", "punct") for token in between)
+        if word in ("which", "that") and not _is_surely(tree, noun, verb):
+            return None  # "X is shared in public, which is done by …": the clause may be meant
         if (word == "which" and not named) or not _is_meant(tree, word, noun, antecedent):
             return None  # "transit to the Moon, which …": either noun may be meant
     elif word == "where":
@@ -79,6 +104,40 @@ def _relative(tree: Tree, noun: int, verb: int, antecedent: list[Item]) -> State
     if tree.deps[pronoun] in ("obj", "obl") and word not in ("where", "whose") and tree.child(pronoun, "case") is None:
         return None  # an object or a stranded preposition: the words would come in the wrong order
     return Statement(swap={pronoun: [*["in"] * (word == "where"), *antecedent, *["'s"] * (word == "whose")]})
+
+
+def _is_surely(tree: Tree, noun: int, verb: int) -> bool:
+    """Return whether "which" means a noun, and not all that was said before: a name, or a plural with the verb of one."""
+    if tree.lower[verb] in ("means", "mean", "meant"):
+        return False
+    if tree.deps[noun] == "nmod":
+        return False  # "the monitor of X, which …": either may be meant
+    if tree.tags[noun] in PROPER:
+        return determiner(tree, noun) not in ("a", "an") and "`" not in tree.words[noun]
+    finite = next((token for token in (*tree.auxiliaries[verb], verb) if tree.is_finite(token)), verb)
+    return tree.is_plural(noun) and (tree.tags[finite] == "VBP" or tree.lower[finite] == "were")
+
+
+def _precedes_verb(tree: Tree, pronoun: int) -> bool:
+    """Return whether a verb follows a pronoun, apart from adverbs."""
+    following = range(pronoun + 1, len(tree.words))
+    after = next((token for token in following if not tree.tags[token].startswith("RB")), pronoun)
+    return tree.tags[after] in VERB or tree.tags[after] == "MD"
+
+
+def _is_negated(tree: Tree, noun: int) -> bool:
+    words = {tree.lower[child] for child in tree.children[noun]}
+    return not words.isdisjoint(("not", "n't", "n’t", "never", "no", "neither", "hardly"))
+
+
+def _first_word(tree: Tree, child: int) -> int:
+    """Return the first token of a phrase that is no mark."""
+    return next((token for token in tree.subtree(child) if tree.deps[token] != "punct"), child)
+
+
+def _is_beside(tree: Tree, noun: int, child: int) -> bool:
+    """Return whether only marks stand between a noun and a phrase."""
+    return all(tree.deps[token] == "punct" for token in range(noun + 1, _first_word(tree, child)))
 
 
 def _is_meant(tree: Tree, word: str, noun: int, antecedent: Sequence[Item]) -> bool:
@@ -100,6 +159,16 @@ def _apposition(
     """State "X, a chemist, …" as "X is a chemist", and "his wife, Anna, …" as "Anna is his wife"."""
     if not is_set_off(tree, child) or tree.tags[child] not in NOUN or tree.tags[noun] not in NOUN:
         return None
+    if tree.subjects[child] is not None or not tree.tags[_first_word(tree, child)].startswith(_NOMINAL):
+        return None  # "(formerly, faults were ignored)", "(i.e. the valve)"
+    words = [tree.words[token] for token in tree.subtree(child)]
+    if words[0] == "(" and words[-1] != ")":
+        return None
+    if _is_listed(tree, noun, child) or tree.lower[_first_word(tree, child)] in ("thanks", "see", "eg", "ie", "aka"):
+        return None
+    is_aside = tree.child(noun, "case") is not None and tree.deps[noun] == "obl"
+    if is_aside and tree.child(head, "obj", "cop", "aux:pass") is None and tree.tags[child] not in PROPER:
+        return None  # "grants, during the term, a license": an object
     if tree.subjects[head] is None and not subject and tree.tags[head] in ("VBD", "VBN"):
         return None  # "Added the client, X": it is not known when X was one
     reverse = tree.tags[child] in PROPER  # then the apposition is the name
@@ -110,18 +179,41 @@ def _apposition(
         return None  # "Paris, France" describes nothing
     if tree.is_plural(name) or tree.is_plural(role) or any(map(str.isdigit, tree.words[role])):
         return None  # plural appositions are mostly lists that were parsed as one
+    if reverse and determiner(tree, noun) in ("a", "an") and tree.child(noun, "case") is not None:
+        return None  # "in the case of a device, Ubuntu Server"
     if reverse and noun < head and tree.child(noun, "case", "mark") is not None:
         return None  # "After his death, Stalin …": the name is the subject of the next words
     if tree.child(role, "nummod") is not None or (reverse and is_set_off(tree, child, ("(", "["))):
         return None  # "(WHO)" is another name
     subject = repeatable(tree, name, () if reverse else {*cut, child})
-    if not subject:
+    if not subject or (not reverse and max(token for token in subject if isinstance(token, int)) > child):
         return None
     subject.append(copula(tree, head, name))
     if not reverse:
         return Statement(subject)
     description = repeatable(tree, role, {*cut, child})
     return Statement(items=[*subject, *description]) if description else None
+
+
+def _is_listed(tree: Tree, noun: int, child: int) -> bool:
+    """Return whether an apposition is rather the next item of a list."""
+    if len(tree.all(noun, "appos")) > 1 or tree.deps[noun] == "conj" or tree.child(noun, "conj") is not None:
+        return True
+    phrase = tree.subtree(child)
+    words = [tree.lower[token] for token in phrase]
+    if tree.child(child, "conj") is not None or not {"more", "less"}.isdisjoint(words[:3]):
+        return True
+    if tree.deps[noun] == "nmod" and tree.tags[noun] not in PROPER and tree.tags[child] not in PROPER:
+        return True
+    after = phrase[-1] + (words[-1] != ",")
+    following = tree.words[after] if after < len(tree.words) else "."
+    if words[0] == "(" or following in (")", ".", "?", "!", ";", ":", "–", "—", "--", "-"):
+        return False
+    if following != ",":
+        return True
+    return tree.tags[after + 1 : after + 2] == ["CC"] or tree.tags[min(after + 1, len(tree.words) - 1)].startswith(
+        _ITEMS
+    )
 
 
 def _is_identified(tree: Tree, noun: int) -> bool:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from types import MappingProxyType
 
 from factoid.propositions.syntax.asides import ASIDES, describe
@@ -43,6 +44,16 @@ _SUBORDINATORS = frozenset(
 )
 _TURNS = frozenset("but yet later then after afterwards subsequently before until soon eventually finally now".split())
 _ADVERBIALS = ("obl", "obl:unmarked", "advcl")
+# What stands before a verb that shares the subject of another one, apart from adverbs and auxiliaries, shows a wrong parse.
+_BEFORE_VERBS = frozenset(
+    "obl obl:unmarked obj nsubj nsubj:pass csubj expl advcl ccomp mark parataxis vocative discourse".split()
+)
+_PHRASE = 2  # words of a phrase that may stand there all the same, such as "in turn"
+_COMPARISONS = frozenset({"than", "rather", "as", "well", "please"})
+_PERSONS = LEXICON["men"] | LEXICON["women"] | LEXICON["either"]
+_DASHES = frozenset({"–", "—", "--", "-", ":", "|"})
+_DO = frozenset({"do", "does", "did", "to"})
+_STRANDED = frozenset({"IN", "TO", "DT", "PRP$"})  # tags before "and" where both verbs share what follows
 
 
 @dataclass(slots=True)
@@ -53,6 +64,7 @@ class _Splitter:
     min_words: int
     names: Mapping[int, int]
     statements: list[list[Item]] = field(default_factory=list)
+    is_doubtful: bool = False  # a split has shown that the parse is wrong
 
     def clause(
         self,
@@ -73,10 +85,26 @@ class _Splitter:
         self._describe(head, cut, antecedent)
         shared = antecedent or (repeatable(tree, subject_head, cut) if subject_head is not None else [])
         self._adverbial(head, cut, shared)
+        before = {*cut}
         self._coordinate(head, cut, shared)
         rest = strip(tree, without_loose_commas(tree, tree.subtree(head, cut)), head, keep_opening=not subject)
         for token in rest:
             items += swap.get(token, (token,))
+        starts = [tree.subtree(joined)[0] for joined in tree.all(head, "conj", "parataxis") if joined in cut - before]
+        asides: list[int] = []
+        for noun in nouns(tree, head):
+            asides += tree.all(noun, *ASIDES) if noun >= head and tree.is_clause(head) else ()
+        starts += [
+            tree.subtree(child)[0] for child in asides if child in cut and "(" not in tree.words[child - 3 : child]
+        ]
+        if any(tree.words[token].isalnum() for token in rest if starts and token > min(starts)):
+            self.is_doubtful = True  # what follows the last conjunct belongs to it as well
+        main = [token for token in rest if tree.is_finite(token) and tree.deps[token] in ("ROOT", "parataxis", "aux")]
+        odd = [other for other in tree.all(head, "conj") if other not in cut and tree.tags[other] == "VB"]
+        if odd and not any(tree.tags[aux] == "MD" or tree.lower[aux] in _DO for aux in tree.auxiliaries[head]):
+            self.is_doubtful |= tree.tags[head] not in ("VB", "VBG")
+        if not (tree.is_clause(head) or subject or swap or main):
+            self.is_doubtful |= len(self.statements) > 1
 
     def _describe(self, head: int, cut: set[int], subject: Sequence[Item]) -> None:
         """State the relative clauses, appositions and parentheticals of the nouns in a clause."""
@@ -105,7 +133,7 @@ class _Splitter:
                 if tree.is_clause(joined) and not limited and self._is_worth(head, joined, cut):
                     self._split_off(joined, cut)
             elif subject and tree.deps[joined] == "conj":
-                opening = self._shared_opening(head, joined)
+                opening = self._shared_opening(head, joined) if self._shares_subject(head, joined) else None
                 subject_head = tree.subjects[head]
                 if opening is None or (subject_head is not None and not agrees(tree, subject_head, joined)):
                     continue  # unclear, or attached to the wrong verb by the parser
@@ -120,6 +148,8 @@ class _Splitter:
         tree = self.tree
         marks = [*tree.all(joined, "cc", "cc:preconj"), *tree.all(head, "cc", "cc:preconj")]
         if any(tree.lower[mark] in _ALTERNATIVE for mark in marks) or tree.child(joined, "mark") is not None:
+            return False
+        if not self._is_joined(head, joined):
             return False
         subtree = tree.subtree(joined)
         if {"cc", "punct", "fixed"}.isdisjoint((tree.deps[subtree[0]], tree.deps[subtree[0] - 1])):
@@ -136,13 +166,124 @@ class _Splitter:
         negated = any(tree.lower[child] in _NEGATION for child in tree.children[head] if child < head)
         return not negated or bool(tree.auxiliaries[joined]) or tree.subjects[joined] is not None
 
+    def _is_joined(self, head: int, joined: int) -> bool:
+        """Return whether a conjunction or a mark surely joins a clause to that of its head, and not two words of it."""
+        tree = self.tree
+        first = tree.subtree(joined)[0]
+        before_head = [child for child in tree.children[head] if child < head]
+        opened = any(tree.tags[child] == "WRB" or tree.lower[child] == "if" for child in before_head)
+        if opened and "?" not in tree.words[-1:]:
+            return False  # "when an employee is assigned": the main clause was taken for a conjunct
+        if (
+            any(tree.tags[other] == "VBG" for other in tree.all(head, "conj") if other < joined)
+            and tree.tags[head] != "VBG"
+        ):
+            return False
+        last = any(tree.child(other, "cc") is not None for other in tree.all(head, "conj") if other > joined)
+        conjunctions = [token for token in range(max(0, first - 2), min(first + 2, joined)) if tree.deps[token] == "cc"]
+        if not conjunctions:
+            marks = tree.words[max(0, first - 1) : first + 1]
+            return last or any(mark in (";", ":", "–", "—", "--") for mark in marks)
+        cc = conjunctions[0]
+        if first > cc + 1 and tree.lower[cc + 1] in _SUBORDINATORS:
+            return False  # "but since it is late – and dark – we stay"
+        before = tree.lower[tree.subtree(head)[0] : cc]
+        for opening in ("between", "either", "both"):
+            if opening in before and not {"and", "or"} & set(before[before.index(opening) :]):
+                return False  # "the difference between X and Y"
+        if any(pair == ("not", "only") for pair in pairwise(before)):
+            return False  # "means not only no cash, but nothing of value"
+        if before[-1:] == ["here"]:
+            return False  # "here and there"
+        has_subject = tree.subjects[joined] is not None
+        if has_subject and before[-1:] != [","] and self._may_join_nouns(cc, head, joined):
+            return False
+        if before[-1:] == [","] and "," in before[:-1]:
+            start = cc - 1 - before[-2::-1].index(",")
+            item = range(start, cc - 1)
+            if has_subject and not any(tree.tags[token] in (*VERB, "MD") for token in item):
+                return False  # "on the ports A, B, and C is discouraged": a list
+        if has_subject and tree.tags[joined] == "VBD" and not tree.auxiliaries[joined]:
+            return any(
+                child > joined and tree.deps[child] not in ("punct", "parataxis") for child in tree.children[joined]
+            )
+        return True
+
+    def _may_join_nouns(self, cc: int, head: int, joined: int) -> bool:
+        """Return whether a conjunction without a comma may join smaller things: "accounts that are flagged or suspended …"."""
+        tree = self.tree
+        if cc - 1 != head and tree.tags[cc - 1] in VERB:
+            return True
+        first = cc + 1
+        within = range(head + 1, cc)
+        if any(tree.deps[token] == "mark" or tree.tags[token] == "VB" for token in within):
+            return True  # "if all counts and the sum have …", "to see the queue and the messages appear"
+        return tree.tags[first] in ("IN", "TO") or (
+            tree.tags[first] in ("NN", "NNS") and tree.subjects[joined] == first
+        )
+
+    def _shares_subject(self, head: int, joined: int) -> bool:
+        """Return whether a conjunct without subject surely has that of the first one, and each has what follows its verb."""
+        tree = self.tree
+        subtree = tree.subtree(joined)
+        between = range(head + 1, subtree[0])
+        if any(tree.words[token] in (";", ":") for token in between):
+            return False
+        if not _COMPARISONS.isdisjoint(tree.lower[token] for token in range(max(0, subtree[0] - 2), joined)):
+            return False
+        for child in tree.children[joined]:
+            if child < joined and tree.deps[child] in _BEFORE_VERBS and len(tree.subtree(child)) > _PHRASE:
+                return False
+        if any(tree.deps[token] in ("nsubj", "nsubj:pass", "expl", "mark") for token in subtree if token < joined):
+            return False
+        inner = [token for token in between if tree.words[token][-1].isalnum() and tree.deps[token] != "cc"]
+        nearer = (token for token in between if tree.subjects[token] is not None and tree.is_clause(token))
+        if any(True for _ in nearer) or any(tree.tags[token] in RELATIVE_TAGS for token in between):
+            return False  # "a bucket that is closed but is configured": which of both verbs is joined?
+        auxiliaries = tree.auxiliaries[joined]
+        if tree.tags[joined] == "VB" and not auxiliaries and tree.lower[subtree[0] - 1] == "but":
+            return False  # "The list will be long, but look for the first entry"
+        negated = any(tree.lower[token] in ("n't", "n’t") for token in tree.children[joined] if token < joined)
+        if negated and any(tree.lower[aux] == "do" for aux in auxiliaries):
+            return False  # "but don't hesitate to ask"
+        is_verb = tree.tags[head] in VERB or tree.is_finite(head)
+        if is_verb and not inner and not self._is_someone(head):
+            return False  # "is reviewed and approved by …"
+        if inner and inner[-1] in (subtree[0] - 1, subtree[0] - 2) and tree.tags[inner[-1]] in VERB:
+            return False  # "what it collects and makes use of"
+        others = [token for token in subtree if token < joined and tree.tags[token] in NOUN]
+        if tree.tags[joined] in VERB and (len(others) > 1 or tree.tags[joined - 1] in ("DT", "PRP", "CD", "NNS")):
+            return False  # "and both have …"
+        subject_head = tree.subjects[head]
+        label = range(subject_head + 1, head) if subject_head is not None else ()
+        if sum(tree.words[token] in _DASHES for token in label) == 1:
+            return False  # "Talks – we discuss it and decide": a label as the subject
+        if inner and tree.tags[inner[-1]] in _STRANDED:
+            return False  # "governed by and construed in accordance with …"
+        # "cause it to emit a message and then wait": the nearest infinitive
+        return tree.tags[joined] != "VB" or all(tree.tags[token] != "VB" for token in inner)
+
+    def _is_someone(self, head: int) -> bool:
+        """Return whether the subject of a clause is likely a person, who does what is said of her."""
+        subject = self.tree.subjects[head]
+        return subject is not None and (
+            self.tree.lower[subject] in ("he", "she") or self.tree.lower[subject] in _PERSONS
+        )
+
     def _shared_opening(self, head: int, joined: int) -> list[Item] | None:
         """Return what a conjunct without subject inherits: auxiliaries or copula; None if unclear."""
         tree = self.tree
         before: list[Item] = [aux for aux in tree.auxiliaries[head] if aux < joined]
         tag = tree.tags[joined]
-        if tree.auxiliaries[joined] or tag in ("VBD", "VBZ", "VBP"):
-            return []
+        if tree.auxiliaries[joined] or tag == "VBZ":
+            return [] if tree.is_clause(joined) else None  # not "to help and be fair"
+        if tag == "VBD":  # beside another tense, or an auxiliary, it is a participle, or no verb
+            return [] if tree.is_past(head) and (not before or self._is_someone(head)) else None
+        if tag == "VBP":
+            return [] if not before else None
+        if tag == "VB" and any(tree.lower[aux] in ("be", "been") for aux in tokens(before)):
+            modals: list[Item] = [aux for aux in tokens(before) if tree.tags[aux] == "MD"]
+            return sorted(modals, key=str) if len(modals) == 1 else None  # "can be fast and use …"
         if tag in ("VBN", "VBG", "VB"):
             modal = [tree.tags[aux] == "MD" or tree.lower[aux] in ("do", "does", "did", "to") for aux in tokens(before)]
             if (tag == "VB") in modal and tag in ("VB", tree.tags[head]):
@@ -191,12 +332,27 @@ class _Splitter:
             if tree.subjects[child] is not None:
                 if mark is None or tree.lower[mark] not in _CONTRAST or not tree.is_clause(child):
                     continue
+                if mark and tree.lower[mark - 1] in ("even", "as", "just"):
+                    continue
+                phrase = tree.subtree(child)
+                if phrase[0] < head and "," not in tree.words[phrase[-1] : phrase[-1] + 2]:
+                    continue  # it is not known where it ends
+                rest = [token for token in tree.subtree(head) if token > phrase[-1] and phrase[0] > head]
+                if any(tree.subjects[other] is None for other in tree.all(child, "conj")):
+                    continue  # which of both verbs is joined?
+                conditions = {"if", "when", "unless"}.intersection(tree.lower[: phrase[0]])
+                if any(tree.words[token].isalnum() for token in rest) or (phrase[0] > head and conditions):
+                    continue
                 if not self._fronted(head, child) and self._is_worth(head, child, cut):
                     self._split_off(child, cut, swap={mark: []})
                 continue
             # "Born in Oslo, she …", not "when asked".
             opens = tree.subtree(child)[0] == 0 and tree.tags[0] != "IN" and tree.lower[0] not in _SUBORDINATORS
+            opens = opens and tree.lower[child] not in ("given", "provided", "compared", "based", "granted")
             free = opens and tree.tags[child] == "VBN" and not tree.auxiliaries[child]
+            subject_head = tree.subjects[head]
+            if subject_head is None or tree.lower[subject_head] in ("it", "there", "this", "that"):
+                continue
             if subject and free and self._is_worth(head, child, cut, (), subject):
                 self._split_off(child, cut, [*subject, copula(tree, head, tree.subjects[head])])
 
@@ -217,6 +373,9 @@ class _Splitter:
     ) -> None:
         """Remove a subtree from its clause, with a conjunction before it, and state it."""
         cut.add(child)
+        phrase = self.tree.subtree(child)
+        if phrase[-1] - phrase[0] >= len(phrase):
+            self.is_doubtful = True  # other words stand between its own
         head, first = self.tree.heads[child], self.tree.subtree(child)[0]
         cut.update(mark for mark in self.tree.all(head, "cc") if head < mark < first and first - mark <= 2)
         self.clause(child, subject, swap)
@@ -232,6 +391,8 @@ def split_clauses(
     """
     splitter = _Splitter(tree, min_words, names)
     splitter.clause(tree.root)
-    if len(splitter.statements) > 1 and is_doubtful(tree, splitter.statements):
+    doubtful = splitter.is_doubtful or is_doubtful(tree, splitter.statements)
+    doubtful |= tree.lower[0] in ("e.g.", "i.e.")
+    if len(splitter.statements) > 1 and doubtful:
         return [list(range(len(tree.words)))]
     return splitter.statements

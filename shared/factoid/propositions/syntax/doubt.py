@@ -15,6 +15,10 @@ from factoid.propositions.syntax.tree import PROPER, Item, Tree, tokens
 _CONTENT = ("NN", "JJ", "VB", "CD", "FW")
 _OPENING = {")": "(", "]": "[", "”": "“", '"': '"', "`": "`"}
 _MARKS = frozenset({*_OPENING, *_OPENING.values()})
+_LEADING = frozenset({"IN", "TO", "DT", "PRP$", "CC"})  # tags of words that lead to another one
+_SUBORDINATE = frozenset(
+    "once as if when because since although though whereas unless until even than such well whether i.e. e.g. which who".split()
+)
 _JOINTS = frozenset("-‐‑/_@#+=")
 
 
@@ -31,7 +35,33 @@ def is_doubtful(tree: Tree, statements: Sequence[Sequence[Item]]) -> bool:
         torn = any(not group.isdisjoint(present) and not group <= present for group in groups)
         if torn or not _has_predicate(tree, items, present):
             return True
-    return False
+        if _ends_early(tree, items):
+            return True
+    opening = tokens(statements[0])  # "If it rains, …", which may be repeated
+    return any(_depends(tree, items, opening) for items in statements[1:])
+
+
+def _ends_early(tree: Tree, items: Sequence[Item]) -> bool:
+    """Return whether a statement ends with a word that another has to follow: "The company reserves the right to"."""
+    words = [item for item in items if isinstance(item, int) and tree.words[item][-1].isalnum()]
+    rest = range(words[-1] + 1, len(tree.words)) if words else ()
+    if not any(tree.words[token][-1].isalnum() for token in rest):
+        return False
+    if len(words) > 1 and tree.tags[words[-2]] == "TO" and tree.tags[words[-1]] == "RB":
+        return True
+    return tree.tags[words[-1]] in _LEADING or tree.deps[words[-1]] in ("aux", "aux:pass", "cop", "case", "mark", "cc")
+
+
+def _depends(tree: Tree, items: Sequence[Item], opening: set[int]) -> bool:
+    """Return whether a statement begins like a subordinate clause."""
+    first = next((item for item in items if isinstance(item, str) or tree.words[item][0].isalnum()), "")
+    if (
+        isinstance(first, int)
+        and tree.lower[first] == "that"
+        and tree.tags[first + 1 : first + 2] in (["VBP"], ["VBZ"], ["MD"])
+    ):
+        return tree.deps[first + 1] != "aux" or tree.tags[first] != "DT"
+    return isinstance(first, int) and first not in opening and tree.lower[first] in _SUBORDINATE
 
 
 def _groups(tree: Tree) -> list[set[int]] | None:

@@ -204,13 +204,18 @@ def headings(title: str, section: str) -> Headings:
     path = [_heading(name, index > 0 and sections_are_parts, person) for index, name in enumerate(names)][::-1]
     clear = takewhile(lambda heading: heading.role is not Role.UNCLEAR, path)
     entities = [heading for heading in clear if heading.role is Role.ENTITY]
-    full_names = [heading.name for heading in entities if _is_full_name(heading)]
+    top_heading = path[-1] if top else None
+    full_names = [heading.name for heading in entities if _is_full_name(heading, heading is top_heading)]
     return Headings(path, entities, {name.split()[-1]: name for name in reversed(full_names)})
 
 
-def _is_full_name(heading: Heading) -> bool:
+def _is_full_name(heading: Heading, is_title: bool) -> bool:
+    """Return whether a heading is somebody's full name; of names that nobody knows, only a title is: not "Unsafe Rust"."""
     name = heading.name
-    someone = heading.kind not in (Kind.THING, Kind.MANY) or name.startswith(("Mount ", "Lake "))
+    known = heading.kind in (Kind.MAN, Kind.WOMAN, Kind.PERSON) or name.startswith(("Mount ", "Lake "))
+    words = name.split()
+    may_be_one = not any(word.isupper() and len(word) > 1 for word in words) and not words[0].endswith("ing")
+    someone = known or (is_title and heading.kind is Kind.UNKNOWN and may_be_one)
     return someone and is_name(name) and " " in name and " of " not in name
 
 

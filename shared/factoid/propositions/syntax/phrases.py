@@ -22,6 +22,7 @@ _NOMINAL = frozenset(
     "det det:predet amod compound flat fixed nummod nmod nmod:poss nmod:unmarked nmod:desc obl conj cc punct acl "
     "acl:relcl advmod dep".split()
 )
+_RESTRICTING = frozenset("advcl xcomp ccomp csubj nsubj obj nmod:tmod".split())
 # Relations that belong to the clause if the noun is a predicate ("… is a singer and has …").
 _CLAUSAL = frozenset({"conj", "cc", "acl", "acl:relcl", "obl", "advmod", "punct"})
 # Other clauses, whose nouns are not those of the clause above.
@@ -36,11 +37,13 @@ def determiner(tree: Tree, noun: int) -> str:
 
 def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
     """Return a noun phrase without its preposition, asides and `cut`; nothing if it is too long to repeat, or not a noun's."""
-    if tree.tags[noun] in VERB:
+    if tree.tags[noun] in VERB or tree.lower[noun] in ("the", "a", "an"):
         return []
     predicate = tree.child(noun, "cop") is not None
     allowed = _NOMINAL - _CLAUSAL if predicate else _NOMINAL
-    ends = (child for child in tree.children[noun] if tree.deps[child] not in allowed or tree.words[child] == ".")
+    ends = [child for child in tree.children[noun] if tree.deps[child] not in allowed or tree.words[child] == "."]
+    if not predicate and any(tree.deps[child] in _RESTRICTING and not is_set_off(tree, child) for child in ends):
+        return []  # "Failure to pay" is not failure
     left_out = {*cut, *ends}
     for child in tree.subtree(noun):
         dep = tree.deps[child]
@@ -50,9 +53,22 @@ def repeatable(tree: Tree, noun: int, cut: Collection[int]) -> list[Item]:
     phrase = strip(tree, tree.subtree(noun, left_out), noun)
     if "but" in [tree.lower[token] for token in phrase]:
         return []  # two contrasted phrases are not one subject
-    if tree.tags[phrase[0]] in ("IN", "TO"):
-        phrase = phrase[1:]  # a preposition that the parser attached elsewhere
+    if tree.tags[phrase[0]] in ("IN", "TO") or _is_cut_short(tree, noun, phrase):
+        return []  # it is not known where the subject begins or ends
     return list(phrase) if len(phrase) <= _LONGEST else []
+
+
+def _is_cut_short(tree: Tree, noun: int, phrase: Sequence[int]) -> bool:
+    """Return whether words are left out between a subject and its verb, apart from adverbs and asides."""
+    verb = min([tree.heads[noun], *tree.auxiliaries[tree.heads[noun]]])
+    outside = tree.bracketed()
+    for child in tree.subtree(noun):
+        if tree.deps[child] in ("appos", "parataxis", "acl", "acl:relcl") and is_set_off(tree, child):
+            outside.update(tree.subtree(child))
+    between = (token for token in range(phrase[-1] + 1, verb) if token not in outside)
+    return any(
+        tree.words[token][-1].isalnum() and not tree.tags[token].startswith(("RB", "CC", "MD")) for token in between
+    )
 
 
 def agrees(tree: Tree, subject: int, verb: int) -> bool:
@@ -60,7 +76,7 @@ def agrees(tree: Tree, subject: int, verb: int) -> bool:
     finite = next((token for token in (*tree.auxiliaries[verb], verb) if tree.is_finite(token)), verb)
     if tree.is_plural(subject) or tree.lower[subject] in ("they", "we", "you", "i"):
         return tree.lower[finite] != "was" and tree.tags[finite] != "VBZ"
-    return tree.lower[finite] != "were" and tree.tags[finite] != "VBP"
+    return tree.lower[finite] not in ("were", "do") and tree.tags[finite] != "VBP"
 
 
 def nouns(tree: Tree, head: int) -> list[int]:
@@ -106,6 +122,10 @@ def is_whole(tree: Tree, child: int) -> bool:
 def is_set_off(tree: Tree, child: int, openers: Collection[str] = _OPENERS) -> bool:
     """Return whether a phrase follows a comma, a dash or a bracket."""
     first = tree.subtree(child)[0]
+    if "," in (tree.words[first], tree.words[max(0, first - 1)]):
+        comma = first if tree.words[first] == "," else first - 1
+        if not tree.spaces[comma]:
+            return False  # "the X,Y plane"
     return tree.words[first] in openers or (first > 0 and tree.words[first - 1] in openers)
 
 

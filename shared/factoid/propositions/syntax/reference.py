@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
 from typing import NamedTuple
 
-from factoid.propositions.syntax.headings import HONORIFICS, PEOPLE, Headings, Kind, head_noun, kind
+from factoid.propositions.syntax.headings import HONORIFICS, PEOPLE, Headings, Kind, head_noun, is_name, kind
 from factoid.propositions.syntax.lexicon import LEXICON
 from factoid.propositions.syntax.render import Mention
-from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Tree
+from factoid.propositions.syntax.tree import NOUN, PROPER, VERB, Tree, tokenize
 
 # A pronoun in its plain form, which a heading or an entity has to fit.
 _PLAIN = {"he": "he", "his": "he", "she": "she", "her": "she", "it": "it", "its": "it", "they": "they", "their": "they"}
@@ -24,10 +25,27 @@ _MEN = frozenset(
 _WOMEN = frozenset("aunt daughter girl grandmother heiress mother niece princess queen sister widow wife woman".split())
 _VAGUE = frozenset("day man name number people person place set thing time value way woman word year".split())
 _WEATHER = frozenset("rain rains rained raining snow snows snowed snowing freezes thunders".split())
-_CONTENT_CLAUSE = frozenset("that whether if how what why which who".split())
+_CONTENT_CLAUSE = frozenset("that whether if how what why which who when where because".split())
 # Predicates whose "it" may stand for nothing if a clause or an infinitive follows.
-_IMPERSONAL = LEXICON["seem"] | LEXICON["easy"]
-_IMPERSONAL |= frozenset("become becomes became take takes took taken mean means meant make makes made".split())
+_IMPERSONAL = LEXICON["seem"] | LEXICON["easy"] | LEXICON["impersonal"]
+# "It is ready to …" is somebody or something; "It is hard to …" is mostly neither.
+_PERSONAL = frozenset(
+    "able unable ready likely unlikely prone eager due set bound free willing supposed expected designed meant built used made "
+    "intended required allowed".split()
+)
+_BE = frozenset("is was 's ’s are were be been".split())
+# "It's how the team works", "It is up to you", "It's about people": it is what was said before.
+_OF_WHAT_WAS_SAID = _CONTENT_CLAUSE | frozenset("up about time just like as".split())
+# Their subject points at something on the page.
+_POINTERS = frozenset(
+    "figure figures table tables listing listings example examples section sections chapter page screenshot diagram image "
+    "snippet following above list lists default defaults".split()
+)
+_QUANTIFIERS = frozenset("any no each every either neither some another other most many few all".split())
+_EVERYBODY = frozenset("everyone everybody everything anyone anybody anything someone something nobody nothing".split())
+_PREPOSITIONS = frozenset("with within without from to for on in at by into over under".split())
+_SHORT = 3  # words; a longer heading is more often a sentence
+_NOT_NOMINAL = ("VB", "MD", "PRP", "WRB", "WP", "WDT", "RP", "TO", "EX", "RB", "-LRB-", "UH", ".")  # beginnings of tags
 _SUBJECT = ("nsubj", "nsubj:pass")
 _OBJECT = frozenset({"obj", "iobj", "obl:agent"})
 _ASIDES = frozenset({"acl:relcl", "appos", "acl", "parataxis", "punct"})
@@ -67,6 +85,8 @@ class Discourse:
         clauses = [tree.root, *[head for head in joined if tree.subjects[head] is not None]]
         aside = not {"(", "["}.isdisjoint(tree.words[:2]) and len(tree.bracketed()) >= len(tree.words) - 1
         for head in clauses:
+            if aside and head != tree.root:
+                break  # its subjects are not remembered
             for index in tree.subtree(head, clauses if len(clauses) > 1 else ()):
                 mention = None
                 if tree.lower[index] in _PLAIN:
@@ -83,10 +103,15 @@ class Discourse:
 
     def _pronoun(self, tree: Tree, index: int, head: int) -> Mention | None:
         pronoun = _PLAIN[tree.lower[index]]
+        last = [token for token, word in enumerate(tree.words) if word[0].isalnum()][-1]
+        if tree.tags[last] == "MD" or (last == index + 1 and tree.lower[last] in _BE):
+            return None  # "They will:", "It is:"
         possessive = tree.tags[index] == "PRP$"
         if index == 1 and tree.tags[0] == "IN" and possessive:
             return None  # "Since its invention, the script …"
         after, other = [*tree.lower[index + 1 : index + 3], "", ""][:2]
+        if index and tree.lower[index - 1] in ("be", "as") and pronoun == "it":
+            return None  # "be it heat or cold"
         if after in ("or", "/") and other in _PLAIN:
             return None  # "he or she"
         holder = _subject_above(tree, index)
@@ -95,14 +120,29 @@ class Discourse:
         if tree.heads[holder] != head or _is_expletive(tree, index) or _is_quoted(tree, index):
             return None  # in a subordinate clause the main clause's own subject competes
         before = [token for token in tree.subtree(head) if token < index]
-        if any(tree.tags[token] in NOUN and tree.deps[token] in _SUBJECT for token in before):
-            return None  # "If the tenant fails, it …"
+        if any(tree.tags[token] in NOUN and tree.deps[token] in (*_SUBJECT, "obj") for token in before):
+            return None  # "If the tenant fails, it …", "When we run this program, it …"
+        if tree.words[index + 1 : index + 2] == ["/"] or (not possessive and after.startswith(("'d", "’d"))):
+            return None
         entity = self._person(pronoun, tree, before) if pronoun in ("he", "she") else self._thing(pronoun, tree, before)
+        if pronoun == "they" and entity and self._act_as_people(tree, head, entity):
+            return None
+        if possessive and entity and entity.name.split()[-1:] == [tree.words[tree.heads[index]]]:
+            return None  # "Values have an order, and their values …"
         if entity is None or not entity.name or _names(tree, index, head, entity):
             return None
         self.learned[entity.name.casefold()] = Kind(pronoun)
         ending = "'" if entity.name.endswith("s") and entity.kind is Kind.MANY else "'s"
         return Mention(entity.name, entity.name + ending if possessive else entity.name)
+
+    @staticmethod
+    def _act_as_people(tree: Tree, head: int, entity: Entity) -> bool:
+        """Return whether a clause says of things what only people do, so that others are meant."""
+        if not PEOPLE.isdisjoint(word.lower().removesuffix("s") for word in entity.name.split()):
+            return False
+        verbs = {tree.lower[head], *(tree.lower[child] for child in tree.all(head, "xcomp", "conj"))}
+        them = any(tree.lower[child] in ("them", "us", "you") for child in tree.all(head, "obj", "iobj"))
+        return not LEXICON["human verbs"].isdisjoint(verbs) or (them and not LEXICON["give"] & verbs)
 
     def _person(self, who: str, tree: Tree, before: list[int]) -> Entity | None:
         known = self.people.get(who)
@@ -127,11 +167,15 @@ class Discourse:
 
     def _thing(self, pronoun: str, tree: Tree, before: list[int]) -> Entity | None:
         if self.subject is None:
+            if tree.words[0] in ("(", "["):
+                return None
             tags = {tree.tags[token] for token in before}
             verbs = not tags.isdisjoint(VERB) or (before and tree.tags[0].startswith(("JJ", "VB")))
             fronted = verbs and not tags.isdisjoint(NOUN)  # "When opening the lid, it …"
             heading = None if fronted or self.people or not self.opens else self.headings.named_by(pronoun)
-            return Entity(heading.name, heading.kind, proper=True) if heading else None
+            if heading is None or len(heading.name.split()) > _SHORT or not is_noun_phrase(heading.name):
+                return None
+            return Entity(heading.name, heading.kind, proper=True)
         if not self.subject.kind.fits(pronoun) or self.subject in self.people.values():
             return None
         # A thing that was the object may also be meant.
@@ -150,10 +194,16 @@ class Discourse:
         same = [sort for sort in self.sorts if sort == word or (len(word) > 3 and sort.endswith(word))]
         if same:
             entity = self.sorts[same[-1]]
+            if self.subject and self.subject.name not in ("", entity.name):
+                return None  # which may be one as well
+            if not entity.proper or "`" in entity.name:
+                return None
             return Mention(_without_article(entity.name), entity.name, range(noun, noun + 1))
         heading = next((heading for heading in self.headings.entities if head_noun(heading.name) == word), None)
-        if heading is None or " " not in heading.name:
+        if heading is None or " " not in heading.name or not is_noun_phrase(heading.name):
             return None
+        if tree.tags[noun + 1 : noun + 2] in (["WDT"], ["WP"], ["IN"]) or tree.words[noun + 1][0] in "`\"“'(":
+            return None  # "the type that …" is another one, and so is "the type `int`"
         if word in LEXICON["organisations"]:
             # Another name may be meant, as in "ITT promised that the company …".
             before = zip(tree.words[:index], tree.tags[:index], strict=True)
@@ -184,6 +234,9 @@ class Discourse:
         if _is_expletive(tree, subject) and [token for token in clause if tree.deps[token] in _SUBJECT] == [subject]:
             return  # "It is recommended to wait." says nothing of anything
         self._remember_objects(tree, head)
+        if any(tree.tags[token] in ("WRB", "WP") for token in clause if token < subject):
+            self.subject = Entity("")  # "… tests how many of them the server can handle"
+            return
         entity = self._entity(tree, subject, mentions) or Entity("")
         if entity.proper and entity.kind is Kind.UNKNOWN:
             entity = self._learn(tree, head, entity)
@@ -259,6 +312,9 @@ class Discourse:
             child for child in tree.subtree(subject) if tree.deps[child] in _ASIDES and tree.words[child] != "-"
         }
         aside = tree.bracketed()
+        closing = max(aside, default=-1)
+        if subject < closing and tree.tags[closing + 1 : closing + 2] in (["NN"], ["NNS"]):
+            return None  # "The SOC (System on Chip) sensor"
         phrase = [token for token in tree.subtree(subject, left_out) if token not in aside]
         if subject not in phrase:
             return None
@@ -267,6 +323,10 @@ class Discourse:
             alone = len(phrase) == 1 + len(mention.covers)
             return Entity(mention.text, self._kind(mention.text), proper=True) if alone else None
         proper = tree.tags[subject] in PROPER
+        if tree.lower[subject] in _POINTERS or tree.lower[first] in _QUANTIFIERS:
+            return None
+        if any(tree.tags[token] in ("WDT", "WP", "WRB") for token in phrase):
+            return None
         if tree.tags[subject] not in NOUN or len(phrase) > _LONGEST_NAME or _is_unnamed(tree, subject, phrase):
             return None
         plain = _without_article(" ".join([tree.words[token] for token in phrase])).lower()
@@ -321,7 +381,7 @@ def _is_unnamed(tree: Tree, subject: int, phrase: Sequence[int]) -> bool:
     # "Lines that start with a hash" are not the lines.
     starts = [tree.subtree(clause)[0] for clause in tree.all(subject, "acl:relcl", "acl")]
     restricted = [start for start in starts if start > subject and "," not in tree.words[start - 1 : start + 1]]
-    return tree.tags[subject] not in PROPER and any(tree.words[start] != "(" for start in restricted)
+    return any(tree.words[start] != "(" for start in restricted)
 
 
 def _without_article(name: str) -> str:
@@ -353,8 +413,12 @@ def _is_expletive(tree: Tree, index: int) -> bool:
     predicate = tree.lower[head]
     words = tree.lower[index + 1 :]
     precedes_clause = not _CONTENT_CLAUSE.isdisjoint(words)
-    if predicate in _WEATHER:
+    if predicate in _WEATHER or (predicate in ("makes", "made") and _BE.isdisjoint(words[:2])):
+        return True  # "It makes reading easier" mostly means what was said before
+    if predicate in ("look", "looks", "looked") and "like" in words[:4]:
         return True
+    if "since" in words and not LEXICON["periods"].isdisjoint(words):
+        return True  # "It has been three months since …"
     if predicate in LEXICON["said"]:
         subjects = [token for token in range(index + 1, len(tree.words)) if tree.deps[token] in _SUBJECT]
         if precedes_clause or any(tree.heads[token] != head for token in subjects):
@@ -362,7 +426,49 @@ def _is_expletive(tree: Tree, index: int) -> bool:
         return predicate in LEXICON["wished"] and "to" in words
     if predicate in _IMPERSONAL:
         return precedes_clause or "to" in words
+    verbs = [word for word in words[:3] if word not in ("not", "n't", "n’t", "never", "only", "also", "still")]
+    if verbs[:1] and verbs[0] in _BE and verbs[1:2] and verbs[1] in _OF_WHAT_WAS_SAID:
+        return True
+    described = not _BE.isdisjoint(words[:2]) and tree.tags[head].startswith(("JJ", "RB"))
+    if described and "to" in words and predicate not in _PERSONAL:
+        return True
     if tree.tags[head].startswith("JJ") or tree.tags[head] in PROPER or tree.deps[head] == "advmod":
         return precedes_clause  # "It was Kublai who …"
+    named = tree.tags[head].startswith("NN") and not {"a", "an"}.isdisjoint(words[:3])
+    if named and any(tree.tags[token] == "TO" for token in range(index + 1, len(tree.words))):
+        return True  # "It is a crime to lie"
     until = precedes_clause and not {"not", "only"}.isdisjoint(words[1:3])  # "It was not until 1965 that …"
-    return words[:1] in (["is"], ["was"]) and (until or "up" in words[1:3])
+    return not _BE.isdisjoint(words[:1]) and until
+
+
+@lru_cache(1024)
+def is_noun_phrase(heading: str) -> bool:
+    """Return whether a heading names a thing, as far as its parse shows: not "Cleans itself", "Short" or "Yank the gem"."""
+    words = heading.split()
+    if ":" in heading or any(word.lower() in _EVERYBODY or word[0] in "[({<" for word in words):
+        return False
+    if len(words) == 1:
+        return _is_nominal(heading.lower()) or any(not letter.isalpha() for letter in heading)
+    if is_name(heading):
+        within = [word for word in words if word.lower() in _PREPOSITIONS]
+        return not within and (_is_nominal(heading) or _is_nominal(heading.lower()))
+    if len(words) > _SHORT:
+        return _is_nominal(heading) and _is_nominal(heading.lower())
+    return _is_nominal(heading) or _is_nominal(heading.lower())
+
+
+def _is_nominal(text: str) -> bool:
+    """Return whether a text is parsed as a noun with what belongs to it."""
+    from factoid.propositions.syntax.propositionizer import _parser
+
+    nlp = _parser()
+    doc, words = tokenize(nlp, text)
+    tree = Tree(nlp(doc), words)
+    if tree.tags[tree.root] not in NOUN and not (len(words) == 1 and tree.tags[0] in ("UH", "FW")):
+        return False
+    for token, tag in enumerate(tree.tags):
+        if len(words) > 1 and tag.startswith(_NOT_NOMINAL) and not (tag in ("VBG", "VBN") and token != tree.root):
+            return False
+        if token and tag in ("DT", "PRP$") and tree.tags[token - 1] != "IN":
+            return False
+    return tree.tags[0] != "IN"

@@ -13,6 +13,8 @@ _NO_SPACE_BEFORE = frozenset(", . ; : ! ? % ) ] } ’ ” 's ’s n't n’t '".s
 _NO_SPACE_AFTER = frozenset("([{“‘$£€")
 _LOOSE = re.compile(r" (?=[:!?])|(?<![ ,;:–—])[ ,;:–—]+(?=[,.;])")  # spaces and marks before another mark
 _CLOSED = re.compile(rf"[.!?](?:[\"”’)]|(?:\s?{CITATION})+)?\Z", re.VERBOSE)
+_FULL = {"'re": "are", "'ll": "will", "'ve": "have"}
+_PERFECT = frozenset("arrived become been come gone got gotten had happened".split())  # after "it's": "it has"
 _PAIRS = (("(", ")"), ("[", "]"), ("“", "”"))
 
 
@@ -31,6 +33,7 @@ def render(tree: Tree, items: Sequence[Item], mentions: Mapping[int, Mention]) -
     covered = range(0)  # tokens that the last mention written out replaces
     before: Item = -1
     previous = ""  # the word of the item before
+    written_out = -1  # the pronoun before, if it was
     for item in items:
         word = item if isinstance(item, str) else tree.words[item]
         mention = mentions.get(item) if isinstance(item, int) else None
@@ -41,13 +44,31 @@ def render(tree: Tree, items: Sequence[Item], mentions: Mapping[int, Mention]) -
             spaced = bool(tree.spaces[before])
         else:
             spaced = word not in _NO_SPACE_BEFORE and previous not in _NO_SPACE_AFTER
+        is_next = written_out >= 0 and item == written_out + 1
+        if is_next and (verb := _full_verb(tree, written_out + 1)):
+            word = verb  # "it's" is no possessive
+            spaced = True
         before, previous = item, word
+        written_out = -1
         if item == 0 and text and not tree.tags[0].startswith("NNP") and not word[1:].isupper() and word != "I":
             word = word[0].lower() + word[1:]  # it no longer opens the sentence
         if mention and mention.entity.casefold() not in text.casefold():
             word, covered = mention.text, mention.covers
+            written_out = item if isinstance(item, int) else -1
         text += " " + word if spaced and text else word
     return _tidy(text)
+
+
+def _full_verb(tree: Tree, token: int) -> str:
+    """Return the verb that a token is short for, "" if it is none."""
+    word = tree.lower[token].replace("’", "'")
+    if tree.tags[token] == "POS":
+        return ""
+    if word != "'s":
+        return _FULL.get(word, "")
+    head = tree.heads[token]
+    perfect = tree.tags[head] == "VBN" and (tree.deps[token] == "aux" or tree.lower[head] in _PERFECT)
+    return "has" if perfect else "is"
 
 
 def _tidy(text: str) -> str:

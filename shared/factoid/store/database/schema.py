@@ -98,13 +98,16 @@ def failure(target: str, error: sqlite3.Error, done: str = "used") -> StoreError
 
 
 def local_folder(path: str | Path) -> Path:
-    """Return the path of a store; refuse a URL, for which `Path` would stand for a local folder such as "s3:"."""
+    """Return the path of a store from the root, since the working folder may change.
+
+    A URL is refused: `Path` would make a local folder such as "s3:" of it.
+    """
     if "://" in str(path):
         raise InvalidInputError(
             f"a store is a local folder, got {path!r}: send it elsewhere with UnitStore.save_to(url), "
             "and fetch it with UnitStore.load_from(url, folder, encoder=…), or with factoid store copy"
         )
-    return Path(path)
+    return Path(path).absolute()
 
 
 def check_folder(path: Path) -> None:

@@ -1,0 +1,1 @@
+"""How many of the facts are true that the syntax propositionizer writes itself."""

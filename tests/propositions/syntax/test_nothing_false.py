@@ -1,0 +1,133 @@
+"""Sentences that were once divided or completed wrongly: nothing that they do not say becomes a fact."""
+
+from __future__ import annotations
+
+import pytest
+
+from factoid import Document, SyntaxPropositionizer, split_passages
+from factoid.propositions.syntax.reference import is_noun_phrase
+
+
+def facts(text: str, title: str = "", section: str = "") -> list[str]:
+    body = f"## {section}\n\n{text}" if section else text
+    passages = split_passages(Document(body, title=title))
+    return [fact for made in SyntaxPropositionizer().propositionize(passages) for fact in made]
+
+
+WHOLE = [
+    # the subject of another clause, behind a bracket or a nearer verb
+    "The lamps we rent are bright; older models (red, green) do not have a switch and are sold cheaply.",
+    "The records are kept in a room that is closed to visitors but is cleaned every week.",
+    "The tool needs to know which files the server holds and deletes without warning.",
+    "You can ask the clerk to open the safe, count the money and close it again.",
+    "There were early signs of trouble in the town, but don't hesitate to visit us in the summer.",
+    # both verbs share what follows
+    "This contract is governed by and construed in accordance with the laws of Norway.",
+    "The remaining amount of the deposit will be owed to and kept by the new owner.",
+    "The committee reserves the right to, and may be asked to, close the building at any time.",
+    # "between … and", "either … or", "here and there", lists
+    "The guests noticed the difference between the old menu and the larger new menu on the wall.",
+    "Using the ports 80, 81, 82, and 443 is discouraged for public servers in this network.",
+    # comparisons and conditions
+    "Whenever possible, new text should replace rather than add to the old text of the page.",
+    "The sooner the parts arrive, the more time the team has to test the whole machine.",
+    # appositions that are lists
+    "Many things change the taste of coffee, including the age of the beans, the heat of the water, the grind, and so on.",
+    "It was in May, 1921, and the guest was the famous Clara Nyberg, cousin and heir of the late Count Alexander Moltke.",
+]
+
+
+@pytest.mark.parametrize("sentence", WHOLE)
+def test_sentences_that_stay_whole(sentence: str) -> None:
+    made = " ".join(facts(sentence)).split()
+    assert made == sentence.split() or made == sentence.replace("; ", ". ").split()
+
+
+FALSE = [
+    ("As a rule, any leak is reported and the pump stops (formerly, leaks were ignored).", "stops is"),
+    ("As a rule, any leak is reported and the pump stops (formerly, leaks were ignored).", "stops are"),
+    ("A code of honour is not a law that is enforced by the police of the country.", "honour is enforced"),
+    ("The last step is to a senior engineer who can decide how serious the problem is.", "step can decide"),
+    ("Authors often share their work with the public, which is done by sending a link to the file.", "public is"),
+    ("The method returns a Boolean, which means that it can be used in a test of the library.", "Boolean means"),
+    ("Bolt is a free firmware for the Acme family of fast printers — popularly known as “tanks.”", "Bolt is popularly"),
+    (
+        "Repositories can be moved to the agency, copied back to the main account, and then closed.",
+        "Repositories copied",
+    ),
+    ("Legal notice must be given in writing to the agent and served on the owner of the house.", "notice served"),
+    ("Most of the new apps should be on the small plan and share hours with other apps.", "be share"),
+    ("You may have to wait for your badge at home for two weeks, but please come to the office.", "You may please"),
+    ("The code runs on the main computer of the printer even though the data is kept separate.", "Even the data"),
+]
+
+
+@pytest.mark.parametrize(("sentence", "false"), FALSE)
+def test_facts_that_are_not_made(sentence: str, false: str) -> None:
+    assert not any(false in fact for fact in facts(sentence))
+
+
+EXPLETIVES = [
+    "It holds that both terms vanish.",
+    "It follows that nobody was at home.",
+    "It takes two hours to dry.",
+    "It helps to wait a day.",
+    "It is hard to open the lid.",
+    "It’s straightforward to close the lid.",
+    "It's up to you.",
+    "It's how the team keeps in touch.",
+    "It is a crime to lie under oath.",
+    "It makes reading so much easier.",
+    "It has been three months since we moved.",
+    "It is not until Monday that the shop opens.",
+]
+
+
+@pytest.mark.parametrize("sentence", EXPLETIVES)
+def test_expletives_stand_for_nothing(sentence: str) -> None:
+    assert facts(f"The valve is small. {sentence}")[-1] == sentence
+    assert facts(sentence, title="Drain valve") == [sentence]
+
+
+HEADINGS = ["Short", "Fast", "Robust", "Cleans itself", "Works offline", "Yank the gem", "Release a new version"]
+HEADINGS += ["With a timer", "Accessibility benefits everyone", "Running code on exit", "[extruder]", "Getting started"]
+
+
+@pytest.mark.parametrize("heading", HEADINGS)
+def test_headings_that_name_nothing(heading: str) -> None:
+    sentence = "It has sensible values for most of the settings."
+    assert facts(sentence, title="Bolt", section=heading) == [sentence]
+    assert not is_noun_phrase(heading)
+
+
+@pytest.mark.parametrize("heading", ["Water filter", "Drain pump", "Filter", "Surtsey", "Sick leave", "Steam wand"])
+def test_headings_that_name_a_thing(heading: str) -> None:
+    assert is_noun_phrase(heading)
+
+
+@pytest.mark.parametrize(
+    ("sentence", "fact"),
+    [
+        ("It's made of steel.", "The valve is made of steel."),
+        ("It’s got a small lid of steel.", "The valve has got a small lid of steel."),
+        ("It'll open on Monday.", "The valve will open on Monday."),
+        ("Its lid is made of steel.", "The valve's lid is made of steel."),
+    ],
+)
+def test_contractions_are_no_possessives(sentence: str, fact: str) -> None:
+    assert facts(f"The valve is small. {sentence}") == ["The valve is small.", fact]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The server is ready. When we run this program, it prints a line.",
+        "Figure 4 shows an ideal curve. It jumps from low to high.",
+        "Any open finding will be fixed at once. They will also review the plan.",
+        "Your ideas may differ from the plan. They may offer feedback or decide to wait.",
+        "The request is sent to the host. Which values are read? They depend on the host.",
+    ],
+)
+def test_pronouns_that_may_mean_something_else(text: str) -> None:
+    last = text.rpartition(". ")[2].rpartition("? ")[2]
+    assert facts(text)[-1] == last

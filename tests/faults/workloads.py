@@ -20,8 +20,8 @@ from typing import Any
 
 import numpy as np
 
-from factoid import Document, Granularity, Unit, UnitStore
-from factoid.entities import Article, ArticleStore, Redirect, build_articles, build_own_articles
+from factoid import Granularity, Unit, UnitStore
+from factoid.entities import Article, ArticleStore, Redirect, build_articles
 from factoid.entities.articles.changes import change_articles
 from factoid.errors import StoreFormatError
 from factoid.propositions import PropositionCache

@@ -471,4 +471,5 @@ def _is_nominal(text: str) -> bool:
             return False
         if token and tag in ("DT", "PRP$") and tree.tags[token - 1] != "IN":
             return False
-    return tree.tags[0] != "IN"
+    first: str = tree.tags[0]
+    return first != "IN"

@@ -22,7 +22,6 @@ import numpy as np
 
 from factoid import Granularity, Unit, UnitStore
 from factoid.entities import Article, ArticleStore, Redirect, build_articles
-from factoid.entities.articles.changes import change_articles
 from factoid.errors import StoreFormatError
 from factoid.propositions import PropositionCache
 from factoid.propositions.cached_propositionizer import CachedPropositionizer
@@ -317,7 +316,8 @@ def make_documents(folder: Path) -> None:
 def changing(folder: Path) -> Iterator[None]:
     for number in (3, 4):
         changed = Article(f"City {number}", f"City {number} lies on a plain.", document_id=f"a{number}")
-        change_articles(folder / "articles.sqlite", [changed], [])
+        with ArticleStore(folder / "articles.sqlite") as store:
+            store.put([changed])
         yield
 
 

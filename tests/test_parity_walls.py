@@ -27,7 +27,7 @@ import llama_index_factoid
 from factoid import PropCite
 from factoid.store import UnitStore
 from factoid.testing import HashEncoder
-from tests.faults.kills import CAMPAIGN
+from tests.faults.injected import CAMPAIGN
 from tests.store.walls import (
     CLAIM,
     COMMON,

@@ -21,7 +21,7 @@ from factoid.late_interaction import TokenVectorCache
 from factoid.propositions import NoPropositions, PropositionCache
 from tests.faults import damage
 from tests.faults.attempts import attempts
-from tests.faults.kills import CAMPAIGN
+from tests.faults.injected import CAMPAIGN
 from tests.faults.model import require
 from tests.late_interaction.word_vectors import WordVectors
 from tests.propositions.passages import facts, passages

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from tests.faults.kills import CAMPAIGN
+from tests.faults.injected import CAMPAIGN
 from tests.faults.worker import ENVIRONMENT, ROOT
 
 pytest.importorskip("faiss")

@@ -9,7 +9,7 @@ from factoid import UnitStore, Weights
 from factoid.store import SearchOptions
 from factoid.store.search import _present
 from factoid.units import Granularity
-from tests.faults.kills import CAMPAIGN
+from tests.faults.injected import CAMPAIGN
 from tests.store.walls import (
     COMMON,
     KINDS,

@@ -21,7 +21,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from factoid.sentences import sentence_spans
+from factoid.text.sentence_ends import block_sentences
 
 CODES = {
     "amharic": "am", "arabic": "ar", "armenian": "hy", "bulgarian": "bg", "burmese": "my", "chinese": "zh", "danish": "da",
@@ -138,7 +138,7 @@ def count(case: Case, split: Splitter) -> Counts:
 
 
 def ours(language: str) -> Splitter:
-    return lambda text: [text[start:end] for start, end in sentence_spans(text)]
+    return lambda text: [text[start:end] for start, end in block_sentences(text)]
 
 
 def pysbd_splitter(language: str) -> Splitter | None:

@@ -38,7 +38,7 @@ def _language(function_words: str, *, open: str = "", closing: str = "", numbers
 OPEN = frozenset(
     # English
     "dr mr mrs ms mx prof st sts gen col lt cmdr capt sgt maj adm rev hon gov sen rep pres fr msgr mt ft messrs mme mlle vs v viz cf "
-    "ca c fl b d e.g i.e eg ie approx est art ch eq eqs fig figs no nos nr op pp p pg vol vols sec ed eds trans dept univ assn bros "
+    "ca c fl b d e.g i.e eg ie approx est art ch eq eqs fig figs no nos nr p.s pp p pg vol vols sec ed eds trans dept univ assn bros "
     "incl excl resp tel supt brig cpl n° nº № "
     # German
     "nr abs bzw bspw evtl exkl ggf hr hrn inkl sog vgl zzgl dipl.-ing dr.-ing bzgl hrsg kath urspr rdnr dr.med "
@@ -47,7 +47,7 @@ OPEN = frozenset(
     "ctra p.ej aprox admón núm núms pág págs párr párrs párrf tfno sigg sig.ra sig.na dott dott.ssa prof.ssa avv geom egr spett "
     "ecc.mo on.le pagg exmo exma profa "
     # Dutch, Polish, Czech, Danish, Swedish, Norwegian, Turkish
-    "dhr mevr bijv blz m.b.t t.a.v i.v.m inż hab ppłk płk tzw godz zob mudr judr phdr tzv např dvs f.eks bl.a mht tlf doç yrd bkz "
+    "dhr mevr bijv blz m.b.t t.a.v i.v.m inż hab ppłk płk tzw godz zob mudr judr phdr tzv např napr skt dvs f.eks bl.a mht tlf doç yrd bkz "
     # Russian, Ukrainian, Bulgarian, Kazakh
     "проф акад доц ул просп наб см ср напр рис табл стр св тов вул бул инж т.е т.к т.н "
     # Greek, Hindi, Arabic
@@ -61,7 +61,7 @@ _CLOSING = frozenset(
 _NUMBERS = frozenset(
     "max min cl cls para paras par pars sch scheds app apps appx ext ver sect sects subs subsec subpara pt pts ref refs reg regs arts "
     "arg ann annex bk bks chap chaps cols def exh fn fol fasc illus lect ln mod ms mss ord prob prop prot rm rs ser sess stat supp "
-    "suppl tab thm tit var vv rte hwy apt bldg pos item pl rule cap caps lit "
+    "suppl tab thm tit var vv rte hwy apt bldg pos item pl op rule cap caps lit "
     "abb anl anm kap ziff bde buchst abschn lfd jg aufl réf tabl inc artt capp ust pkt rys poz ryc rozdz hfst afb bijl kl čl "
     "гл разд прил вып пп тел".split()
 )
@@ -77,7 +77,7 @@ ENGLISH = _language(
     "a an the this that these those he she it they we you i his her its their our my in on at by for from with without to as after "
     "although among and another before because between but during despite each either even every few following further "
     "furthermore hence however if instead like many meanwhile more moreover most much neither nevertheless no nor not nonetheless "
-    "once one only or other others over several similarly since so some soon such then there therefore though through thus today "
+    "once one only or other others please thanks over several similarly since so some soon such then there therefore though through thus today "
     "together under unlike until upon what when where whereas whether which while who why within yet both all any of how later "
     "here also did do does is are was were can could would should"
 )
@@ -100,7 +100,7 @@ SPANISH = _language(
     "el la los las un una unos unas de del y es en que para por con no se su sus al lo como más pero este esta estos estas ese esa "
     "él ella ellos según también desde cuando donde sobre entre son fue ha hay después además",
     open="sr av da ing pdte ud uds vd vds cap col lic mons urb ee ej dn dto dpto",
-    closing="uu hs c",
+    closing="uu hs c lun mié jue vie sáb dom ene abr ago dic",
     numbers="t inc",
 )
 ITALIAN = _language(
@@ -125,14 +125,14 @@ DUTCH = _language(
 POLISH = _language(
     "i w na z do się nie to jest że o jak za po od ale co przez dla są była był było który która które tym tego już ten ta te on ona "
     "oni czy oraz jego jej ich może tylko według gdy kiedy więc jednak potem ponadto a",
-    open="św ks mjr kpt por ppor np tj al im woj pow gm ok tzn pt wg red tłum os pl abp bp sp m.in str min",
-    closing="r in zł gr w rr n.e p.n.e",
+    open="ul św ks mjr kpt por ppor np tj al im woj pow gm ok tzn pt wg red tłum os pl abp bp sp m.in str min",
+    closing="r in gr w rr n.e p.n.e",
     numbers="s t",
 )
 RUSSIAN = _language(
     "и в во не на я он она оно они мы вы с со что а по это как но из у к за от то же его её их для о об до или при так также если "
     "когда где после кроме затем однако этот эта эти был была было были там тогда поэтому согласно потом",
-    open="им пер пл ген т п с д кв корп р о оз пос дер обл ст ред тов гр",
+    open="пгт им пер пл ген т п с д кв корп р о оз пос дер обл ст ред тов гр",
     closing="г гг в вв др пр коп",
     numbers="п ст ч т с кв",
 )

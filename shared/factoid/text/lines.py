@@ -21,6 +21,7 @@ _START = re.compile(
     re.MULTILINE | re.VERBOSE,
 )
 _AGAIN = re.compile(rf"[^\S\n](?P<bullet>[{_BULLETS}])[^\S\n]*+(?=\S)")  # "• one • two"
+_NUMBER_IN_LINE = re.compile(r"(?<!\S)(?P<value>\d{1,2})(?:\.\)|[.)])[^\S\n]++(?=\S)")
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
 _ENDS = tuple(".:;!?,…。：；！？,")
 
@@ -62,12 +63,24 @@ def line_starts(text: str) -> list[LineStart]:
         else:
             at = match.end() - 1
             starts.append(LineStart(at, at))
-    return starts
+    return sorted({*starts, *_numbers_in_line(text)})
 
 
 def is_bullet(text: str) -> bool:
     """Return whether a text is a bullet and nothing else."""
     return len(text) == 1 and (text in _DASHES or text in _BULLETS)
+
+
+def _numbers_in_line(text: str) -> list[LineStart]:
+    """Return the items of a list on one line ("1. Open it 2. Wait 3. Close it"), which starts the text or follows a colon."""
+    numbers: list[re.Match[str]] = []
+    for match in _NUMBER_IN_LINE.finditer(text):
+        value = int(match["value"])
+        if value == len(numbers) + 1 and (numbers or text[: match.start()].rstrip()[-1:] in ("", ":")):
+            numbers.append(match)
+    if len(numbers) < 2 or (len(numbers) == 2 and text[: numbers[0].start()].strip()):
+        return []
+    return [LineStart(match.start(), match.start()) for match in numbers]
 
 
 def _values(written: str) -> set[int]:

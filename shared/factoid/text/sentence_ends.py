@@ -24,13 +24,14 @@ if TYPE_CHECKING:
 Span = tuple[int, int]
 
 _CLOSERS = "\"'”’“‘»«›‹)\\]}*_"  # with the end of emphasis
-_MARKS = ".!?…‽؟۔।॥‼⁇⁈⁉\u037e։።፧"
+_MARKS = ".!?…‽؟۔।॥‼⁇⁈⁉\u037e։"
+_LOCAL = r"(?<=[\u0370-\u03ff\u1f00-\u1fff]);|(?<=[\u0561-\u0587]):"  # a Greek "?", an Armenian "."
 CITATION = r"""(?:\[(?:(?:\d{1,3}|citation\ needed)(?:[,–-]\s?\d{1,3})*+|\^[^\s\[\]]{1,40})\](?!:)
   |[⁰¹²³⁴⁵⁶⁷⁸⁹]++(?:[,⁻]\s?[⁰¹²³⁴⁵⁶⁷⁸⁹]++)*+)"""  # "[3]", "[^3]", "³"
 _CANDIDATE = re.compile(  # possessive throughout, so that no run of marks, closers or spaces is read twice
-    rf"""(?<![{_MARKS}])(?P<mark>(?:[{_MARKS}]|(?<=[\u0370-\u03ff\u1f00-\u1fff]);)++(?:[ \u00a0]\.(?=[\s{_CLOSERS}]|\Z))*+)
-        [{_CLOSERS}]*+(?:[ \u00a0\u202f]»)?+(?:\s?{CITATION})*+[{_CLOSERS}]*+(?=\s)
-      | [。！？｡．။។]++[{_CLOSERS}」』）】]*+
+    rf"""(?<![{_MARKS}])(?P<mark>(?:[{_MARKS}]|{_LOCAL})++(?:[ \u00a0]\.(?=[\s{_CLOSERS}]|\Z))*+)
+        [{_CLOSERS}]*+(?:[ \u00a0\u202f](?:»|''(?=\s|\Z)))?+(?:\s?{CITATION})*+[{_CLOSERS}]*+(?=\s)
+      | (?P<unspaced>[。！？｡။។።፧፨]|．(?!\d))++[{_CLOSERS}」』）】]*+
       | \n(?:[^\S\n]*+\n)++""",
     re.VERBOSE,
 )
@@ -38,7 +39,7 @@ _ACRONYM = re.compile(r"(?:[^\W\d_]\.-?)+[^\W\d_]")
 _NUMBERING = re.compile(r"\d{1,3}(?:\.\d{1,3})*|[^\W\d_]|[ivx]{2,5}|[IVX]{2,5}")
 _LETTER_AND_POINT = re.compile(r"[^\W\d_]\.")
 _BEHIND_LETTER_AND_POINT = re.compile(r"(?:\A|[\s(])[^\W\d_]\.\s?\Z")
-_PARENTHESIS = re.compile(r"\([^()\n]{1,300}\)")
+_PARENTHESIS = re.compile(r"\([^()\n]{1,300}\)|（[^（）\n]{1,300}）|《[^《》\n]{1,300}》")
 _WORD_CHARACTER = re.compile(r"\w")
 _NEXT_WORD = re.compile(r"[^\W\d_]{1,40}+")
 _NUMBER_BEFORE = re.compile(r"(?:\d|\b[IVX]{1,5})\s?\Z")
@@ -47,6 +48,7 @@ _REFERENCE = re.compile(
     rf"\d{{1,5}}[\w.()/–-]{{0,20}}+{_TAIL}"
 )  # "3", "4.2(a)", and nothing that goes on like a clause
 _LETTER_REFERENCE = re.compile(rf"(?:[A-Z]|[IVXLC]{{2,6}})\b\.?+{_TAIL}")
+_ELIDED = re.compile(r"[^\W\d_]{1,5}['’](?=[^\W\d_]{2})")
 _VOWEL = re.compile(r"[aeiouyäöüåæøœáéíóúýàèìòùâêîôûãõąęėаеёиоуыэюяіїєαεηιουωάέήίόύώ]", re.IGNORECASE)
 _UNSPOKEN = re.compile(r"[a-zа-яα-ωß-ÿ]{2,5}", re.IGNORECASE)
 _OLD_SCRIPT_LETTER = re.compile(r"[\u05d0-\u05ea\u0620-\u064a]ـ?")  # Hebrew and Arabic have no capitals
@@ -62,7 +64,7 @@ _ORDINAL_NOUNS = frozenset(
     "Januar Februar März April Mai Juni Juli August September Oktober November Dezember Jahrhundert Jahrhunderts "
     "Weltkrieg Weltkriegs".split()
 )
-_UNITS = frozenset("h min std см м г в р".split())  # behind a number; else "min. 5"
+_UNITS = frozenset("h min std r w см м г гг в вв р".split())  # behind a number; else "min. 5"
 _ALONE = re.compile(r"(?<=\s)\.(?=\s|\Z)")  # a full stop of a text cut into tokens
 _ATTACHED = re.compile(r"(?<=\w)\.(?=\s|\Z)")
 _CAPITAL = re.compile(r"[A-ZÀ-ÖØ-ÞĀĂĄĆČĎĘĚŁŃŇŘŚŠŤŮŹŻŽΑ-ΩА-ЯЁІЇЄ]")
@@ -220,14 +222,14 @@ def _ends(prose: _Prose) -> Iterator[int]:
             line += 1
         while current < len(parentheses) and parentheses[current][1] <= match.start():
             current += 1
-        if match["mark"] is None:
-            begin = match.end()
-            yield begin
-            continue
         if current < len(parentheses):
             opening, closing = parentheses[current]
             if opening < match.start() and match.end() < closing:
                 continue
+        if match["mark"] is None:
+            begin = match.end()
+            yield begin
+            continue
         if following < match.end():
             word = _WORD_CHARACTER.search(text, match.end())
             following = word.start() if word else len(text)
@@ -281,6 +283,9 @@ def _ends_with(
     text = prose.text
     language = prose.language
     lower = token.lower()
+    elided = _ELIDED.match(lower)  # "l'av.", "dell'art."
+    if elided:
+        lower = lower[elided.end() :]
     digit = text[following].isdigit()
     is_initial = _LETTER_AND_POINT.match(text, following) is not None
     starts = word is not None and not is_initial and prose.starts_sentence(word[0])
@@ -290,7 +295,7 @@ def _ends_with(
     if measures and lower in _UNITS:
         return not is_initial
     if digit and (lower in language.numbers or lower.endswith("str")):  # "Hauptstr. 5"
-        return lower in COMMON and not _REFERENCE.match(text, following)
+        return lower in COMMON and token.islower() and not _REFERENCE.match(text, following)
     if word is not None and lower in language.numbers and _LETTER_REFERENCE.match(text, following):
         return False
     if lower in language.open:

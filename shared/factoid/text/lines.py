@@ -23,7 +23,8 @@ _START = re.compile(
 _AGAIN = re.compile(rf"[^\S\n](?P<bullet>[{_BULLETS}])[^\S\n]*+(?=\S)")  # "• one • two"
 _NUMBER_IN_LINE = re.compile(r"(?<!\S)(?P<value>\d{1,2})(?:\.\)|[.)])[^\S\n]++(?=\S)")
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
-_ENDS = tuple(".:;!?,…。：；！？,")
+_ENDS = ".:;!?,…。：；！？，"
+_NEARBY = 200  # characters
 
 
 class LineStart(NamedTuple):
@@ -54,8 +55,8 @@ def line_starts(text: str) -> list[LineStart]:
     starts = []
     for match in matches:
         if match["number"]:
-            above = text[max(0, match.start() - 40) : match.start()].rstrip()
-            if match.start() in in_order or not above or above.endswith(_ENDS):
+            above = _last_before(text, match.start())
+            if match.start() in in_order or not above or above in _ENDS:
                 starts.append(LineStart(match.start("number"), match.start("number")))
         elif bullet := match["bullet"]:
             starts.append(LineStart(match.start("bullet"), match.end("bullet")))
@@ -64,6 +65,11 @@ def line_starts(text: str) -> list[LineStart]:
             at = match.end() - 1
             starts.append(LineStart(at, at))
     return sorted({*starts, *_numbers_in_line(text)})
+
+
+def _last_before(text: str, at: int) -> str:
+    """Return the last character before a place that is not white space, "" if there is none nearby."""
+    return text[max(0, at - _NEARBY) : at].rstrip()[-1:]
 
 
 def is_bullet(text: str) -> bool:
@@ -76,9 +82,9 @@ def _numbers_in_line(text: str) -> list[LineStart]:
     numbers: list[re.Match[str]] = []
     for match in _NUMBER_IN_LINE.finditer(text):
         value = int(match["value"])
-        if value == len(numbers) + 1 and (numbers or text[: match.start()].rstrip()[-1:] in ("", ":")):
+        if value == len(numbers) + 1 and (numbers or _last_before(text, match.start()) in ("", ":")):
             numbers.append(match)
-    if len(numbers) < 2 or (len(numbers) == 2 and text[: numbers[0].start()].strip()):
+    if len(numbers) < 2 or (len(numbers) == 2 and _last_before(text, numbers[0].start())):
         return []
     return [LineStart(match.start(), match.start()) for match in numbers]
 

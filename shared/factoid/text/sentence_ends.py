@@ -29,21 +29,21 @@ _LOCAL = r"(?<=[\u0370-\u03ff\u1f00-\u1fff]);|(?<=[\u0561-\u0587]):"  # a Greek 
 CITATION = r"""(?:\[(?:(?:\d{1,3}|citation\ needed)(?:[,–-]\s?\d{1,3})*+|\^[^\s\[\]]{1,40})\](?!:)
   |[⁰¹²³⁴⁵⁶⁷⁸⁹]++(?:[,⁻]\s?[⁰¹²³⁴⁵⁶⁷⁸⁹]++)*+)"""  # "[3]", "[^3]", "³"
 _CANDIDATE = re.compile(  # possessive throughout, so that no run of marks, closers or spaces is read twice
-    rf"""(?<![{_MARKS}])(?P<mark>(?:[{_MARKS}]|{_LOCAL})++(?:[ \u00a0]\.(?=[\s{_CLOSERS}]|\Z))*+)
-        [{_CLOSERS}]*+(?:[ \u00a0\u202f](?:»|''(?=\s|\Z)))?+(?:\s?{CITATION})*+[{_CLOSERS}]*+(?=\s)
+    rf"""(?<![{_MARKS}])(?P<mark>(?:[{_MARKS}]|{_LOCAL})++(?:[ \u00a0\u202f][.!?…]++(?=[\s{_CLOSERS}]|\Z)){{0,20}}+)
+        [{_CLOSERS}]*+(?:[ \u00a0\u202f](?:»|'')(?=\s|\Z))?+(?:\s?{CITATION})*+[{_CLOSERS}]*+(?=\s)
       | (?P<unspaced>[。！？｡။។።፧፨]|．(?!\d))++[{_CLOSERS}」』）】]*+
       | \n(?:[^\S\n]*+\n)++""",
     re.VERBOSE,
 )
 _ACRONYM = re.compile(r"(?:[^\W\d_]\.-?)+[^\W\d_]")
 _NUMBERING = re.compile(r"\d{1,3}(?:\.\d{1,3})*|[^\W\d_]|[ivx]{2,5}|[IVX]{2,5}")
-_LETTER_AND_POINT = re.compile(r"[^\W\d_]\.")
-_BEHIND_LETTER_AND_POINT = re.compile(r"(?:\A|[\s(])[^\W\d_]\.\s?\Z")
+_LETTER_AND_POINT = re.compile(r"[^\W\d_]\s?\.")
+_BEHIND_LETTER_AND_POINT = re.compile(r"(?:\A|[\s(])[^\W\d_]\s?\.\s?\Z")
 _PARENTHESIS = re.compile(r"\([^()\n]{1,300}\)|（[^（）\n]{1,300}）|《[^《》\n]{1,300}》")
 _WORD_CHARACTER = re.compile(r"\w")
 _NEXT_WORD = re.compile(r"[^\W\d_]{1,40}+")
 _NUMBER_BEFORE = re.compile(r"(?:\d|\b[IVX]{1,5})\s?\Z")
-_TAIL = r"(?:\s*+(?:[,;:)\]]|\Z)|\s++(?:a|and|bis|e|en|et|for|i|in|of|on|or|ou|to|und|y|и)\b)"
+_TAIL = r"(?:(?<=\.)|\s*+(?:[,;:)\]]|\Z)|\s++(?:a|and|bis|e|en|et|for|i|in|of|on|or|ou|to|und|y|и)\b)"
 _REFERENCE = re.compile(
     rf"\d{{1,5}}[\w.()/–-]{{0,20}}+{_TAIL}"
 )  # "3", "4.2(a)", and nothing that goes on like a clause
@@ -295,7 +295,8 @@ def _ends_with(
     if measures and lower in _UNITS:
         return not is_initial
     if digit and (lower in language.numbers or lower.endswith("str")):  # "Hauptstr. 5"
-        return lower in COMMON and token.islower() and not _REFERENCE.match(text, following)
+        is_word = language is ENGLISH and lower in COMMON and token.islower()
+        return is_word and not _REFERENCE.match(text, following)
     if word is not None and lower in language.numbers and _LETTER_REFERENCE.match(text, following):
         return False
     if lower in language.open:
@@ -311,7 +312,7 @@ def _ends_with(
     if _OLD_SCRIPT_LETTER.fullmatch(token):
         return measures
     if len(token) == 1 and token.isalpha():
-        if token.isupper() or is_initial or _BEHIND_LETTER_AND_POINT.search(ahead):
+        if token.isupper() or is_initial or text[following].islower() or _BEHIND_LETTER_AND_POINT.search(ahead):
             return starts  # an initial or "z. B.", else "World War I." or "vitamin C."
 
     # Numbers.

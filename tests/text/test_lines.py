@@ -64,7 +64,7 @@ def test_bullets_in_a_line_that_starts_with_one():
 def test_numbers_in_a_line():
     assert sentences("1) Open it 2) Wait") == ["1) Open it", "2) Wait"]
     assert sentences("Do this: 1. Open it. 2. Wait 3. Close") == ["Do this:", "1. Open it.", "2. Wait", "3. Close"]
-    assert sentences("Version 1. It was slow, and version 2. It is fast") == ["Version 1.", "It was slow, and version 2.", "It is fast"]
+    assert sentences("Take 1. It was slow, take 2. It is fast") == ["Take 1.", "It was slow, take 2.", "It is fast"]
 
 
 def test_places_of_marks_and_texts():

@@ -64,7 +64,11 @@ def test_prose(line):
 
 
 def test_scripts_without_spaces():
-    assert sentences("他看了《你好！世界》吗？看了。（他说。是）好") == ["他看了《你好！世界》吗？", "看了。", "（他说。是）好"]
+    assert sentences("他看了《你好！世界》吗？看了。（他说。是）好") == [
+        "他看了《你好！世界》吗？",
+        "看了。",
+        "（他说。是）好",
+    ]
     assert sentences("値は３．５だ．次は４だ．") == ["値は３．５だ．", "次は４だ．"]
     assert sentences("እሱ መጣ፧እሷ ሄደች።") == ["እሱ መጣ፧", "እሷ ሄደች።"]
 
@@ -74,7 +78,10 @@ def test_ends_are_seen_through_invisible_characters(mark):
     assert sentences(f"It fell.{mark} It rose.") == ["It fell.", "It rose."]
     assert sentences(f"{mark}It fell. {mark}It rose.{mark}") == ["It fell.", "It rose."]
     assert sentences(f"It fell.{mark}It rose.") == [f"It fell.{mark}It rose."]  # no white space, no end
-    assert sentences(f"It f{mark}ell with D{mark}r. Lee. It rose.") == [f"It f{mark}ell with D{mark}r. Lee.", "It rose."]
+    assert sentences(f"It f{mark}ell with D{mark}r. Lee. It rose.") == [
+        f"It f{mark}ell with D{mark}r. Lee.",
+        "It rose.",
+    ]
 
 
 def test_no_sentence_ends_in_protected_spans():
@@ -116,7 +123,8 @@ def test_a_pipeline_of_spacy_splits():
     assert sentences("One; two. Three", (), spacy_sentences(nlp)) == ["One;", "two. Three"]
 
 
-PIECES = ["a", "B ", ". ", " . ", "! ", "\u200b", "\n", "• ", "1. ", "ii) ", "(", ") ", "。", "г. ", "5 ", "“", "” ", "i.", "app. "]
+PIECES = ["a", "B ", ". ", " . ", "! ", "\u200b", "\n", "• ", "1. ", "ii) ", "(", ") ", "。", "г. ", "5 ", "“", "” "]
+PIECES += ["i.", "app. ", ";", ": ", "'' ", "»"]
 
 
 @settings(max_examples=300, deadline=None)

@@ -127,9 +127,10 @@ def block_sentences(text: str, protected: Sequence[Span] = (), splitter: Sentenc
         InvalidInputError: The splitter returned something else than places in the text, in order.
     """
     if splitter is None:
-        ends = sentence_ends(text, protected)
+        ends: Sequence[int] = sentence_ends(text, protected)
     else:
-        ends = _outside(_checked(splitter(text), len(text)), protected)
+        checked = _checked(splitter(text), len(text))
+        ends = _outside(checked, protected)
     spans: list[Span] = []
     begin = 0
     for end in [*ends, len(text)]:
@@ -311,9 +312,9 @@ def _ends_with(
     # Letters.
     if _OLD_SCRIPT_LETTER.fullmatch(token):
         return measures
-    if len(token) == 1 and token.isalpha():
-        if token.isupper() or is_initial or text[following].islower() or _BEHIND_LETTER_AND_POINT.search(ahead):
-            return starts  # an initial or "z. B.", else "World War I." or "vitamin C."
+    is_chain = is_initial or text[following].islower() or _BEHIND_LETTER_AND_POINT.search(ahead) is not None
+    if len(token) == 1 and token.isalpha() and (token.isupper() or is_chain):
+        return starts  # an initial or "z. B.", else "World War I." or "vitamin C."
 
     # Numbers.
     if language is GERMAN and token.isdigit() and word is not None:

@@ -175,7 +175,7 @@ def spacy_splitter(language: str) -> Splitter | None:
 
 
 SPLITTERS: dict[str, Callable[[str], Splitter | None]] = {
-    "factoid": lambda language: ours,
+    "factoid": lambda _: ours,
     "pysbd": pysbd_splitter,
     "syntok": syntok_splitter,
     "spacy": spacy_splitter,

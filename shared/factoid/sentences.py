@@ -11,7 +11,8 @@ from functools import lru_cache
 from itertools import pairwise
 
 from factoid.markdown import ONLY_MARKS, read_blocks, visible
-from factoid.text.sentence_ends import SentenceSplitter, Span, block_sentences, trim
+from factoid.text.sentence_ends import SentenceSplitter, block_sentences, trim
+from factoid.text.sentence_ends import Span as Span
 from factoid.words import count_words, cut_words
 
 # A run of text without any sentence end is cut here, because encoders and parsers would cut it silently.

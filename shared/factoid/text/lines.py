@@ -21,7 +21,7 @@ _START = re.compile(
     re.MULTILINE | re.VERBOSE,
 )
 _AGAIN = re.compile(rf"[^\S\n](?P<bullet>[{_BULLETS}])[^\S\n]*+(?=\S)")  # "• one • two"
-_NUMBER_IN_LINE = re.compile(r"(?<!\S)(?P<value>\d{1,2})(?:\.\)|[.)])[^\S\n]++(?=\S)")
+_NUMBER_IN_LINE = re.compile(r"(?<!\S)(?P<value>\d{1,2})(?:\.\)|[.)])[^\S\n]++(?P<first>\S)")
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
 _ENDS = ".:;!?,…。：；！？，"
 _NEARBY = 200  # characters
@@ -78,10 +78,15 @@ def is_bullet(text: str) -> bool:
 
 
 def _numbers_in_line(text: str) -> list[LineStart]:
-    """Return the items of a list on one line ("1. Open it 2. Wait 3. Close it"), which starts the text or follows a colon."""
+    """Return the items of a list on one line ("1. Open it 2. Wait 3. Close it"), which starts the text or follows a colon.
+
+    Items in lower case are clauses of a sentence: "in three parts: 1) the stem, 2) …".
+    """
     numbers: list[re.Match[str]] = []
     for match in _NUMBER_IN_LINE.finditer(text):
         value = int(match["value"])
+        if match["first"].islower():
+            continue
         if value == len(numbers) + 1 and (numbers or _last_before(text, match.start()) in ("", ":")):
             numbers.append(match)
     if len(numbers) < 2 or (len(numbers) == 2 and _last_before(text, numbers[0].start())):

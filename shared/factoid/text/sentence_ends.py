@@ -11,7 +11,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 from factoid.errors import InvalidInputError
 from factoid.text.abbreviations import COMMON, ENGLISH, GERMAN, OPEN, WORDS_TOO, Language, language_of
@@ -64,7 +64,8 @@ _ORDINAL_NOUNS = frozenset(
     "Januar Februar März April Mai Juni Juli August September Oktober November Dezember Jahrhundert Jahrhunderts "
     "Weltkrieg Weltkriegs".split()
 )
-_UNITS = frozenset("h min std r w см м г гг в вв р".split())  # behind a number; else "min. 5"
+_OPENERS = "*_([{\"'“‘«„»"
+_UNITS = frozenset("ft h min std r w см м г гг в вв р".split())  # behind a number; else "min. 5"
 _ALONE = re.compile(r"(?<=\s)\.(?=\s|\Z)")  # a full stop of a text cut into tokens
 _ATTACHED = re.compile(r"(?<=\w)\.(?=\s|\Z)")
 _CAPITAL = re.compile(r"[A-ZÀ-ÖØ-ÞĀĂĄĆČĎĘĚŁŃŇŘŚŠŤŮŹŻŽΑ-ΩА-ЯЁІЇЄ]")
@@ -241,89 +242,104 @@ def _ends(prose: _Prose) -> Iterator[int]:
         yield from start
 
 
+class _Stop(NamedTuple):
+    """A full stop, and what stands around it."""
+
+    token: str  # the word before it, without what opens it
+    ahead: str  # some text before the word
+    starts_line: bool  # whether the word is the first of its line or its sentence
+    is_alone: bool  # whether white space stands before the full stop
+    goes_on: bool  # whether the next word is in lower case
+    following: int  # where the next word or number starts
+    word: str  # the next word, "" before a number
+
+
 def _ends_sentence(prose: _Prose, match: re.Match[str], begin: int, following: int) -> bool:
-    """Return whether a run of marks ends the sentence from `begin`; `following` is where the next word or number starts."""
+    """Return whether a run of marks ends the sentence from `begin`.
+
+    Args:
+        prose: The block.
+        match: The marks.
+        begin: Where the sentence starts.
+        following: Where the next word or number starts.
+    """
     text = prose.text
     if following >= len(text):
         return True
-    word = _NEXT_WORD.match(text, following)
+    next_word = _NEXT_WORD.match(text, following)
+    word = next_word[0] if next_word else ""
     is_stop = match["mark"] == "."
     is_alone = is_stop and text[match.start() - 1 : match.start()].isspace()
     # "iPhone" and "mRNA" may start a sentence.
-    goes_on = text[following].islower() and (word is None or word[0].islower())
+    goes_on = text[following].islower() and (not word or word.islower())
     if goes_on and not (is_alone and prose.is_spaced) and not prose.is_lower:
         return False
     if not is_stop:
         return not goes_on or match["mark"][-1] in "!?"
 
-    # The word before the stop.
-    before = text[max(0, match.start() - _LONGEST_TOKEN) : match.start()]
-    tokens = before.split()
-    if not tokens:
+    start = max(0, match.start() - _LONGEST_TOKEN)
+    before = text[start : match.start()].rstrip()
+    if not before:
         return not goes_on
-    token = tokens[-1].lstrip("*_([{\"'“‘«„»").rpartition("—")[2]
-    at = match.start() - len(before) + before.rindex(tokens[-1]) + len(tokens[-1]) - len(token)
-    ahead = text[max(0, at - _LONGEST_TOKEN) : at]
-    return _ends_with(prose, token, ahead, at, begin, following, word)
+    token = before.split()[-1].lstrip(_OPENERS).rpartition("—")[2]
+    ahead = before[: len(before) - len(token)]
+    in_sentence = ahead[max(0, begin - start) :]
+    starts_line = not in_sentence.rpartition("\n")[2].strip(" \t([*_")
+    stop = _Stop(token, ahead, starts_line, is_alone, goes_on, following, word)
+    return _ends_behind(prose, stop)
 
 
-def _ends_with(
-    prose: _Prose, token: str, ahead: str, at: int, begin: int, following: int, word: re.Match[str] | None
-) -> bool:
-    """Return whether a full stop behind a token ends the sentence.
-
-    Args:
-        prose: The block.
-        token: The word before the full stop, without what opens it.
-        ahead: Some text before it.
-        at: Where it starts.
-        begin: Where the sentence starts.
-        following: Where the next word or number starts.
-        word: The next word, None before a number.
-    """
+def _ends_behind(prose: _Prose, stop: _Stop) -> bool:
+    """Return whether a full stop ends a sentence, by the words around it."""
     text = prose.text
     language = prose.language
+    token = stop.token
     lower = token.lower()
-    elided = _ELIDED.match(lower)  # "l'av.", "dell'art."
-    if elided:
+    if elided := _ELIDED.match(lower):  # "l'av.", "dell'art."
         lower = lower[elided.end() :]
-    digit = text[following].isdigit()
-    is_initial = _LETTER_AND_POINT.match(text, following) is not None
-    starts = word is not None and not is_initial and prose.starts_sentence(word[0])
-    measures = _NUMBER_BEFORE.search(ahead) is not None  # the token may be a unit
+    is_before_number = text[stop.following].isdigit()
+    is_before_initial = _LETTER_AND_POINT.match(text, stop.following) is not None
+    starts = not is_before_initial and prose.starts_sentence(stop.word)
+    is_behind_number = _NUMBER_BEFORE.search(stop.ahead) is not None
+    if stop.is_alone and starts:
+        return True
 
     # Abbreviations.
-    if measures and lower in _UNITS:
-        return not is_initial
-    if digit and (lower in language.numbers or lower.endswith("str")):  # "Hauptstr. 5"
+    if is_behind_number and lower in _UNITS:
+        return not (is_before_initial or is_before_number)
+    if is_before_number and (lower in language.numbers or lower.endswith("str")):  # "Hauptstr. 5"
         is_word = language is ENGLISH and lower in COMMON and token.islower()
-        return is_word and not _REFERENCE.match(text, following)
-    if word is not None and lower in language.numbers and _LETTER_REFERENCE.match(text, following):
+        return is_word and not _REFERENCE.match(text, stop.following)
+    if lower in language.numbers and _LETTER_REFERENCE.match(text, stop.following):
         return False
     if lower in language.open:
-        return starts and (lower in WORDS_TOO or lower not in OPEN)
+        is_word = lower in WORDS_TOO or lower not in OPEN
+        return is_word and (starts or stop.is_alone) and not is_before_number
     if lower in language.closing or _ACRONYM.fullmatch(token):
-        return starts
+        return starts or stop.is_alone
     if _DEVANAGARI.match(token) and prose.has_danda:
         return False
-    if digit and not measures and _UNSPOKEN.fullmatch(token) and not token.isupper() and not _VOWEL.search(token):
-        return False  # "hfst. 3", "Rdnr. 5"
+    if is_before_number and not is_behind_number and _is_unspoken(token):  # "hfst. 3", "Rdnr. 5"
+        return False
 
-    # Letters.
+    # Letters and numbers.
     if _OLD_SCRIPT_LETTER.fullmatch(token):
-        return measures
-    is_chain = is_initial or text[following].islower() or _BEHIND_LETTER_AND_POINT.search(ahead) is not None
-    if len(token) == 1 and token.isalpha() and (token.isupper() or is_chain):
-        return starts  # an initial or "z. B.", else "World War I." or "vitamin C."
-
-    # Numbers.
-    if language is GERMAN and token.isdigit() and word is not None:
-        is_ordinal = len(token) < 4 and not starts and _BEFORE_ORDINAL.search(ahead) is not None
-        if is_ordinal or word[0] in _ORDINAL_NOUNS:
+        return is_behind_number
+    if len(token) == 1 and token.isalpha():
+        is_behind_initial = _BEHIND_LETTER_AND_POINT.search(stop.ahead) is not None
+        if token.isupper() or stop.goes_on or is_before_initial or is_behind_initial:
+            return starts  # an initial or "z. B.", else "World War I." or "vitamin C."
+    if language is GERMAN and token.isdigit() and stop.word:
+        is_ordinal = len(token) < 4 and not starts and _BEFORE_ORDINAL.search(stop.ahead) is not None
+        if is_ordinal or stop.word in _ORDINAL_NOUNS:
             return False
     if _NUMBERING.fullmatch(token):
-        # "1.", "1.1.", "a." and "ii." at the start of a line or a sentence number a clause or a list item.
-        return bool(text[max(begin, at - _LONGEST_TOKEN) : at].rpartition("\n")[2].strip(" \t([*_"))
-    if text[following].islower() and not prose.is_spaced:
+        return not stop.starts_line  # "1.", "1.1.", "a." and "ii." number a clause or an item of a list
+    if stop.goes_on and not prose.is_spaced:
         return len(token) >= 3 and _VOWEL.search(token) is not None
     return True
+
+
+def _is_unspoken(token: str) -> bool:
+    """Return whether a word has no vowel, as abbreviations do."""
+    return _UNSPOKEN.fullmatch(token) is not None and not token.isupper() and _VOWEL.search(token) is None

@@ -50,6 +50,8 @@ from factoid.split import split_passages, split_sentences
 from factoid.store import UnitStore
 from factoid.terminal import show_hit
 from factoid.testing import HashEncoder, ScriptedPropositionizer
+from factoid.text.lines import line_starts
+from factoid.text.sentence_ends import sentence_ends
 from factoid.units import Document, Granularity, Hit, Unit
 from factoid.words import count_words, cut_words, stands_in
 from tests.late_interaction.word_vectors import WordVectors
@@ -72,6 +74,7 @@ FRAGMENTS = (
     "<th rowspan=9>", "<td colspan=9>", "<p>", "{", "}", "{{", "}}", "{|", "|}", "{{{|", "[[", "]]", "[[a|", "''", "<ref>",
     "<ref name=", "</ref>", "<math>", "= ", "{{convert|1|to|", "Input:", "</think>", "<think>", "['", '["', '", "', '{"a":',
     '"\n', "null,", "\n", "\n\n", "\n ", "\n\t", "\r\n", "\r", "\x0c", "\t", "    ", "\u00a0", "\u00ad", "\u200b", "\ufeff",
+    " . ", " . .", "• ", "\n• ", "1) ", "(a) ", "\n(a) a", "ii. ", "5 г. ", "。", "《", "app. 1 ", "J. ", ". ''",
 )  # fmt: skip
 
 # Shapes. Each makes a text of three fragments and a size.
@@ -310,6 +313,8 @@ _MOST_GROWTH = 7
 READERS: dict[str, Reader] = {
     "read_blocks": lambda text: list(read_blocks(text)),
     "visible": visible,
+    "sentence_ends": sentence_ends,
+    "line_starts": line_starts,
     "split_passages": lambda text: split_passages(Document(text)),
     "split_sentences": lambda text: split_sentences(unit(text)),
     "the title in the front matter": lambda text: outline(Document(f"---\ntitle: {text}\n---\n")),

@@ -107,7 +107,7 @@ def test_prose(line):
         ("Call `a. B` now. Then `c`.", ["Call `a. B` now.", "Then `c`."]),
         ("See [the page.](http://x.org 'A. B') It is long.", ["See [the page.](http://x.org 'A. B')", "It is long."]),
         ("- [x](y) one\n  1. two\n\n     goes on\n+ three", ["[x](y) one", "two", "goes on", "three"]),
-        ("It is ozone (O\n3) and smells.", ["It is ozone (O", "3) and smells."]),  # no item: lists interrupt with 1
+        ("It is ozone (O\n3) and smells.", ["It is ozone (O\n3) and smells."]),  # no item: it has no neighbour
         ("1984. A novel", ["1984.", "A novel"]),
         ("| a | b |\n|:--|--:|\n| 1 | 2 |\n\nc | d\n--|--\n3 | 4", ["a | b", "1 | 2", "c | d", "3 | 4"]),
         ("Run:\n```sh\nmake. All\n\n  done\n```\nOver.", ["Run:", "```sh\nmake. All\n\n  done\n```", "Over."]),

@@ -12,7 +12,8 @@ from itertools import groupby, pairwise, starmap, zip_longest
 from typing import NamedTuple
 
 from factoid.markdown import is_code, read_blocks, visible
-from factoid.sentences import LABELLED_LINE, sentence_spans, trim
+from factoid.sentences import LABELLED_LINE, sentence_spans
+from factoid.text.sentence_ends import trim
 from factoid.units import LONGEST_HEADING, Document
 
 FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?:(?:[\w-]+:|[ \t]|- ).*\n){1,100}---[ \t]*\r?(?:\n|\Z)")

@@ -13,7 +13,7 @@ from typing import Any
 from Stemmer import Stemmer
 
 from factoid.errors import InvalidInputError
-from factoid.words import UNSPACED
+from factoid.words import INVISIBLE, UNSPACED
 
 LANGUAGES = {
     "ar": "arabic",
@@ -133,8 +133,9 @@ def _words(spaced: Any, text: str) -> list[str]:
     if text.isascii():
         words: list[str] = _ASCII_WORD.findall(text.lower())
     else:
-        seen = _unseen().sub("", text)
+        seen = INVISIBLE.sub("", text)
         folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold())
+        folded = folded.replace("i\u0307", "i")  # of "İ"
         words = _word().findall(spaced(folded))
     if len(text) > _LONGEST:
         words = [word for word in words if len(word) <= _LONGEST]
@@ -173,12 +174,6 @@ def _word() -> re.Pattern[str]:
     """Return a pattern of a word: letters and digits, with the vowel signs and accents that belong to them."""
     marks = f"[{_characters('Mn', 'Mc')}]"
     return re.compile(rf"[^\W_]+(?:{marks}+[^\W_]*)*")
-
-
-@cache
-def _unseen() -> re.Pattern[str]:
-    """Return a pattern of characters that nobody sees."""
-    return re.compile(f"[{_characters('Cf')}]+")
 
 
 def _characters(*categories: str) -> str:

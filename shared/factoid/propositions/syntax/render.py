@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from factoid.propositions.syntax.tree import Item, Tree
-from factoid.sentences import CITATION
+from factoid.text.sentence_ends import CITATION
 
 _NO_SPACE_BEFORE = frozenset(", . ; : ! ? % ) ] } ’ ” 's ’s n't n’t '".split())
 _NO_SPACE_AFTER = frozenset("([{“‘$£€")

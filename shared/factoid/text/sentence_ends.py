@@ -1,0 +1,345 @@
+"""Find where sentences end, by rules for edited prose in many languages.
+
+The rules decide on each run of terminators by the text before and after it. They know abbreviations, initials, acronyms,
+decimals, quotations, parentheses, citation marks such as `[3]` and `[^3]`, list items, and the terminators of scripts without
+spaces. They need no model and take time linear in the length of the text.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+from factoid.errors import InvalidInputError
+from factoid.text.abbreviations import COMMON, ENGLISH, GERMAN, OPEN, WORDS_TOO, Language, language_of
+from factoid.text.lines import is_bullet, line_starts
+from factoid.words import INVISIBLE
+
+if TYPE_CHECKING:
+    from spacy.language import Language as Pipeline
+
+Span = tuple[int, int]
+
+_CLOSERS = "\"'”’“‘»«›‹)\\]}*_"  # with the end of emphasis
+_MARKS = ".!?…‽؟۔।॥‼⁇⁈⁉\u037e։"
+_LOCAL = r"(?<=[\u0370-\u03ff\u1f00-\u1fff]);|(?<=[\u0561-\u0587]):"  # a Greek "?", an Armenian "."
+CITATION = r"""(?:\[(?:(?:\d{1,3}|citation\ needed)(?:[,–-]\s?\d{1,3})*+|\^[^\s\[\]]{1,40})\](?!:)
+  |[⁰¹²³⁴⁵⁶⁷⁸⁹]++(?:[,⁻]\s?[⁰¹²³⁴⁵⁶⁷⁸⁹]++)*+)"""  # "[3]", "[^3]", "³"
+_CANDIDATE = re.compile(  # possessive throughout, so that no run of marks, closers or spaces is read twice
+    rf"""(?<![{_MARKS}])(?P<mark>(?:[{_MARKS}]|{_LOCAL})++(?:[ \u00a0\u202f][.!?…]++(?=[\s{_CLOSERS}]|\Z)){{0,20}}+)
+        [{_CLOSERS}]*+(?:[ \u00a0\u202f](?:»|'')(?=\s|\Z))?+(?:\s?{CITATION})*+[{_CLOSERS}]*+(?=\s)
+      | (?P<unspaced>[。！？｡။។።፧፨]|．(?!\d))++[{_CLOSERS}」』）】]*+
+      | \n(?:[^\S\n]*+\n)++""",
+    re.VERBOSE,
+)
+_ACRONYM = re.compile(r"(?:[^\W\d_]\.-?)+[^\W\d_]")
+_NUMBERING = re.compile(r"\d{1,3}(?:\.\d{1,3})*|[^\W\d_]|[ivx]{2,5}|[IVX]{2,5}")
+_LETTER_AND_POINT = re.compile(r"[^\W\d_]\s?\.")
+_BEHIND_LETTER_AND_POINT = re.compile(r"(?:\A|[\s(])[^\W\d_]\s?\.\s?\Z")
+_PARENTHESIS = re.compile(r"\([^()\n]{1,300}\)|（[^（）\n]{1,300}）|《[^《》\n]{1,300}》")
+_WORD_CHARACTER = re.compile(r"\w")
+_NEXT_WORD = re.compile(r"[^\W\d_]{1,40}+")
+_NUMBER_BEFORE = re.compile(r"(?:\d|\b[IVX]{1,5})\s?\Z")
+_TAIL = r"(?:(?<=\.)|\s*+(?:[,;:)\]]|\Z)|\s++(?:a|and|bis|e|en|et|for|i|in|of|on|or|ou|to|und|y|и)\b)"
+_REFERENCE = re.compile(
+    rf"\d{{1,5}}[\w.()/–-]{{0,20}}+{_TAIL}"
+)  # "3", "4.2(a)", and nothing that goes on like a clause
+_LETTER_REFERENCE = re.compile(rf"(?:[A-Z]|[IVXLC]{{2,6}})\b\.?+{_TAIL}")
+_ELIDED = re.compile(r"[^\W\d_]{1,5}['’](?=[^\W\d_]{2})")
+_VOWEL = re.compile(r"[aeiouyäöüåæøœáéíóúýàèìòùâêîôûãõąęėаеёиоуыэюяіїєαεηιουωάέήίόύώ]", re.IGNORECASE)
+_UNSPOKEN = re.compile(r"[a-zа-яα-ωß-ÿ]{2,5}", re.IGNORECASE)
+_OLD_SCRIPT_LETTER = re.compile(r"[\u05d0-\u05ea\u0620-\u064a]ـ?")  # Hebrew and Arabic have no capitals
+_DEVANAGARI = re.compile(r"[\u0900-\u0963\u0970-\u097f]")
+# Makes a number behind it ordinal in German: "im 3. Quartal", "der 1. und 2. Absatz".
+_BEFORE_ORDINAL = re.compile(
+    r"\b(?:(?<!\bI )am|beim|das|de[mnrs]|die|im|ins|vom|zu[mr]|(?:ein|ihr|jed|kein|mein|sein|unser)(?:e[mnrs]?)?)\s"
+    r"(?:\d{1,3}\.,?\s(?:(?:bis|oder|und)\s)?){0,3}\Z",
+    re.IGNORECASE,
+)
+# Make a number before them ordinal in German: "3. Mai".
+_ORDINAL_NOUNS = frozenset(
+    "Januar Februar März April Mai Juni Juli August September Oktober November Dezember Jahrhundert Jahrhunderts "
+    "Weltkrieg Weltkriegs".split()
+)
+_OPENERS = "*_([{\"'“‘«„»"
+_UNITS = frozenset("ft h min std r w см м г гг в вв р".split())  # behind a number; else "min. 5"
+_ALONE = re.compile(r"(?<=\s)\.(?=\s|\Z)")  # a full stop of a text cut into tokens
+_ATTACHED = re.compile(r"(?<=\w)\.(?=\s|\Z)")
+_CAPITAL = re.compile(r"[A-ZÀ-ÖØ-ÞĀĂĄĆČĎĘĚŁŃŇŘŚŠŤŮŹŻŽΑ-ΩА-ЯЁІЇЄ]")
+_LONGEST_TOKEN = 40
+_FEWEST_SPACES = 7  # of a text without capitals that is taken for prose
+_HIDDEN = "ㅁ"  # a letter that is neither large nor small, in place of what is protected
+
+
+class SentenceSplitter(Protocol):
+    """Finds the ends of sentences in one block of text: a paragraph, an item of a list, a cell, without Markdown."""
+
+    def __call__(self, text: str, /) -> Sequence[int]:
+        """Return the places behind the sentences, in characters of the text and in order; its own end may be left out."""
+        ...
+
+
+def spacy_sentences(nlp: Pipeline) -> SentenceSplitter:
+    """Make a pipeline of spaCy, with a parser, `senter` or `sentencizer` in it, find the ends of sentences.
+
+    >>> nlp = spacy.load("en_core_web_sm")
+    >>> sentence_spans(text, spacy_sentences(nlp))
+    """
+
+    def split(text: str) -> list[int]:
+        return [sentence.end_char for sentence in nlp(text).sents]
+
+    return split
+
+
+def sentence_ends(text: str, protected: Sequence[Span] = ()) -> list[int]:
+    """Find the ends of sentences in what a reader sees of one block.
+
+    Args:
+        text: A paragraph, an item of a list or a cell, without Markdown.
+        protected: Spans in which no sentence ends, such as inline code and formulas, in order.
+
+    Returns:
+        Places behind the sentences' last characters, in order. What lies between two of them is a sentence, white space or the
+        bullet of an item. The end of the text is among them only where a mark ends the text.
+    """
+    hidden = _hide(text, protected)
+    seen = INVISIBLE.sub("", hidden)
+    ends = [end for end in dict.fromkeys(_ends(_Prose(seen))) if end > 0]
+    if len(seen) == len(text):
+        return ends
+    places = [at for at, character in enumerate(hidden) if not INVISIBLE.match(character)]
+    places.append(len(text))
+    return [places[end] for end in ends]
+
+
+def block_sentences(text: str, protected: Sequence[Span] = (), splitter: SentenceSplitter | None = None) -> list[Span]:
+    """Return the spans of the sentences of one block: trimmed, and without bullets.
+
+    Args:
+        text: A paragraph, an item of a list or a cell, without Markdown.
+        protected: Spans in which no sentence ends, in order.
+        splitter: Finds the ends of sentences in place of `sentence_ends`; those in protected spans do not count.
+
+    Raises:
+        InvalidInputError: The splitter returned something else than places in the text, in order.
+    """
+    if splitter is None:
+        ends: Sequence[int] = sentence_ends(text, protected)
+    else:
+        checked = _checked(splitter(text), len(text))
+        ends = _outside(checked, protected)
+    spans: list[Span] = []
+    begin = 0
+    for end in [*ends, len(text)]:
+        spans += [span for span in trim(text, begin, end) if not is_bullet(text[slice(*span)])]
+        begin = end
+    return spans
+
+
+def trim(text: str, start: int, end: int) -> list[Span]:
+    """Return the span without white space and invisible characters at its ends, in a list, empty if nothing is left."""
+    while end > start and (text[end - 1].isspace() or INVISIBLE.match(text[end - 1])):
+        end -= 1
+    while start < end and (text[start].isspace() or INVISIBLE.match(text[start])):
+        start += 1
+    return [(start, end)] if start < end else []
+
+
+def _checked(ends: Sequence[int], length: int) -> list[int]:
+    checked = [int(end) for end in ends]
+    if checked != sorted(checked) or not all(0 <= end <= length for end in checked):
+        raise InvalidInputError(
+            f"expected a sentence splitter to return places from 0 to {length} in order, got {checked[:20]}"
+        )
+    return checked
+
+
+def _outside(ends: Sequence[int], spans: Sequence[Span]) -> list[int]:
+    starts = [start for start, _ in spans]
+    outside = []
+    for end in ends:
+        before = bisect_left(starts, end) - 1  # the last span that starts before the end
+        if before < 0 or spans[before][1] <= end:
+            outside.append(end)
+    return outside
+
+
+def _hide(text: str, protected: Sequence[Span]) -> str:
+    parts = []
+    at = 0
+    for start, end in protected:
+        parts += [text[at:start], _HIDDEN * (end - start)]
+        at = end
+    return "".join([*parts, text[at:]])
+
+
+class _Prose:
+    """The text of a block, and how it is written."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    @cached_property
+    def language(self) -> Language:
+        return language_of(self.text)
+
+    @cached_property
+    def is_spaced(self) -> bool:
+        """Whether full stops stand alone, as in text that was cut into tokens."""
+        alone = sum(1 for _ in _ALONE.finditer(self.text))
+        return alone > 0 and alone >= sum(1 for _ in _ATTACHED.finditer(self.text))
+
+    @cached_property
+    def is_lower(self) -> bool:
+        """Whether sentences are written without capitals."""
+        is_sentence = self.text.rstrip()[-1:] in (".", "!", "?") and self.text.count(" ") >= _FEWEST_SPACES
+        return is_sentence and not _CAPITAL.search(self.text)
+
+    @cached_property
+    def has_danda(self) -> bool:
+        """Whether sentences end in the full stop of Indian scripts, so that a point is that of an abbreviation."""
+        return "।" in self.text
+
+    def starts_sentence(self, word: str) -> bool:
+        """Return whether a word behind an abbreviation starts a sentence."""
+        lower = word.lower()
+        if word != lower.capitalize() and not self.is_lower:
+            return False
+        return lower in ENGLISH.function_words or lower in self.language.function_words
+
+
+def _ends(prose: _Prose) -> Iterator[int]:
+    text = prose.text
+    parentheses = [match.span() for match in _PARENTHESIS.finditer(text)]
+    lines = line_starts(text)
+    begin = current = following = line = 0
+    for match in _CANDIDATE.finditer(text):
+        while line < len(lines) and lines[line].mark < match.end():
+            yield from (lines[line].mark, lines[line].text)
+            begin = lines[line].text
+            line += 1
+        while current < len(parentheses) and parentheses[current][1] <= match.start():
+            current += 1
+        if current < len(parentheses):
+            opening, closing = parentheses[current]
+            if opening < match.start() and match.end() < closing:
+                continue
+        if match["mark"] is None:
+            begin = match.end()
+            yield begin
+            continue
+        if following < match.end():
+            word = _WORD_CHARACTER.search(text, match.end())
+            following = word.start() if word else len(text)
+        if _ends_sentence(prose, match, begin, following):
+            begin = match.end()
+            yield begin
+    for start in lines[line:]:
+        yield from start
+
+
+class _Stop(NamedTuple):
+    """A full stop, and what stands around it."""
+
+    token: str  # the word before it, without what opens it
+    ahead: str  # some text before the word
+    starts_line: bool  # whether the word is the first of its line or its sentence
+    is_alone: bool  # whether white space stands before the full stop
+    goes_on: bool  # whether the next word is in lower case
+    following: int  # where the next word or number starts
+    word: str  # the next word, "" before a number
+
+
+def _ends_sentence(prose: _Prose, match: re.Match[str], begin: int, following: int) -> bool:
+    """Return whether a run of marks ends the sentence from `begin`.
+
+    Args:
+        prose: The block.
+        match: The marks.
+        begin: Where the sentence starts.
+        following: Where the next word or number starts.
+    """
+    text = prose.text
+    if following >= len(text):
+        return True
+    next_word = _NEXT_WORD.match(text, following)
+    word = next_word[0] if next_word else ""
+    is_stop = match["mark"] == "."
+    is_alone = is_stop and text[match.start() - 1 : match.start()].isspace()
+    # "iPhone" and "mRNA" may start a sentence.
+    goes_on = text[following].islower() and (not word or word.islower())
+    if goes_on and not (is_alone and prose.is_spaced) and not prose.is_lower:
+        return False
+    if not is_stop:
+        return not goes_on or match["mark"][-1] in "!?"
+
+    start = max(0, match.start() - _LONGEST_TOKEN)
+    before = text[start : match.start()].rstrip()
+    if not before:
+        return not goes_on
+    token = before.split()[-1].lstrip(_OPENERS).rpartition("—")[2]
+    ahead = before[: len(before) - len(token)]
+    in_sentence = ahead[max(0, begin - start) :]
+    starts_line = not in_sentence.rpartition("\n")[2].strip(" \t([*_")
+    stop = _Stop(token, ahead, starts_line, is_alone, goes_on, following, word)
+    return _ends_behind(prose, stop)
+
+
+def _ends_behind(prose: _Prose, stop: _Stop) -> bool:
+    """Return whether a full stop ends a sentence, by the words around it."""
+    text = prose.text
+    language = prose.language
+    token = stop.token
+    lower = token.lower()
+    if elided := _ELIDED.match(lower):  # "l'av.", "dell'art."
+        lower = lower[elided.end() :]
+    is_before_number = text[stop.following].isdigit()
+    is_before_initial = _LETTER_AND_POINT.match(text, stop.following) is not None
+    starts = not is_before_initial and prose.starts_sentence(stop.word)
+    is_behind_number = _NUMBER_BEFORE.search(stop.ahead) is not None
+    if stop.is_alone and starts:
+        return True
+
+    # Abbreviations.
+    if is_behind_number and lower in _UNITS:
+        return not (is_before_initial or is_before_number)
+    if is_before_number and (lower in language.numbers or lower.endswith("str")):  # "Hauptstr. 5"
+        is_word = language is ENGLISH and lower in COMMON and token.islower()
+        return is_word and not _REFERENCE.match(text, stop.following)
+    if lower in language.numbers and _LETTER_REFERENCE.match(text, stop.following):
+        return False
+    if lower in language.open:
+        is_word = lower in WORDS_TOO or lower not in OPEN
+        return is_word and (starts or stop.is_alone) and not is_before_number
+    if lower in language.closing or _ACRONYM.fullmatch(token):
+        return starts or stop.is_alone
+    if _DEVANAGARI.match(token) and prose.has_danda:
+        return False
+    if is_before_number and not is_behind_number and _is_unspoken(token):  # "hfst. 3", "Rdnr. 5"
+        return False
+
+    # Letters and numbers.
+    if _OLD_SCRIPT_LETTER.fullmatch(token):
+        return is_behind_number
+    if len(token) == 1 and token.isalpha():
+        is_behind_initial = _BEHIND_LETTER_AND_POINT.search(stop.ahead) is not None
+        if token.isupper() or stop.goes_on or is_before_initial or is_behind_initial:
+            return starts  # an initial or "z. B.", else "World War I." or "vitamin C."
+    if language is GERMAN and token.isdigit() and stop.word:
+        is_ordinal = len(token) < 4 and not starts and _BEFORE_ORDINAL.search(stop.ahead) is not None
+        if is_ordinal or stop.word in _ORDINAL_NOUNS:
+            return False
+    if _NUMBERING.fullmatch(token):
+        return not stop.starts_line  # "1.", "1.1.", "a." and "ii." number a clause or an item of a list
+    if stop.goes_on and not prose.is_spaced:
+        return len(token) >= 3 and _VOWEL.search(token) is not None
+    return True
+
+
+def _is_unspoken(token: str) -> bool:
+    """Return whether a word has no vowel, as abbreviations do."""
+    return _UNSPOKEN.fullmatch(token) is not None and not token.isupper() and _VOWEL.search(token) is None

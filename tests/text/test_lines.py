@@ -1,0 +1,72 @@
+"""Lines of plain text that start a unit."""
+
+from __future__ import annotations
+
+import pytest
+
+from factoid.text.lines import line_starts
+from factoid.text.sentence_ends import block_sentences
+
+
+def sentences(text):
+    return [text[start:end] for start, end in block_sentences(text)]
+
+
+@pytest.mark.parametrize("bullet", [*"●•▪■○◦➢►⁃\uf0b7\uf0a7", "·", "-", "*", "–"])
+def test_bullets(bullet):
+    text = f"Fees\n{bullet} rent\n  {bullet} light and\nheat\n{bullet} water"
+    assert sentences(text) == ["Fees", "rent", "light and\nheat", "water"]
+
+
+@pytest.mark.parametrize(
+    "marks",
+    [
+        ("(a)", "(b)", "(c)"),
+        ("(1)", "(2)", "(3)"),
+        ("i.", "ii.", "iii."),
+        ("(iv)", "(v)", "(vi)"),
+        ("7.", "8.", "9."),
+        ("A)", "B)", "C)"),
+        ("а)", "б)", "в)"),
+    ],
+)
+def test_numbers_and_letters_are_part_of_their_item(marks):
+    items = [f"{mark} the {word}" for mark, word in zip(marks, ("rent", "heat", "water"), strict=True)]
+    assert sentences("\n".join(["The tenant pays", *items])) == ["The tenant pays", *items]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "He was born in\n1990. the year was dry",
+        "It was found by\nI. newton and others",
+        "as equation\n(3) and the text show",
+        "the law of\nJ. smith",
+    ],
+)
+def test_wrapped_lines_are_no_items(text):
+    assert line_starts(text) == []
+
+
+def test_a_number_behind_a_mark_starts_an_item():
+    assert sentences("It is so:\n4. one\ngoes on") == ["It is so:", "4. one\ngoes on"]
+
+
+def test_boxes_belong_to_their_item():
+    assert sentences("Paid\n☐ yes\n☒ no") == ["Paid", "☐ yes", "☒ no"]
+
+
+def test_bullets_in_a_line_that_starts_with_one():
+    assert sentences("• one • two ●three • four") == ["one", "two ●three", "four"]
+    assert sentences("Home • News") == ["Home • News"]
+
+
+def test_numbers_in_a_line():
+    assert sentences("1) Open it 2) Wait") == ["1) Open it", "2) Wait"]
+    assert sentences("Do this: 1. Open it. 2. Wait 3. Close") == ["Do this:", "1. Open it.", "2. Wait", "3. Close"]
+    assert sentences("Take 1. It was slow, take 2. It is fast") == ["Take 1.", "It was slow, take 2.", "It is fast"]
+
+
+def test_places_of_marks_and_texts():
+    assert line_starts("a\n  • b\n  1. c") == [(4, 6)]
+    assert line_starts("1. c\n| d") == [(0, 0), (5, 5)]

@@ -1,0 +1,141 @@
+"""Where sentences end in a block without Markdown. `|` stands where the one space between two sentences is."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from factoid.errors import InvalidInputError
+from factoid.sentences import sentence_spans
+from factoid.text.sentence_ends import block_sentences, sentence_ends, spacy_sentences
+
+PROSE = """
+it crossed the slipstream .|the results were poor .|nobody asked .|why ?
+dr . smith met j . k . rowling .|they spoke of fig . 3 .
+the pump ran . . . and then it stopped .|it was old .
+we saw the old mill yesterday.|it was closed.|is it open today?|nobody knew.|he left approx. at noon.
+Run find . -name x and wait.|Then go.
+See cl. 7.1, paras. 2 to 4 and Sch. 3.|The tenant pays.
+Refer to App. 2 of the Act and to Sect. 9.|It holds.
+I opened the app.|3 days later it was gone.
+He read app. 3 of the law and pos. 12.|It was long.
+Call Ext. 204 or use ver. 3.1 of it.|He used a 5 in. ruler.
+It is 5 ft. 3 in. tall.|Press reg. 4.|Then wait.
+It rained, cf. Pt. II, and rained.|Both are in vol. XII of it.
+We sold it to Berg & Co. in May.|Let us ask Berg & Co.|They know.
+P.S. I forgot the milk.|It is op. 5 of the cycle.
+Steps: 1. Open the lid 2. Wait 3. Close it
+Er wohnt in der Nähe, vgl. Abs. 3 und S. 5.|Er kam mit Fr. Kurz und Hrn. Lang.|Siehe Rdnr. 14 und Buchst. c.
+Le train de Mme Petit part du bd. Voltaire.|Voir l'art. 12 et l'av. Foch.|Il pleut.
+M. Petit et Mlle. Roux vivent av. Foch, éd. Plon.|Il pleut depuis 50 av. J.-C. à Lyon.
+«~Il part.~»|Puis il revient.|Il dort~?|Oui~!
+La Srta. Gil y el Lic. Paz viven en la Avda. Sol núm. 8.|Ver págs. 3 y 4.
+Vive en EE. UU. desde 1990.|El cap. 4 trata de ello.|Murió en el año 30 a. C. en Roma.
+Il sig. Neri e la dott.ssa Bo citano l'art. 5 e l'avv. Riva.|Vedi pag. 9.|Poi esce.
+O Sr. Melo e a Dra. Sá moram na Av. Central.|Ver pág. 7 e art. 3.|O rio corre.
+Dhr. Kok en mevr. Bos zien blz. 4 en hfst. 2.|De zon schijnt.
+Pan prof. Lis mieszka przy ul. Długiej, por. str. 8 i rys. 3.|Jest zima.
+Zmarł w 1990 r. w Łodzi.|Urodził się w XIX w.|Potem wyjechał.
+Проф. Иванов живёт на ул. Ленина, д. 5.|Он пришёл в 1990 г.|Потом ушёл.|См. рис. 4 и табл. 2.
+Это было в XIX в.|Затем пришли другие и т. д.|Они остались.
+Ο κ. Λάμπρου ήρθε, βλ. σελ. 4.|Πού είναι;|Εδώ είναι.
+Այսօր ամառ է:|Վաղը ձմեռ է։|Լավ։
+صرّح د. خالد و أ. سالم بذلك.|وصل في عام 1400 م.|ثم غادر.|هل وصل؟|نعم.
+הוא בא.|היא הלכה.
+डॉ. राम और श्री. मोहन आए।|वे ए. पी. जे. से मिले।
+Hun bor i bygningen, jf. kap. 4, og Skt. Hans er i juni.|Det er godt.
+„Er kommt.“|Dann geht er.|»Ja.«|Nein.
+He paid it ... gladly.|Why not . . . ?|She left.
+"""
+
+
+def sentences(text, *arguments):
+    return [text[start:end] for start, end in block_sentences(text, *arguments)]
+
+
+@pytest.mark.parametrize("line", PROSE.strip().splitlines())
+def test_prose(line):
+    line = line.replace("~", "\u00a0")
+    if line.startswith("Steps"):
+        assert sentences(line) == ["Steps:", "1. Open the lid", "2. Wait", "3. Close it"]
+    else:
+        assert sentences(line.replace("|", " ")) == line.split("|")
+
+
+def test_scripts_without_spaces():
+    assert sentences("他看了《你好！世界》吗？看了。（他说。是）好") == [
+        "他看了《你好！世界》吗？",
+        "看了。",
+        "（他说。是）好",
+    ]
+    assert sentences("値は３．５だ．次は４だ．") == ["値は３．５だ．", "次は４だ．"]
+    assert sentences("እሱ መጣ፧እሷ ሄደች።") == ["እሱ መጣ፧", "እሷ ሄደች።"]
+
+
+@pytest.mark.parametrize("mark", ["\u200b", "\u00ad", "\u200e", "\u200f", "\u2060", "\ufeff", "\u200b\u200f"])
+def test_ends_are_seen_through_invisible_characters(mark):
+    assert sentences(f"It fell.{mark} It rose.") == ["It fell.", "It rose."]
+    assert sentences(f"{mark}It fell. {mark}It rose.{mark}") == ["It fell.", "It rose."]
+    assert sentences(f"It fell.{mark}It rose.") == [f"It fell.{mark}It rose."]  # no white space, no end
+    assert sentences(f"It f{mark}ell with D{mark}r. Lee. It rose.") == [
+        f"It f{mark}ell with D{mark}r. Lee.",
+        "It rose.",
+    ]
+
+
+def test_no_sentence_ends_in_protected_spans():
+    text = "Set $a. B$ first. Then c. f. x runs."
+    code = text.index("c. f. x")
+    protected = [(4, 10), (code, code + 7)]
+    assert sentences(text, protected) == ["Set $a. B$ first.", "Then c. f. x runs."]
+    assert sentences("Wait. pip runs.", [(6, 9)]) == ["Wait.", "pip runs."]  # a name in code may start a sentence
+
+
+def test_the_end_of_the_text_is_an_end_only_behind_a_mark():
+    assert sentence_ends("One. Two") == [4]
+    assert sentence_ends("One. Two. ") == [4, 9]
+    assert sentence_ends("") == sentence_ends("Two") == []
+
+
+def test_another_splitter_takes_the_place_of_the_rules():
+    text = "a;b. C;d"
+
+    def semicolons(block):
+        return [at + 1 for at, character in enumerate(block) if character == ";"]
+
+    assert sentences(text, (), semicolons) == ["a;", "b. C;", "d"]
+    assert sentences(text, [(0, 3)], semicolons) == ["a;b. C;", "d"]
+    assert [text[start:end] for start, end in sentence_spans(text, semicolons)] == ["a;", "b. C;", "d"]
+    assert [text[start:end] for start, end in sentence_spans(text)] == ["a;b.", "C;d"]
+
+
+@pytest.mark.parametrize("ends", [[3, 1], [-1], [99]])
+def test_a_splitter_returns_places_in_the_text(ends):
+    with pytest.raises(InvalidInputError, match="places from 0 to 8 in order"):
+        sentences("a;b. C;d", (), lambda _: ends)
+
+
+def test_a_pipeline_of_spacy_splits():
+    spacy = pytest.importorskip("spacy")
+    nlp = spacy.blank("en")
+    nlp.add_pipe("sentencizer", config={"punct_chars": [";"]})
+    assert sentences("One; two. Three", (), spacy_sentences(nlp)) == ["One;", "two. Three"]
+
+
+PIECES = ["a", "B ", ". ", " . ", "! ", "\u200b", "\n", "• ", "1. ", "ii) ", "(", ") ", "。", "г. ", "5 ", "“", "” "]
+PIECES += ["i.", "app. ", ";", ": ", "'' ", "»"]
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(st.sampled_from(PIECES), max_size=40).map("".join))
+def test_sentences_hold_all_that_is_seen(text):
+    ends = sentence_ends(text)
+    assert ends == sorted(set(ends))
+    assert all(0 < end <= len(text) for end in ends)
+    spans = block_sentences(text)
+    at = 0
+    for start, end in [*spans, (len(text), len(text))]:
+        assert at <= start <= end <= len(text)
+        assert not text[at:start].strip(" \n\u200b•")
+        at = end

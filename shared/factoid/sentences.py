@@ -35,10 +35,14 @@ def sentence_spans(text: str, splitter: SentenceSplitter | None = None) -> list[
     definitions and empty fences. A heading and a row of a table are sentences; so is a block of code, with its fences or
     indentation. Sentences above MAX_WORDS words or MAX_CHARS characters are cut at line ends, else at white space, else anywhere.
     """
-    return list(_spans(text, splitter))
+    return list(_spans_by_rules(text) if splitter is None else _spans(text, splitter))
 
 
 @lru_cache(1024)
+def _spans_by_rules(text: str) -> tuple[Span, ...]:
+    return _spans(text, None)
+
+
 def _spans(text: str, splitter: SentenceSplitter | None) -> tuple[Span, ...]:
     spans: list[Span] = []
     for block in read_blocks(text):

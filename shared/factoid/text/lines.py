@@ -48,7 +48,7 @@ def line_starts(text: str) -> list[LineStart]:
     """
     matches = list(_START.finditer(text))
     numbers = [match for match in matches if match["number"]]
-    in_order = set()
+    in_order: set[int] = set()
     for first, second in pairwise(numbers):
         if _values(first["value"]).intersection(value - 1 for value in _values(second["value"])):
             in_order.update((first.start(), second.start()))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from factoid.errors import InvalidInputError
 from factoid.text.abbreviations import COMMON, ENGLISH, GERMAN, OPEN, WORDS_TOO, Language, language_of
 from factoid.text.lines import is_bullet, line_starts
-from factoid.words import INVISIBLE
+from factoid.words import INVISIBLE, without_invisible
 
 if TYPE_CHECKING:
     from spacy.language import Language as Pipeline
@@ -75,7 +75,12 @@ _HIDDEN = "ㅁ"  # a letter that is neither large nor small, in place of what is
 
 
 class SentenceSplitter(Protocol):
-    """Finds the ends of sentences in one block of text: a paragraph, an item of a list, a cell, without Markdown."""
+    """Finds the ends of sentences in one block of text: a paragraph, an item of a list, a cell, without Markdown.
+
+    Functions are splitters. Results are cached, so that a splitter is hashable and returns the same for the same text.
+    """
+
+    def __hash__(self) -> int: ...
 
     def __call__(self, text: str, /) -> Sequence[int]:
         """Return the places behind the sentences, in characters of the text and in order; its own end may be left out."""
@@ -107,13 +112,12 @@ def sentence_ends(text: str, protected: Sequence[Span] = ()) -> list[int]:
         bullet of an item. The end of the text is among them only where a mark ends the text.
     """
     hidden = _hide(text, protected)
-    seen = INVISIBLE.sub("", hidden)
+    seen, places = without_invisible(hidden)
     ends = [end for end in dict.fromkeys(_ends(_Prose(seen))) if end > 0]
     if len(seen) == len(text):
         return ends
-    places = [at for at, character in enumerate(hidden) if not INVISIBLE.match(character)]
-    places.append(len(text))
-    return [places[end] for end in ends]
+    behind = [*places, len(text)]
+    return [behind[end] for end in ends]
 
 
 def block_sentences(text: str, protected: Sequence[Span] = (), splitter: SentenceSplitter | None = None) -> list[Span]:

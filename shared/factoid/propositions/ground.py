@@ -1,8 +1,8 @@
 """Find where a proposition comes from, and whether its passage supports it.
 
 Both compare words: case-folded, without characters that nobody sees or common endings, function words left out. A number must be
-in the source, and so must a name (any capitalised word: one at the start may be the subject). Of the other content words two thirds must be, since a
-propositionizer may add a verb such as "located" or a noun such as "hypothesis".
+in the source, and so must a name (any capitalised word: one at the start may be the subject). Of the other
+content words two thirds must be, since a propositionizer may add a verb such as "located" or a noun such as "hypothesis".
 """
 
 from __future__ import annotations

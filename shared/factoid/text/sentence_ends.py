@@ -72,6 +72,7 @@ _CLOSING_QUOTE = re.compile(r'[ \u00a0]"(?=\s|\Z)')  # of a text cut into tokens
 _CAPITAL = re.compile(r"[A-ZÀ-ÖØ-ÞĀĂĄĆČĎĘĚŁŃŇŘŚŠŤŮŹŻŽΑ-ΩА-ЯЁІЇЄ]")
 _LONGEST_TOKEN = 40
 _FEWEST_SPACES = 7  # of a text without capitals that is taken for prose
+_VARIABLES = frozenset("aixyz")  # before a number: "the value of x. 3 samples …"
 _HIDDEN = "ㅁ"  # a letter that is neither large nor small, in place of what is protected
 
 
@@ -339,7 +340,7 @@ def _ends_behind(prose: _Prose, stop: _Stop) -> bool:
         return is_behind_number
     if len(token) == 1 and token.isalpha():
         is_behind_initial = _BEHIND_LETTER_AND_POINT.search(stop.ahead) is not None
-        if is_before_number and not is_behind_number and token.islower() and token not in "aixyz":
+        if is_before_number and not is_behind_number and token.islower() and lower not in _VARIABLES:
             return False  # "s. 5"
         if token.isupper() or stop.goes_on or is_before_initial or is_behind_initial:
             return starts  # an initial or "z. B.", else "World War I." or "vitamin C."

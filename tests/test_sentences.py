@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from factoid.markdown import is_code, visible
 from factoid.sentences import MAX_CHARS, MAX_WORDS, sentence_spans
-from factoid.words import count_words
+from factoid.words import INVISIBLE, count_words
 
 PROSE = """
 Dr. Smith met Mrs. Jones and Prof. Lee.|They left.
@@ -143,8 +143,8 @@ def test_other_texts(text, expected):
     assert sentences(text) == expected
 
 
-# White space, and what Markdown does not show: marks of lists, quotes, tables and headings, link definitions.
-UNSEEN = re.compile(r"(?:[\s>|*+•‣–#=~`:_-]|\d{1,9}[.)]|\[[^\]]*\]:\s*\S+)*")
+# White space, what nobody sees, and what Markdown does not show: marks of lists, quotes, tables and headings, link definitions.
+UNSEEN = re.compile(rf"(?:[\s>|*+•‣–#=~`:_-]|{INVISIBLE.pattern}|\d{{1,9}}[.)]|\[[^\]]*\]:\s*\S+)*")
 
 
 def holds(text, spans):

@@ -34,6 +34,13 @@ def sentence_spans(text: str, splitter: SentenceSplitter | None = None) -> list[
     Only white space and what Markdown does not show is left out: marks of lists, quotes and tables, rules, comments, link
     definitions and empty fences. A heading and a row of a table are sentences; so is a block of code, with its fences or
     indentation. Sentences above MAX_WORDS words or MAX_CHARS characters are cut at line ends, else at white space, else anywhere.
+
+    Args:
+        text: The text.
+        splitter: Finds the ends of sentences within a block, in place of the rules of `factoid.text.sentence_ends`.
+
+    Raises:
+        InvalidInputError: The splitter returned something else than places in the text, in order.
     """
     return list(_spans_by_rules(text) if splitter is None else _spans(text, splitter))
 

@@ -11,11 +11,14 @@ from factoid.errors import InvalidInputError
 from factoid.markdown import is_code
 from factoid.sections import Paragraph, outline
 from factoid.sentences import Span, sentence_spans
+from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import LINES, PROPOSITIONS, Document, Granularity, Unit, child_unit
 from factoid.words import count_words
 
 
-def split_passages(document: Document, *, words: int = 100, min_words: int = 50) -> list[Unit]:
+def split_passages(
+    document: Document, *, words: int = 100, min_words: int = 50, sentences: SentenceSplitter | None = None
+) -> list[Unit]:
     """Cut a document into passages of whole sentences.
 
     The sentences of a paragraph are packed greedily: a sentence that would take the passage over `words` words starts the next. A
@@ -29,9 +32,10 @@ def split_passages(document: Document, *, words: int = 100, min_words: int = 50)
         document: The document. Spans of the result count the characters of its text.
         words: Maximum number of words in a passage, at least 1.
         min_words: Merge threshold for short paragraphs and a paragraph's last passage, from 0 (none is merged) to `words`.
+        sentences: Finds the ends of sentences; by default rules for many languages. `spacy_sentences` makes one of a pipeline.
 
     Raises:
-        InvalidInputError: `words` or `min_words` is out of range.
+        InvalidInputError: `words` or `min_words` is out of range, or the splitter returned no places in a text.
     """
     if words < 1 or not 0 <= min_words <= words:
         message = f"expected words >= 1 and 0 <= min_words <= words, got words={words}, min_words={min_words}"
@@ -42,17 +46,17 @@ def split_passages(document: Document, *, words: int = 100, min_words: int = 50)
         paragraphs = list(_join_short(document.text, paragraphs, words, min_words))
     for begin, stop, section in paragraphs:
         text = document.text[begin:stop]
-        for start, end in _pack(text, sentence_spans(text), words, min_words):
+        for start, end in _pack(text, sentence_spans(text, sentences), words, min_words):
             passage = child_unit(document, text[start:end], Granularity.PASSAGE, begin + start, begin + end)
             units.append(replace(passage, title=title, section=section))
     return units
 
 
-def split_sentences(passage: Unit) -> list[Unit]:
-    """Cut a passage, or any unit whose text is the document's at its span, into sentences."""
+def split_sentences(passage: Unit, sentences: SentenceSplitter | None = None) -> list[Unit]:
+    """Cut a passage, or any unit whose text is the document's at its span, into sentences, by rules or another splitter."""
     return [
         child_unit(passage, passage.text[start:end], Granularity.SENTENCE, passage.start + start, passage.start + end)
-        for start, end in sentence_spans(passage.text)
+        for start, end in sentence_spans(passage.text, sentences)
     ]
 
 

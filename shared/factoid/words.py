@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import islice
 
 _UNSPACED = (  # scripts without spaces between words: Han and kana, then Thai, Lao, Burmese and Khmer
@@ -20,6 +21,19 @@ _WORD = re.compile(rf"[^\w\s]*(?:[{_UNSPACED}]|[^\s{_UNSPACED}]+)[^\w\s]*")
 _BEGIN = re.compile(rf"(?<![^\W{_UNSPACED}])|(?=[{_UNSPACED}])")  # of a word
 _END = re.compile(rf"(?![^\W{_UNSPACED}])|(?<=[{_UNSPACED}])")
 _MOST_TRIES = 100
+
+
+def without_invisible(text: str) -> tuple[str, Sequence[int]]:
+    """Return a text without the characters that nobody sees, and the places of the others in it."""
+    if text.isascii() or not INVISIBLE.search(text):
+        return text, range(len(text))
+    places = [at for at, character in enumerate(text) if not INVISIBLE.match(character)]
+    return INVISIBLE.sub("", text), places
+
+
+def fold(text: str) -> str:
+    """Return a text in the form in which words are compared: "Straße" is "strasse", and "İ" is "i"."""
+    return text.casefold().replace("i\u0307", "i")
 
 
 def count_words(text: str) -> int:

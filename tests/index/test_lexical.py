@@ -150,6 +150,8 @@ def test_arrays_that_would_lead_a_search_astray_are_refused(damage):
         ("de", "Die Ventile schlossen.", "ventil"),
         ("de", "Sie wohnt in der Straße.", "STRASSE"),
         ("", "İstanbul", "istanbul"),
+        ("tr", "İZMİRDE", "izmirde"),
+        ("en", "The to\u200bwer \u200fleans\u200f", "towers"),
         ("", "Łódź, Ærø", "lodz aero"),
         ("en", "a soft\u00adhyphen, a zero\u200bwidth and \u202bmarks\u202c", "softhyphen zerowidth marks"),
         ("hi", "हिन्दी में लिखा", "हिन्दी"),

@@ -142,3 +142,21 @@ def test_a_sentence_is_covered_if_half_of_its_words_are_said():
     assert source.uncovered(["A restored tower."]) == [0, 2]
     assert source.uncovered(["A tower that leans was restored.", "so be it"]) == []
     assert source.uncovered([]) == [0, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("text", "proposition"),
+    [
+        ("Die Straße nach İzmir ist gesperrt.", "Die STRASSE nach izmir ist gesperrt."),
+        ("Die STRASSE nach IZMIR ist gesperrt.", "Die Straße nach İzmir ist gesperrt."),
+        ("The to\u200bwer of Pi\u00adsa \u200fleans\u200f.", "The tower of Pisa leans."),
+    ],
+)
+def test_words_are_compared_case_folded_and_without_what_nobody_sees(text, proposition):
+    assert is_supported(proposition, Source(passage_of(text)).known)
+
+
+def test_tokens_have_places_in_the_text_with_what_nobody_sees():
+    text = "a to\u200bwer\u200b of Pi\u00adsa"
+    assert [text[start:end] for _, start, end in content_tokens(text)] == ["to\u200bwer", "Pi\u00adsa"]
+    assert content_tokens("") == content_tokens("\u200b") == ()

@@ -24,6 +24,9 @@ Call Ext. 204 or use ver. 3.1 of it.|He used a 5 in. ruler.
 It is 5 ft. 3 in. tall.|Press reg. 4.|Then wait.
 It rained, cf. Pt. II, and rained.|Both are in vol. XII of it.
 We sold it to Berg & Co. in May.|Let us ask Berg & Co.|They know.
+App. B shows it.|App. C does not.|See Secs. 4 and 5, e.g. of the Act.
+he said " go . "|she went to no . 5 , e.g . the mill .
+Ing. Novák bydlí v ul. Dlouhé č. 5.|Bkz. s. 5.|Long is the ul.|The li is not.
 P.S. I forgot the milk.|It is op. 5 of the cycle.
 Steps: 1. Open the lid 2. Wait 3. Close it
 Er wohnt in der Nähe, vgl. Abs. 3 und S. 5.|Er kam mit Fr. Kurz und Hrn. Lang.|Siehe Rdnr. 14 und Buchst. c.

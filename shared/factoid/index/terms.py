@@ -13,7 +13,7 @@ from typing import Any
 from Stemmer import Stemmer
 
 from factoid.errors import InvalidInputError
-from factoid.words import INVISIBLE, UNSPACED
+from factoid.words import INVISIBLE, UNSPACED, fold
 
 LANGUAGES = {
     "ar": "arabic",
@@ -134,8 +134,7 @@ def _words(spaced: Any, text: str) -> list[str]:
         words: list[str] = _ASCII_WORD.findall(text.lower())
     else:
         seen = INVISIBLE.sub("", text)
-        folded = unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", seen).casefold())
-        folded = folded.replace("i\u0307", "i")  # of "İ"
+        folded = unicodedata.normalize("NFKC", fold(unicodedata.normalize("NFKC", seen)))
         words = _word().findall(spaced(folded))
     if len(text) > _LONGEST:
         words = [word for word in words if len(word) <= _LONGEST]

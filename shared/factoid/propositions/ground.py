@@ -1,8 +1,8 @@
 """Find where a proposition comes from, and whether its passage supports it.
 
-Both compare words: lower-cased, without common endings, function words left out. A number must be in the source, and so must a
-name (any capitalised word: one at the start may be the subject). Of the other content words two thirds must be, since a
-propositionizer may add a verb such as "located" or a noun such as "hypothesis".
+Both compare words: case-folded, without characters that nobody sees or common endings, function words left out. A number must be
+in the source, and so must a name (any capitalised word: one at the start may be the subject). Of the other
+content words two thirds must be, since a propositionizer may add a verb such as "located" or a noun such as "hypothesis".
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import NamedTuple
 from factoid.markdown import visible
 from factoid.split import split_sentences
 from factoid.units import Unit
+from factoid.words import fold, without_invisible
 
 _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+|\d*[^\W_]+")
 _FUNCTION_WORDS = frozenset(
@@ -38,11 +39,13 @@ Token = tuple[str, int, int]  # a word in the form that is compared, and its spa
 @lru_cache(4096)
 def content_tokens(text: str) -> tuple[Token, ...]:
     """Return the numbers and content words of a text, in order."""
+    seen, places = without_invisible(text)
     tokens = []
-    for match in _TOKEN.finditer(text):
-        word = match[0].lower()
+    for match in _TOKEN.finditer(seen):
+        word = fold(match[0])
         if word not in _FUNCTION_WORDS:
-            tokens.append((stem(word), *match.span()))
+            start, end = match.span()
+            tokens.append((stem(word), places[start], places[end - 1] + 1))
     return tuple(tokens)
 
 

@@ -49,8 +49,10 @@ OPEN = frozenset(
     "excmo excma ilmo ilma fdo avda pza ctra p.ej aprox admón núm núms pág págs párr párrs párrf "
     "tfno sigg sig.ra sig.na dott dott.ssa prof.ssa avv geom egr spett ecc.mo on.le pagg exmo exma "
     "profa "
+    # These with a capital only
+    "Ing Sig Av Sta Sto Ir Jhr Mons Rag Lic Urb Const "
     # Dutch, Polish, Czech, Danish, Swedish, Norwegian, Turkish
-    "dhr mevr bijv blz m.b.t t.a.v i.v.m inż hab ppłk płk tzw godz zob mudr judr phdr tzv např "
+    "ul dhr mevr bijv blz m.b.t t.a.v i.v.m inż hab ppłk płk tzw godz zob mudr judr phdr tzv např "
     "napr skt dvs f.eks bl.a mht tlf doç yrd bkz "
     # Russian, Ukrainian, Bulgarian, Kazakh
     "проф акад доц ул просп наб см ср напр рис табл стр св тов вул бул инж т.е т.к т.н "
@@ -64,11 +66,11 @@ _CLOSING = frozenset(
     "т.д т.п руб тыс млн млрд н.э κ.λπ κλπ".split()
 )
 _NUMBERS = frozenset(
-    "max min cl cls para paras par pars sch scheds app apps appx ext ver sect sects subs "
+    "max min cl cls para paras par pars sch scheds app apps appx ext ver sec secs sect sects subs "
     "subsec subpara pt pts ref refs reg regs arts arg ann annex bk bks chap chaps cols def "
     "exh fn fol fasc illus lect ln mod ms mss ord prob prop prot rm rs ser sess stat supp "
     "suppl tab thm tit var vv rte hwy apt bldg pos item pl op rule cap caps lit abb anl "
-    "anm kap ziff bde buchst abschn lfd jg aufl réf tabl inc artt capp ust pkt rys poz ryc "
+    "anm kap ziff bde buchst abschn lfd jg aufl réf tabl inc artt capp apdo pta all ust pkt rys poz ryc "
     "rozdz hfst afb bijl kl čl гл разд прил вып пп тел".split()
 )
 # Words of English as well: what follows must look like a reference. "App. 3 of the Act", but "I opened the app. 3 days later …".
@@ -77,7 +79,7 @@ COMMON = frozenset(
     "ser cap caps lit inc ill".split()
 )
 # A clause may end with them: "He said no. They left."
-WORDS_TOO = frozenset("no v c b d art est ed".split())
+WORDS_TOO = frozenset("no v c b d art est ed ul".split())
 
 
 ENGLISH = _language(

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 from factoid.errors import InvalidInputError
 from factoid.text.abbreviations import COMMON, ENGLISH, GERMAN, OPEN, WORDS_TOO, Language, language_of
 from factoid.text.lines import is_bullet, line_starts
-from factoid.words import INVISIBLE
+from factoid.words import INVISIBLE, without_invisible
 
 if TYPE_CHECKING:
     from spacy.language import Language as Pipeline
@@ -68,14 +68,21 @@ _OPENERS = "*_([{\"'“‘«„»"
 _UNITS = frozenset("ft h min std r w см м г гг в вв р".split())  # behind a number; else "min. 5"
 _ALONE = re.compile(r"(?<=\s)\.(?=\s|\Z)")  # a full stop of a text cut into tokens
 _ATTACHED = re.compile(r"(?<=\w)\.(?=\s|\Z)")
+_CLOSING_QUOTE = re.compile(r'[ \u00a0]"(?=\s|\Z)')  # of a text cut into tokens
 _CAPITAL = re.compile(r"[A-ZÀ-ÖØ-ÞĀĂĄĆČĎĘĚŁŃŇŘŚŠŤŮŹŻŽΑ-ΩА-ЯЁІЇЄ]")
 _LONGEST_TOKEN = 40
 _FEWEST_SPACES = 7  # of a text without capitals that is taken for prose
+_VARIABLES = frozenset("aixyz")  # before a number: "the value of x. 3 samples …"
 _HIDDEN = "ㅁ"  # a letter that is neither large nor small, in place of what is protected
 
 
 class SentenceSplitter(Protocol):
-    """Finds the ends of sentences in one block of text: a paragraph, an item of a list, a cell, without Markdown."""
+    """Finds the ends of sentences in one block of text: a paragraph, an item of a list, a cell, without Markdown.
+
+    Functions are splitters. Results are cached, so that a splitter is hashable and returns the same for the same text.
+    """
+
+    def __hash__(self) -> int: ...
 
     def __call__(self, text: str, /) -> Sequence[int]:
         """Return the places behind the sentences, in characters of the text and in order; its own end may be left out."""
@@ -107,13 +114,12 @@ def sentence_ends(text: str, protected: Sequence[Span] = ()) -> list[int]:
         bullet of an item. The end of the text is among them only where a mark ends the text.
     """
     hidden = _hide(text, protected)
-    seen = INVISIBLE.sub("", hidden)
+    seen, places = without_invisible(hidden)
     ends = [end for end in dict.fromkeys(_ends(_Prose(seen))) if end > 0]
     if len(seen) == len(text):
         return ends
-    places = [at for at, character in enumerate(hidden) if not INVISIBLE.match(character)]
-    places.append(len(text))
-    return [places[end] for end in ends]
+    behind = [*places, len(text)]
+    return [behind[end] for end in ends]
 
 
 def block_sentences(text: str, protected: Sequence[Span] = (), splitter: SentenceSplitter | None = None) -> list[Span]:
@@ -216,7 +222,7 @@ def _ends(prose: _Prose) -> Iterator[int]:
     text = prose.text
     parentheses = [match.span() for match in _PARENTHESIS.finditer(text)]
     lines = line_starts(text)
-    begin = current = following = line = 0
+    begin = current = following = line = counted = quotes = 0
     for match in _CANDIDATE.finditer(text):
         while line < len(lines) and lines[line].mark < match.end():
             yield from (lines[line].mark, lines[line].text)
@@ -237,6 +243,11 @@ def _ends(prose: _Prose) -> Iterator[int]:
             following = word.start() if word else len(text)
         if _ends_sentence(prose, match, begin, following):
             begin = match.end()
+            quotes += text.count('"', counted, begin)
+            counted = begin
+            if quotes % 2 and (closing_quote := _CLOSING_QUOTE.match(text, begin)):
+                begin = counted = closing_quote.end()
+                quotes += 1
             yield begin
     for start in lines[line:]:
         yield from start
@@ -301,7 +312,7 @@ def _ends_behind(prose: _Prose, stop: _Stop) -> bool:
     is_before_initial = _LETTER_AND_POINT.match(text, stop.following) is not None
     starts = not is_before_initial and prose.starts_sentence(stop.word)
     is_behind_number = _NUMBER_BEFORE.search(stop.ahead) is not None
-    if stop.is_alone and starts:
+    if stop.is_alone and starts and (token.isupper() or lower not in OPEN or len(lower) == 1):
         return True
 
     # Abbreviations.
@@ -310,9 +321,11 @@ def _ends_behind(prose: _Prose, stop: _Stop) -> bool:
     if is_before_number and (lower in language.numbers or lower.endswith("str")):  # "Hauptstr. 5"
         is_word = language is ENGLISH and lower in COMMON and token.islower()
         return is_word and not _REFERENCE.match(text, stop.following)
-    if lower in language.numbers and _LETTER_REFERENCE.match(text, stop.following):
-        return False
-    if lower in language.open:
+    if lower in language.numbers:
+        is_letter = stop.starts_line and len(stop.word) == 1 and stop.word.isupper()  # "App. B shows"
+        if is_letter or _LETTER_REFERENCE.match(text, stop.following):
+            return False
+    if lower in language.open or token in language.open:
         is_word = lower in WORDS_TOO or lower not in OPEN
         return is_word and (starts or stop.is_alone) and not is_before_number
     if lower in language.closing or _ACRONYM.fullmatch(token):
@@ -327,6 +340,8 @@ def _ends_behind(prose: _Prose, stop: _Stop) -> bool:
         return is_behind_number
     if len(token) == 1 and token.isalpha():
         is_behind_initial = _BEHIND_LETTER_AND_POINT.search(stop.ahead) is not None
+        if is_before_number and not is_behind_number and token.islower() and lower not in _VARIABLES:
+            return False  # "s. 5"
         if token.isupper() or stop.goes_on or is_before_initial or is_behind_initial:
             return starts  # an initial or "z. B.", else "World War I." or "vitamin C."
     if language is GERMAN and token.isdigit() and stop.word:

@@ -288,14 +288,12 @@ def _ends_sentence(prose: _Prose, match: re.Match[str], begin: int, following: i
     if not is_stop:
         return not goes_on or match["mark"][-1] in "!?"
 
-    start = max(0, match.start() - _LONGEST_TOKEN)
-    before = text[start : match.start()].rstrip()
+    before = text[max(begin, match.start() - _LONGEST_TOKEN) : match.start()].rstrip()
     if not before:
         return not goes_on
     token = before.split()[-1].lstrip(_OPENERS).rpartition("—")[2]
     ahead = before[: len(before) - len(token)]
-    in_sentence = ahead[max(0, begin - start) :]
-    starts_line = not in_sentence.rpartition("\n")[2].strip(" \t([*_")
+    starts_line = not ahead.rpartition("\n")[2].strip(" \t([*_")
     stop = _Stop(token, ahead, starts_line, is_alone, goes_on, following, word)
     return _ends_behind(prose, stop)
 

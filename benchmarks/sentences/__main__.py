@@ -1,15 +1,17 @@
-"""Sentence ends against pySBD's golden rules and Universal Dependencies, by language, with other splitters beside ours.
+"""Sentence ends against pySBD's golden rules and Universal Dependencies, other splitters beside ours.
 
     git clone https://github.com/nipunsadvilkar/pySBD
     git clone https://github.com/UniversalDependencies/UD_German-GSD treebanks/UD_German-GSD
     python -m benchmarks.sentences --rules pySBD/tests/lang --treebanks treebanks --splitters factoid,pysbd,syntok,spacy
 
-`--rules` is the folder of pySBD's tests, which are read and never run. Cases that change the text, not only cut it, are left
-out. `--treebanks` is a folder of folders of CoNLL-U files; `--part` says which of them ("test"). Sentences of a paragraph are
-joined by the space that the treebank says; where a treebank has no paragraphs, by tens.
+`--rules` is the folder of pySBD's tests, which are read and never run. Cases that change the text,
+not only cut it, are left out. `--treebanks` is a folder of folders of CoNLL-U files; `--part` says
+which of them ("test"). Sentences of a paragraph are joined by the space that the treebank says;
+where a treebank has no paragraphs, by tens.
 
-A figure is `precision / recall` of the ends within a text in percent, the end of the text itself not counted; places are
-compared without white space. Golden rules have a third figure, the share of texts that are cut as asked.
+A figure is `precision / recall` of the ends within a text in percent, the end of the text itself not
+counted; places are compared without white space. Golden rules have a third figure, the share of
+texts that are cut as asked.
 """
 
 from __future__ import annotations
@@ -42,7 +44,7 @@ class Case(NamedTuple):
 
 
 class Counts(NamedTuple):
-    """How many ends were found, of those how many are right, how many are to be found; texts without a fault, and texts."""
+    """Ends that were found, those of them that are right, those asked; faultless texts, texts."""
 
     found: int = 0
     right: int = 0
@@ -70,7 +72,7 @@ def ends(sentences: Sequence[str]) -> set[int]:
 
 
 def golden_rules(path: Path) -> Iterator[Case]:
-    """Yield the cases of a file of tests: pairs of a text and a list of sentences, in any list of literals."""
+    """Yield the cases of a file of tests: pairs of a text and a list of sentences."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Call):
             parts = node.args[:2]  # pytest.param

@@ -1,7 +1,8 @@
 """Abbreviations of languages, and the language of a text by its function words.
 
-What is a word of another language ("gem.", "os.", "Sig.") is an abbreviation only where the text is in its language. What is an
-abbreviation wherever it stands ("núm.", "Dott.", "проф.") holds in any text: cells and headings are too short to tell.
+What is a word of another language ("gem.", "os.") is an abbreviation only where the text is in its
+language. What is an abbreviation wherever it stands ("núm.", "Dott.", "проф.") holds in any text:
+cells and headings are too short to tell.
 """
 
 from __future__ import annotations
@@ -14,17 +15,25 @@ from itertools import islice
 
 @dataclass(frozen=True)
 class Language:
-    """What tells abbreviations from ends of sentences in texts of a language; in lower case, without their last full stop."""
+    """What tells abbreviations from ends of sentences in texts of a language.
 
-    function_words: frozenset[
-        str
-    ]  # what the language is known by; capitalised, they start a sentence behind an abbreviation
+    All words are in lower case, but for some titles; abbreviations are without their last full stop.
+    """
+
+    # The language is known by them; capitalised, they start a sentence behind an abbreviation.
+    function_words: frozenset[str]
     open: frozenset[str]  # before a name or a clause, never at the end of a sentence
     closing: frozenset[str]  # may end a sentence: before a function word they do
     numbers: frozenset[str]  # before numbers only
 
 
-def _language(function_words: str, *, open: str = "", closing: str = "", numbers: str = "") -> Language:  # noqa: A002
+def _language(
+    function_words: str,
+    *,
+    open: str = "",  # noqa: A002
+    closing: str = "",
+    numbers: str = "",
+) -> Language:
     words = function_words.split()
     return Language(
         frozenset(words),
@@ -73,7 +82,8 @@ _NUMBERS = frozenset(
     "lit abb anl anm kap ziff bde buchst abschn lfd jg aufl réf tabl inc artt capp apdo "
     "pta all ust pkt rys poz ryc rozdz hfst afb bijl kl čl гл разд прил вып пп тел".split()
 )
-# Words of English as well: what follows must look like a reference. "App. 3 of the Act", but "I opened the app. 3 days later …".
+# Words of English as well: what follows must look like a reference. "App. 3 of the Act", but
+# "I opened the app. 3 days later …".
 COMMON = frozenset(
     "app apps ext mod prop def arg par pars pos item tab ref stat prob var ann annex rule "
     "ser cap caps lit inc ill".split()
@@ -217,4 +227,9 @@ _ENOUGH = 300  # words that tell the language of a text
 def language_of(text: str) -> Language:
     """Return the language whose function words a text has most of, English if none has any."""
     words = Counter(match[0].lower() for match in islice(_WORD.finditer(text), _ENOUGH))
-    return max(LANGUAGES, key=lambda language: sum(words[word] for word in words.keys() & language.function_words))
+
+    def occurrences(language: Language) -> int:
+        common = words.keys() & language.function_words
+        return sum(words[word] for word in common)
+
+    return max(LANGUAGES, key=occurrences)

@@ -73,6 +73,7 @@ def test_scripts_without_spaces():
         "（他说。是）好",
     ]
     assert sentences("値は３．５だ．次は４だ．") == ["値は３．５だ．", "次は４だ．"]
+    assert sentences("वह आया।वह गई॥") == ["वह आया।", "वह गई॥"]
     assert sentences("እሱ መጣ፧እሷ ሄደች።") == ["እሱ መጣ፧", "እሷ ሄደች።"]
 
 

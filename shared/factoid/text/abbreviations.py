@@ -1,7 +1,8 @@
 """Abbreviations of languages, and the language of a text by its function words.
 
-What is a word of another language ("gem.", "os.", "Sig.") is an abbreviation only where the text is in its language. What is an
-abbreviation wherever it stands ("núm.", "Dott.", "проф.") holds in any text: cells and headings are too short to tell.
+What is a word of another language ("gem.", "os.") is an abbreviation only where the text is in its
+language. What is an abbreviation wherever it stands ("núm.", "Dott.", "проф.") holds in any text:
+cells and headings are too short to tell.
 """
 
 from __future__ import annotations
@@ -14,17 +15,25 @@ from itertools import islice
 
 @dataclass(frozen=True)
 class Language:
-    """What tells abbreviations from ends of sentences in texts of a language; in lower case, without their last full stop."""
+    """What tells abbreviations from ends of sentences in texts of a language.
 
-    function_words: frozenset[
-        str
-    ]  # what the language is known by; capitalised, they start a sentence behind an abbreviation
+    All words are in lower case, but for some titles; abbreviations are without their last full stop.
+    """
+
+    # The language is known by them; capitalised, they start a sentence behind an abbreviation.
+    function_words: frozenset[str]
     open: frozenset[str]  # before a name or a clause, never at the end of a sentence
     closing: frozenset[str]  # may end a sentence: before a function word they do
     numbers: frozenset[str]  # before numbers only
 
 
-def _language(function_words: str, *, open: str = "", closing: str = "", numbers: str = "") -> Language:  # noqa: A002
+def _language(
+    function_words: str,
+    *,
+    open: str = "",  # noqa: A002
+    closing: str = "",
+    numbers: str = "",
+) -> Language:
     words = function_words.split()
     return Language(
         frozenset(words),
@@ -66,14 +75,15 @@ _CLOSING = frozenset(
     "т.д т.п руб тыс млн млрд н.э κ.λπ κλπ".split()
 )
 _NUMBERS = frozenset(
-    "max min cl cls para paras par pars sch scheds app apps appx ext ver sec secs sect sects subs "
-    "subsec subpara pt pts ref refs reg regs arts arg ann annex bk bks chap chaps cols def "
-    "exh fn fol fasc illus lect ln mod ms mss ord prob prop prot rm rs ser sess stat supp "
-    "suppl tab thm tit var vv rte hwy apt bldg pos item pl op rule cap caps lit abb anl "
-    "anm kap ziff bde buchst abschn lfd jg aufl réf tabl inc artt capp apdo pta all ust pkt rys poz ryc "
-    "rozdz hfst afb bijl kl čl гл разд прил вып пп тел".split()
+    "max min cl cls para paras par pars sch scheds app apps appx ext ver sec secs sect "
+    "sects subs subsec subpara pt pts ref refs reg regs arts arg ann annex bk bks chap "
+    "chaps cols def exh fn fol fasc illus lect ln mod ms mss ord prob prop prot rm rs ser "
+    "sess stat supp suppl tab thm tit var vv rte hwy apt bldg pos item pl op rule cap caps "
+    "lit abb anl anm kap ziff bde buchst abschn lfd jg aufl réf tabl inc artt capp apdo "
+    "pta all ust pkt rys poz ryc rozdz hfst afb bijl kl čl гл разд прил вып пп тел".split()
 )
-# Words of English as well: what follows must look like a reference. "App. 3 of the Act", but "I opened the app. 3 days later …".
+# Words of English as well: what follows must look like a reference. "App. 3 of the Act", but
+# "I opened the app. 3 days later …".
 COMMON = frozenset(
     "app apps ext mod prop def arg par pars pos item tab ref stat prob var ann annex rule "
     "ser cap caps lit inc ill".split()
@@ -155,7 +165,60 @@ RUSSIAN = _language(
     closing="г гг в вв др пр коп",
     numbers="п ст ч т с кв",
 )
-LANGUAGES = (ENGLISH, GERMAN, FRENCH, SPANISH, ITALIAN, PORTUGUESE, DUTCH, POLISH, RUSSIAN)
+DANISH = _language(  # and Norwegian
+    "og i at det den der er en et til på for med af av som ikke ikkje hun han de vi jeg jeg var "
+    "fra har hvad hva hvor efter etter men også om kan blev ble sig seg hans hendes denne dette "
+    "da når så nu skal vil havde mod over under",
+    open="st sml vedr ca evt pga inkl ekskl kr nr",
+    closing="osv m.m m.v mv mio mia f.kr e.kr jr",
+    numbers="s bd stk",
+)
+SWEDISH = _language(
+    "och i att det den en ett är till på för med av som inte hon han de vi jag var från har vad "
+    "hur efter men också om kan blev sig hans hennes denna detta då när så nu ska skall vill hade "
+    "mot över under eller",
+    open="st s.k bl.a t.ex d.v.s resp fr.o.m t.o.m ca ev p.g.a inkl exkl kr",
+    closing="osv m.m m.fl etc f.kr e.kr milj",
+    numbers="s kap bd",
+)
+CZECH = _language(  # and Slovak
+    "a v na se je z že do s k o i pro by za jako po ale od které který která jsou byl byla bylo "
+    "to ve si jeho její nebo také ten tato toto podle když však už jen při sa sú bol bola aj ako "
+    "podľa keď pre ktorý ktorá čo",
+    open="tzv mj sv p pí ing mgr bc ul nám např napr resp str tř okr gen plk por kpt",
+    closing="atd apod aj tj r s.r.o a.s o.s kč mil mld n.l tis",
+    numbers="č čl odst s str písm obr tab kap sb",
+)
+TURKISH = _language(
+    "ve bir bu da de için ile çok olan olarak gibi daha ne ama o ki en her kadar sonra ya ise mi "
+    "var değil şu ben sen biz onun",
+    open="av yrd doç op uzm sn alb yzb cad mah sok apt örn bkz",
+    closing="vb vs m.ö m.s a.ş ltd",
+    numbers="s sf md no",
+)
+GREEK = _language(
+    "και το του η της να ο την τον οι τα των με για από που στο στη στην στον δεν θα είναι σε "
+    "τους τις ένα μια ότι αυτό όταν αλλά",
+    open="κ κκ κα δρ καθ αρ σελ βλ π.χ δηλ λεωφ οδ αγ",
+    closing="κ.λπ κλπ μ.μ π.μ μ.χ π.χρ ευρ δισ εκ χιλ",
+    numbers="σελ αρ παρ κεφ τ",
+)
+LANGUAGES = (
+    ENGLISH,
+    GERMAN,
+    FRENCH,
+    SPANISH,
+    ITALIAN,
+    PORTUGUESE,
+    DUTCH,
+    POLISH,
+    RUSSIAN,
+    DANISH,
+    SWEDISH,
+    CZECH,
+    TURKISH,
+    GREEK,
+)
 
 _WORD = re.compile(r"[^\W\d_]+")
 _ENOUGH = 300  # words that tell the language of a text
@@ -164,4 +227,9 @@ _ENOUGH = 300  # words that tell the language of a text
 def language_of(text: str) -> Language:
     """Return the language whose function words a text has most of, English if none has any."""
     words = Counter(match[0].lower() for match in islice(_WORD.finditer(text), _ENOUGH))
-    return max(LANGUAGES, key=lambda language: sum(words[word] for word in words.keys() & language.function_words))
+
+    def occurrences(language: Language) -> int:
+        common = words.keys() & language.function_words
+        return sum(words[word] for word in common)
+
+    return max(LANGUAGES, key=occurrences)

@@ -1,4 +1,4 @@
-"""Lines of plain text that start a unit of their own: items of lists, by their bullets, numbers and letters."""
+"""Find the lines of plain text that start a unit of their own: items of lists."""
 
 from __future__ import annotations
 
@@ -42,9 +42,10 @@ class LineStart(NamedTuple):
 def line_starts(text: str) -> list[LineStart]:
     """Find the lines of a plain text that start a unit of their own, in order.
 
-    A bullet, a box or a table's bar starts one. A number or a letter ("1.", "2)", "(a)", "ii.") does if its neighbour in the
-    list is a number or a letter beside it, or the line above ends in a mark of punctuation: wrapped lines begin with "1990. The"
-    and "I. Newton", too. Where a line starts with a bullet, the same bullet within it starts a unit as well.
+    A bullet, a box or a table's bar starts one. A number or a letter ("1.", "2)", "(a)", "ii.") does
+    if the number before or after it starts a line as well, or if the line above ends in a mark of
+    punctuation: wrapped lines begin with "1990. The" and "I. Newton", too. Where a line starts with
+    a bullet, the same bullet within it starts a unit as well, and so do numbers in a line.
     """
     matches = list(_START.finditer(text))
     numbers = [match for match in matches if match["number"]]
@@ -68,7 +69,7 @@ def line_starts(text: str) -> list[LineStart]:
 
 
 def _last_before(text: str, at: int) -> str:
-    """Return the last character before a place that is not white space, "" if there is none nearby."""
+    """Return the last character before a place but for white space, "" if none is nearby."""
     return text[max(0, at - _NEARBY) : at].rstrip()[-1:]
 
 
@@ -78,16 +79,18 @@ def is_bullet(text: str) -> bool:
 
 
 def _numbers_in_line(text: str) -> list[LineStart]:
-    """Return the items of a list on one line ("1. Open it 2. Wait 3. Close it"), which starts the text or follows a colon.
+    """Return the items of a list on one line: "1. Open it 2. Wait 3. Close it".
 
-    Items in lower case are clauses of a sentence: "in three parts: 1) the stem, 2) …".
+    The list starts the text or follows a colon. Items in lower case are clauses of a sentence: "in
+    three parts: 1) the stem, 2) …".
     """
     numbers: list[re.Match[str]] = []
     for match in _NUMBER_IN_LINE.finditer(text):
         value = int(match["value"])
         if match["first"].islower():
             continue
-        if value == len(numbers) + 1 and (numbers or _last_before(text, match.start()) in ("", ":")):
+        is_next = value == len(numbers) + 1
+        if is_next and (numbers or _last_before(text, match.start()) in ("", ":")):
             numbers.append(match)
     if len(numbers) < 2 or (len(numbers) == 2 and _last_before(text, numbers[0].start())):
         return []
@@ -103,9 +106,13 @@ def _values(written: str) -> set[int]:
     if len(lower) == 1:
         values.add(ord(lower) - ord("a") + 1 if lower <= "z" else ord(lower))
     if all(letter in _ROMAN for letter in lower):
-        digits = [_ROMAN[letter] for letter in lower]
-        behind = [*digits[1:], 0]
-        values.add(sum(-digit if digit < after else digit for digit, after in zip(digits, behind, strict=True)))
+        number = 0
+        following = 0
+        for letter in reversed(lower):
+            digit = _ROMAN[letter]
+            number += -digit if digit < following else digit
+            following = digit
+        values.add(number)
     return values
 
 
@@ -113,5 +120,7 @@ def _same_bullets(text: str, start: int, bullet: str) -> list[LineStart]:
     if bullet not in _BULLETS:
         return []
     line_end = text.find("\n", start)
-    matches = _AGAIN.finditer(text, start, len(text) if line_end < 0 else line_end)
-    return [LineStart(match.start("bullet"), match.end()) for match in matches if match["bullet"] == bullet]
+    if line_end < 0:
+        line_end = len(text)
+    same = [match for match in _AGAIN.finditer(text, start, line_end) if match["bullet"] == bullet]
+    return [LineStart(match.start("bullet"), match.end()) for match in same]

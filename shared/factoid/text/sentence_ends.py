@@ -1,8 +1,9 @@
 """Find where sentences end, by rules for edited prose in many languages.
 
-The rules decide on each run of terminators by the text before and after it. They know abbreviations, initials, acronyms,
-decimals, quotations, parentheses, citation marks such as `[3]` and `[^3]`, list items, and the terminators of scripts without
-spaces. They need no model and take time linear in the length of the text.
+The rules decide on each run of terminators by the text before and after it. They know abbreviations,
+initials, acronyms, decimals, quotations, parentheses, citation marks such as `[3]` and `[^3]`, list
+items, and the terminators of scripts without spaces. They need no model and take time linear in the
+length of the text.
 """
 
 from __future__ import annotations
@@ -24,14 +25,16 @@ if TYPE_CHECKING:
 Span = tuple[int, int]
 
 _CLOSERS = "\"'”’“‘»«›‹)\\]}*_"  # with the end of emphasis
-_MARKS = ".!?…‽؟۔।॥‼⁇⁈⁉\u037e։"
+_MARKS = ".!?…‽؟۔‼⁇⁈⁉\u037e։"
 _LOCAL = r"(?<=[\u0370-\u03ff\u1f00-\u1fff]);|(?<=[\u0561-\u0587]):"  # a Greek "?", an Armenian "."
 CITATION = r"""(?:\[(?:(?:\d{1,3}|citation\ needed)(?:[,–-]\s?\d{1,3})*+|\^[^\s\[\]]{1,40})\](?!:)
   |[⁰¹²³⁴⁵⁶⁷⁸⁹]++(?:[,⁻]\s?[⁰¹²³⁴⁵⁶⁷⁸⁹]++)*+)"""  # "[3]", "[^3]", "³"
-_CANDIDATE = re.compile(  # possessive throughout, so that no run of marks, closers or spaces is read twice
-    rf"""(?<![{_MARKS}])(?P<mark>(?:[{_MARKS}]|{_LOCAL})++(?:[ \u00a0\u202f][.!?…]++(?=[\s{_CLOSERS}]|\Z)){{0,20}}+)
+# Possessive throughout, so that no run of marks, closers or spaces is read twice.
+_CANDIDATE = re.compile(
+    rf"""(?<![{_MARKS}])
+        (?P<mark>(?:[{_MARKS}]|{_LOCAL})++(?:[ \u00a0\u202f][.!?…]++(?=[\s{_CLOSERS}]|\Z)){{0,20}}+)
         [{_CLOSERS}]*+(?:[ \u00a0\u202f](?:»|'')(?=\s|\Z))?+(?:\s?{CITATION})*+[{_CLOSERS}]*+(?=\s)
-      | (?P<unspaced>[。！？｡။។።፧፨]|．(?!\d))++[{_CLOSERS}」』）】]*+
+      | (?P<unspaced>[。！？｡။។።፧፨।॥]|．(?!\d))++[{_CLOSERS}」』）】]*+
       | \n(?:[^\S\n]*+\n)++""",
     re.VERBOSE,
 )
@@ -44,9 +47,8 @@ _WORD_CHARACTER = re.compile(r"\w")
 _NEXT_WORD = re.compile(r"[^\W\d_]{1,40}+")
 _NUMBER_BEFORE = re.compile(r"(?:\d|\b[IVX]{1,5})\s?\Z")
 _TAIL = r"(?:(?<=\.)|\s*+(?:[,;:)\]]|\Z)|\s++(?:a|and|bis|e|en|et|for|i|in|of|on|or|ou|to|und|y|и)\b)"
-_REFERENCE = re.compile(
-    rf"\d{{1,5}}[\w.()/–-]{{0,20}}+{_TAIL}"
-)  # "3", "4.2(a)", and nothing that goes on like a clause
+# "3", "4.2(a)", and nothing that goes on like a clause
+_REFERENCE = re.compile(rf"\d{{1,5}}[\w.()/–-]{{0,20}}+{_TAIL}")
 _LETTER_REFERENCE = re.compile(rf"(?:[A-Z]|[IVXLC]{{2,6}})\b\.?+{_TAIL}")
 _ELIDED = re.compile(r"[^\W\d_]{1,5}['’](?=[^\W\d_]{2})")
 _VOWEL = re.compile(r"[aeiouyäöüåæøœáéíóúýàèìòùâêîôûãõąęėаеёиоуыэюяіїєαεηιουωάέήίόύώ]", re.IGNORECASE)
@@ -77,23 +79,22 @@ _HIDDEN = "ㅁ"  # a letter that is neither large nor small, in place of what is
 
 
 class SentenceSplitter(Protocol):
-    """Finds the ends of sentences in one block of text: a paragraph, an item of a list, a cell, without Markdown.
+    """Finds the ends of sentences in one block: a paragraph, an item, a cell, without Markdown.
 
-    Functions are splitters. Results are cached, so that a splitter is hashable and returns the same for the same text.
+    A function is one. Results are cached: a splitter is hashable, and the same for the same text.
     """
 
     def __hash__(self) -> int: ...
 
     def __call__(self, text: str, /) -> Sequence[int]:
-        """Return the places behind the sentences, in characters of the text and in order; its own end may be left out."""
+        """Return the places behind the sentences, in order; the text's own end may be left out."""
         ...
 
 
 def spacy_sentences(nlp: Pipeline) -> SentenceSplitter:
-    """Make a pipeline of spaCy, with a parser, `senter` or `sentencizer` in it, find the ends of sentences.
+    """Make a splitter of a pipeline of spaCy that has a parser, a `senter` or a `sentencizer`.
 
-    >>> nlp = spacy.load("en_core_web_sm")
-    >>> sentence_spans(text, spacy_sentences(nlp))
+    Make it once: results are cached by splitter.
     """
 
     def split(text: str) -> list[int]:
@@ -110,8 +111,9 @@ def sentence_ends(text: str, protected: Sequence[Span] = ()) -> list[int]:
         protected: Spans in which no sentence ends, such as inline code and formulas, in order.
 
     Returns:
-        Places behind the sentences' last characters, in order. What lies between two of them is a sentence, white space or the
-        bullet of an item. The end of the text is among them only where a mark ends the text.
+        Places behind the sentences' last characters, in order. What lies between two of them is a
+        sentence, white space or the bullet of an item. The end of the text is among them only where
+        a mark ends the text.
     """
     hidden = _hide(text, protected)
     seen, places = without_invisible(hidden)
@@ -128,7 +130,7 @@ def block_sentences(text: str, protected: Sequence[Span] = (), splitter: Sentenc
     Args:
         text: A paragraph, an item of a list or a cell, without Markdown.
         protected: Spans in which no sentence ends, in order.
-        splitter: Finds the ends of sentences in place of `sentence_ends`; those in protected spans do not count.
+        splitter: Takes the place of `sentence_ends`. Its ends in protected spans do not count.
 
     Raises:
         InvalidInputError: The splitter returned something else than places in the text, in order.
@@ -147,7 +149,10 @@ def block_sentences(text: str, protected: Sequence[Span] = (), splitter: Sentenc
 
 
 def trim(text: str, start: int, end: int) -> list[Span]:
-    """Return the span without white space and invisible characters at its ends, in a list, empty if nothing is left."""
+    """Return the span without white space and invisible characters at its ends, in a list.
+
+    The list is empty if nothing is left.
+    """
     while end > start and (text[end - 1].isspace() or INVISIBLE.match(text[end - 1])):
         end -= 1
     while start < end and (text[start].isspace() or INVISIBLE.match(text[start])):
@@ -202,12 +207,13 @@ class _Prose:
     @cached_property
     def is_lower(self) -> bool:
         """Whether sentences are written without capitals."""
-        is_sentence = self.text.rstrip()[-1:] in (".", "!", "?") and self.text.count(" ") >= _FEWEST_SPACES
-        return is_sentence and not _CAPITAL.search(self.text)
+        is_ended = self.text.rstrip()[-1:] in (".", "!", "?")
+        is_prose = is_ended and self.text.count(" ") >= _FEWEST_SPACES
+        return is_prose and not _CAPITAL.search(self.text)
 
     @cached_property
     def has_danda(self) -> bool:
-        """Whether sentences end in the full stop of Indian scripts, so that a point is that of an abbreviation."""
+        """Whether sentences end in a danda, so that a point is that of an abbreviation."""
         return "।" in self.text
 
     def starts_sentence(self, word: str) -> bool:
@@ -288,14 +294,12 @@ def _ends_sentence(prose: _Prose, match: re.Match[str], begin: int, following: i
     if not is_stop:
         return not goes_on or match["mark"][-1] in "!?"
 
-    start = max(0, match.start() - _LONGEST_TOKEN)
-    before = text[start : match.start()].rstrip()
+    before = text[max(begin, match.start() - _LONGEST_TOKEN) : match.start()].rstrip()
     if not before:
         return not goes_on
     token = before.split()[-1].lstrip(_OPENERS).rpartition("—")[2]
     ahead = before[: len(before) - len(token)]
-    in_sentence = ahead[max(0, begin - start) :]
-    starts_line = not in_sentence.rpartition("\n")[2].strip(" \t([*_")
+    starts_line = not ahead.rpartition("\n")[2].strip(" \t([*_")
     stop = _Stop(token, ahead, starts_line, is_alone, goes_on, following, word)
     return _ends_behind(prose, stop)
 
@@ -357,4 +361,5 @@ def _ends_behind(prose: _Prose, stop: _Stop) -> bool:
 
 def _is_unspoken(token: str) -> bool:
     """Return whether a word has no vowel, as abbreviations do."""
-    return _UNSPOKEN.fullmatch(token) is not None and not token.isupper() and _VOWEL.search(token) is None
+    is_word = _UNSPOKEN.fullmatch(token) is not None and not token.isupper()
+    return is_word and _VOWEL.search(token) is None

@@ -16,6 +16,7 @@ from tests.store.forking import in_child
 from tests.towns import add, hits, make, opened
 
 pytest.importorskip("faiss")
+_OF_PARENT = 2000  # its first document, above those of the children
 pytestmark = [
     pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork"),
     pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning"),
@@ -48,7 +49,7 @@ def test_children_search_add_and_close_while_the_parent_does(path, index, times)
                 hits(store, lexical=1)
 
         def adding():
-            number = 100
+            number = _OF_PARENT
             while not done.is_set():
                 add(store, number)
                 number += 1
@@ -61,7 +62,7 @@ def test_children_search_add_and_close_while_the_parent_does(path, index, times)
                 def work(number=number):
                     store.search_batch(batch)
                     assert add(store, 1000 + number).documents == 1
-                    first = hits(store, f"Which town lies on hill {1000 + number}?")[0].unit.document_id
+                    added = hits(store, document_ids=[f"doc{1000 + number}"])[0]
                     with UnitStore(path, encoder=HashEncoder(), index=index) as fresh:
                         while True:  # the parent goes on adding
                             before = fresh.connections
@@ -72,7 +73,7 @@ def test_children_search_add_and_close_while_the_parent_does(path, index, times)
                                 if snapshot.generation == generation:
                                     break
                     store.close()
-                    return [first, one == other or [one, other]]
+                    return [added.unit.document_id, one == other or [one, other]]
 
                 assert in_child(work) == [f"doc{1000 + number}", True]
         finally:

@@ -37,7 +37,6 @@ from factoid.index.lexical import LexicalIndex
 from factoid.late_interaction.align import align
 from factoid.late_interaction.answer import GrowingAnswer, claims_something, with_markers, without_markers
 from factoid.late_interaction.cite import PropCite
-from factoid.markdown import read_blocks, visible
 from factoid.metadata import plain_metadata
 from factoid.propositions.decompose import decompose
 from factoid.propositions.parse import read_propositions
@@ -51,6 +50,7 @@ from factoid.store import UnitStore
 from factoid.terminal import show_hit
 from factoid.testing import HashEncoder, ScriptedPropositionizer
 from factoid.text.lines import line_starts
+from factoid.text.reading import read
 from factoid.text.sentence_ends import sentence_ends
 from factoid.units import Document, Granularity, Hit, Unit
 from factoid.words import count_words, cut_words, stands_in
@@ -311,8 +311,8 @@ def _llama_index(text: str) -> None:
 _MOST_GROWTH = 7
 
 READERS: dict[str, Reader] = {
-    "read_blocks": lambda text: list(read_blocks(text)),
-    "visible": visible,
+    "read Markdown": lambda text: read(text, "markdown"),
+    "read plain text": lambda text: read(text, "plain"),
     "sentence_ends": sentence_ends,
     "line_starts": line_starts,
     "split_passages": lambda text: split_passages(Document(text)),

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import lru_cache
 from os import PathLike, fspath
 from string import Formatter
@@ -83,6 +84,12 @@ def with_heading(unit: Unit | Document, template: str = EMBED_TEMPLATE) -> str:
         if value or name is None:
             result += (label if result or position == 0 else _MARKUP.sub("", label)) + value
     return result
+
+
+def encoded_text(unit: Unit, template: str = EMBED_TEMPLATE) -> str:
+    """Return what is encoded and searched by words of a unit: what a reader sees of it, with its heading."""
+    seen = replace(unit, text=unit.visible) if unit.visible else unit
+    return with_heading(seen, template)
 
 
 def _written(name: str, value: object) -> str:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from factoid.encode import EMBED_TEMPLATE, AsyncEncoder, Vectors, to_matrix, with_heading
+from factoid.encode import EMBED_TEMPLATE, AsyncEncoder, Vectors, encoded_text, to_matrix
 from factoid.errors import InvalidInputError
 from factoid.progress import progress
 from factoid.propositions import Decomposition, Propositionizer, Report, adecompose, decompose
@@ -130,7 +130,7 @@ def assemble(
 def own_children(passage: Unit, granularities: Sequence[Granularity]) -> list[Unit]:
     """Return a passage as a unit under itself at each of these granularities except its own; none for white space."""
     return [
-        child_unit(passage, passage.text, kind, passage.start, passage.end)
+        replace(child_unit(passage, passage.text, kind, passage.start, passage.end), visible=passage.visible)
         for kind in granularities
         if kind is not passage.granularity and passage.text.strip()
     ]
@@ -215,7 +215,7 @@ def _places(store: UnitStore, units: Sequence[Unit]) -> dict[str, list[int]]:
     places: dict[str, list[int]] = {}
     for position, unit in enumerate(units):
         if store.searches(unit):
-            places.setdefault(with_heading(unit, template), []).append(position)
+            places.setdefault(encoded_text(unit, template), []).append(position)
     if places and store.encoder is None:
         raise InvalidInputError("this store has no encoder: give the vectors, or give UnitStore an encoder")
     return places

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import groupby
 
 from factoid.errors import InvalidInputError
-from factoid.markdown import is_code
 from factoid.sections import Paragraph, outline
-from factoid.sentences import Span, sentence_spans
+from factoid.sentences import read_sentences
+from factoid.text.blocks import Block
+from factoid.text.markup import markup_of
+from factoid.text.reading import Sentence, moved, sentences_of
 from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import LINES, PROPOSITIONS, Document, Granularity, Unit, child_unit
 from factoid.words import count_words
+
+# Characters between two sentences that no reader sees, such as a comment: more end a passage.
+_UNSEEN = 300
 
 
 def split_passages(
@@ -44,20 +49,53 @@ def split_passages(
     units = []
     if document.metadata.get(PROPOSITIONS) != LINES:  # a table's rows stay apart
         paragraphs = list(_join_short(document.text, paragraphs, words, min_words))
-    for begin, stop, section in paragraphs:
-        text = document.text[begin:stop]
-        for start, end in _pack(text, sentence_spans(text, sentences), words, min_words):
-            passage = child_unit(document, text[start:end], Granularity.PASSAGE, begin + start, begin + end)
-            units.append(replace(passage, title=title, section=section))
+    for paragraph in paragraphs:
+        for start, end, held in _pack(
+            document.text, paragraph, sentences_of(paragraph.blocks, sentences), words, min_words
+        ):
+            passage = child_unit(document, document.text[start:end], Granularity.PASSAGE, start, end)
+            visible = visible_text(held)
+            if visible == passage.text:
+                visible = ""
+            units.append(replace(passage, title=title, section=paragraph.section, visible=visible, sentences=held))
     return units
 
 
 def split_sentences(passage: Unit, sentences: SentenceSplitter | None = None) -> list[Unit]:
     """Cut a passage, or any unit whose text is the document's at its span, into sentences, by rules or another splitter."""
-    return [
-        child_unit(passage, passage.text[start:end], Granularity.SENTENCE, passage.start + start, passage.start + end)
-        for start, end in sentence_spans(passage.text, sentences)
-    ]
+    units = []
+    for sentence in sentences_in(passage, sentences):
+        start = sentence.start - passage.start
+        text = passage.text[start : sentence.end - passage.start]
+        unit = child_unit(passage, text, Granularity.SENTENCE, sentence.start, sentence.end)
+        visible = visible_text([sentence])
+        units.append(replace(unit, visible="" if visible == text else visible, sentences=(sentence,)))
+    return units
+
+
+def sentences_in(passage: Unit, splitter: SentenceSplitter | None = None) -> Sequence[Sentence]:
+    """Return the sentences of a passage with their places in the document.
+
+    A passage from `split_passages` knows them; another is read by itself, as Markdown or plain text as its metadata say.
+    """
+    if passage.sentences and splitter is None:
+        return passage.sentences
+    read = read_sentences(passage.text, splitter, markup=markup_of(passage.text, passage.metadata))
+    return moved(read, passage.start)
+
+
+def visible_text(sentences: Sequence[Sentence]) -> str:
+    """Return what a reader sees of some sentences, block by block on lines; rows of a table are below its header."""
+    parts: list[str] = []
+    first = sentences[0].block if sentences else None
+    if first is not None and first.kind == "row" and first.names:
+        parts.append(" | ".join(first.names))
+    for block, group in groupby(sentences, key=lambda sentence: id(sentence.block)):
+        del block
+        run = list(group)
+        separator = "\n" if run[0].block.kind == "code" else " "
+        parts.append(separator.join(sentence.visible.text for sentence in run))
+    return "\n".join(parts)
 
 
 def _join_short(text: str, paragraphs: Iterable[Paragraph], words: int, min_words: int) -> Iterator[Paragraph]:
@@ -65,13 +103,14 @@ def _join_short(text: str, paragraphs: Iterable[Paragraph], words: int, min_word
     joined: Paragraph | None = None
     size = 0.0
     for paragraph in paragraphs:
-        source = text[paragraph.start : paragraph.end]
-        length = math.inf if is_code(source) else count_words(source)
+        is_code = paragraph.blocks[0].kind == "code"
+        length = math.inf if is_code else _count(paragraph.blocks)
         if joined is not None:
             between = text[joined.end : paragraph.start]
             apart = paragraph.section != joined.section or between.strip() or between.count("\n") < 2
             if not apart and min(size, length) < min_words and size + length <= words:
-                joined, size = joined._replace(end=paragraph.end), size + length
+                joined = joined._replace(end=paragraph.end, blocks=joined.blocks + paragraph.blocks)
+                size += length
                 continue
             yield joined
         joined, size = paragraph, length
@@ -79,24 +118,35 @@ def _join_short(text: str, paragraphs: Iterable[Paragraph], words: int, min_word
         yield joined
 
 
-def _pack(text: str, sentences: list[Span], words: int, min_words: int) -> list[Span]:
-    """Return passages that hold all of a text except white space: the marks before a sentence belong to its passage."""
-    starts: list[int] = []
-    size = at = 0
-    for start, end in sentences:
-        length = count_words(text[start:end])
-        if starts and size + length <= words:
+def _count(blocks: Iterable[Block]) -> int:
+    return sum(count_words(block.visible.text) for block in blocks)
+
+
+def _pack(
+    text: str, paragraph: Paragraph, sentences: Sequence[Sentence], words: int, min_words: int
+) -> Iterator[tuple[int, int, tuple[Sentence, ...]]]:
+    """Yield the span of each passage with its sentences: the marks before a sentence belong to its passage."""
+    runs: list[list[Sentence]] = []
+    size = 0
+    for sentence in sentences:
+        length = count_words(sentence.visible.text)
+        is_near = bool(runs) and sentence.start - runs[-1][-1].end <= _UNSEEN
+        if is_near and size + length <= words:
+            runs[-1].append(sentence)
             size += length
         else:
-            starts.append(_line_start(text, at, start) if starts else 0)
+            runs.append([sentence])
             size = length
-        at = end
-    if len(starts) > 1 and size < min_words:
-        starts.pop()
-    return [(start, start + len(text[start:end].rstrip())) for start, end in pairwise([*starts, len(text)])]
+    if len(runs) > 1 and size < min_words and runs[-1][0].start - runs[-2][-1].end <= _UNSEEN:
+        runs[-2:] = [runs[-2] + runs[-1]]
+    at = paragraph.start
+    for run in runs:
+        start = _line_start(text, at, run[0].start)
+        at = run[-1].end
+        yield start, at, tuple(run)
 
 
 def _line_start(text: str, at: int, start: int) -> int:
-    """Return where the marks before a sentence begin, `at` being the end of the sentence before."""
+    """Return where the marks begin before a sentence on its line, `at` being the end of the sentence before."""
     line = max(text.rfind("\n", at, start) + 1, at)
     return start - len(text[line:start].lstrip())

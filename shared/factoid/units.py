@@ -12,10 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 from uuid import UUID, uuid5
 
 from factoid.errors import InvalidInputError, shown
+
+if TYPE_CHECKING:
+    from factoid.text.reading import Sentence
 
 # Ids are uuid5 in this namespace, so the same content has the same id in every process and on every machine.
 NAMESPACE = UUID("5f0a3b1e-8f0c-5d53-9a2c-1f6d3c0e7b41")
@@ -192,6 +195,8 @@ class Unit:
         section: Path of headings, outermost first, joined by ", ".
         metadata: The document's metadata. A proposition that replaces a failed decomposition adds `fallback`.
         payload: Any text of the caller's, returned with the unit; it is neither searched nor filtered.
+        visible: What a reader sees of the text where that differs, as in Markdown: this is encoded and searched.
+        sentences: The sentences of a passage as it was read in its document, if it comes from there; never stored.
     """
 
     id: str
@@ -205,6 +210,13 @@ class Unit:
     section: str = ""
     metadata: Metadata = field(default_factory=dict, hash=False)
     payload: str = ""
+    visible: str = ""
+    sentences: tuple[Sentence, ...] = field(default=(), compare=False, repr=False)
+
+    @property
+    def searched(self) -> str:
+        """The text that is encoded and searched: what a reader sees."""
+        return self.visible or self.text
 
     def __post_init__(self) -> None:
         if not self.id:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import islice
 from pathlib import Path
 from typing import Annotated, Literal
@@ -57,8 +57,9 @@ def split(
 
 def _print_units(units: Iterable[Unit]) -> None:
     for unit in units:
-        fields = asdict(unit)
-        del fields["payload"]  # comes only from those who store units
+        fields = asdict(replace(unit, sentences=()))
+        for name in ("payload", "sentences", "visible"):  # of no use outside of a store
+            del fields[name]
         opts.print_json(fields)
 
 

@@ -12,7 +12,8 @@ from factoid.documents.rules import DISPLAY, verbatim
 from factoid.documents.table_parsers import COMMENT, FENCE, markdown_tables, with_captions
 from factoid.documents.tables import Table
 from factoid.documents.trace import TracedText, inserted, join
-from factoid.markdown import read_blocks
+from factoid.text.paragraphs import span_of
+from factoid.text.reading import read
 
 Kind = Literal["title", "heading", "text", "code", "formula", "footnote", "table", "figure", "furniture"]
 
@@ -96,11 +97,9 @@ def _markdown_pieces(content: str) -> Iterator[Piece]:
 
 
 def _prose(text: TracedText) -> Iterator[LayoutBlock]:
-    for block in read_blocks(text.text):
+    for block in read(text.text, "markdown"):
         if block.kind == "heading":
-            line = text.text[block.start : block.end]
-            begin = block.start + max(line.find(block.heading), 0)
-            yield LayoutBlock("heading", text.cut(begin, begin + len(block.heading)).strip(), block.level)
+            yield LayoutBlock("heading", text.cut(*span_of(block.visible)).strip(), block.level)
         elif block.kind == "code":  # with its indentation
             yield LayoutBlock("code", text.cut(block.start, block.end))
         else:  # with the marks of lists before it on its line

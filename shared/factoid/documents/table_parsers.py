@@ -16,8 +16,9 @@ from typing import Any, NamedTuple
 from factoid._optional import require
 from factoid.documents.tables import SELECTION, Cell, Table, check_unfilled, is_number
 from factoid.errors import InvalidInputError
-from factoid.markdown import block_tokens, visible
 from factoid.sentences import Span
+from factoid.text.inline import inline
+from factoid.text.markdown import block_tokens
 
 # An unclosed comment or fenced code extends to the end.
 COMMENT = re.compile(r"<!--.*?(?:-->|(?P<unclosed>\Z))", re.DOTALL)
@@ -171,7 +172,7 @@ def _add_text(element: Any, parts: list[str]) -> None:
 
 def _plain_line(source: str) -> str:
     """Return what a reader sees of Markdown, on one line."""
-    return " ".join(visible(source).text.split())
+    return " ".join(inline(source, range(len(source))).text.split())
 
 
 def _stripped(text: str, start: int, end: int) -> Span:

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
-from factoid.markdown import read_blocks
 from factoid.reasoning import open_reasoning, reasoning_spans
 from factoid.sentences import Span, sentence_spans
+from factoid.text.reading import read
 
 _BOUNDARY = re.compile(r"[.!?…‽؟۔।。！？｡\n]")
 _WHOLE_WORD = re.compile(r"\w\W")
@@ -195,7 +195,7 @@ class GrowingAnswer:
         source, shift = self._source()
         spans: list[Span] = []
         for first, last, _ in _parts(source):
-            here = sentence_spans(source[first:last])
+            here = sentence_spans(source[first:last], markup="markdown")
             spans += [(start + first - shift, end + first - shift) for start, end in here]
         return [(max(start, self._returned), end) for start, end in spans if end > self._returned]
 
@@ -207,7 +207,8 @@ class GrowingAnswer:
             if is_reasoning:
                 others.append((first - shift, last - shift))
                 continue
-            blocks = [block for block in read_blocks(source[first:last]) if block.kind != "prose"]
+            blocks = read(source[first:last], "markdown")
+            blocks = [block for block in blocks if block.kind in ("heading", "code") or block.is_header]
             others += [(block.start + first - shift, block.end + first - shift) for block in blocks]
         ends = [end for _, end in others]
         stretches = []

@@ -131,7 +131,7 @@ def passage_key(name: str, passage: Unit) -> bytes:
         raise InvalidInputError(
             f"expected the name of a propositionizer (model and revision, prompt version), got {name!r}"
         )
-    content = json.dumps([_KEY_VERSION, name, passage.text, passage.title, passage.section])
+    content = json.dumps([_KEY_VERSION, name, passage.searched, passage.title, passage.section])
     return hashlib.blake2b(content.encode(), digest_size=16).digest()
 
 

@@ -12,9 +12,8 @@ from operator import itemgetter
 from typing import Literal, get_args
 
 from factoid.errors import InvalidInputError
-from factoid.markdown import is_code, visible
-from factoid.propositions.ground import Sentence, Source, is_supported
-from factoid.propositions.items import read_items
+from factoid.propositions.context import Context
+from factoid.propositions.ground import Read, Source, is_supported
 from factoid.propositions.parse import mended
 from factoid.propositions.protocol import (
     NoPropositions,
@@ -135,7 +134,8 @@ def _ground_passage(passage: Unit, texts: Sequence[str], policy: Policy) -> tupl
     cached = int(getattr(texts, "cached", False))
     if not distinct:
         reason = texts.reason if isinstance(texts, NoPropositions) else "empty output"
-        failed = [_stand_in(passage, sentence.unit, reason) for sentence in sentences]
+        stand_ins = [(index, _stand_in(passage, sentence, reason)) for index, sentence in enumerate(sentences)]
+        failed = [unit for _, unit in _in_context(passage, sentences, stand_ins)]
         transient = int(bool(sentences) and getattr(texts, "transient", False))
         return failed, Report(1, len(failed), {reason: 1} if sentences else {}, cached=cached, transient=transient)
     placed: list[tuple[int, Unit]] = []
@@ -148,15 +148,17 @@ def _ground_passage(passage: Unit, texts: Sequence[str], policy: Policy) -> tupl
         index, start, end = source.align(text)
         if not supported and policy == "sentence":
             if sentences:
-                placed.append((index, _stand_in(passage, sentences[max(index, 0)].unit, UNSUPPORTED)))
+                placed.append((index, _stand_in(passage, sentences[max(index, 0)], UNSUPPORTED)))
             continue
-        if index >= 0 and text == sentences[index].readings[0][0] and is_code(sentences[index].unit.text):
-            code = sentences[index].unit  # with its lines and its indentation
-            text, start, end = code.text, code.start, code.end
+        if index >= 0 and sentences[index].sentence.block.kind == "code" and _is_all_of(text, sentences[index]):
+            code = sentences[index].sentence  # with its lines and its indentation
+            text = code.visible.text
+            start = code.start
+            end = code.end
         placed.append((index, child_unit(passage, text, Granularity.PROPOSITION, start, end)))
     uncovered = source.uncovered([unit.text for _, unit in placed])
-    missed = [index for index in uncovered if _WORD.search(sentences[index].unit.text)]
-    placed += [(index, _stand_in(passage, sentences[index].unit, UNCOVERED)) for index in missed]
+    missed = [index for index in uncovered if _WORD.search(sentences[index].text)]
+    placed += [(index, _stand_in(passage, sentences[index], UNCOVERED)) for index in missed]
     placed = _in_context(passage, sentences, placed)
     placed.sort(key=itemgetter(0))  # stable: reading order by sentence, then the propositionizer's order
     units: dict[str, Unit] = {}
@@ -167,41 +169,47 @@ def _ground_passage(passage: Unit, texts: Sequence[str], policy: Policy) -> tupl
     return list(units.values()), Report(1, len(units), {}, unsupported, len(missed), duplicates, cached)
 
 
-def _in_context(
-    passage: Unit, sentences: Sequence[Sentence], placed: Sequence[tuple[int, Unit]]
-) -> list[tuple[int, Unit]]:
-    """Add the lead-in to items of a list that stand as they are in the passage, and the names of columns to rows."""
+def _in_context(passage: Unit, sentences: Sequence[Read], placed: Sequence[tuple[int, Unit]]) -> list[tuple[int, Unit]]:
+    """Add what they go on from to items of lists that stand as they are in the passage, and the names of columns to rows."""
     if facts := record_facts(passage):
         return _with_facts(passage, sentences, placed, facts)
-    if "\n" not in passage.text:
+    context = Context([read.sentence for read in sentences])
+    if not context.needed:
         return list(placed)
-    items = read_items(passage, [sentence.unit for sentence in sentences])
-    repeated: set[int] = set()  # lead-ins and headers, which their items and rows say
-    units: list[tuple[int, Unit, bool]] = []
+    rows: set[int] = set()  # written
+    units: list[tuple[int, Unit]] = []
     for index, unit in placed:
-        literal = _is_literal(unit, index, sentences)
-        if literal and index in items.leads:
-            repeated.update(items.leads[index])
-            *leads, item = (sentences[place].readings[-1][0] for place in (*items.leads[index], index))
-            if index in items.rows:
-                start, end, text = items.rows[index]
-            elif item[-1] in ".!?":
-                start, end, text = unit.start, unit.end, " ".join([*leads, unit.text])
-            else:  # a fragment is one with all its parts
-                start, end, text = sentences[index].unit.start, sentences[index].unit.end, " ".join([*leads, item])
-            unit = replace(child_unit(passage, text, Granularity.PROPOSITION, start, end), metadata=unit.metadata)
-        units.append((index, unit, literal))
-    return [(index, unit) for index, unit, literal in units if not (literal and index in repeated)]
+        if not _is_literal(unit, index, sentences):
+            units.append((index, unit))
+        elif index in context.facts:
+            if index not in rows:
+                rows.add(index)
+                for text, start, end in context.facts[index]:
+                    fact = child_unit(passage, text, Granularity.PROPOSITION, start, end)
+                    units.append((index, replace(fact, metadata=unit.metadata)))
+        elif index in context.repeated:
+            continue
+        elif index in context.leads:
+            sentence = sentences[index].sentence
+            leads = context.leads[index]
+            text, start, end = f"{leads} {unit.text}", unit.start, unit.end
+            if sentence.text[-1] not in ".!?":  # a fragment is one with all its parts
+                text, start, end = f"{leads} {sentence.text}", sentence.start, sentence.end
+            item = child_unit(passage, text, Granularity.PROPOSITION, start, end)
+            units.append((index, replace(item, metadata=unit.metadata)))
+        else:
+            units.append((index, unit))
+    return units
 
 
 def _with_facts(
-    passage: Unit, sentences: Sequence[Sentence], placed: Sequence[tuple[int, Unit]], facts: Sequence[RecordFact]
+    passage: Unit, sentences: Sequence[Read], placed: Sequence[tuple[int, Unit]], facts: Sequence[RecordFact]
 ) -> list[tuple[int, Unit]]:
     """Replace the lines of a row that stand as they are by propositions about the row."""
     rewritten = [(index, unit) for index, unit in placed if not _is_literal(unit, index, sentences)]
     if len(rewritten) == len(placed):
         return rewritten
-    starts = [sentence.unit.start for sentence in sentences]
+    starts = [read.sentence.start for read in sentences]
     units: list[tuple[int, Unit]] = []
     for fact in facts:
         unit = child_unit(passage, fact.text, Granularity.PROPOSITION, fact.start, fact.end)
@@ -209,13 +217,17 @@ def _with_facts(
     return [*units, *rewritten]
 
 
-def _is_literal(unit: Unit, index: int, sentences: Sequence[Sentence]) -> bool:
+def _is_literal(unit: Unit, index: int, sentences: Sequence[Read]) -> bool:
     return index >= 0 and any(unit.text.rstrip(".") in text for text, _ in sentences[index].readings)
 
 
-def _stand_in(passage: Unit, sentence: Unit, reason: str) -> Unit:
+def _is_all_of(text: str, read: Read) -> bool:
+    """Return whether a text is a whole sentence, in its source or as a reader sees it."""
+    return any(text == reading for reading, _ in read.readings)
+
+
+def _stand_in(passage: Unit, read: Read, reason: str) -> Unit:
     """Return a proposition with a sentence as a reader sees it."""
-    text = visible(sentence.text).text.strip() or sentence.text
-    text = sentence.text if is_code(text) else text
-    unit = child_unit(passage, text, Granularity.PROPOSITION, sentence.start, sentence.end)
+    sentence = read.sentence
+    unit = child_unit(passage, sentence.text, Granularity.PROPOSITION, sentence.start, sentence.end)
     return replace(unit, metadata={"fallback": reason, **passage.metadata})

@@ -14,8 +14,8 @@ from functools import lru_cache
 from itertools import chain, takewhile
 from typing import NamedTuple
 
-from factoid.markdown import visible
-from factoid.split import split_sentences
+from factoid.split import sentences_in
+from factoid.text.reading import Sentence
 from factoid.units import Unit
 from factoid.words import fold, without_invisible
 
@@ -65,27 +65,37 @@ def is_supported(proposition: str, known: Collection[str]) -> bool:
     return len(tokens) - len(unknown) >= _SUPPORT * len(tokens)
 
 
-class Sentence(NamedTuple):
+class Read(NamedTuple):
     """A sentence of a passage in the form that propositions are compared with."""
 
-    unit: Unit
-    tokens: list[Token]  # content words as a reader sees them, by their place in its text
+    sentence: Sentence
+    tokens: list[Token]  # content words as a reader sees them, by their places in the document
     words: frozenset[str]  # of the tokens
     # Its text on one line, unchanged and, if that differs, as a reader sees it, each with the position of every character in the
     # document.
     readings: list[tuple[str, Sequence[int]]]
+
+    @property
+    def text(self) -> str:
+        """What a reader sees of it, on one line if it is no code."""
+        return self.sentence.text
 
 
 class Source:
     """A passage that propositions are compared with."""
 
     def __init__(self, passage: Unit) -> None:
-        self.sentences = [_read(unit) for unit in split_sentences(passage)]
+        self.sentences = [_read(sentence, passage) for sentence in sentences_in(passage)]
         self.context = content_words(passage.title) | content_words(passage.section)
         # Words that may support a proposition, in the source and as a reader sees them ("10³").
         self.known = content_words(passage.text).union(self.context, *(sentence.words for sentence in self.sentences))
-        first, last = (self.sentences[0].unit, self.sentences[-1].unit) if self.sentences else (passage, passage)
-        self._span = first.start, last.end
+        for read in self.sentences:  # what it goes on from may stand in the passage before
+            block = read.sentence.block
+            beside = [lead.text for lead in block.leads] + list(block.names)
+            self.known = self.known.union(*map(content_words, beside))
+        self._span = passage.start, passage.end
+        if self.sentences:
+            self._span = self.sentences[0].sentence.start, self.sentences[-1].sentence.end
         self._spread = Counter(chain.from_iterable([sentence.words for sentence in self.sentences]))
 
     def align(self, proposition: str) -> tuple[int, int, int]:
@@ -118,9 +128,10 @@ class Source:
             distinctive = distinctive.union(name)
         start, end = _shortest_window(sentence.tokens, distinctive or shared)
         # At either end of the sentence the function words and the full stop also belong to it.
-        unit = sentence.unit
-        start = unit.start if start == sentence.tokens[0][1] else unit.start + start
-        end = unit.end if end == sentence.tokens[-1][2] else unit.start + end
+        if start == sentence.tokens[0][1]:
+            start = sentence.sentence.start
+        if end == sentence.tokens[-1][2]:
+            end = sentence.sentence.end
         return best, start, end
 
     def uncovered(self, propositions: Sequence[str]) -> list[int]:
@@ -134,7 +145,7 @@ class Source:
             index
             for index, sentence in enumerate(self.sentences)
             if len(sentence.words & words) < _COVERED * len(sentence.words)
-            or not (sentence.words or sentence.unit.text.strip(_PUNCTUATION).casefold() in text)
+            or not (sentence.words or sentence.text.strip(_PUNCTUATION).casefold() in text)
         ]
 
     def _find_verbatim(self, proposition: str) -> tuple[int, int, int] | None:
@@ -154,18 +165,18 @@ class Source:
         return None
 
 
-def _read(unit: Unit) -> Sentence:
-    seen, offsets, _ = visible(unit.text)
-    readings = [_one_line(unit.text, range(unit.start, unit.end))]
-    tokens = list(content_tokens(seen))
-    if seen != unit.text:
-        tokens = [(word, offsets[start], offsets[end - 1] + 1) for word, start, end in tokens]
-        if seen.strip():
-            line, places = _one_line(seen, [unit.start + offset for offset in offsets])
-            if len(places) > 1:  # marks around the sentence go with its first and last word
-                places = [unit.start, *places[1:-1], unit.end - 1]
-            readings.append((line, places))
-    return Sentence(unit, tokens, content_words(seen), readings)
+def _read(sentence: Sentence, passage: Unit) -> Read:
+    seen = sentence.visible.text
+    offsets = sentence.visible.offsets
+    tokens = [(word, offsets[start], offsets[end - 1] + 1) for word, start, end in content_tokens(seen)]
+    source = passage.text[sentence.start - passage.start : sentence.end - passage.start]
+    readings = [_one_line(source, range(sentence.start, sentence.end))]
+    if seen != source:
+        line, places = _one_line(seen, offsets)
+        if len(places) > 1:  # marks around the sentence go with its first and last word
+            places = [sentence.start, *places[1:-1], sentence.end - 1]
+        readings.append((line, places))
+    return Read(sentence, tokens, content_words(seen), readings)
 
 
 def _one_line(text: str, places: Sequence[int]) -> tuple[str, Sequence[int]]:

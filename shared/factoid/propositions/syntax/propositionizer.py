@@ -10,20 +10,19 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from factoid.forks import Exclusion, at_work
-from factoid.markdown import is_code, visible
 from factoid.propositions.syntax.clauses import split_clauses
 from factoid.propositions.syntax.headings import headings
 from factoid.propositions.syntax.phrases import stands_alone
 from factoid.propositions.syntax.reference import Discourse
 from factoid.propositions.syntax.render import render
 from factoid.propositions.syntax.tree import Tree, tokenize
-from factoid.sentences import sentence_spans
+from factoid.split import sentences_in
 from factoid.units import Unit
 
 if TYPE_CHECKING:
     from spacy.language import Language
 
-VERSION = 10  # raise when the same text may give other propositions
+VERSION = 11  # raise when the same text may give other propositions
 
 _BREAK = re.compile(r"[;:]\s+")
 _LONGEST_WORD = 300  # characters; the time of spaCy's tokeniser grows with their square
@@ -47,7 +46,7 @@ class SyntaxPropositionizer:
 
     def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
         """Return the propositions of each passage, sentence by sentence."""
-        sentences = [_sentences(passage.text) for passage in passages]
+        sentences = [_sentences(passage) for passage in passages]
         with at_work(), self._alone.lock:
             trees = self._parse([part for texts in sentences for _, parts in texts for part in parts])
             return [self._propositions(*pair, trees) for pair in zip(passages, sentences, strict=True)]
@@ -92,16 +91,16 @@ class SyntaxPropositionizer:
         return [text for items in statements if (text := render(tree, items, mentions))]
 
 
-def _sentences(passage: str) -> list[tuple[str, list[str]]]:
+def _sentences(passage: Unit) -> list[tuple[str, list[str]]]:
     """Return the sentences of a passage on one line as a reader sees them, each with the texts to parse.
 
-    These are the sentence and the parts between its semicolons and colons, but none for code and overlong sentences.
+    These are the sentence and the parts between its semicolons and colons, but none for code, rows of tables and overlong
+    sentences.
     """
     sentences: list[tuple[str, list[str]]] = []
-    for start, end in sentence_spans(passage):
-        sentence = passage[start:end]
-        text = " ".join(visible(sentence).text.split()) or " ".join(sentence.split())
-        if is_code(sentence) or len(max(text.split(), key=len)) > _LONGEST_WORD:
+    for sentence in sentences_in(passage):
+        text = " ".join(sentence.visible.text.split())
+        if sentence.block.kind in ("code", "row") or len(max(text.split(), key=len)) > _LONGEST_WORD:
             sentences.append((text, []))
             continue
         parts = [part for part in _BREAK.split(text) if part]

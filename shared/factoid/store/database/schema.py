@@ -30,7 +30,7 @@ CREATE TABLE units (
     checksum INTEGER NOT NULL, row INTEGER PRIMARY KEY AUTOINCREMENT, vector INTEGER,
     start INTEGER NOT NULL, "end" INTEGER NOT NULL, id TEXT NOT NULL UNIQUE, text TEXT NOT NULL, granularity TEXT NOT NULL,
     document INTEGER NOT NULL, parent_id TEXT NOT NULL, title TEXT NOT NULL, section TEXT NOT NULL,
-    metadata INTEGER NOT NULL, payload TEXT NOT NULL
+    metadata INTEGER NOT NULL, payload TEXT NOT NULL, visible TEXT NOT NULL
 );
 CREATE INDEX units_by_parent ON units (parent_id);
 CREATE INDEX units_by_document ON units (document, granularity, start, metadata);

@@ -26,7 +26,8 @@ from factoid.units import Document, Granularity, Metadata, Unit
 
 # The columns that a unit is read from: the checksum, and all values that it covers.
 UNIT = """units.checksum, units.row, units.vector, units.start, units."end", units.id, units.text, units.granularity,
-    documents.id, units.parent_id, units.title, units.section, metadata.json, units.payload"""
+    documents.id, units.parent_id, units.title, units.section, metadata.json, units.payload,
+    units.visible"""
 FROM_UNITS = "units JOIN documents ON documents.row = units.document JOIN metadata ON metadata.row = units.metadata"
 DOCUMENT = "checksum, id, text, title, section, metadata"
 AMONG = "IN (SELECT value FROM json_each(?))"
@@ -396,13 +397,14 @@ def to_units(rows: Iterable[Sequence[Any]]) -> list[Unit]:
     """Return the units of rows of `UNIT`; raise DamagedRowError for one that differs from what was written."""
     units, rows = [], list(rows)
     for row, actual in zip(rows, checksums(map(itemgetter(slice(1, None)), rows)), strict=True):
-        written, _, _, start, end, unit_id, text, kind, document_id, parent_id, title, section, metadata, payload = row
-        texts = (unit_id, text, document_id, parent_id, title, section, payload)
+        written, _, _, start, end, unit_id, text, kind, document_id, parent_id, title, section, *rest = row
+        metadata, payload, visible = rest
+        texts = (unit_id, text, document_id, parent_id, title, section, payload, visible)
         right = type(start) is type(end) is int and set(map(type, texts)) == {str}
         if actual != written or not right:
             raise DamagedRowError(unit_id, what="unit")
         place = (Granularity(kind), document_id, parent_id, start, end)
-        units.append(Unit(unit_id, text, *place, title, section, _metadata(unit_id, metadata), payload))
+        units.append(Unit(unit_id, text, *place, title, section, _metadata(unit_id, metadata), payload, visible))
     return units
 
 

@@ -101,10 +101,11 @@ class Transaction(Snapshot):
             metadata, payload = texts[id(unit.metadata)], unit.payload
             begin = (row, vector_rows.get(position), unit.start, unit.end, unit.id, unit.text, unit.granularity)
             names = (unit.parent_id, unit.title, unit.section)
-            written = checksum(*begin, unit.document_id, *names, metadata, payload)
-            rows.append((written, *begin, documents[unit.document_id], *names, metadata_rows[metadata], payload))
+            written = checksum(*begin, unit.document_id, *names, metadata, payload, unit.visible)
+            end = (metadata_rows[metadata], payload, unit.visible)
+            rows.append((written, *begin, documents[unit.document_id], *names, *end))
         try:
-            self.connection.executemany("INSERT INTO units VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
+            self.connection.executemany("INSERT INTO units VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
         except sqlite3.IntegrityError:
             self.check_owners(units)
             raise
@@ -196,8 +197,8 @@ class Transaction(Snapshot):
         texts = {old: to_json({**unit.metadata, **changes}) for (_, old, *_), unit in zip(before, units, strict=True)}
         metadata = self._metadata_rows(texts.values())
         described = []
-        for _, old, _, row, *columns, _, payload in before:
-            described.append((metadata[texts[old]], checksum(row, *columns, texts[old], payload), row))
+        for _, old, _, row, *columns, _, payload, visible in before:
+            described.append((metadata[texts[old]], checksum(row, *columns, texts[old], payload, visible), row))
         self.connection.executemany("UPDATE units SET metadata = ?, checksum = ? WHERE row = ?", described)
         self._log(rows)
         self._drop_unused("metadata", texts)
@@ -331,7 +332,7 @@ class Transaction(Snapshot):
 
 def check_unit(unit: Unit) -> None:
     """Raise InvalidInputError for a unit that could not be read back."""
-    for name in ("id", "parent_id", "document_id", "text", "title", "section", "payload"):
+    for name in ("id", "parent_id", "document_id", "text", "title", "section", "payload", "visible"):
         check_text(getattr(unit, name), name)
     Granularity(unit.granularity)
     if "\0" in unit.id + unit.parent_id + unit.document_id:

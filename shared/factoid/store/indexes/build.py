@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from factoid.encode import EMBED_TEMPLATE, with_heading
+from factoid.encode import EMBED_TEMPLATE, encoded_text
 from factoid.errors import InvalidInputError, StoreError
 from factoid.files.sqlite import explain
 from factoid.index import AUTO, RowIds, Similarity, VectorIndex, load, save, usable_kind, usable_memory
@@ -246,5 +246,5 @@ def _texts(snapshot: Snapshot, rows: RowIds, bar: Any) -> Iterator[str]:
         if len(units) < len(block):
             raise DamagedRowError(min(set(block) - units.keys()), what="unit of row")
         for row in block:
-            yield with_heading(units[row], template)
+            yield encoded_text(units[row], template)
         bar.update(len(block))

@@ -290,7 +290,7 @@ def _checksum(number: int, unit: Unit, vector: Vectors | None, has_vector: bool)
     """Return the checksum of a record: of its values, whatever the format, and of its number from 1 on."""
     metadata = json.dumps(dict(unit.metadata), sort_keys=True)
     texts = [unit.id, unit.text, str(unit.granularity), unit.document_id, unit.parent_id]
-    rest = [unit.title, unit.section, metadata, unit.payload]
+    rest = [unit.title, unit.section, metadata, unit.payload, unit.visible]
     content = None if vector is None else np.asarray(vector, "<f4").tobytes()
     return row_checksum(number, *texts, unit.start, unit.end, *rest, content, has_vector)
 

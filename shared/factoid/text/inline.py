@@ -1,0 +1,420 @@
+"""What a reader sees of the inside of a paragraph, a heading or a cell in Markdown.
+
+markdown-it-py parses it; its tokens have no places, so the state of the parser notes them. Rules of our
+own read what a reader sees of images, and what CommonMark does not have: formulas, footnotes, links of
+wikis, roles of MyST, struck out and marked text, and keys.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Mapping, Sequence
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
+
+from factoid.text.blocks import Visible, VisibleText
+from factoid.text.tags import BREAKING_TAGS, is_tag
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.token import Token
+
+_DEEPEST = 20  # links within each other
+_MARK = re.compile(r"[\\`*_\[<&$~=!{+\n]")
+_AUTOLINK = re.compile(
+    r"<((?:[A-Za-z][A-Za-z0-9+.-]{1,31}:[^<>\x00-\x20]{0,2000})|[\w.!#$%&'*+/=?^`{|}~-]{1,100}@[\w.-]{1,200})>"
+)
+# A formula: nothing in it is Markdown. Prices ("$5 and $6") are none.
+_FORMULA = re.compile(
+    r"""\$\$(?!\$)[^$]{1,2000}+\$\$
+      | \$(?![\s$])(?:[^$\n\\]|\\[^\n]|\n(?!\n)){0,500}+(?<!\s)\$(?![\d$])
+      | \\\((?:[^\\\n]|\\[^)\n]|\n(?!\n)){1,1000}+\\\)
+      | \\\[(?:[^\\\n]|\\[^\]\n]|\n(?!\n)){1,1000}+\\\]""",
+    re.VERBOSE,
+)
+_FOOTNOTE = re.compile(r"\[\^[^\s\[\]]{1,60}\](?!\()")
+_WIKI_LINK = re.compile(r"!?\[\[(?!\s|\d+\]\])([^\[\]|\n]{1,200})(?:\|([^\[\]|\n]{1,200}))?\]\](?!\()")
+_ROLE = re.compile(r"\{([a-z][\w:.+-]{0,40})\}(`+)(?!`)(.{1,500}?)(?<!`)\2(?!`)", re.DOTALL)
+_ROLE_TARGET = re.compile(r"\s*<[^<>]{1,300}>\Z")
+_PAIR = re.compile(r"(?P<mark>~~|==)(?=[^\s~=])(?:(?!(?P=mark))[^\n]|\n(?!\n)){1,1000}?(?<=\S)(?P=mark)(?![~=])")
+_KEYS = re.compile(r"\+\+([a-z0-9]{1,20}(?:[+-][a-z0-9]{1,20}){0,5})\+\+")
+# A sign of multiplication, and names of Python.
+_NO_EMPHASIS = re.compile(
+    r"""(?<=[A-Za-z0-9)])\*(?=[A-Za-z0-9(])
+      | (?<![A-Za-z0-9_])__(?:all|call|class|contains|del|dict|doc|enter|eq|exit|file|future|getattr|getitem|hash|init|iter|len
+        |main|module|name|new|next|post_init|repr|setattr|setitem|slots|str|version)__(?![A-Za-z0-9_])""",
+    re.VERBOSE,
+)
+_RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
+_RAISED_NUMBER = re.compile(r"[\d+−–, -]+")
+_TAG_NAME = re.compile(r"</?([A-Za-z][A-Za-z0-9-]*)")
+_ALTERNATIVE = re.compile(r"""\balt\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
+_HIDDEN_TAGS = frozenset(("script", "style", "svg", "template"))
+
+
+def inline(content: str, places: Sequence[int], references: Mapping[str, Any] | None = None) -> Visible:
+    """Return what a reader sees of a stretch of Markdown without blocks.
+
+    Links are their text, images their alternative text; a line's end is "\\n". Inline code keeps its
+    backticks, formulas their signs: both are protected. Raised numbers are Unicode's: "10³".
+
+    Args:
+        content: The source, line by line without the marks of quotes and lists.
+        places: The place of each of its characters in the document.
+        references: The definitions of links in the document, as markdown-it-py collects them.
+    """
+    if not _MARK.search(content):
+        text = content.strip()
+        start = content.find(text) if text else 0
+        return Visible(text, places[start : start + len(text)])
+    reader = _Reader(content, places)
+    for token, at in _positioned(content, references or {}):
+        reader.read(token, at)
+    return reader.visible()
+
+
+class _Reader:
+    """Puts together what a reader sees, token by token."""
+
+    def __init__(self, content: str, places: Sequence[int]) -> None:
+        self.content = content
+        self.places = places
+        self.seen = VisibleText()
+        self.strong = 0  # levels of bold text around a token
+        self.has_plain = False  # whether some of the text is not bold
+        self.is_raised = False
+        self.hidden = ""  # the element around a token that nobody sees
+
+    def read(self, token: Token, at: int) -> None:
+        """Add a token that starts at a place in the content."""
+        kind = token.type
+        if kind == "html_inline":
+            self._read_tag(token.content, at)
+        elif self.hidden:
+            return
+        elif kind == "text":
+            self._read_text(token, at)
+        elif kind in ("softbreak", "hardbreak"):
+            self.seen.put("\n", self.places[at])
+        elif kind == "text_special":
+            self._read_special(token, at)
+        elif kind in ("code_inline", "formula"):
+            self._protect(at, token.meta["end"])
+        elif kind == "shown":
+            self.seen.add_at(token.content, self.places[token.meta["start"] : token.meta["start"] + len(token.content)])
+            self._mark_around(at, token.meta["start"], token.meta["start"] + len(token.content), token.meta["end"])
+        elif kind == "hidden":
+            self._close(at, token.meta["end"])
+        elif kind in ("em_open", "strong_open", "pair_open"):
+            self.strong += kind == "strong_open"
+            self._open(at, at + len(token.markup if kind == "pair_open" else "*"))
+        elif kind in ("em_close", "strong_close", "pair_close"):
+            self.strong -= kind == "strong_close"
+            self._close(at, at + len(token.markup if kind == "pair_close" else "*"))
+        elif kind in ("link_open", "image_open"):
+            self._open(token.meta["start"], at)
+        elif kind in ("link_close", "image_close"):
+            self._close(at, token.meta["end"])
+
+    def visible(self) -> Visible:
+        """Return what was read."""
+        seen = self.seen.visible()
+        is_strong = bool(seen.text) and not self.has_plain
+        return seen._replace(is_strong=is_strong)
+
+    def _read_text(self, token: Token, at: int) -> None:
+        if not token.content:  # the outer one of two marks of emphasis
+            is_outer_opening = token.meta.get("opens", False)
+            mark = self._open if is_outer_opening else self._close
+            mark(at, at + 1)
+            return
+        text = token.content
+        if self.is_raised and _RAISED_NUMBER.fullmatch(text):
+            text = text.translate(_RAISED)
+        if not self.strong and text.strip(" \n:"):
+            self.has_plain = True
+        self.seen.add_at(text, self.places[at : at + len(text)])
+
+    def _read_special(self, token: Token, at: int) -> None:
+        end = at + len(token.markup)
+        if not self.strong:
+            self.has_plain = True
+        if token.info == "escape":
+            text = token.content
+            self.seen.add_at(text, self.places[end - len(text) : end])
+            self._open(at, end - len(text))
+        else:
+            self.seen.put(token.content, self.places[at])
+            self._close(at + 1, end)
+
+    def _protect(self, start: int, end: int) -> None:
+        first = len(self.seen)
+        self.has_plain = self.has_plain or not self.strong
+        self.seen.add_at(self.content[start:end], self.places[start:end])
+        self.seen.protect(first)
+
+    def _read_tag(self, source: str, at: int) -> None:
+        end = at + len(source)
+        if source.startswith("<!") or source.startswith("<?"):
+            self._close(at, end)
+            return
+        match = _TAG_NAME.match(source)
+        name = match[1].lower() if match else ""
+        is_closing = source.startswith("</")
+        if self.hidden:
+            if is_closing and name == self.hidden:
+                self.hidden = ""
+            return
+        if not is_tag(source):
+            self.has_plain = True
+            self.seen.add_at(source, self.places[at:end])
+        elif name in _HIDDEN_TAGS and not is_closing and not source.endswith("/>"):
+            self.hidden = name
+        elif name == "br":
+            self.seen.put("\n", self.places[at])
+        elif name == "img":
+            alternative = _ALTERNATIVE.search(source)
+            if alternative:
+                text = html.unescape(alternative[1] or alternative[2] or "")
+                self.seen.put(" ".join(text.split()), self.places[at + alternative.start()])
+        elif name in BREAKING_TAGS:
+            self.seen.put(" ", self.places[at])
+        elif is_closing:
+            self._close(at, end)
+        else:
+            self._open(at, end)
+        if name in ("b", "strong"):
+            self.strong += -1 if is_closing else 1
+        if name == "sup":
+            self.is_raised = not is_closing
+
+    def _mark_around(self, start: int, first: int, last: int, end: int) -> None:
+        self._open(start, first)
+        self._close(last, end)
+
+    def _open(self, start: int, end: int) -> None:
+        if start < end:
+            self.seen.opening[self.places[end - 1] + 1] = self.places[start]
+
+    def _close(self, start: int, end: int) -> None:
+        if start < end:
+            self.seen.closing[self.places[start]] = self.places[end - 1] + 1
+
+
+def _positioned(content: str, references: Mapping[str, Any]) -> list[tuple[Token, int]]:
+    """Parse a stretch of Markdown, and return its tokens with their places in it."""
+    parser = _parser()
+    state = _state_class()(content, parser, {"references": references}, [])
+    parser.inline.tokenize(state)
+    for rule in parser.inline.ruler2.getRules(""):
+        rule(state)
+    _name_outer_marks(state.tokens)
+    return list(zip(state.tokens, state.places, strict=True))
+
+
+def _name_outer_marks(tokens: Sequence[Token]) -> None:
+    """Say of the outer one of two marks of emphasis, which has lost its text, whether it opens."""
+    for before, after in zip(tokens, tokens[1:], strict=False):
+        if before.type == "text" and not before.content and after.type == "strong_open":
+            before.meta["opens"] = True
+
+
+@cache
+def _state_class() -> type[Any]:
+    from markdown_it.rules_inline import StateInline
+
+    class PositionedState(StateInline):
+        """Notes the place of each token in the source, in `places`."""
+
+        def __init__(self, *arguments: Any) -> None:
+            super().__init__(*arguments)
+            self.places: list[int] = []
+            self.pending_start = 0
+            self.pushed_at = -1  # where the last token was pushed
+            self.pushed = 0  # how many were pushed there
+
+        def append_pending(self, text: str) -> None:
+            if not self._pending and not self._pending_buffer:
+                self.pending_start = self.pos
+            super().append_pending(text)
+
+        def pushPending(self) -> Token:  # noqa: N802
+            self.places.append(self.pending_start)
+            return super().pushPending()
+
+        def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
+            token = super().push(ttype, tag, nesting)
+            # The marks of emphasis in a row are pushed one by one from the place of the first.
+            is_next_mark = ttype == "text" and self.pos == self.pushed_at
+            self.pushed = self.pushed + 1 if is_next_mark else 0
+            self.pushed_at = self.pos if ttype == "text" else -1
+            self.places.append(self.pos + self.pushed)
+            return token
+
+    return PositionedState
+
+
+# Rules
+
+
+def _image(state: Any, silent: bool) -> bool:
+    """Read an image as the text in its brackets: markdown-it's rule would parse this text as often as it is nested."""
+    from markdown_it.helpers import parseLinkLabel
+    from markdown_it.rules_inline import image
+
+    start, end_of_range = state.pos, state.posMax
+    if not state.src.startswith("![", start):
+        return False
+    label_end = parseLinkLabel(state, start + 1, False)
+    if label_end < 0 or not image(state, True):
+        return False
+    end = state.pos
+    if not silent:
+        state.pos, state.posMax = start + 2, label_end
+        token = state.push("image_open", "img", 1)
+        token.meta["start"] = start
+        state.md.inline.tokenize(state)
+        token = state.push("image_close", "img", -1)
+        token.meta["end"] = end
+        state.pos, state.posMax = end, end_of_range
+    return True
+
+
+def _link(state: Any, silent: bool) -> bool:
+    from markdown_it.rules_inline import link
+
+    start = state.pos
+    first = len(state.tokens) + bool(state.pending)
+    if not link(state, silent):
+        return False
+    if not silent:
+        state.tokens[first].meta["start"] = start
+        state.tokens[-1].meta["end"] = state.pos
+    return True
+
+
+def _emphasis(state: Any, silent: bool) -> bool:
+    """Leave "4*5*6" and "__init__" as they are, which CommonMark takes for emphasis and their authors do not."""
+    from markdown_it.rules_inline import emphasis
+
+    if match := _NO_EMPHASIS.match(state.src, state.pos, state.posMax):
+        if not silent:
+            state.append_pending(match[0])
+        state.pos = match.end()
+        return True
+    return emphasis.tokenize(state, silent)
+
+
+def _backticks(state: Any, silent: bool) -> bool:
+    from markdown_it.rules_inline import backtick
+
+    if not backtick(state, silent):
+        return False
+    if not silent and state.tokens and state.tokens[-1].type == "code_inline" and not state.pending:
+        state.tokens[-1].meta.setdefault("end", state.pos)
+    return True
+
+
+def _autolink(state: Any, silent: bool) -> bool:
+    match = _AUTOLINK.match(state.src, state.pos, state.posMax)
+    return match is not None and _show(state, silent, match, 1)
+
+
+def _formula(state: Any, silent: bool) -> bool:
+    if state.src[state.pos] not in "$\\":
+        return False
+    match = _FORMULA.match(state.src, state.pos, state.posMax)
+    return match is not None and _push(state, silent, "formula", match.end())
+
+
+def _footnote(state: Any, silent: bool) -> bool:
+    match = _FOOTNOTE.match(state.src, state.pos, state.posMax)
+    return match is not None and _push(state, silent, "hidden", match.end())
+
+
+def _wiki_link(state: Any, silent: bool) -> bool:
+    match = _WIKI_LINK.match(state.src, state.pos, state.posMax)
+    if match is None:
+        return False
+    # Some wikis write the text first, some the page.
+    has_text_first = match[2] and not re.search(r"\s", match[2]) and re.search(r"\s", match[1])
+    return _show(state, silent, match, 1 if not match[2] or has_text_first else 2)
+
+
+def _role(state: Any, silent: bool) -> bool:
+    match = _ROLE.match(state.src, state.pos, state.posMax)
+    if match is None:
+        return False
+    if match[1] == "math":
+        return _push(state, silent, "formula", match.end())
+    target = _ROLE_TARGET.search(match[3])
+    length = target.start() if target and target.start() else len(match[3])
+    return _show(state, silent, match, 3, length)
+
+
+def _keys(state: Any, silent: bool) -> bool:
+    match = _KEYS.match(state.src, state.pos, state.posMax)
+    return match is not None and _show(state, silent, match, 1)
+
+
+def _pair(state: Any, silent: bool) -> bool:
+    """Read text that is struck out or marked: its marks are hidden, and what is between them is read on."""
+    closers = state.env.setdefault("pairs", {})
+    if mark := closers.get(state.pos):
+        if not silent:
+            token = state.push("pair_close", "", 0)
+            token.markup = mark
+        state.pos += len(mark)
+        return True
+    match = _PAIR.match(state.src, state.pos, state.posMax)
+    if match is None:
+        return False
+    mark = match["mark"]
+    if not silent:
+        closers[match.end() - len(mark)] = mark
+        token = state.push("pair_open", "", 0)
+        token.markup = mark
+    state.pos += len(mark)
+    return True
+
+
+def _show(state: Any, silent: bool, match: re.Match[str], group: int, length: int | None = None) -> bool:
+    """Push a token of which a reader sees only one group of a match, or its first characters."""
+    if not silent:
+        start = match.start(group)
+        token = state.push("shown", "", 0)
+        token.content = match[group] if length is None else match[group][:length]
+        token.meta = {"start": start, "end": match.end()}
+    state.pos = match.end()
+    return True
+
+
+def _push(state: Any, silent: bool, kind: str, end: int) -> bool:
+    if not silent:
+        token = state.push(kind, "", 0)
+        token.meta = {"end": end}
+    state.pos = end
+    return True
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"maxNesting": _DEEPEST})
+    parser.inline.ruler2.disable("fragments_join")
+    parser.validateLink = lambda url: True  # type: ignore[method-assign]  # nothing is opened; a picture may be data
+    ruler = parser.inline.ruler
+    ruler.at("link", _link)
+    ruler.at("image", _image)
+    ruler.at("backticks", _backticks)
+    ruler.at("emphasis", _emphasis)
+    ruler.at("autolink", _autolink)
+    ruler.before("escape", "formula", _formula)
+    ruler.before("link", "footnote", _footnote)
+    ruler.before("link", "wiki_link", _wiki_link)
+    ruler.before("link", "role", _role)
+    ruler.before("link", "pair", _pair)
+    ruler.before("link", "keys", _keys)
+    return parser

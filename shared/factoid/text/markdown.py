@@ -1,0 +1,462 @@
+"""Read Markdown into blocks: markdown-it-py finds the blocks, `factoid.text.inline` what a reader sees in them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from typing import TYPE_CHECKING, Any, Literal
+
+from factoid.text.blocks import Block, Kind, Lead, Visible
+from factoid.text.dialects import BREAK, FILLER, without_dialects
+from factoid.text.html import html_blocks
+from factoid.text.inline import inline
+from factoid.text.paragraphs import Above, Source, caption_of, lead_of, paragraph_blocks, table_blocks
+from factoid.text.plain import is_code_like
+
+if TYPE_CHECKING:
+    from markdown_it import MarkdownIt
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.token import Token
+
+_NEWLINE = re.compile("\n")
+_PARAGRAPH = re.compile(r"\S[^\n]*+(?:\n(?![ \t>]*+(?:\n|\Z))[^\n]*+)*+")
+_DEEPEST = 100  # quotes and lists within each other, two levels for each list
+_YEAR = re.compile(r"\d{4,9}[.)][ \t]+\Z")  # "1984. A novel" is not an item of a list
+_QUOTE = re.compile(r"[ \t>]*")
+_ITEM = re.compile(r"(?:[ \t>]|(?:[-+*]|\d{1,9}[.)])(?=[ \t]))*")
+_TASK = re.compile(r"\[([ xX])\](?=\s)")
+_ADMONITION = re.compile(
+    r"(?:!!!|\?\?\?\+?|===[!+]?)[ \t]+(?P<kind>[\w-]+(?:[ \t]+[\w-]+){0,5})?[ \t]*(?:\"(?P<title>[^\"\n]*)\")?[ \t]*\Z"
+)
+_MATH = re.compile(r"(?P<dollars>\$\$)|(?P<bracket>\\\[)|\\begin\{(?P<name>[\w*]{1,30})\}")
+_MATH_LINES = 100  # most lines of a formula
+_DEEPEST_ADMONITION = 20  # within each other
+_CONTINUED = re.compile(r"[ \t>]*(?:\[\^|:[ \t])")  # a footnote, a definition: the lines below belong to it
+_DEFINITION = re.compile(r"[ \t>]*:[ \t]")
+_TABLE = re.compile(r"<(?P<end>/?)table(?=[\s>/])", re.IGNORECASE)
+
+
+def markdown_blocks(text: str, start: int = 0) -> list[Block]:
+    """Return the blocks of a Markdown text from a place on, in order.
+
+    Comments, rules, link definitions and empty fences are not blocks. A heading in a list or a quote is a
+    paragraph. A block that is only indented is code if it looks like code and does not end like a sentence.
+    Quotes and lists that are nested too deep for the parser are read paragraph by paragraph.
+    """
+    return _Reader(text, start).blocks()
+
+
+class _Reader:
+    """Reads the blocks of a text, token by token."""
+
+    def __init__(self, text: str, start: int) -> None:
+        self.text = text
+        self.start = start
+        original = text[start:].replace("\r\n", " \n")  # of the same length
+        self.source = without_dialects(original)
+        self.env: dict[str, Any] = {}
+        self.tokens = block_tokens(self.source, self.env)
+        ends = [match.end() for match in _NEWLINE.finditer(self.source)]
+        self.lines = [0, *ends, len(self.source) + 1]  # where each begins, within the source
+        self.above = [Above()]
+        self.result: list[Block] = []
+
+    def blocks(self) -> list[Block]:
+        """Return all blocks."""
+        deep = set(_too_deep(self.tokens))
+        read_to = 0  # the line up to which the text is read without its marks
+        for index, token in enumerate(self.tokens):
+            if token.nesting < 0:
+                self._leave(token)
+            if token.map is None:
+                continue
+            first, last = token.map
+            if token.level == 0 and (first, last) in deep:
+                read_to = last
+                self._read_flat(first, last)
+            if first < read_to:
+                continue
+            if token.nesting > 0:
+                self._enter(token)
+            self._read(token, index, first, last)
+        return self.result
+
+    # Lists and quotes
+
+    def _enter(self, token: Token) -> None:
+        above = self.above[-1]
+        if token.type in ("bullet_list_open", "ordered_list_open"):
+            leads = (*above.leads, *lead_of(above.last))
+            self.above.append(Above(leads=leads, level=above.level + 1))
+        elif token.type == "list_item_open":
+            self.above.append(Above(leads=above.leads, level=above.level, is_item_start=True))
+        elif token.type == "blockquote_open":
+            self.above.append(Above(last=above.last))
+
+    def _leave(self, token: Token) -> None:
+        names = ("bullet_list_close", "ordered_list_close", "list_item_close", "blockquote_close")
+        if token.type in names and len(self.above) > 1:
+            self.above.pop()
+            self.above[-1].last = None
+
+    # Blocks
+
+    def _read(self, token: Token, index: int, first: int, last: int) -> None:
+        kind = token.type
+        if kind in ("heading_open", "paragraph_open"):
+            content = self.tokens[index + 1].content
+            is_heading = kind == "heading_open" and token.level == 0 and "\n" not in content
+            if is_heading:
+                self._read_heading(token, content, first, last)
+            else:
+                count = content.count("\n") + 1 if content else 0
+                self._read_paragraph(first, first + count)
+        elif kind == "fence" and token.content.strip():
+            self._read_code(token, first + 1, first, last)
+        elif kind == "code_block" and is_code_like(token.content):
+            self._read_code(token, first, first, last)
+        elif kind == "code_block":
+            self._read_paragraph(first, last)
+        elif kind == "table_open":
+            self._read_table(first, last)
+        elif kind == "html_block":
+            self._read_html(first, last)
+        elif kind == "math_block":
+            self._read_verbatim(first, last)
+        elif kind == "admonition_title":
+            self._read_title(token, first)
+
+    def _read_heading(self, token: Token, content: str, first: int, last: int) -> None:
+        start, end = self._line(first)
+        at = self.source.find(content, start, end) if content else -1
+        if at < 0:
+            return
+        hidden = content.replace(FILLER, "").replace(BREAK, "")
+        if not hidden.strip():
+            return
+        visible = self._inline(*self._shown(at, at + len(content)))
+        if not visible.text:
+            return
+        line = self.source[start:end]
+        begin = start + len(line) - len(line.lstrip())
+        stop = start + len(line.rstrip())
+        del last
+        self._add(Block("heading", self.start + begin, self.start + stop, visible, level=int(token.tag[1])))
+
+    def _read_paragraph(self, first: int, last: int) -> None:
+        """Read lines of prose; those that a dialect sets apart are paragraphs of their own."""
+        above = self.above[-1]
+        parts: list[list[int]] = []
+        is_apart = False
+        for number in range(first, last):
+            line = self._text_of(number)
+            if not line.replace(FILLER, "").strip():
+                continue
+            starts = BREAK in line
+            if starts or not parts or is_apart:
+                parts.append([number])
+            else:
+                parts[-1].append(number)
+            is_apart = starts and not _CONTINUED.match(self.text, self.start + self.lines[number])
+        for numbers in parts:
+            source = self._lines_of(numbers, first)
+            if _DEFINITION.match(self.text, self.start + self.lines[numbers[0]]) and BREAK in self._text_of(numbers[0]):
+                self._read_definition(source, above)
+            else:
+                self._read_source(source, above)
+
+    def _read_source(self, source: Source, above: Above) -> None:
+        kind: Kind = "item" if above.is_item_start else "paragraph"
+        if kind == "item" and (task := _TASK.match(source[0])):
+            box = "☐" if task[1] == " " else "☒"
+            source = (box + source[0][3:], [source[1][0], *source[1][3:]])
+        self._extend(paragraph_blocks(source, self._inline, above, kind))
+
+    def _read_definition(self, source: Source, above: Above) -> None:
+        term = above.last
+        leads: tuple[Lead, ...] = above.leads
+        if term is not None and term.kind in ("paragraph", "item") and len(term.visible.text) < 200:
+            name = " ".join(term.visible.text.split("\n")[-1].split())
+            leads = (*leads, Lead(term.start, term.end, name))
+        blocks = paragraph_blocks(source, self._inline, Above(level=above.level))
+        self.result += [
+            replace(block, kind="item", leads=leads) if block.kind == "paragraph" else block for block in blocks
+        ]
+
+    def _read_table(self, first: int, last: int) -> None:
+        above = self.above[-1]
+        rows = [self._row(number) for number in range(first, last)]
+        leads = (*above.leads, *caption_of(above.last))
+        self._extend(table_blocks(rows, self._inline, leads))
+        above.last = self.result[-1] if self.result else None
+
+    def _read_code(self, token: Token, content: int, first: int, last: int) -> None:
+        """Read code, whose lines are what the parser left of those from `content` on."""
+        parts: list[str] = []
+        offsets: list[int] = []
+        for number, line in enumerate(token.content.split("\n")[:-1], start=content):
+            start, end = self._line(number)
+            text = line.lstrip(" \t")
+            indentation = len(line) - len(text)
+            at = end - len(text)
+            parts.append(line + "\n")
+            offsets += [
+                max(start, at - indentation + place) if place < indentation else at + place - indentation
+                for place in range(len(line) + 1)
+            ]
+        text = "".join(parts)
+        stripped = text.strip("\n").rstrip()
+        begin = text.find(stripped)
+        places = [self.start + at for at in offsets[begin : begin + len(stripped)]]
+        if not stripped.strip():
+            return
+        start = self.lines[first]
+        if token.type == "fence":
+            start = self.source.index(token.markup, start)
+        block_text = self.source[self.lines[first] : self.lines[last] - 1]
+        end = self.lines[first] + len(block_text.rstrip())
+        visible = Visible(stripped, places, ((0, len(stripped)),))
+        self._add(Block("code", self.start + start, self.start + end, visible))
+
+    def _read_verbatim(self, first: int, last: int) -> None:
+        text, places = self._lines_of(list(range(first, last)), first)
+        visible = Visible(text.rstrip(), places[: len(text.rstrip())], ((0, len(text.rstrip())),))
+        if visible.text:
+            self._add(Block("paragraph", visible.offsets[0], visible.offsets[-1] + 1, visible, self.above[-1].level))
+
+    def _read_html(self, first: int, last: int) -> None:
+        begin, end = self.lines[first], self.lines[min(last, len(self.lines) - 1)] - 1
+        source = self.source[begin:end]
+        if len(self.above) > 1:  # without the marks of quotes and lists
+            source = "\n".join(_blank_marks(line) for line in source.split("\n"))
+        source = source.replace(FILLER, " ").replace(BREAK, " ")
+        for block in html_blocks(source, 0, len(source)):
+            self._add(block.moved(self.start + begin))
+
+    def _read_title(self, token: Token, first: int) -> None:
+        start, end = self._line(first)
+        at = self.source.find(token.content, start, end)
+        if at >= 0 and token.content:
+            visible = self._inline(*self._shown(at, at + len(token.content)))
+            if visible.text:
+                block = Block("paragraph", self.start + at, self.start + at + len(token.content), visible)
+                self._add(block)
+
+    def _read_flat(self, first: int, last: int) -> None:
+        begin, end = self.start + self.lines[first], self.start + self.lines[last] - 1
+        for part in _PARAGRAPH.finditer(self.text, begin, end):
+            places = range(part.start(), part.end())
+            self._extend(paragraph_blocks((part[0], places), self._inline, Above()))
+
+    # Parts of the source
+
+    def _line(self, number: int) -> tuple[int, int]:
+        start = self.lines[number]
+        return start, self.lines[min(number + 1, len(self.lines) - 1)] - 1
+
+    def _text_of(self, number: int) -> str:
+        start, end = self._line(number)
+        return self.source[start:end]
+
+    def _lines_of(self, numbers: Sequence[int], first: int) -> Source:
+        """Return lines without the marks of quotes and lists before them."""
+        parts: list[str] = []
+        places: list[int] = []
+        for number in numbers:
+            start, end = self._line(number)
+            line = self.source[start:end]
+            marks = (_ITEM if number == first else _QUOTE).match(line)
+            begin = marks.end() if marks else 0
+            if number == first and (year := _YEAR.search(line[:begin])):
+                begin = year.start()
+            text, at = self._shown(start + begin, start + len(line.rstrip(" \t\r")))
+            if parts:
+                parts.append("\n")
+                places.append(self.start + self.lines[number] - 1)
+            parts.append(text)
+            places += at
+        return "".join(parts), places
+
+    def _row(self, number: int) -> Source:
+        start, end = self._line(number)
+        marks = (_ITEM if self.above[-1].is_item_start else _QUOTE).match(self.source, start, end)
+        return self._shown(marks.end() if marks else start, end)
+
+    def _shown(self, start: int, end: int) -> Source:
+        """Return a part of the source without hidden characters, and the places of the others."""
+        text = self.source[start:end]
+        if FILLER not in text and BREAK not in text:
+            return text, range(self.start + start, self.start + end)
+        places = [at for at, character in enumerate(text) if character not in (FILLER, BREAK)]
+        return "".join(text[at] for at in places), [self.start + start + at for at in places]
+
+    def _inline(self, content: str, places: Sequence[int]) -> Visible:
+        return inline(content, places, self.env.get("references"))
+
+    def _add(self, block: Block) -> None:
+        above = self.above[-1]
+        if block.kind == "heading" and len(self.above) > 1:
+            block = replace(block, kind="paragraph", level=above.level)
+        self.result.append(block)
+        above.last = block
+        above.is_item_start = False
+
+    def _extend(self, blocks: Sequence[Block]) -> None:
+        self.result += blocks
+        if blocks:
+            self.above[-1].is_item_start = False
+
+
+def _blank_marks(line: str) -> str:
+    marks = _ITEM.match(line)
+    length = marks.end() if marks else 0
+    return " " * length + line[length:]
+
+
+def _too_deep(tokens: Sequence[Token]) -> Iterator[tuple[int, int]]:
+    """Yield the lines `[first, end)` of outermost quotes and lists of which the parser skipped a part."""
+    outermost = (0, 0)
+    for token in tokens:
+        if token.level == 0 and token.map is not None:
+            outermost = (token.map[0], token.map[1])
+        if token.level == _DEEPEST - 1 and token.type in ("blockquote_open", "list_item_open"):
+            yield outermost
+
+
+# The parser
+
+
+def block_tokens(source: str, env: dict[str, Any] | None = None) -> list[Token]:
+    """Return markdown-it's tokens of the blocks of a text; tables have none for their cells.
+
+    Definitions of links are added to `env`, as the parser does.
+    """
+    tokens: list[Token] = []
+    parser = _parser()
+    if source:
+        state = _state_class()(source, parser, {} if env is None else env, tokens)
+        parser.block.tokenize(state, state.line, state.lineMax)
+    return tokens
+
+
+@cache
+def _state_class() -> type[StateBlock]:
+    from markdown_it.rules_block import StateBlock
+    from markdown_it.token import Token
+
+    cell = Token("td", "td", 0)
+
+    class StateWithoutCells(StateBlock):
+        """Makes no tokens for the cells of tables: rows are filled up to the number of columns, and 2 KB may have 65,000."""
+
+        def push(self, ttype: str, tag: str, nesting: Literal[-1, 0, 1]) -> Token:
+            is_cell = self.parentType == "table" and tag in ("th", "td", "")
+            return cell if is_cell else super().push(ttype, tag, nesting)
+
+    return StateWithoutCells
+
+
+def _closing_tables(state: Any) -> dict[int, int]:
+    """Return where each table in HTML ends, by where it starts."""
+    ends: dict[int, int] = state.env.setdefault("tables", {})
+    if "tables_read" not in state.env:
+        state.env["tables_read"] = True
+        open_tables: list[int] = []
+        for tag in _TABLE.finditer(state.src):
+            if not tag["end"]:
+                open_tables.append(tag.start())
+            elif open_tables:
+                ends[open_tables.pop()] = tag.end()
+    return ends
+
+
+@cache
+def _parser() -> MarkdownIt:
+    from markdown_it import MarkdownIt
+
+    parser = MarkdownIt("commonmark", {"maxNesting": _DEEPEST}).enable("table")
+    terminators = {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    ruler = parser.block.ruler
+    ruler.before("fence", "admonition", _admonition, terminators)
+    ruler.before("fence", "math_block", _math, terminators)
+    ruler.before("html_block", "html_table", _html_table, terminators)
+    return parser
+
+
+def _admonition(state: Any, first: int, last: int, silent: bool) -> bool:
+    """Read a block of MkDocs, `!!! note "Title"`, with the indented lines below it."""
+    start = state.bMarks[first] + state.tShift[first]
+    if state.is_code_block(first) or state.src[start : start + 3] not in ("!!!", "???", "==="):
+        return False
+    line = state.src[start : state.eMarks[first]]
+    match = _ADMONITION.match(line)
+    if match is None or (line.startswith("===") and match["title"] is None):
+        return False
+    if silent:
+        return True
+    depth = state.env.get("admonitions", 0)
+    if depth >= _DEEPEST_ADMONITION:
+        return False
+    indentation = state.sCount[first] + 4
+    end = first + 1
+    while end < last and (state.isEmpty(end) or state.sCount[end] >= indentation):
+        end += 1
+    if match["title"]:
+        token = state.push("admonition_title", "", 0)
+        token.map = [first, first + 1]
+        token.content = match["title"]
+    outer_indentation, outer_end = state.blkIndent, state.lineMax
+    state.blkIndent, state.lineMax = indentation, end
+    state.env["admonitions"] = depth + 1
+    state.md.block.tokenize(state, first + 1, end)
+    state.env["admonitions"] = depth
+    state.blkIndent, state.lineMax = outer_indentation, outer_end
+    state.line = end
+    return True
+
+
+def _math(state: Any, first: int, last: int, silent: bool) -> bool:
+    """Read a formula on lines of its own: nothing in it is Markdown."""
+    start = state.bMarks[first] + state.tShift[first]
+    match = _MATH.match(state.src, start, state.eMarks[first])
+    if state.is_code_block(first) or match is None:
+        return False
+    closing = "$$" if match["dollars"] else "\\]" if match["bracket"] else f"\\end{{{match['name']}}}"
+    end = first
+    at = state.src.find(closing, match.end(), state.eMarks[first])
+    while at < 0:
+        end += 1
+        if end >= last or end - first > _MATH_LINES or state.isEmpty(end) or state.sCount[end] < state.blkIndent:
+            return False
+        at = state.src.find(closing, state.bMarks[end], state.eMarks[end])
+    if state.src[at + len(closing) : state.eMarks[end]].strip():
+        return False  # a formula in a line of prose
+    if silent:
+        return True
+    token = state.push("math_block", "", 0)
+    token.map = [first, end + 1]
+    state.line = end + 1
+    return True
+
+
+def _html_table(state: Any, first: int, last: int, silent: bool) -> bool:
+    """Read a table in HTML to its end, also behind a blank line, where CommonMark ends a block of HTML."""
+    start = state.bMarks[first] + state.tShift[first]
+    if state.is_code_block(first) or not _TABLE.match(state.src, start, state.eMarks[first]):
+        return False
+    closing = _closing_tables(state).get(start, -1)
+    if closing < 0:
+        return False
+    end = first
+    while state.eMarks[end] < closing:
+        end += 1
+        if end >= last or (not state.isEmpty(end) and state.sCount[end] < state.blkIndent):
+            return False
+    if silent:
+        return True
+    token = state.push("html_block", "", 0)
+    token.map = [first, end + 1]
+    state.line = end + 1
+    return True

@@ -1,0 +1,86 @@
+"""Decide whether a text is Markdown or plain: by what its metadata say, else by what stands in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from functools import lru_cache
+from pathlib import PurePath
+from typing import Any, Literal
+
+from factoid.text.tags import TAGS
+
+Markup = Literal["markdown", "plain"]
+
+MARKUP = "markup"  # the key in a document's metadata that says which it is, before all others
+
+_TYPES: dict[str, Markup] = {
+    "text/markdown": "markdown",
+    "text/x-markdown": "markdown",
+    "text/html": "markdown",
+    "text/plain": "plain",
+    "text/csv": "plain",
+    "application/json": "plain",
+}
+_ENDINGS: dict[str, Markup] = {
+    **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd", ".ipynb"), "markdown"),
+    **dict.fromkeys(
+        (".txt", ".text", ".csv", ".tsv", ".log", ".srt", ".vtt", ".json", ".jsonl", ".rst", ".adoc"), "plain"
+    ),
+}
+_PLACES = ("source", "file_name", "filename", "file_path", "path")
+_SHOWN = 200_000  # characters in which evidence is looked for
+
+# Each is something that hardly stands in plain text.
+_EVIDENCE = re.compile(
+    rf"""^[ ]{{0,3}}\#{{1,6}}[ \t]+\S
+      | ^[ ]{{0,3}}(?:`{{3,}}|~{{3,}})[^`\n]*$
+      | ^[ \t>]*\|?[ \t]*:?-{{2,}}:?[ \t]*(?:\|[ \t]*:?-{{2,}}:?[ \t]*)+\|?[ \t]*$
+      | ^[ \t>]*\|[ \t]*:?-{{2,}}:?[ \t]*\|[ \t]*$
+      | ^[ ]{{0,3}}\[[^\]\n]{{1,200}}\]:[ \t]*\S
+      | ^[ ]{{0,3}}>[ ]?\S[^\n]*$
+      | ^[ ]{{0,3}}(?::::|!!![ ]|\?\?\?\+?[ ]|///[ ]|\{{%|\{{\{{[<%]|\{{\*[ ])
+      | !?\[[^\]\n]{{0,300}}\]\((?:<[^>\n]*>|[^()\s]+)(?:[ ]"[^"\n]*")?\)
+      | !\[[^\]\n]{{0,300}}\]\(data:
+      | \[\^[^\]\s]{{1,60}}\]
+      | (?<![\w*\\/])\*\*(?=[^\s*])(?:(?!\*\*)[^\n]){{1,500}}(?<=[^\s*])\*\*(?![\w*/])
+      | (?<![\w*\\/.])\*(?=[^\s*.,;)])[^*\n]{{1,300}}(?<=[^\s*(])\*(?![\w*/])
+      | (?<![`\w\\])`[^`\n]{{1,300}}`(?![`\w])
+      | </?(?:{"|".join(sorted(TAGS - {"a", "b", "i", "p", "q", "s", "u"}))})(?:\s[^<>\n]{{0,300}})?/?>
+      | <(?:/[abipqsu]|a\s+href=[^<>\n]{{1,500}}|[bipqsu])>
+      | <!--""",
+    re.MULTILINE | re.VERBOSE | re.IGNORECASE,
+)
+_UNDERLINED = re.compile(
+    r"(?:\A|\n[^\S\n]*\n)[ ]{0,3}(?![-=|*+>\d\s])[^\n|]{1,120}\n[ ]{0,3}(?:={3,}|-{3,})[ \t]*(?:\n|\Z)"
+)
+
+
+def markup_of(text: str, metadata: Mapping[str, Any] | None = None) -> Markup:
+    """Return whether a text is Markdown or plain.
+
+    The metadata say it: `markup` ("markdown" or "plain"), else a `content_type`, else the ending of the
+    file in `source`, `file_name` or `file_path`. If they do not, marks in the text decide that stand in
+    Markdown only: headings with "#", fences, links, bold words, rules of tables, tags of HTML.
+    """
+    metadata = metadata or {}
+    stated = metadata.get(MARKUP)
+    if stated in ("markdown", "plain"):
+        return stated
+    content_type = metadata.get("content_type")
+    if isinstance(content_type, str):
+        known = _TYPES.get(content_type.partition(";")[0].strip().lower())
+        if known:
+            return known
+    for key in _PLACES:
+        place = metadata.get(key)
+        if isinstance(place, str) and (known := _ENDINGS.get(PurePath(place[-300:]).suffix.lower())):
+            return known
+    return _by_evidence(text)
+
+
+@lru_cache(1024)
+def _by_evidence(text: str) -> Markup:
+    shown = text[:_SHOWN]
+    is_marked = _EVIDENCE.search(shown) or _UNDERLINED.search(shown)
+    return "markdown" if is_marked else "plain"

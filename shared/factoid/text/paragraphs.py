@@ -1,0 +1,318 @@
+"""Cut a paragraph into what stands in its lines: rows of a table, items of a list, and what they go on from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby, pairwise
+
+from factoid.text.blocks import Block, Kind, Lead, Visible
+from factoid.text.lines import LineStart, line_starts
+from factoid.text.sentence_ends import block_sentences
+from factoid.words import count_words
+
+# A part of a source without the marks before its lines, and the place of each of its characters.
+Source = tuple[str, Sequence[int]]
+Read = Callable[[str, Sequence[int]], Visible]
+
+UNWRAPPED = 200  # characters of a line; text is not wrapped at this width: every line is a paragraph
+LONGEST_LEAD = 30  # words; more would outweigh what goes on from it
+_GOES_ON = (":", "：")
+_SENTENCE_END = re.compile(r"[.!?…。！？;][\"'”’)\]]*\Z")
+_CAPTION = re.compile(
+    r"(?:Table|Tab\.|Tabelle|Tableau|Tabla|Tabella|Tabel|Таблица|表)\s?(?:\d|[IVX]+\b)", re.IGNORECASE
+)
+_ROW = re.compile(r"[ \t]*+\|[^\n|]*+\|")
+_RULE = re.compile(r"[ \t]*+\|?[ \t]*+:?-+:?[ \t]*+(?:\|[ \t]*+:?-+:?[ \t]*+)*+\|?[ \t]*+")
+_CELL_END = re.compile(r"(?<!\\)\|")
+_TERMINATORS = tuple('.!?:;…"”’)]。！？')
+_NAME_WORDS = 5  # most words of a column's name, where nothing but the form of a table marks its header
+_NUMBER = re.compile(r"[-+−–~<>≤≥≈]?\s?[$€£¥]?\s?\d[\d.,' ]*\s?[%‰$€£¥]?")
+_WORD = re.compile(r"\w")
+
+
+@dataclass
+class Above:
+    """What stands above a block in its list, its quote or its text.
+
+    Attributes:
+        last: The block before it.
+        leads: What all blocks of the list go on from, outermost first.
+        level: The number of lists around it.
+        is_item_start: Whether nothing of the item of a list was read yet.
+    """
+
+    last: Block | None = None
+    leads: tuple[Lead, ...] = ()
+    level: int = 0
+    is_item_start: bool = False
+
+
+def lead_of(block: Block | None) -> tuple[Lead, ...]:
+    """Return what a list goes on from: a sentence that ends in a colon, or an item that is no sentence."""
+    if block is None or block.kind not in ("paragraph", "item"):
+        return ()
+    visible = block.visible
+    text = visible.text
+    is_fragment = block.kind == "item" and not _SENTENCE_END.search(text)
+    if not text.endswith(_GOES_ON) and not is_fragment:
+        return ()
+    first = 0
+    if not is_fragment or text.endswith(_GOES_ON):
+        sentences = block_sentences(text, visible.protected)
+        first = sentences[-1][0] if sentences else 0
+    lead = text[first:]
+    if count_words(lead) > LONGEST_LEAD or not _WORD.search(lead):
+        return ()
+    return (Lead(visible.offsets[first], block.end, " ".join(lead.split())),)
+
+
+def caption_of(block: Block | None) -> tuple[Lead, ...]:
+    """Return what the rows of a table go on from: its caption, or a sentence that ends in a colon."""
+    if block is not None and block.kind == "paragraph" and _CAPTION.match(block.visible.text):
+        text = " ".join(block.visible.text.split())
+        if count_words(text) <= LONGEST_LEAD:
+            return (Lead(block.start, block.end, text),)
+    return lead_of(block)
+
+
+def paragraph_blocks(source: Source, read: Read, above: Above, kind: Kind = "paragraph") -> list[Block]:
+    """Return the blocks of a paragraph: rows between bars, items of lists, and what else it holds.
+
+    Args:
+        source: The paragraph, line by line without the marks of quotes and lists before it.
+        read: Returns what a reader sees of a part of it.
+        above: What stands above; `last` is moved on.
+        kind: What the first block is: an item of a list, or a paragraph.
+    """
+    text, places = source
+    blocks: list[Block] = []
+    lines = _lines(text)
+    for is_row, run in groupby(lines, lambda span: _ROW.match(text, *span) is not None):
+        spans = list(run)
+        start, end = spans[0][0], spans[-1][1]
+        if is_row and (len(spans) > 1 or len(lines) == 1 or _has_edges(text[start:end])):
+            rows = [(text[first:last], places[first:last]) for first, last in spans]
+            blocks += table_blocks(rows, read, caption_of(above.last))
+        else:
+            visible = read(text[start:end], places[start:end])
+            blocks += _text_blocks(visible, above, kind if start == 0 else "paragraph")
+        if blocks:
+            above.last = blocks[-1]
+    return blocks
+
+
+def table_blocks(
+    lines: Sequence[Source], read: Read, leads: tuple[Lead, ...], *, has_header: bool = False
+) -> list[Block]:
+    """Return the rows of a table from its lines. Below a header is a rule, if `has_header` does not say that it is one.
+
+    A table without a rule has a header if the form of its first row says so.
+    """
+    rules = [number for number, (text, _) in enumerate(lines) if _is_rule(text)]
+    rows = [_row(line, read) for number, line in enumerate(lines) if number not in rules]
+    if 1 in rules or has_header or (not rules and _is_header(rows)):
+        header = 0
+    else:
+        header = -1
+    names: tuple[str, ...] = ()
+    blocks = []
+    for number, row in enumerate(rows):
+        if row is None:
+            continue
+        is_header = number == header
+        if is_header:
+            names = cell_texts(row)
+        blocks.append(replace(row, is_header=is_header, names=() if is_header else names, leads=leads))
+    return blocks
+
+
+def cell_texts(row: Block) -> tuple[str, ...]:
+    """Return the texts of the cells of a row."""
+    return tuple(row.visible.text[start:end] for start, end in row.cells)
+
+
+def joined(cells: Sequence[Visible], places: Sequence[int]) -> tuple[Visible, tuple[tuple[int, int], ...]]:
+    """Return the cells of a row as one text, with " | " between them, and the span of each.
+
+    Args:
+        cells: What a reader sees of each cell.
+        places: Where in the source each cell but the first begins.
+    """
+    text: list[str] = []
+    offsets: list[int] = []
+    protected: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
+    opening: dict[int, int] = {}
+    closing: dict[int, int] = {}
+    for number, cell in enumerate(cells):
+        if number:
+            text.append(" | ")
+            offsets += [places[number - 1]] * 3
+        start = len(offsets)
+        text.append(" ".join(cell.text.split("\n")))
+        offsets += cell.offsets
+        spans.append((start, len(offsets)))
+        protected += [(start + first, start + last) for first, last in cell.protected]
+        opening |= cell.opening
+        closing |= cell.closing
+    return Visible("".join(text), offsets, tuple(protected), opening, closing), tuple(spans)
+
+
+def _row(line: Source, read: Read) -> Block | None:
+    """Return a line of a table as a block, None if no cell holds anything."""
+    text, places = line
+    ends = [match.start() for match in _CELL_END.finditer(text)]
+    bounds = [-1, *ends, len(text)]
+    cells = [_cell(text[start + 1 : end], places[start + 1 : end], read) for start, end in pairwise(bounds)]
+    starts = [places[end] for end in ends]
+    if not text[: bounds[1]].strip() and ends:  # the bar at the left edge
+        cells, starts = cells[1:], starts[1:]
+    if len(cells) > 1 and not text[bounds[-2] + 1 :].strip():
+        cells, starts = cells[:-1], starts[:-1]
+    if not any(cell.text for cell in cells):
+        return None
+    visible, spans = joined(cells, starts)
+    filled = [span for span in spans if span[0] < span[1]]
+    start = visible.offsets[filled[0][0]]
+    end = visible.offsets[filled[-1][1] - 1] + 1
+    return Block("row", widened_start(visible, start), widened_end(visible, end), visible, cells=spans)
+
+
+def widened_start(visible: Visible, start: int, least: int = 0) -> int:
+    """Return where the marks begin that open something right before a place in the source."""
+    while start in visible.opening and visible.opening[start] >= least:
+        start = visible.opening[start]
+    return start
+
+
+def widened_end(visible: Visible, end: int) -> int:
+    """Return where the marks end that close something right behind a place in the source."""
+    while end in visible.closing:
+        end = visible.closing[end]
+    return end
+
+
+def _cell(text: str, places: Sequence[int], read: Read) -> Visible:
+    if "\\|" in text:
+        kept = [at for at in range(len(text)) if not text.startswith("\\|", at)]
+        text, places = "".join(text[at] for at in kept), [places[at] for at in kept]
+    return read(text, places)
+
+
+def _is_rule(line: str) -> bool:
+    return "-" in line and _RULE.fullmatch(line.strip()) is not None
+
+
+def _has_edges(line: str) -> bool:
+    return line.rstrip().endswith("|")
+
+
+def _is_header(rows: Sequence[Block | None]) -> bool:
+    """Return whether the first row of a table without a rule names its columns: short names above a column of numbers."""
+    filled = [cell_texts(row) for row in rows if row is not None]
+    if len(filled) < 2 or rows[0] is None:
+        return False
+    names, *below = filled
+    is_named = len(names) > 1 and all(names) and len({*names}) == len(names)
+    if not is_named or any(_NUMBER.fullmatch(name) or count_words(name) > _NAME_WORDS for name in names):
+        return False
+    for column in range(len(names)):
+        values = [row[column] for row in below if column < len(row) and row[column]]
+        if values and all(map(_NUMBER.fullmatch, values)):
+            return True
+    return False
+
+
+def _text_blocks(visible: Visible, above: Above, kind: Kind) -> list[Block]:
+    """Cut what a reader sees of a paragraph before each item of a list in it."""
+    text = visible.text
+    if not _WORD.search(text):
+        return []
+    listed_starts = set(line_starts(text))
+    marks = {start.mark for start in listed_starts}
+    starts = [*listed_starts, *(start for start in _unwrapped_lines(text) if start.mark not in marks)]
+    starts.sort()
+    bounds = [(0, 0)] if not starts or starts[0].mark > 0 else []
+    bounds += [(start.mark, start.text) for start in starts]
+    blocks: list[Block] = []
+    listed: list[tuple[int, tuple[Lead, ...]]] = []  # columns of the items of plain lists, with their leads
+    for (mark, first), (end, _) in pairwise([*bounds, (len(text), 0)]):
+        piece = part_of(visible, first, end)
+        if not piece.text:
+            continue
+        is_item = (mark, first) in listed_starts
+        block = Block(kind, *span_of(piece), piece, above.level)
+        if kind == "item":
+            block = replace(block, leads=above.leads)
+        elif is_item:
+            leads = _leads_of_item(_column(visible, mark), listed, above)
+            block = replace(block, kind="item", level=above.level + 1, leads=leads)
+        blocks.append(block)
+        above.last = block
+        kind = "paragraph"
+    return blocks
+
+
+def _unwrapped_lines(text: str) -> list[LineStart]:
+    """Return the lines that start a paragraph, in a text whose lines are not wrapped."""
+    lines = _lines(text)
+    if not any(end - start > UNWRAPPED for start, end in lines):
+        return []
+    starts = []
+    for (start, end), (begin, stop) in pairwise(lines):
+        # A line that continues another (as in "CO⏎2") belongs to the one before.
+        if text[start:end].rstrip()[-1:] in _TERMINATORS or text[begin:stop].lstrip()[:1].isupper():
+            starts.append(LineStart(begin, begin))
+    return starts
+
+
+def _leads_of_item(column: int, listed: list[tuple[int, tuple[Lead, ...]]], above: Above) -> tuple[Lead, ...]:
+    """Return what an item of a plain list goes on from: the items above it that are less indented, and an introduction."""
+    while listed and listed[-1][0] > column:
+        listed.pop()
+    if listed and listed[-1][0] == column:
+        return listed[-1][1]
+    last = above.last
+    if listed:
+        leads = (*listed[-1][1], *lead_of(last))
+    elif last is not None and last.kind == "item" and not last.visible.text.endswith(_GOES_ON):
+        leads = last.leads  # items may be paragraphs of their own
+    else:
+        leads = (*above.leads, *lead_of(last))
+    listed.append((column, leads))
+    return leads
+
+
+def part_of(visible: Visible, start: int, end: int) -> Visible:
+    """Return a part of what a reader sees, without white space at its ends."""
+    text = visible.text[start:end]
+    start += len(text) - len(text.lstrip())
+    text = text.strip()
+    end = start + len(text)
+    protected = [(max(first, start) - start, min(last, end) - start) for first, last in visible.protected]
+    inside = tuple((first, last) for first, last in protected if first < last)
+    return visible._replace(text=text, offsets=visible.offsets[start:end], protected=inside)
+
+
+def span_of(visible: Visible) -> tuple[int, int]:
+    """Return the span in the source of what a reader sees, with the marks around it."""
+    start = widened_start(visible, visible.offsets[0])
+    end = widened_end(visible, visible.offsets[-1] + 1)
+    return start, end
+
+
+def _column(visible: Visible, at: int) -> int:
+    """Return the column in the source of a character of a visible text; 0 in its first line."""
+    line_end = visible.text.rfind("\n", 0, at)
+    return visible.offsets[at] - visible.offsets[line_end] - 1 if line_end >= 0 else 0
+
+
+def _lines(text: str) -> list[tuple[int, int]]:
+    spans = []
+    start = 0
+    for line in text.split("\n"):
+        spans.append((start, start + len(line)))
+        start += len(line) + 1
+    return spans

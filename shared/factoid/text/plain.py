@@ -1,0 +1,47 @@
+"""Read plain text into blocks: paragraphs, items of lists, rows between bars, and code that is indented. Every character is text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from factoid.text.blocks import Block, Visible
+from factoid.text.paragraphs import Above, paragraph_blocks
+
+_PARAGRAPH = re.compile(r"[^\S\n]*+\S[^\n]*+(?:\n(?![^\S\n]*+(?:\n|\Z))[^\n]*+)*+")
+_CODE_SIGN = re.compile(r"[=(){}\[\];<>/\\_$|#@]|--")
+_CODE_LINE = re.compile(r"(?: {4}| {0,3}\t)")
+
+
+def plain_blocks(text: str, start: int = 0) -> list[Block]:
+    """Return the blocks of a plain text from a place on, in order; blank lines stand between paragraphs."""
+    above = Above()
+    blocks: list[Block] = []
+    for match in _PARAGRAPH.finditer(text, start):
+        source = match[0]
+        places = range(match.start(), match.end())
+        if _is_code(source):
+            stripped = source.rstrip()
+            visible = Visible(stripped, places[: len(stripped)], ((0, len(stripped)),))
+            above.last = Block("code", match.start(), match.start() + len(stripped), visible)
+            blocks.append(above.last)
+        else:
+            blocks += paragraph_blocks((source, places), as_it_is, above)
+    return blocks
+
+
+def as_it_is(source: str, places: Sequence[int]) -> Visible:
+    """Return what a reader sees of plain text: all of it but white space at its ends."""
+    text = source.strip()
+    start = source.find(text) if text else 0
+    return Visible(text, places[start : start + len(text)])
+
+
+def is_code_like(content: str) -> bool:
+    """Return whether text that is indented looks like code: plain texts indent their paragraphs, too."""
+    return _CODE_SIGN.search(content) is not None and content.rstrip().rstrip("\"'”’)*_")[-1:] not in set(".!?…。")
+
+
+def _is_code(source: str) -> bool:
+    lines = source.split("\n")
+    return all(map(_CODE_LINE.match, lines)) and is_code_like(source)

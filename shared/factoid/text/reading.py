@@ -1,0 +1,164 @@
+"""Read a text once: its blocks, and its sentences as a reader sees them, with the place of each character in the source."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import pairwise
+
+from factoid.text.blocks import Block, Span, Visible
+from factoid.text.markdown import markdown_blocks
+from factoid.text.markup import Markup, markup_of
+from factoid.text.paragraphs import part_of, widened_end, widened_start
+from factoid.text.plain import plain_blocks
+from factoid.text.sentence_ends import SentenceSplitter, block_sentences
+from factoid.words import count_words, cut_words
+
+# A run of text without any sentence end is cut here, because encoders and parsers would cut it silently.
+MAX_WORDS = 200
+MAX_CHARS = 4000
+
+# A turn of a conversation, perhaps with its time, or a value with its name.
+LABELLED_LINE = re.compile(
+    r"""^[^\S\n]*+(?:\[?\d[\d:./\ ,APMapm-]{3,24}\]?[\ \t-]*+)?
+      (?![a-zß-ÿ])[^\W_](?:[^:\n.!?;,]|\.(?=:|[^\S\n]?[^\W_])){0,39}:(?!\S)""",
+    re.MULTILINE | re.VERBOSE,
+)
+_ONLY_MARKS = re.compile(r"[-+*•‣–|:=~`_#>\s]+")
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence, a heading, a row of a table or a block of code.
+
+    Attributes:
+        start, end: Its span in the source, with the marks around it.
+        visible: What a reader sees of it.
+        block: The block that it is in.
+    """
+
+    start: int
+    end: int
+    visible: Visible
+    block: Block
+
+    @property
+    def text(self) -> str:
+        """What a reader sees of it, on one line if it is no code."""
+        text = self.visible.text
+        return text if self.block.kind == "code" else " ".join(text.split())
+
+
+def moved(sentences: Sequence[Sentence], by: int) -> list[Sentence]:
+    """Return the sentences of a part of a text as those of the whole, which begins so many characters before."""
+    if not by:
+        return list(sentences)
+    blocks: dict[int, Block] = {}
+    result = []
+    for sentence in sentences:
+        block = blocks.setdefault(id(sentence.block), sentence.block)
+        if block is sentence.block:
+            block = blocks[id(sentence.block)] = block.moved(by)
+        offsets = [at + by for at in sentence.visible.offsets]
+        visible = sentence.visible._replace(offsets=offsets)
+        result.append(Sentence(sentence.start + by, sentence.end + by, visible, block))
+    return result
+
+
+@lru_cache(64)
+def read(text: str, markup: Markup | None = None, start: int = 0) -> tuple[Block, ...]:
+    """Return the blocks of a text in order.
+
+    Args:
+        text: The text.
+        markup: "markdown" or "plain"; None to decide by the marks in it (see `factoid.text.markup`).
+        start: Where to begin, behind front matter.
+    """
+    if (markup or markup_of(text)) == "markdown":
+        return tuple(markdown_blocks(text, start))
+    return tuple(plain_blocks(text, start))
+
+
+def sentences_of(blocks: Sequence[Block], splitter: SentenceSplitter | None = None) -> list[Sentence]:
+    """Return the sentences of blocks, in order.
+
+    A heading and a row of a table are one; so is a block of code. What is above MAX_WORDS words or
+    MAX_CHARS characters is cut at line ends, else at white space, else anywhere.
+
+    Args:
+        blocks: Blocks of a text.
+        splitter: Finds the ends of sentences within a block, in place of the rules of `factoid.text.sentence_ends`.
+
+    Raises:
+        InvalidInputError: The splitter returned something else than places in the text, in order.
+    """
+    return [sentence for block in blocks for sentence in _sentences(block, splitter)]
+
+
+def _sentences(block: Block, splitter: SentenceSplitter | None) -> Iterator[Sentence]:
+    visible = block.visible
+    spans = [(0, len(visible.text))]
+    if block.kind in ("heading", "paragraph", "item"):
+        spans = _prose_spans(visible, splitter)
+    is_whole = len(spans) == 1
+    least = block.start
+    for number, (first, last) in enumerate(spans):
+        for begin, stop in _bounded(visible.text, first, last):
+            part = part_of(visible, begin, stop)
+            if not part.text:
+                continue
+            start, end = _span(block, part, least)
+            is_last = number == len(spans) - 1 and stop == last
+            if block.kind == "code" and is_whole:
+                start = block.start if begin == first else start
+            if is_last and block.kind != "heading":
+                end = max(end, block.end)
+            yield Sentence(start, end, part, block)
+            least = end
+
+
+def _prose_spans(visible: Visible, splitter: SentenceSplitter | None) -> list[Span]:
+    spans: list[Span] = []
+    for first, last in _turns(visible.text):
+        part = visible if (first, last) == (0, len(visible.text)) else _slice(visible, first, last)
+        spans += [(first + start, first + end) for start, end in block_sentences(part.text, part.protected, splitter)]
+    return [span for span in spans if not _ONLY_MARKS.fullmatch(visible.text, *span)]
+
+
+def _slice(visible: Visible, start: int, end: int) -> Visible:
+    """Return a part of a visible text with the white space at its ends."""
+    protected = [(max(first, start) - start, min(last, end) - start) for first, last in visible.protected]
+    inside = tuple((first, last) for first, last in protected if first < last)
+    return Visible(visible.text[start:end], visible.offsets[start:end], inside)
+
+
+def _turns(text: str) -> list[Span]:
+    """Cut a paragraph before each line with a label ("Ann: …", "Weight: 59 kg") if these are half of its lines or more."""
+    starts = [match.start() for match in LABELLED_LINE.finditer(text)]
+    if len(starts) < 2 or len(starts) * 2 < text.count("\n") + 1:
+        return [(0, len(text))]
+    return list(pairwise([0, *starts[starts[0] == 0 :], len(text)]))
+
+
+def _span(block: Block, part: Visible, least: int) -> Span:
+    visible = block.visible
+    start = widened_start(visible, part.offsets[0], least)
+    end = widened_end(visible, part.offsets[-1] + 1)
+    return start, end
+
+
+def _bounded(text: str, start: int, end: int) -> Iterator[Span]:
+    """Yield a span of a visible text, in pieces that fit passages if it is too long for a sentence."""
+    if end - start <= MAX_CHARS and count_words(text[start:end]) <= MAX_WORDS:
+        yield start, end
+        return
+    while start < end:
+        cut = start + len(cut_words(text[start : min(end, start + MAX_CHARS)], MAX_WORDS // 2))
+        if cut < end:
+            breaks = (text.rfind("\n", start, cut + 1), text.rfind(" ", start, cut + 1))
+            cut = next((at for at in breaks if at > start), cut)
+        cut = max(cut, start + 1)
+        yield start, cut
+        start = cut

@@ -115,6 +115,12 @@ def _is_attribute_list(source: str, match: re.Match[str]) -> bool:
     return False
 
 
+def _is_span(source: str, match: re.Match[str]) -> bool:
+    before = source[match.start() - 1 : match.start()] if match.start() else ""
+    is_meant = match["key"] is None or _HTML_KEY.fullmatch(match["key"]) is not None
+    return is_meant and not before.isalnum() and before not in ("]", "!", "\\")
+
+
 def _is_attribute_line(_: str, match: re.Match[str]) -> bool:
     key = match["key"]
     return bool(match["colon"]) or key is None or "-" in key or _HTML_KEY.fullmatch(key) is not None
@@ -299,6 +305,13 @@ PARTS = (
     _part("Markdown-Include: an included file", "{!", r"\{!>?[ \t]*+[\w./-][^\n{}!]*+!\}"),
     _part("Docusaurus: an id, MDX: a comment", "{/*", r"\{/\*(?:[^*{]|\*(?!/)|\{(?!/\*))*+\*/\}"),
     _part("MDX: a space", "{", r"\{(?:' '|\" \")\}"),
+    _part(
+        "Pandoc: a span with attributes",
+        "[",
+        rf"\[(?P<shown>[^\[\]\n]++)\]{_ATTRIBUTES}",
+        "text",
+        accepts=_is_span,
+    ),
     _part(
         "Python-Markdown, kramdown and Pandoc: attributes of a heading or an inline",
         "{",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_right, insort
 
 from factoid.text.cover import BREAK, FILLER, Cover
 from factoid.text.dialect_rules import (
@@ -250,7 +250,7 @@ class _Scan:
 
     def _find(self, closing: str, start: int) -> int:
         """Return the next place of a text from a place on, -1 if there is none."""
-        before, place = self.closings.get(closing, (0, 0))
+        before, place = self.closings.get(closing, (-1, -1))
         if place is None:
             return -1
         if not before <= start <= place:
@@ -432,12 +432,14 @@ class _Scan:
         if start >= end or not _SUSPECT.search(text, start, end):
             return number + 1
         code = self._code_spans(start, end)
+        covered: list[tuple[int, int]] = []
         farthest = end
         for rule in PARTS:
             at = text.find(rule.mark, start, end)
             while at >= 0:
-                match = self._part(rule, at, code)
+                match = None if _is_in(covered, at) or _is_in(code, at) else self._part(rule, at)
                 if match:
+                    insort(covered, match.span())
                     self.cover.hide(self.cover.line_of(at), *match.span(), shown_in(rule, match), rule.kind)
                     self.has_components |= rule.mark == "<"
                     farthest = max(farthest, match.end())
@@ -454,10 +456,8 @@ class _Scan:
             self.code = _code_spans(self.text, start, self.code_end)
         return self.code
 
-    def _part(self, rule: Rule, at: int, code: list[tuple[int, int]]) -> re.Match[str] | None:
-        index = bisect_right(code, (at, len(self.text))) - 1
-        is_in_code = index >= 0 and code[index][0] <= at < code[index][1]
-        if is_in_code or self.text[at - 1 : at] == "\\":
+    def _part(self, rule: Rule, at: int) -> re.Match[str] | None:
+        if self.text[at - 1 : at] == "\\":
             return None
         match = rule.pattern.match(self.text, at, at + LONGEST)
         if not match or (rule.accepts and not rule.accepts(self.text, match)):
@@ -465,6 +465,11 @@ class _Scan:
         return match
 
     # What is hidden
+
+
+def _is_in(spans: list[tuple[int, int]], place: int) -> bool:
+    index = bisect_right(spans, place, key=lambda span: span[0]) - 1
+    return index >= 0 and place < spans[index][1]
 
 
 def _code_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:

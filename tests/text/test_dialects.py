@@ -106,9 +106,11 @@ DOCUMENTED = [
     ("MDX", "import {\n  A,\n  B,\n} from '../chart.js'\n\nText", "\n\n\n\n\nText"),
     ("MDX", "export const year = 2023", ""),
     ("MDX", "export const Highlight = ({children}) => (\n  <span>\n    {children}\n  </span>\n);\n\nText", "\n\n\n\n\n\nText"),
-    ("Docusaurus", '<Tabs groupId="os">\n<TabItem value="mac" label="macOS">\n\nUse it.\n\n</TabItem>\n</Tabs>', "\n¶macOS\n\nUse it.\n\n\n"),
+    ("Docusaurus", '<Tabs>\n<TabItem value="mac" label="macOS">\n\nText\n\n</TabItem>\n</Tabs>', "\n¶macOS\n\nText\n\n\n"),
+    ("Docusaurus", '<Tabs groupId="os">\nText\n</Tabs>', "\nText\n"),
     ("Docusaurus", "<Tabs\n  values={[\n    {label: 'Apple', value: 'a'},\n  ]}>\n\nText", "\n\n\n\n\nText"),
     ("MDX", "<Foo />", ""),
+    ("MDX", "<Details title={`How it works`}>\nText\n</Details>", "¶How it works\nText\n"),
     ("MDX", "<>\nText\n</>", "\nText\n"),
     ("MDX", "Press <Icon name=\"x\" /> to{' '}close <Badge>it</Badge>.", "Press  toclose it."),
     ("MDX", "{/* A comment\n over lines */}\nText", "\n\nText"),
@@ -134,7 +136,8 @@ PLAIN = [
     "From 10:30, at a::b, `:::note` and `{{< x >}}`, 50%% of 100%%, x ^2 and see [^1]. Export of goods; import duty.\n",
     "export goods\nimport them from 'there' today\n/// Adds one to a number\nNote: ::: is R. <kbd>a</kbd>\n",
     "Use `{% if\nx %}` in code that wraps, and ``` {.x} ``` too. The <YourName> and Map<K, V> stay.\n",
-    "```jsx\n<Foo a={1} />\n:::note\n{% x %}\n```\n\n~~~~\n```{note}\n~~~\n{#a}\n~~~~\n\n> ```\n> ::: x\n> ```\n\n- a\n\n  ```\n  {: .x}\n  ```\n",
+    "```jsx\n<Foo a={1} />\n:::note\n{% x %}\n```\n\n~~~~\n```{note}\n~~~\n{#a}\n~~~~\n",
+    "> ```\n> ::: x\n> ```\n\n- a\n\n  ```\n  {: .x}\n  ```\n",
     "<pre>\n{% x %}\n:::note\n</pre>\n\n<!--\n:::note\n{#x}\n-->\n\n[!NOTE] is no callout.\n",
 ]  # fmt: skip
 
@@ -210,7 +213,8 @@ def assert_same_places(source: str, result: str) -> None:
 
 _PIECES = [
     *FRAGMENTS, *(source for _, source, _ in DOCUMENTED), *PLAIN,
-    "{", "}", "{{<", ">}}", "{%", "%}", ":::", "/>", "<A", '="', "{.a}", "%%", "{/*", "*/}", "///", "export const a = {", FILLER, BREAK,
+    "{", "}", "{{<", ">}}", "{%", "%}", ":::", "/>", "<A", '="', "{.a}", "%%", "{/*", "*/}", "///",
+    "export const a = {", FILLER, BREAK,
 ]  # fmt: skip
 
 
@@ -235,10 +239,14 @@ def test_code_in_fences_stays(pieces, indent):
 
 
 _SLOW = [
-    "{", "{{<", "{{< a ", "{%a ", "{/*", "<A ", '<A a="', "<A a={", "<A\n", "<A b={\n", "<A>", "`", "`a``", ":::", ":::a[", "{.a ",
-    "){.a}", "]{.a}", "[a]{.a}", "%%a ", "a %%", "```{toctree}\n", ":::{toctree}\n", "/// a\n", "export const a = {\n", "<pre>\n",
-    "<!--\n", "$$\n", "%%\n", "--8<--\n", "{::comment}\n", "import {\n", "import a from 'b'", "[^a]: b\n", "a\n: b\n", "> ", "- ", "\n",
-    ":material-a", ":material-a-", "^abcd", "[!INCLUDE [", ':::image a="', "{a}`", "{a}`b<", "@[a](", "(a", "    <A>\n", "<b>\n{% a %}\n",
+    "{", "{{<", "{{< a ", "{%a ", "{/*", "<A ", '<A a="', "<A a={",
+    "<A\n", "<A b={\n", "<A>", "`", "`a``", ":::", ":::a[", "{.a ",
+    "){.a}", "]{.a}", "[a]{.a}", "%%a ", "a %%", "```{toctree}\n",
+    ":::{toctree}\n", "/// a\n", "export const a = {\n", "<pre>\n",
+    "<!--\n", "$$\n", "%%\n", "--8<--\n", "{::comment}\n", "import {\n",
+    "import a from 'b'", "[^a]: b\n", "a\n: b\n", "> ", "- ", "\n",
+    ":material-a", ":material-a-", "^abcd",
+    "[!INCLUDE [", ':::image a="', "{a}`", "{a}`b<", "@[a](", "(a", "    <A>\n", "<b>\n{% a %}\n",
 ]  # fmt: skip
 
 

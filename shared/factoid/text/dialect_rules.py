@@ -67,7 +67,7 @@ _TAG = (
     rf"(?:=(?:\"[^\"]*+\"|'[^']*+'|{_BRACES}|[^\s\"'=<>`{{}}]++))?|{_BRACES}))*+){_GAP}?/?>"
 )
 _TAG_TITLE = re.compile(
-    r"""\b(?:label|title|header|heading|summary|caption|alt)=\{?(?:"(?P<shown>[^"\n]++)"|'(?P<single>[^'\n]++)')"""
+    r"""\b(?:label|title|header|heading|summary|caption|alt)=\{?(?:"(?P<shown>[^"\n]++)"|'(?P<single>[^'\n]++)'|`(?P<rest>[^`\n$]++)`)"""
     r"""|<TabItem[^>]*?\svalue="(?P<value>[^"\n]++)\"(?![^>]*\slabel=)"""
 )
 LINE_END = re.compile(r"[ \t]*+\r?(?:\n|\Z)")

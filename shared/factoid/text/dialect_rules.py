@@ -121,6 +121,11 @@ def _is_span(source: str, match: re.Match[str]) -> bool:
     return is_meant and not before.isalnum() and before not in ("]", "!", "\\")
 
 
+def _is_behind_empty_image(source: str, match: re.Match[str]) -> bool:
+    start = source.rfind("![](", max(0, match.start() - LONGEST), match.start())
+    return start >= 0 and source.find(")", start, match.start()) == match.start() - 1
+
+
 def _is_attribute_line(_: str, match: re.Match[str]) -> bool:
     key = match["key"]
     return bool(match["colon"]) or key is None or "-" in key or _HTML_KEY.fullmatch(key) is not None
@@ -246,6 +251,7 @@ LINES = (
         "import",
         rf"{_IMPORT}(?:[ \t]*+{_IMPORT.replace('quote', 'other')})*+(?:[ \t]*+//[^\n]*+)?",
     ),
+    _line("MDX: a value", "{", r"\{[A-Za-z_$][\w$]*+(?:\.[\w$]++)++\}"),
     _line("MDX: a fragment", "<>", r"<>"),
     _line("MDX: a fragment", "</>", r"</>"),
 )
@@ -303,6 +309,7 @@ PARTS = (
     ),
     _part("mdBook: an included file", "{{#", r"\{\{#(?:\w+_)?(?:include|playground|title|template)\b[^{}\n]*+\}\}"),
     _part("Markdown-Include: an included file", "{!", r"\{!>?[ \t]*+[\w./-][^\n{}!]*+!\}"),
+    _part("Hugo: a comment", "{{", r"\{\{-?[ ]?/\*(?:[^*{]|\*(?!/)|\{(?!\{))*+\*/[ ]?-?\}\}"),
     _part("Docusaurus: an id, MDX: a comment", "{/*", r"\{/\*(?:[^*{]|\*(?!/)|\{(?!/\*))*+\*/\}"),
     _part("MDX: a space", "{", r"\{(?:' '|\" \")\}"),
     _part(
@@ -311,6 +318,14 @@ PARTS = (
         rf"\[(?P<shown>[^\[\]\n]++)\]{_ATTRIBUTES}",
         "text",
         accepts=_is_span,
+    ),
+    _part(
+        "Quarto: the text for an image without one",
+        "{",
+        _ATTRIBUTES,
+        "text",
+        re.compile(rf"\b(?:fig-)?alt={_QUOTED}"),
+        accepts=_is_behind_empty_image,
     ),
     _part(
         "Python-Markdown, kramdown and Pandoc: attributes of a heading or an inline",

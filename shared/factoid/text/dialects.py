@@ -31,7 +31,6 @@ _MOST_OPTIONS = 50  # lines
 _COLONS = re.compile(r":{3,}+")
 _VERSION = re.compile(r"v?\d[\w.]*+[ \t]*+")
 _OPTION = re.compile(r":[A-Za-z][\w-]*+:(?:[ \t][^\n]*+)?")
-
 _PREFIX = re.compile(r"(?:[ \t]*+(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t])))*+[ \t]*+")
 _FENCE = re.compile(r"(?P<mark>`{3,}+(?=[^`\n]*+(?:\n|\Z))|~{3,}+)(?P<info>[^\n]*+)")
 _RAW_TAG = re.compile(r"<(?P<name>pre|script|style|textarea)(?=[\s>])", re.IGNORECASE)
@@ -41,20 +40,21 @@ _SLASHES = re.compile(
 _SLASHES_END = re.compile(r"/{3,}+")
 _INDENTED = re.compile(r"(?: {4}|\t)[ \t]*+(?:[\w-]++:|- )")
 _EXPORT = re.compile(
+    r"\{[ ]?(?:[\w$.]++\(|\(\(?\w*\)?[ ]*=>|[\w$.]++[ ]*+&&)[^\n]*[({]\r?\n|"  # an expression over several lines
     r"export\s++(?:(?:const|let|var)\s++[\w${\[][^\n=]*+=|(?:async\s++)?function\s*+\w*+\s*+\(|class\s++\w++|"
     r"default\s++(?:function|class|async|\(|\{|[\w.$]++[;(]|[\w.$]++[ \t]*+(?=\r?(?:\n|\Z)))|\{|\*\s++from|type\s++\w++\s*+=)"
 )
 _FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,100}+\]:[ \t]*+")
 _DEFINITION = re.compile(r":[ \t]++(?=\S)")
-_CONTAINER = re.compile(r"(?:[-+*]|\d{1,9}[.)])[ \t]|!!!|\?\?\?|===[ \t]|///|:[ \t]|\[\^|/{3}")
+_CONTAINER = re.compile(r"(?:[-+*]|\d{1,9}[.)])[ \t]|!!!|\?\?\?|===[ \t]|///|:[ \t]|\[\^")
 _BLOCK_START = re.compile(r"[>#|]|===|\d{1,9}[.)][ \t]|```|~~~|!!!|\?\?\?|\{|<|:::|///")
 _SUSPECT = re.compile(
     r"[{<]|::|\[!|\[\^|\*\[|@\[|\[\[|%%|\^|--8<|///|:(?:material|octicons|fontawesome|simple)-|\[toc\]|\[TOC\]"
     r"|^[ \t>]*+(?:import|export|:[ \t]|```|~~~|\([A-Za-z]|\+\+\+)",
     re.MULTILINE,
 )
+_INDENTING = ("definition", "component")  # prose in these is indented
 _HTML = re.compile(r"</?[a-z][a-z0-9-]*(?=[\s/>]|\Z)|<!--")
-_MATH = re.compile(r"\$\$")
 _BLOCK_BREAK = re.compile(r"\+\+\+(?:[ \t]*+\{[^\n]*+)?")
 _RULE = re.compile(r"---")
 _PARAGRAPH_END = re.compile(r"\n(?=[ \t>]*+(?:\r?\n|\Z|[-+*#|:]|\d{1,9}[.)][ \t]|```|~~~))")
@@ -147,10 +147,10 @@ class _Scan:
         return number + 1
 
     def _is_indented_code(self, number: int, at: int) -> bool:
-        """Say whether a line is code by its indentation; keep the indentation of text in a definition from making it code."""
+        """Say whether a line is code by its indentation; keep what is prose by its container from being it."""
         indentation = self.text[self.cover.starts[number] : at].expandtabs(4)
         if len(indentation) >= 4 and (self.is_after_blank or self.is_in_code):
-            if self.container == "definition" and len(indentation) < 8 and not _BLOCK_START.match(self.text, at):
+            if self.container in _INDENTING and len(indentation) < 8 and not _BLOCK_START.match(self.text, at):
                 self._join_definition(number, at)
             self.is_in_code = not self.container
             return self.is_in_code
@@ -164,7 +164,7 @@ class _Scan:
         return False
 
     def _join_definition(self, number: int, at: int) -> None:
-        """Make an indented paragraph or item of a definition a block, which would be code."""
+        """Make an indented paragraph or item of a definition or a component a block, which would be code."""
         prefix = _PREFIX.match(self.text, at)
         content = prefix.end() if prefix else at
         self.cover.fill(self.cover.starts[number], content, FILLER)
@@ -241,7 +241,7 @@ class _Scan:
         elif tag := _RAW_TAG.match(text, content):
             closing = self._find(f"</{tag['name']}", content)
         elif text.startswith("$$", content) and text[content : self.cover.end(number)] == "$$":
-            line = self._closing(number, _MATH)
+            line = self._closing(number, re.compile(r"\$\$"))
             return 0 if line is None else line + 1
         else:
             return 0
@@ -284,7 +284,7 @@ class _Scan:
         if directive:
             return self._open_directive(number, content, depth, mark, directive)
         self.fence = (mark[0], len(mark), depth)
-        if self.container == "definition" and depth == 0:
+        if self.container in _INDENTING and depth == 0:
             self._dedent_fence(number, content, mark)
         return number + 1
 
@@ -367,8 +367,8 @@ class _Scan:
         if not opening or self._closing(number, _SLASHES_END) is None:
             return 0
         self.slashes += 1
-        has_title = opening["title"] and opening["name"] != "html"
-        self.cover.hide(number, content, end, opening.span("title") if has_title else None)
+        shown = opening.span("title") if opening["title"] and opening["name"] != "html" else None
+        self.cover.hide(number, content, end, shown)
         return self._hide_indented(number + 1)
 
     def _read_definition(self, number: int, content: int, end: int) -> bool:
@@ -390,8 +390,8 @@ class _Scan:
         return True
 
     def _export_end(self, number: int, content: int) -> int:
-        """Return the line behind what MDX exports, 0 if nothing is exported here."""
-        if not self.text.startswith("export", content) or not _EXPORT.match(self.text, content, content + LONGEST):
+        """Return the line behind what MDX exports or computes over several lines, 0 if it is neither."""
+        if not _EXPORT.match(self.text, content, content + LONGEST):
             return 0
         known, _ = self.closings.get("export", (0, 0))
         if number < known:
@@ -441,12 +441,23 @@ class _Scan:
                 if match:
                     insort(covered, match.span())
                     self.cover.hide(self.cover.line_of(at), *match.span(), shown_in(rule, match), rule.kind)
-                    self.has_components |= rule.mark == "<"
+                    if rule.mark == "<":
+                        self._enter_component(match, at == self.cover.contents[number])
                     farthest = max(farthest, match.end())
                 following = match.end() if match else at + len(rule.mark)
                 at = text.find(rule.mark, following, end) if following < end else -1
         last = self.cover.line_of(farthest)
         return self._read_parts(last, farthest) if last > number else number + 1
+
+    def _enter_component(self, tag: re.Match[str], is_first: bool) -> None:
+        """Note that lines may belong to a component from here on, or no longer."""
+        self.has_components = True
+        if is_first and not tag[0].endswith("/>"):
+            is_closing = tag[0].startswith("</")
+            if not is_closing:
+                self.container = "component"
+            elif self.container == "component":
+                self.container = ""
 
     def _code_spans(self, start: int, end: int) -> list[tuple[int, int]]:
         """Return the inline code of the paragraph that a place is in."""
@@ -457,10 +468,9 @@ class _Scan:
         return self.code
 
     def _part(self, rule: Rule, at: int) -> re.Match[str] | None:
-        if self.text[at - 1 : at] == "\\":
-            return None
+        is_escaped = self.text[at - 1 : at] == "\\"
         match = rule.pattern.match(self.text, at, at + LONGEST)
-        if not match or (rule.accepts and not rule.accepts(self.text, match)):
+        if is_escaped or not match or (rule.accepts and not rule.accepts(self.text, match)):
             return None
         return match
 

@@ -30,11 +30,11 @@ def parts(text, **fields):
         ("## History\nB.\n# Other\nC.", "", [("History", "B."), ("Other", "C.")]),
         ("# One\nA.\n# Two\nB.", "One", [("", "A."), ("Two", "B.")]),
         ("# Pisa #\nA.\n## C#\nB.\n## F # ##\nC.", "Pisa", [("", "A."), ("C#", "B."), ("F #", "C.")]),
-        ("    # code\nA.", "", [("", "# code"), ("", "A.")]),
+        ("    # code\nA.", "", [("", "# code\nA.")]),
         ("# The [*Tower*](http://x.y/z) of `Pisa` ![i](j.png)\nA.", "The Tower of Pisa i", [("", "A.")]),
         # headings underlined
         ("Pisa\n====\nA.\n\nHistory\n---\nB.", "Pisa", [("", "A."), ("History", "B.")]),
-        ("One line\nand another\n---\nB.", "", [("", "One line\nand another\n---\nB.")]),
+        ("One line\nand another\n---\nB.", "", [("", "One line\nand another"), ("", "B.")]),
         ("A.\n\n---\n\nB.", "", [("", "A."), ("", "B.")]),
         # headings that no text follows
         ("# Pisa", "Pisa", [("", "# Pisa")]),
@@ -43,11 +43,11 @@ def parts(text, **fields):
         ("# T\n```\n# no heading\n\nx\n```\nA.\n", "T", [("", "```\n# no heading\n\nx\n```"), ("", "A.")]),
         ("# T\n~~~\n# never closed\n\nA.", "T", [("", "~~~\n# never closed\n\nA.")]),
         # front matter
-        ('---\ntitle: "The Tower"\ntags:\n- a\n  - b\n---\n# Pisa\nA.', "Pisa", [("", "A.")]),
+        ('---\ntitle: "The Tower"\ntags:\n- a\n  - b\n---\n# Pisa\nA.', "The Tower", [("Pisa", "A.")]),
         ("---\ntitle: Pisa\nA.", "", [("", "title: Pisa\nA.")]),
         # a byte order mark
         ("\ufeff# Pisa\n\nA.", "Pisa", [("", "A.")]),
-        ("\ufeff---\ntitle: Pisa\n---\nA.", "", [("", "A.")]),
+        ("\ufeff---\ntitle: Pisa\n---\nA.", "Pisa", [("", "A.")]),
         # what Markdown does not show
         ("A.\n\n<!-- a note. And more. -->\n\nB.", "", [("", "A."), ("", "B.")]),
         ("A.\n\n```\n```\n\n[a]: https://x.org\n\nB.", "", [("", "A."), ("", "B.")]),

@@ -14,7 +14,6 @@ from typing import NamedTuple
 from factoid.text.blocks import Block
 from factoid.text.front_matter import front_matter, title_of
 from factoid.text.markup import markup_of
-from factoid.text.paragraphs import UNWRAPPED
 from factoid.text.reading import LABELLED_LINE, read, sentences_of
 from factoid.units import LONGEST_HEADING, Document
 
@@ -109,8 +108,8 @@ def _parts(text: str, start: int, blocks: Iterable[Block]) -> Iterator[_Part]:
     """Yield headings and the paragraphs between them; code is a paragraph of its own, and so is a line that is not wrapped."""
     run: list[Block] = []
     for block in blocks:
-        is_apart = block.kind in ("heading", "code") or _is_unwrapped(block)
-        if run and (is_apart or _is_unwrapped(run[-1]) or _BLANK_LINE.search(text, run[-1].end, block.start)):
+        is_apart = block.kind in ("heading", "code") or (run and run[-1].kind == block.kind == "paragraph")
+        if run and (is_apart or _BLANK_LINE.search(text, run[-1].end, block.start)):
             yield _paragraph(text, start, run)
             run = []
         if block.kind == "heading":
@@ -131,13 +130,6 @@ def _paragraph(text: str, start: int, run: Sequence[Block]) -> _Part:
     before = text[line:first]
     begin = first - len(before.lstrip())
     return _Part(begin, run[-1].end, tuple(run))
-
-
-def _is_unwrapped(block: Block) -> bool:
-    text = block.visible.text
-    return (
-        block.kind == "paragraph" and len(text) > UNWRAPPED and any(len(line) > UNWRAPPED for line in text.split("\n"))
-    )
 
 
 def _plain(heading: str) -> str:
@@ -212,7 +204,8 @@ def _lead_level(part: _Part) -> int:
         return 0
     if part.is_strong:
         return _BOLD_LEVEL
-    is_question = text[-1:] in ("?", "？") and len(part.blocks) == 1 and part.blocks[0].kind == "paragraph"
+    is_spoken = text.startswith(("—", "–")) or (part.blocks[0].kind == "item" and not text[0].isdigit())
+    is_question = text[-1:] in ("?", "？") and len(part.blocks) == 1 and not is_spoken
     return _QUESTION_LEVEL if is_question and len(sentences_of(part.blocks)) == 1 else 0
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
@@ -17,6 +18,7 @@ from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import LINES, PROPOSITIONS, Document, Granularity, Unit, child_unit
 from factoid.words import count_words
 
+_APART = re.compile(r"^[ \t>]*(?:[-*_][ \t]*){3,}\r?$|<!--", re.MULTILINE)  # rules and comments
 # Characters between two sentences that no reader sees, such as a comment: more end a passage.
 _UNSEEN = 300
 
@@ -78,8 +80,8 @@ def sentences_in(passage: Unit, splitter: SentenceSplitter | None = None) -> Seq
 
     A passage from `split_passages` knows them; another is read by itself, as Markdown or plain text as its metadata say.
     """
-    if passage.sentences and splitter is None:
-        return passage.sentences
+    if passage.sentences and splitter is None and visible_text(passage.sentences) == passage.searched:
+        return passage.sentences  # else the text was changed
     read = read_sentences(passage.text, splitter, markup=markup_of(passage.text, passage.metadata))
     return moved(read, passage.start)
 
@@ -107,7 +109,8 @@ def _join_short(text: str, paragraphs: Iterable[Paragraph], words: int, min_word
         length = math.inf if is_code else _count(paragraph.blocks)
         if joined is not None:
             between = text[joined.end : paragraph.start]
-            apart = paragraph.section != joined.section or between.strip() or between.count("\n") < 2
+            is_near = between.count("\n") > 1 or "<" in between
+            apart = paragraph.section != joined.section or not is_near or _APART.search(between)
             if not apart and min(size, length) < min_words and size + length <= words:
                 joined = joined._replace(end=paragraph.end, blocks=joined.blocks + paragraph.blocks)
                 size += length

@@ -132,7 +132,7 @@ def test_spans_lie_in_the_sentence(text, propositions):
         source = Source(passage)
         for proposition in propositions:
             index, start, end = source.align(proposition)
-            sentence = source.sentences[index].unit if index >= 0 else passage
+            sentence = source.sentences[index].sentence if index >= 0 else passage
             assert sentence.start <= start < end <= sentence.end
 
 

@@ -26,6 +26,7 @@ from factoid.propositions.rows import RecordFact, record_facts
 from factoid.units import LINES, PROPOSITIONS, Granularity, Unit, child_unit
 
 Policy = Literal["drop", "keep", "sentence"]
+_NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)][ \t]+(?=\S)")  # of an item, at its start
 _WORD = re.compile(r"\w")  # marks alone, as in "[ … ]", are not a proposition
 # Why a sentence replaces a proposition although nothing failed.
 UNCOVERED, UNSUPPORTED = "uncovered sentence", "unsupported proposition"
@@ -192,9 +193,10 @@ def _in_context(passage: Unit, sentences: Sequence[Read], placed: Sequence[tuple
         elif index in context.leads:
             sentence = sentences[index].sentence
             leads = context.leads[index]
-            text, start, end = f"{leads} {unit.text}", unit.start, unit.end
+            text, start, end = unit.text, unit.start, unit.end
             if sentence.text[-1] not in ".!?":  # a fragment is one with all its parts
-                text, start, end = f"{leads} {sentence.text}", sentence.start, sentence.end
+                text, start, end = sentence.text, sentence.start, sentence.end
+            text = f"{leads} {_without_number(text)}"
             item = child_unit(passage, text, Granularity.PROPOSITION, start, end)
             units.append((index, replace(item, metadata=unit.metadata)))
         else:
@@ -219,6 +221,11 @@ def _with_facts(
 
 def _is_literal(unit: Unit, index: int, sentences: Sequence[Read]) -> bool:
     return index >= 0 and any(unit.text.rstrip(".") in text for text, _ in sentences[index].readings)
+
+
+def _without_number(item: str) -> str:
+    number = _NUMBER.match(item)
+    return item[number.end() :] if number else item
 
 
 def _is_all_of(text: str, read: Read) -> bool:

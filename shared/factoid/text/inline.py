@@ -180,6 +180,8 @@ class _Reader:
                 self.seen.put(" ".join(text.split()), self.places[at + alternative.start()])
         elif name in BREAKING_TAGS:
             self.seen.put(" ", self.places[at])
+            if is_closing:
+                self._close(at, end)
         elif is_closing:
             self._close(at, end)
         else:

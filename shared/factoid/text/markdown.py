@@ -88,7 +88,7 @@ class _Reader:
     def _enter(self, token: Token) -> None:
         above = self.above[-1]
         if token.type in ("bullet_list_open", "ordered_list_open"):
-            leads = (*above.leads, *lead_of(above.last))
+            leads = above.again or (*above.leads, *lead_of(above.last))
             self.above.append(Above(leads=leads, level=above.level + 1))
         elif token.type == "list_item_open":
             self.above.append(Above(leads=above.leads, level=above.level, is_item_start=True))
@@ -98,8 +98,10 @@ class _Reader:
     def _leave(self, token: Token) -> None:
         names = ("bullet_list_close", "ordered_list_close", "list_item_close", "blockquote_close")
         if token.type in names and len(self.above) > 1:
-            self.above.pop()
+            closed = self.above.pop()
             self.above[-1].last = None
+            is_list = token.type in ("bullet_list_close", "ordered_list_close")
+            self.above[-1].again = closed.leads if is_list else ()
 
     # Blocks
 
@@ -196,7 +198,7 @@ class _Reader:
         """Read code, whose lines are what the parser left of those from `content` on."""
         parts: list[str] = []
         offsets: list[int] = []
-        for number, line in enumerate(token.content.split("\n")[:-1], start=content):
+        for number, line in enumerate(token.content.removesuffix("\n").split("\n"), start=content):
             start, end = self._line(number)
             text = line.lstrip(" \t")
             indentation = len(line) - len(text)
@@ -302,11 +304,13 @@ class _Reader:
         self.result.append(block)
         above.last = block
         above.is_item_start = False
+        above.again = ()
 
     def _extend(self, blocks: Sequence[Block]) -> None:
         self.result += blocks
         if blocks:
             self.above[-1].is_item_start = False
+            self.above[-1].again = ()
 
 
 def _blank_marks(line: str) -> str:

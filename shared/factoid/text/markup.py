@@ -40,7 +40,8 @@ _EVIDENCE = re.compile(
       | ^[ ]{{0,3}}\[[^\]\n]{{1,200}}\]:[ \t]*\S
       | ^[ ]{{0,3}}>[ ]?\S[^\n]*$
       | ^[ ]{{0,3}}(?::::|!!![ ]|\?\?\?\+?[ ]|///[ ]|\{{%|\{{\{{[<%]|\{{\*[ ])
-      | !?\[[^\]\n]{{0,300}}\]\((?:<[^>\n]*>|[^()\s]+)(?:[ ]"[^"\n]*")?\)
+      | !?\[[^\]\n]{{0,300}}\]\((?:<[^>\n]*>|[^()\s]+)(?:[ ]+(?:"[^"\n]*"|'[^'\n]*'))?\)
+      | &(?:\#\d{{2,6}}|\#x[0-9a-f]{{2,6}}|[a-z]{{2,8}}[0-9]{{0,2}});
       | !\[[^\]\n]{{0,300}}\]\(data:
       | \[\^[^\]\s]{{1,60}}\]
       | (?<![\w*\\/])\*\*(?=[^\s*])(?:(?!\*\*)[^\n]){{1,500}}(?<=[^\s*])\*\*(?![\w*/])
@@ -81,6 +82,6 @@ def markup_of(text: str, metadata: Mapping[str, Any] | None = None) -> Markup:
 
 @lru_cache(1024)
 def _by_evidence(text: str) -> Markup:
-    shown = text[:_SHOWN]
+    shown = text[:_SHOWN].removeprefix("\ufeff")
     is_marked = _EVIDENCE.search(shown) or _UNDERLINED.search(shown)
     return "markdown" if is_marked else "plain"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 
 from factoid.text.blocks import Block, Kind, Lead, Visible
@@ -29,6 +29,7 @@ _CELL_END = re.compile(r"(?<!\\)\|")
 _TERMINATORS = tuple('.!?:;…"”’)]。！？')
 _NAME_WORDS = 5  # most words of a column's name, where nothing but the form of a table marks its header
 _NUMBER = re.compile(r"[-+−–~<>≤≥≈]?\s?[$€£¥]?\s?\d[\d.,' ]*\s?[%‰$€£¥]?")
+ONLY_MARKS = re.compile(r"[-+*•‣–|:=~`_#>\s]+")  # of lists, tables and rules, without a word
 _WORD = re.compile(r"\w")
 
 
@@ -41,12 +42,16 @@ class Above:
         leads: What all blocks of the list go on from, outermost first.
         level: The number of lists around it.
         is_item_start: Whether nothing of the item of a list was read yet.
+        items: The columns of items of a plain list, outermost first, each with what it goes on from.
+        again: What the list right above went on from: another list goes on from it, too.
     """
 
     last: Block | None = None
     leads: tuple[Lead, ...] = ()
     level: int = 0
     is_item_start: bool = False
+    again: tuple[Lead, ...] = ()
+    items: list[tuple[int, tuple[Lead, ...]]] = field(default_factory=list)
 
 
 def lead_of(block: Block | None) -> tuple[Lead, ...]:
@@ -97,7 +102,7 @@ def paragraph_blocks(source: Source, read: Read, above: Above, kind: Kind = "par
             blocks += table_blocks(rows, read, caption_of(above.last))
         else:
             visible = read(text[start:end], places[start:end])
-            blocks += _text_blocks(visible, above, kind if start == 0 else "paragraph")
+            blocks += _text_blocks(visible, above, kind if start == 0 else "paragraph", places[start])
         if blocks:
             above.last = blocks[-1]
     return blocks
@@ -134,7 +139,7 @@ def cell_texts(row: Block) -> tuple[str, ...]:
 
 
 def joined(cells: Sequence[Visible], places: Sequence[int]) -> tuple[Visible, tuple[tuple[int, int], ...]]:
-    """Return the cells of a row as one text, with " | " between them, and the span of each.
+    """Return the cells of a row as one text, with " | " between those that are not empty, and the span of each.
 
     Args:
         cells: What a reader sees of each cell.
@@ -147,7 +152,7 @@ def joined(cells: Sequence[Visible], places: Sequence[int]) -> tuple[Visible, tu
     opening: dict[int, int] = {}
     closing: dict[int, int] = {}
     for number, cell in enumerate(cells):
-        if number:
+        if offsets and cell.text:
             text.append(" | ")
             offsets += [places[number - 1]] * 3
         start = len(offsets)
@@ -174,10 +179,11 @@ def _row(line: Source, read: Read) -> Block | None:
     if not any(cell.text for cell in cells):
         return None
     visible, spans = joined(cells, starts)
-    filled = [span for span in spans if span[0] < span[1]]
-    start = visible.offsets[filled[0][0]]
-    end = visible.offsets[filled[-1][1] - 1] + 1
-    return Block("row", widened_start(visible, start), widened_end(visible, end), visible, cells=spans)
+    stripped = text.strip()
+    first = text.index(stripped)
+    start = places[first]
+    end = places[first + len(stripped) - 1] + 1
+    return Block("row", start, end, visible, cells=spans)
 
 
 def widened_start(visible: Visible, start: int, least: int = 0) -> int:
@@ -225,30 +231,32 @@ def _is_header(rows: Sequence[Block | None]) -> bool:
     return False
 
 
-def _text_blocks(visible: Visible, above: Above, kind: Kind) -> list[Block]:
-    """Cut what a reader sees of a paragraph before each item of a list in it."""
+def _text_blocks(visible: Visible, above: Above, kind: Kind, start: int) -> list[Block]:
+    """Cut what a reader sees of a paragraph, whose first line begins at `start`, before each item of a list in it."""
     text = visible.text
-    if not _WORD.search(text):
+    if not text or ONLY_MARKS.fullmatch(text):
         return []
     listed_starts = set(line_starts(text))
     marks = {start.mark for start in listed_starts}
-    starts = [*listed_starts, *(start for start in _unwrapped_lines(text) if start.mark not in marks)]
+    starts = [*listed_starts, *(line for line in _unwrapped_lines(text) if line.mark not in marks)]
     starts.sort()
     bounds = [(0, 0)] if not starts or starts[0].mark > 0 else []
-    bounds += [(start.mark, start.text) for start in starts]
+    bounds += [(line.mark, line.text) for line in starts]
     blocks: list[Block] = []
-    listed: list[tuple[int, tuple[Lead, ...]]] = []  # columns of the items of plain lists, with their leads
     for (mark, first), (end, _) in pairwise([*bounds, (len(text), 0)]):
         piece = part_of(visible, first, end)
         if not piece.text:
             continue
         is_item = (mark, first) in listed_starts
         block = Block(kind, *span_of(piece), piece, above.level)
+        column = _column(visible, mark, start)
         if kind == "item":
             block = replace(block, leads=above.leads)
         elif is_item:
-            leads = _leads_of_item(_column(visible, mark), listed, above)
+            leads = _leads_of_item(column, above)
             block = replace(block, kind="item", level=above.level + 1, leads=leads)
+        elif above.items and column <= above.items[0][0]:
+            above.items.clear()  # the list ends; an indented paragraph is one of its last item
         blocks.append(block)
         above.last = block
         kind = "paragraph"
@@ -268,8 +276,9 @@ def _unwrapped_lines(text: str) -> list[LineStart]:
     return starts
 
 
-def _leads_of_item(column: int, listed: list[tuple[int, tuple[Lead, ...]]], above: Above) -> tuple[Lead, ...]:
+def _leads_of_item(column: int, above: Above) -> tuple[Lead, ...]:
     """Return what an item of a plain list goes on from: the items above it that are less indented, and an introduction."""
+    listed = above.items
     while listed and listed[-1][0] > column:
         listed.pop()
     if listed and listed[-1][0] == column:
@@ -277,8 +286,6 @@ def _leads_of_item(column: int, listed: list[tuple[int, tuple[Lead, ...]]], abov
     last = above.last
     if listed:
         leads = (*listed[-1][1], *lead_of(last))
-    elif last is not None and last.kind == "item" and not last.visible.text.endswith(_GOES_ON):
-        leads = last.leads  # items may be paragraphs of their own
     else:
         leads = (*above.leads, *lead_of(last))
     listed.append((column, leads))
@@ -303,10 +310,11 @@ def span_of(visible: Visible) -> tuple[int, int]:
     return start, end
 
 
-def _column(visible: Visible, at: int) -> int:
-    """Return the column in the source of a character of a visible text; 0 in its first line."""
+def _column(visible: Visible, at: int, start: int) -> int:
+    """Return the column in the source of a character of a visible text, whose first line begins at `start`."""
     line_end = visible.text.rfind("\n", 0, at)
-    return visible.offsets[at] - visible.offsets[line_end] - 1 if line_end >= 0 else 0
+    line_start = visible.offsets[line_end] + 1 if line_end >= 0 else start
+    return visible.offsets[at] - line_start
 
 
 def _lines(text: str) -> list[tuple[int, int]]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from factoid.text.blocks import Block, Visible
 from factoid.text.paragraphs import Above, paragraph_blocks
 
 _PARAGRAPH = re.compile(r"[^\S\n]*+\S[^\n]*+(?:\n(?![^\S\n]*+(?:\n|\Z))[^\n]*+)*+")
+_RULE = re.compile(r"^[^\S\n]*([-=_*~#+^])(?:[^\S\n]*\1){2,}[^\S\n]*$", re.MULTILINE)
 _CODE_SIGN = re.compile(r"[=(){}\[\];<>/\\_$|#@]|--")
 _CODE_LINE = re.compile(r"(?: {4}| {0,3}\t)")
 
@@ -18,16 +19,27 @@ def plain_blocks(text: str, start: int = 0) -> list[Block]:
     above = Above()
     blocks: list[Block] = []
     for match in _PARAGRAPH.finditer(text, start):
-        source = match[0]
-        places = range(match.start(), match.end())
-        if _is_code(source):
-            stripped = source.rstrip()
-            visible = Visible(stripped, places[: len(stripped)], ((0, len(stripped)),))
-            above.last = Block("code", match.start(), match.start() + len(stripped), visible)
-            blocks.append(above.last)
-        else:
-            blocks += paragraph_blocks((source, places), as_it_is, above)
+        for begin, end in _between_rules(text, *match.span()):
+            source = text[begin:end]
+            places = range(begin, end)
+            if _is_code(source):
+                stripped = source.rstrip()
+                visible = Visible(stripped, places[: len(stripped)], ((0, len(stripped)),))
+                above.last = Block("code", begin, begin + len(stripped), visible)
+                blocks.append(above.last)
+            else:
+                blocks += paragraph_blocks((source, places), as_it_is, above)
     return blocks
+
+
+def _between_rules(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
+    """Yield the parts of a paragraph between lines that are no more than a rule."""
+    for rule in _RULE.finditer(text, start, end):
+        if rule.start() > start:
+            yield start, rule.start() - 1
+        start = min(rule.end() + 1, end)
+    if start < end:
+        yield start, end
 
 
 def as_it_is(source: str, places: Sequence[int]) -> Visible:

@@ -11,7 +11,7 @@ from itertools import pairwise
 from factoid.text.blocks import Block, Span, Visible
 from factoid.text.markdown import markdown_blocks
 from factoid.text.markup import Markup, markup_of
-from factoid.text.paragraphs import part_of, widened_end, widened_start
+from factoid.text.paragraphs import ONLY_MARKS, part_of, widened_end, widened_start
 from factoid.text.plain import plain_blocks
 from factoid.text.sentence_ends import SentenceSplitter, block_sentences
 from factoid.words import count_words, cut_words
@@ -26,7 +26,6 @@ LABELLED_LINE = re.compile(
       (?![a-zß-ÿ])[^\W_](?:[^:\n.!?;,]|\.(?=:|[^\S\n]?[^\W_])){0,39}:(?!\S)""",
     re.MULTILINE | re.VERBOSE,
 )
-_ONLY_MARKS = re.compile(r"[-+*•‣–|:=~`_#>\s]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +109,10 @@ def _sentences(block: Block, splitter: SentenceSplitter | None) -> Iterator[Sent
             if not part.text:
                 continue
             start, end = _span(block, part, least)
+            if block.kind == "row":
+                yield Sentence(start, end, part, block)
+                least = end
+                continue
             is_last = number == len(spans) - 1 and stop == last
             if block.kind == "code" and is_whole:
                 start = block.start if begin == first else start
@@ -124,7 +127,7 @@ def _prose_spans(visible: Visible, splitter: SentenceSplitter | None) -> list[Sp
     for first, last in _turns(visible.text):
         part = visible if (first, last) == (0, len(visible.text)) else _slice(visible, first, last)
         spans += [(first + start, first + end) for start, end in block_sentences(part.text, part.protected, splitter)]
-    return [span for span in spans if not _ONLY_MARKS.fullmatch(visible.text, *span)]
+    return [span for span in spans if not ONLY_MARKS.fullmatch(visible.text, *span)]
 
 
 def _slice(visible: Visible, start: int, end: int) -> Visible:

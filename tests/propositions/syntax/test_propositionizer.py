@@ -38,7 +38,7 @@ def test_names_that_pronouns_stand_for_count() -> None:
 @pytest.mark.parametrize("mark", ["[2,3]", " [4]", "[^5]", "²", "<sup>6</sup>"])
 def test_no_full_stop_follows_a_citation(mark: str) -> None:
     (_, text) = propositions(f"The bog was drained in 1952.{mark} It was rewetted in 2018.{mark}")
-    assert re.fullmatch(r"The bog was rewetted in 2018\.[^.]+", text)
+    assert re.fullmatch(r"The bog was rewetted in 2018\.[^.]*", text)
 
 
 def test_sentences_that_do_not_parse_are_kept() -> None:
@@ -144,7 +144,7 @@ def test_what_is_true_alone_is_split(text: str, expected: list[str]) -> None:
 def test_calls_in_prose_keep_their_brackets() -> None:
     text = "It returned foo() and bar() to the caller."
     assert propositions(text, title="Parser") == [text.replace("It", "Parser")]
-    assert propositions("```\ndef f(): return 1 and 2\n```") == ["``` def f(): return 1 and 2 ```"]
+    assert propositions("```\ndef f(): return 1 and 2\n```") == ["def f(): return 1 and 2"]
 
 
 def test_threads_get_the_same_results() -> None:
@@ -181,7 +181,7 @@ def test_markdown_is_read_as_a_reader_sees_it() -> None:
             "`index()` is **fast** and was tested in [the lab](https://x.org/a).",
         ),
         ("See Dense X.", "See [Dense X](https://x.org/b)."),
-        ("```python\na = 1; b = 2\n  c\n```",) * 2,
+        ("a = 1; b = 2\n  c", "```python\na = 1; b = 2\n  c\n```"),
         ("part: Tern; weight: 59 kg", "Tern | 59 kg"),
     ]
     assert all(not unit.metadata for unit in units)
@@ -198,11 +198,11 @@ def test_real_markdown_leaves_no_marks_in_facts_and_verbatim_spans_are_exact(pat
     passages = {passage.id: passage for passage in split_passages(document)}
     for unit in decompose(list(passages.values()), SyntaxPropositionizer()).units:
         source = document.text[unit.start : unit.end]
+        if source.startswith(("```", "    ")):
+            assert unit.text in source  # code, without its fences
+            continue
         if stands_in(unit.text, passages[unit.parent_id].text):
             assert source.split() == unit.text.split()
-        if unit.text.startswith(("```", "    ")):
-            assert source == unit.text  # code
-            continue
         assert "](" not in unit.text
         assert "<!--" not in re.sub("`[^`]*`", "", unit.text)
         assert not unit.text.startswith(("- ", "* ", "#", "|", ">", "1. "))

@@ -110,7 +110,7 @@ class Flow:
             self.text.put(seen, start)
         self.last = seen[-1:] or self.last
         self.end = end
-        if BOLD.isdisjoint(self.counts):
+        if self.counts.keys().isdisjoint(BOLD):
             self.is_bold = False
 
     def _before_word(self, first: str) -> None:
@@ -152,7 +152,7 @@ class Flow:
 
     def push(self, name: str) -> None:
         """Open an element."""
-        if name in CODE and CODE.isdisjoint(self.counts):
+        if name in CODE and self.counts.keys().isdisjoint(CODE):
             self._before_word("`")
             self.code_start = len(self.text)
         self.open.append(name)
@@ -188,7 +188,7 @@ class Flow:
         self.counts[name] -= 1
         if not self.counts[name]:
             del self.counts[name]
-        if name in CODE and CODE.isdisjoint(self.counts):
+        if name in CODE and self.counts.keys().isdisjoint(CODE):
             self.text.protect(self.code_start)
 
     def boundary(self, at: int) -> None:
@@ -268,7 +268,7 @@ class Flow:
     @property
     def is_pre(self) -> bool:
         """Whether white space is kept."""
-        return not KEEPS_SPACE.isdisjoint(self.counts)
+        return not self.counts.keys().isdisjoint(KEEPS_SPACE)
 
     def flush(self) -> None:
         """End the block that is being read."""
@@ -276,7 +276,7 @@ class Flow:
             self._start_block()
             return
         is_pre = self.is_pre
-        if not CODE.isdisjoint(self.counts):
+        if not self.counts.keys().isdisjoint(CODE):
             self.text.protect(self.code_start)
         visible = self.text.visible()
         if is_pre:

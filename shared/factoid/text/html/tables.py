@@ -12,6 +12,7 @@ from factoid.text.blocks import Block, Lead, Span, Visible, VisibleText
 from factoid.text.html.flow import lead_of
 
 _LONGEST_REPEATED = 200  # characters of a cell that is repeated in the rows below
+_REPEATED_COST = 10  # more than its characters
 _MOST_CAPTIONS = 3  # paragraphs of a caption that lead to rows
 _NAMED_COLUMNS = 8  # most columns whose names a cell that spans them has
 _NUMBER = re.compile(r"[^\w\s]*+\d[\d.,\s]*+[^\w\s]*+")
@@ -163,7 +164,7 @@ class _Grid:
             if is_repeated:
                 at, (cell, left) = above.pop()
                 column = max(column, at)
-                self.budget -= len(cell.text)
+                self.budget -= len(cell.text) + _REPEATED_COST
             else:
                 cell = own.pop()
                 left = min(cell.rows, rows_left)

@@ -92,6 +92,7 @@ _CUT = re.compile(
     r"""</(?P<closed>[A-Za-z]\w*+)\Z | <(?P<opened>[A-Za-z]\w*+)\s[^<>=]*+=\s*+["'][^<>]*+\Z""",
     re.VERBOSE,
 )
+_CUSTOM_END = re.compile(r"</([a-z][a-z0-9]*+-[a-z0-9-]*+)\s*+>", re.IGNORECASE)
 _COMMENT_END = re.compile(r"--!?>")
 _RAW_END = {name: re.compile(rf"</{name}(?=[\s/>])[^<>]*+>", re.IGNORECASE) for name in _RAW}
 _ATTRIBUTE = re.compile(r"""([^\s"'<>/=]++)(?:\s*+=\s*+(?:"([^"]*+)"|'([^']*+)'|([^\s>]*+)))?""")
@@ -108,9 +109,11 @@ def tokens(source: str, start: int, end: int) -> Iterator[Tag | ClosingTag | Spa
     """Yield the tags of a stretch of a text, and the spans between them.
 
     Comments, declarations, scripts and styles are left out, and a tag that the end of the stretch
-    cuts. Other angle brackets are text.
+    cuts. Other angle brackets are text, but for elements of a page's own, which have a hyphen in their
+    name and are closed.
     """
     end = _cut_tag(source, start, end)
+    custom = {found[1].lower() for found in _CUSTOM_END.finditer(source, start, end)}
     at = start
     while found := _MARKUP.search(source, at, end):
         if at < found.start():
@@ -124,7 +127,7 @@ def tokens(source: str, start: int, end: int) -> Iterator[Tag | ClosingTag | Spa
             at = place + 3 if place >= 0 else end
         elif found["name"]:
             name = found["name"].lower()
-            if not _is_element(name, found["rest"]):
+            if name not in custom and not _is_element(name, found["rest"]):
                 yield found.span()
             elif found["close"]:
                 yield ClosingTag(name, found.start())

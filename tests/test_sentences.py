@@ -94,7 +94,10 @@ def test_prose(line):
         ("a\0b. C\0d.", ["a\0b.", "C\0d."]),
         ("# Head #\nOne. Two.", ["Head", "One.", "Two."]),
         ("One. <!-- Two. Three. --> Four.", ["One.", "Four."]),
-        ("One.<sup>1</sup> Two.<sup>[2](#b), 3</sup> Three.", ["One.<sup>1</sup>", "Two.<sup>[2](#b), 3</sup>", "Three."]),
+        (
+            "One.<sup>1</sup> Two.<sup>[2](#b), 3</sup> Three.",
+            ["One.<sup>1</sup>", "Two.<sup>[2](#b), 3</sup>", "Three."],
+        ),
         ("One.\n\n[^1]: A book.\n[^2]: Another book.", ["One.", "A book.", "Another book."]),
         (
             "It has two parts. 1. This. 2. That. Is it so? 5.",

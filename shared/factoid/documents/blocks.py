@@ -12,8 +12,8 @@ from factoid.documents.rules import DISPLAY, verbatim
 from factoid.documents.table_parsers import COMMENT, FENCE, markdown_tables, with_captions
 from factoid.documents.tables import Table
 from factoid.documents.trace import TracedText, inserted, join
+from factoid.text.markdown import markdown_blocks
 from factoid.text.paragraphs import span_of
-from factoid.text.reading import read
 
 Kind = Literal["title", "heading", "text", "code", "formula", "footnote", "table", "figure", "furniture"]
 
@@ -97,7 +97,7 @@ def _markdown_pieces(content: str) -> Iterator[Piece]:
 
 
 def _prose(text: TracedText) -> Iterator[LayoutBlock]:
-    for block in read(text.text, "markdown"):
+    for block in markdown_blocks(text.text, lines=False):
         if block.kind == "heading":
             yield LayoutBlock("heading", text.cut(*span_of(block.visible)).strip(), block.level)
         elif block.kind == "code":  # with its indentation

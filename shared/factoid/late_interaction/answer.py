@@ -207,8 +207,8 @@ class GrowingAnswer:
             if is_reasoning:
                 others.append((first - shift, last - shift))
                 continue
-            blocks = read(source[first:last], "markdown")
-            blocks = [block for block in blocks if block.kind in ("heading", "code") or block.is_header]
+            part = read(source[first:last], "markdown")
+            blocks = [block for block in part if block.kind in ("heading", "code") or block.is_header]
             others += [(block.start + first - shift, block.end + first - shift) for block in blocks]
         ends = [end for _, end in others]
         stretches = []

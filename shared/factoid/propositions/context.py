@@ -20,34 +20,29 @@ class Context:
     Attributes:
         leads: What an item goes on from, outermost first, each with a colon behind it.
         facts: The propositions of a row, with the names of its columns and what the table goes on from.
-        repeated: Sentences that say nothing beside what others say: introductions, and names of columns.
+        repeats: The sentences that an item or a row says again, by its own: introductions, and names of columns.
     """
 
     def __init__(self, sentences: Sequence[Sentence]) -> None:
         self.leads: dict[int, str] = {}
         self.facts: dict[int, list[Fact]] = {}
-        self.repeated: set[int] = set()
+        self.repeats: dict[int, set[int]] = {}
         places = {sentence.start: index for index, sentence in enumerate(sentences)}
         header = -1
         for index, sentence in enumerate(sentences):
             block = sentence.block
             is_first = index == 0 or sentences[index - 1].block is not block
-            if block.kind == "row":
-                if block.is_header:
-                    header = index
-                elif block.names and header >= 0 and cell_texts(sentences[header].block) == block.names:
-                    self.repeated.add(header)
-                if not block.is_header and is_first:
-                    self.facts[index] = _row_facts(sentence)
-            if not block.leads or not is_first or block.is_header:
-                continue
-            if block.kind == "item":
+            if block.is_header:
+                header = index
+            elif block.kind == "row" and is_first:
+                self.facts[index] = _row_facts(sentence)
+                if block.names and header >= 0 and cell_texts(sentences[header].block) == block.names:
+                    self.repeats.setdefault(index, set()).add(header)
+            elif block.kind == "item" and is_first and block.leads:
                 self.leads[index] = _written(sentence)
-            elif block.kind != "row":
-                continue
-            for lead in block.leads:
-                if lead.start in places:
-                    self.repeated.add(places[lead.start])
+            if index in self.facts or index in self.leads:
+                above = {places[lead.start] for lead in block.leads if lead.start in places}
+                self.repeats.setdefault(index, set()).update(above)
 
     @property
     def needed(self) -> bool:

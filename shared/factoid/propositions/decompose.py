@@ -177,6 +177,8 @@ def _in_context(passage: Unit, sentences: Sequence[Read], placed: Sequence[tuple
     context = Context([read.sentence for read in sentences])
     if not context.needed:
         return list(placed)
+    literal = {index for index, unit in placed if _is_literal(unit, index, sentences)}
+    repeated = set().union(*(context.repeats.get(index, set()) for index in literal))
     rows: set[int] = set()  # written
     units: list[tuple[int, Unit]] = []
     for index, unit in placed:
@@ -188,7 +190,7 @@ def _in_context(passage: Unit, sentences: Sequence[Read], placed: Sequence[tuple
                 for text, start, end in context.facts[index]:
                     fact = child_unit(passage, text, Granularity.PROPOSITION, start, end)
                     units.append((index, replace(fact, metadata=unit.metadata)))
-        elif index in context.repeated:
+        elif index in repeated:
             continue
         elif index in context.leads:
             sentence = sentences[index].sentence

@@ -14,7 +14,7 @@ class Visible(NamedTuple):
     """What a reader sees of a stretch of a source.
 
     Attributes:
-        text: The characters that a reader sees. A line break is "\\n".
+        text: The characters that a reader sees. A line break is a line feed.
         offsets: The place in the source of each character of the text; it never falls.
         protected: Spans of the text in which no sentence ends, such as inline code and formulas.
         opening: The start of each run of marks that opens something, by its end: both are places in the

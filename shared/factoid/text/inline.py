@@ -11,10 +11,11 @@ import html
 import re
 from collections.abc import Mapping, Sequence
 from functools import cache
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 from factoid.text.blocks import Visible, VisibleText
-from factoid.text.tags import BREAKING_TAGS, is_tag
+from factoid.text.html.tags import BOLD, BOUNDARIES, is_element
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -22,9 +23,9 @@ if TYPE_CHECKING:
 
 _DEEPEST = 20  # links within each other
 _MARK = re.compile(r"[\\`*_\[<&$~=!{+\n]")
-_AUTOLINK = re.compile(
-    r"<((?:[A-Za-z][A-Za-z0-9+.-]{1,31}:[^<>\x00-\x20]{0,2000})|[\w.!#$%&'*+/=?^`{|}~-]{1,100}@[\w.-]{1,200})>"
-)
+_ADDRESS = r"[A-Za-z][A-Za-z0-9+.-]{1,31}:[^<>\x00-\x20]{0,2000}"
+_MAIL = r"[\w.!#$%&'*+/=?^`{|}~-]{1,100}@[\w.-]{1,200}"
+_AUTOLINK = re.compile(rf"<({_ADDRESS}|{_MAIL})>")
 # A formula: nothing in it is Markdown. Prices ("$5 and $6") are none.
 _FORMULA = re.compile(
     r"""\$\$(?!\$)[^$]{1,2000}+\$\$
@@ -48,7 +49,7 @@ _NO_EMPHASIS = re.compile(
 )
 _RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
 _RAISED_NUMBER = re.compile(r"[\d+−–, -]+")
-_TAG_NAME = re.compile(r"</?([A-Za-z][A-Za-z0-9-]*)")
+_TAG = re.compile(r"</?(?P<name>[A-Za-z][A-Za-z0-9-]*+)(?P<rest>[^<>]*+)>")
 _ALTERNATIVE = re.compile(r"""\balt\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
 _HIDDEN_TAGS = frozenset(("script", "style", "svg", "template"))
 
@@ -56,7 +57,7 @@ _HIDDEN_TAGS = frozenset(("script", "style", "svg", "template"))
 def inline(content: str, places: Sequence[int], references: Mapping[str, Any] | None = None) -> Visible:
     """Return what a reader sees of a stretch of Markdown without blocks.
 
-    Links are their text, images their alternative text; a line's end is "\\n". Inline code keeps its
+    Links are their text, images their alternative text; a line's end is a line feed. Inline code keeps its
     backticks, formulas their signs: both are protected. Raised numbers are Unicode's: "10³".
 
     Args:
@@ -156,17 +157,17 @@ class _Reader:
 
     def _read_tag(self, source: str, at: int) -> None:
         end = at + len(source)
-        if source.startswith("<!") or source.startswith("<?"):
+        if source.startswith(("<!", "<?")):
             self._close(at, end)
             return
-        match = _TAG_NAME.match(source)
-        name = match[1].lower() if match else ""
+        match = _TAG.match(source)
+        name = match["name"].lower() if match else ""
         is_closing = source.startswith("</")
         if self.hidden:
             if is_closing and name == self.hidden:
                 self.hidden = ""
             return
-        if not is_tag(source):
+        if match is None or not is_element(name, match["rest"]):
             self.has_plain = True
             self.seen.add_at(source, self.places[at:end])
         elif name in _HIDDEN_TAGS and not is_closing and not source.endswith("/>"):
@@ -178,7 +179,7 @@ class _Reader:
             if alternative:
                 text = html.unescape(alternative[1] or alternative[2] or "")
                 self.seen.put(" ".join(text.split()), self.places[at + alternative.start()])
-        elif name in BREAKING_TAGS:
+        elif name in BOUNDARIES:
             self.seen.put(" ", self.places[at])
             if is_closing:
                 self._close(at, end)
@@ -186,7 +187,7 @@ class _Reader:
             self._close(at, end)
         else:
             self._open(at, end)
-        if name in ("b", "strong"):
+        if name in BOLD:
             self.strong += -1 if is_closing else 1
         if name == "sup":
             self.is_raised = not is_closing
@@ -217,7 +218,7 @@ def _positioned(content: str, references: Mapping[str, Any]) -> list[tuple[Token
 
 def _name_outer_marks(tokens: Sequence[Token]) -> None:
     """Say of the outer one of two marks of emphasis, which has lost its text, whether it opens."""
-    for before, after in zip(tokens, tokens[1:], strict=False):
+    for before, after in pairwise(tokens):
         if before.type == "text" and not before.content and after.type == "strong_open":
             before.meta["opens"] = True
 
@@ -400,13 +401,18 @@ def _push(state: Any, silent: bool, kind: str, end: int) -> bool:
     return True
 
 
+def _is_valid(url: str) -> bool:  # noqa: ARG001
+    """Take any target for a link: none is opened, and a picture may be data."""
+    return True
+
+
 @cache
 def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"maxNesting": _DEEPEST})
     parser.inline.ruler2.disable("fragments_join")
-    parser.validateLink = lambda url: True  # type: ignore[method-assign]  # nothing is opened; a picture may be data
+    parser.validateLink = _is_valid  # type: ignore[method-assign]
     ruler = parser.inline.ruler
     ruler.at("link", _link)
     ruler.at("image", _image)

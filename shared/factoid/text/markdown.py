@@ -12,11 +12,12 @@ from factoid.text.blocks import Block, Kind, Lead, Visible
 from factoid.text.dialects import BREAK, FILLER, without_dialects
 from factoid.text.html import html_blocks
 from factoid.text.inline import inline
-from factoid.text.paragraphs import Above, Source, caption_of, lead_of, paragraph_blocks, table_blocks
+from factoid.text.paragraphs import Above, Source, caption_of, lead_of, paragraph_blocks, span_of, table_blocks
 from factoid.text.plain import is_code_like
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
+    from markdown_it.ruler import RuleOptionsType
     from markdown_it.rules_block import StateBlock
     from markdown_it.token import Token
 
@@ -38,25 +39,29 @@ _DEFINITION = re.compile(r"[ \t>]*:[ \t]")
 _TABLE = re.compile(r"<(?P<end>/?)table(?=[\s>/])", re.IGNORECASE)
 
 
-def markdown_blocks(text: str, start: int = 0) -> list[Block]:
+def markdown_blocks(text: str, start: int = 0, *, lines: bool = True) -> list[Block]:
     """Return the blocks of a Markdown text from a place on, in order.
+
+    Without `lines`, a paragraph is one block, also where its lines are items of a list that Markdown does not
+    know, rows of a table without a rule, or formulas.
 
     Comments, rules, link definitions and empty fences are not blocks. A heading in a list or a quote is a
     paragraph. A block that is only indented is code if it looks like code and does not end like a sentence.
     Quotes and lists that are nested too deep for the parser are read paragraph by paragraph.
     """
-    return _Reader(text, start).blocks()
+    return _Reader(text, start, lines=lines).blocks()
 
 
 class _Reader:
     """Reads the blocks of a text, token by token."""
 
-    def __init__(self, text: str, start: int) -> None:
+    def __init__(self, text: str, start: int, *, lines: bool) -> None:
         self.text = text
+        self.cuts_lines = lines
         self.start = start
         original = text[start:].replace("\r\n", " \n")  # of the same length
         self.source = without_dialects(original)
-        self.env: dict[str, Any] = {}
+        self.env: dict[str, Any] = {"lines": lines}
         self.tokens = block_tokens(self.source, self.env)
         ends = [match.end() for match in _NEWLINE.finditer(self.source)]
         self.lines = [0, *ends, len(self.source) + 1]  # where each begins, within the source
@@ -174,6 +179,11 @@ class _Reader:
         if kind == "item" and (task := _TASK.match(source[0])):
             box = "☐" if task[1] == " " else "☒"
             source = (box + source[0][3:], [source[1][0], *source[1][3:]])
+        if not self.cuts_lines:
+            visible = self._inline(*source)
+            if visible.text:
+                self._add(Block(kind, *span_of(visible), visible, above.level))
+            return
         self._extend(paragraph_blocks(source, self._inline, above, kind))
 
     def _read_definition(self, source: Source, above: Above) -> None:
@@ -381,7 +391,7 @@ def _parser() -> MarkdownIt:
     from markdown_it import MarkdownIt
 
     parser = MarkdownIt("commonmark", {"maxNesting": _DEEPEST}).enable("table")
-    terminators = {"alt": ["paragraph", "reference", "blockquote", "list"]}
+    terminators: RuleOptionsType = {"alt": ["paragraph", "reference", "blockquote", "list"]}
     ruler = parser.block.ruler
     ruler.before("fence", "admonition", _admonition, terminators)
     ruler.before("fence", "math_block", _math, terminators)
@@ -425,7 +435,7 @@ def _math(state: Any, first: int, last: int, silent: bool) -> bool:
     """Read a formula on lines of its own: nothing in it is Markdown."""
     start = state.bMarks[first] + state.tShift[first]
     match = _MATH.match(state.src, start, state.eMarks[first])
-    if state.is_code_block(first) or match is None:
+    if match is None or state.is_code_block(first) or not state.env.get("lines", True):
         return False
     closing = "$$" if match["dollars"] else "\\]" if match["bracket"] else f"\\end{{{match['name']}}}"
     end = first

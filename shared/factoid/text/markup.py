@@ -6,9 +6,9 @@ import re
 from collections.abc import Mapping
 from functools import lru_cache
 from pathlib import PurePath
-from typing import Any, Literal
+from typing import Any, Literal, cast, get_args
 
-from factoid.text.tags import TAGS
+from factoid.text.html.tags import TAGS
 
 Markup = Literal["markdown", "plain"]
 
@@ -66,8 +66,8 @@ def markup_of(text: str, metadata: Mapping[str, Any] | None = None) -> Markup:
     """
     metadata = metadata or {}
     stated = metadata.get(MARKUP)
-    if stated in ("markdown", "plain"):
-        return stated
+    if stated in get_args(Markup):
+        return cast(Markup, stated)
     content_type = metadata.get("content_type")
     if isinstance(content_type, str):
         known = _TYPES.get(content_type.partition(";")[0].strip().lower())

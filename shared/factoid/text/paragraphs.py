@@ -117,10 +117,8 @@ def table_blocks(
     """
     rules = [number for number, (text, _) in enumerate(lines) if _is_rule(text)]
     rows = [_row(line, read) for number, line in enumerate(lines) if number not in rules]
-    if 1 in rules or has_header or (not rules and _is_header(rows)):
-        header = 0
-    else:
-        header = -1
+    has_header = has_header or 1 in rules or (not rules and _is_header(rows))
+    header = 0 if has_header else -1
     names: tuple[str, ...] = ()
     blocks = []
     for number, row in enumerate(rows):
@@ -283,11 +281,8 @@ def _leads_of_item(column: int, above: Above) -> tuple[Lead, ...]:
         listed.pop()
     if listed and listed[-1][0] == column:
         return listed[-1][1]
-    last = above.last
-    if listed:
-        leads = (*listed[-1][1], *lead_of(last))
-    else:
-        leads = (*above.leads, *lead_of(last))
+    outer = listed[-1][1] if listed else above.leads
+    leads = (*outer, *lead_of(above.last))
     listed.append((column, leads))
     return leads
 

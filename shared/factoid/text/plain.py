@@ -1,4 +1,4 @@
-"""Read plain text into blocks: paragraphs, items of lists, rows between bars, and code that is indented. Every character is text."""
+"""Read plain text into blocks: paragraphs, items of lists, rows between bars, and indented code. Every character is text."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def tokens(source: str, start: int, end: int) -> Iterator[Tag | ClosingTag | Spa
             at = place + 3 if place >= 0 else end
         elif found["name"]:
             name = found["name"].lower()
-            if name not in custom and not _is_element(name, found["rest"]):
+            if name not in custom and not is_element(name, found["rest"]):
                 yield found.span()
             elif found["close"]:
                 yield ClosingTag(name, found.start())
@@ -152,7 +152,7 @@ def _cut_tag(source: str, start: int, end: int) -> int:
     return place if opened in TAGS or is_start_of_name else end
 
 
-def _is_element(name: str, rest: str) -> bool:
+def is_element(name: str, rest: str) -> bool:
     """Return whether a name in angle brackets is that of an element, unlike "a<b and c>d"."""
     if name not in TAGS:
         return False

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from factoid.files.limits import DEFAULT_LIMITS
 from factoid.files.readers import read_file
 from factoid.files.web_pages import escaped, page_markdown
-from factoid.markdown import visible
+from factoid.text.inline import inline
 from tests.files import bombs
 from tests.files.test_readers import write
 
@@ -115,7 +115,8 @@ def test_tables(rows, text):
 
 @given(st.text("ab12 *_`<>[](){}#&;~\\|!/:.-+", max_size=30).map(lambda text: " ".join(text.split())))
 def test_what_is_escaped_is_seen_unchanged(text):
-    assert visible(f"x {escaped(text)}").text == f"x {text}"
+    source = f"x {escaped(text)}"
+    assert inline(source, range(len(source))).text == f"x {text}"
 
 
 def test_docx_tables_have_a_header_and_no_pictures(tmp_path):

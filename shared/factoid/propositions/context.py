@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Sequence
 from itertools import zip_longest
 
 from factoid.propositions.rows import row_facts
+from factoid.text.blocks import Block
 from factoid.text.paragraphs import cell_texts
 from factoid.text.reading import Sentence
+from factoid.words import count_words
 
 Fact = tuple[str, int, int]  # a proposition, and its span in the document
 
+_HEAD_WORDS = 12  # most words of a cell that names a row
 _COLONS = (":", "：")
 
 
@@ -34,7 +38,8 @@ class Context:
             is_first = index == 0 or sentences[index - 1].block is not block
             if block.is_header:
                 header = index
-            elif block.kind == "row" and is_first:
+                self.facts[index] = [("; ".join(filter(None, cell_texts(block))), sentence.start, sentence.end)]
+            elif block.kind == "row":
                 self.facts[index] = _row_facts(sentence)
                 if block.names and header >= 0 and cell_texts(sentences[header].block) == block.names:
                     self.repeats.setdefault(index, set()).add(header)
@@ -51,25 +56,46 @@ class Context:
 
 
 def _row_facts(sentence: Sentence) -> list[Fact]:
+    """Return the propositions of a row, or of the part of a long one that a sentence is."""
     block = sentence.block
-    visible = sentence.visible
-    is_whole = visible.text == block.visible.text
-    spans = block.cells if is_whole else ((0, len(visible.text)),)
-    names = block.names if is_whole else ()
+    visible = block.visible
+    first, last = _place(sentence)
+    spans = [(max(start, first), min(end, last)) for start, end in block.cells]
+    filled = [span for span in spans if span[0] < span[1]]
     texts = [visible.text[start:end] for start, end in spans]
-    cells = [(name, text) for name, text in zip_longest(names, texts, fillvalue="") if name or text]
+    cells = list(zip_longest(block.names, texts, fillvalue=""))
+    heads = _heads(block) if first > 0 else []
     lead = _written(sentence)
     facts: list[Fact] = []
-    for fact in row_facts(cells):
+    for fact in row_facts([*heads, *cells]):
         text = f"{lead} {fact.text}" if lead else fact.text
-        inside = [spans[place] for place in fact.cells if place < len(spans) and spans[place][0] < spans[place][1]]
+        places = [place - len(heads) for place in fact.cells]
+        inside = [spans[place] for place in places if 0 <= place < len(spans) and spans[place][0] < spans[place][1]]
+        if not inside:
+            continue
         start = sentence.start
         end = sentence.end
-        if len(inside) < sum(1 for first, last in spans if first < last):
+        if len(inside) < len(filled):
             start = visible.offsets[inside[0][0]]
             end = visible.offsets[inside[-1][1] - 1] + 1
         facts.append((text, start, end))
     return facts
+
+
+def _place(sentence: Sentence) -> tuple[int, int]:
+    """Return where a sentence stands in the visible text of its block."""
+    text = sentence.visible.text
+    whole = sentence.block.visible
+    start = bisect_left(whole.offsets, sentence.visible.offsets[0])
+    start = whole.text.find(text, start)
+    return start, start + len(text)
+
+
+def _heads(block: Block) -> list[tuple[str, str]]:
+    """Return the first cell of a row, with the name of its column, if it is short: each part of a long row repeats it."""
+    cells = zip_longest(block.names, cell_texts(block), fillvalue="")
+    filled = [(name, text) for name, text in cells if text]
+    return [cell for cell in filled[:1] if count_words(cell[1]) <= _HEAD_WORDS]
 
 
 def _written(sentence: Sentence) -> str:

@@ -37,8 +37,9 @@ _UNSEEN_DIRECTIVES = frozenset(
     "toctree tableofcontents contents include eval-rst bibliography raw meta image index figure-md autofunction "
     "autoclass automodule list-table-raw iframe video youtube myst-example-raw".split()
 )
+_ROLE_TARGET = re.compile(r"(?<=\})`[^`<\n]*(<[^<>`\n]+>)`")
 _PRE = re.compile(r"<pre\b.*?</pre\s*>", re.DOTALL)
-_INLINE_CODE = re.compile(r"(?<![`\\])(`+)(?!`)((?:(?!\n[ \t>]*\n).)+?)(?<!`)\1(?!`)", re.DOTALL)
+_INLINE_CODE = re.compile(r"(?<![`\\])(`+)(?!`)((?:(?!\n[ \t>]*(?:\n|(?:[-*+]|\d+\.)\s)).)+?)(?<!`)\1(?!`)", re.DOTALL)
 _BRACES = r"\{(?:[^{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\})*\}"
 _TAG = rf"</?[A-Za-z][\w.:-]*(?:\s(?:[^<>\"'{{}}]|\"[^\"]*\"|'[^']*'|{_BRACES})*)?/?>"
 
@@ -99,6 +100,7 @@ class Source:
         self.code: list[tuple[int, int]] = []
         self.fences: list[tuple[int, int]] = []  # code with its fences
         self.inline_code: list[tuple[int, int]] = []
+        self.marks: list[tuple[int, int]] = []  # of fences around Markdown
         self.reasons = [""] * len(text)
         self._is_markdown = is_markdown
         if not is_markdown:
@@ -110,7 +112,7 @@ class Source:
         self._read_fences()
         self.fences += [match.span() for match in _PRE.finditer(text) if not self.is_fenced(match.start())]
         self.fences.sort()
-        unfenced = _masked(text, self.fences, "\n")
+        unfenced = _masked(text, (*self.fences, *self.marks), "\n")
         inline = [match.span() for match in _INLINE_CODE.finditer(unfenced, self.start)]
         self.inline_code = inline
         self.masked = _masked(unfenced, inline, "\n`")
@@ -118,6 +120,12 @@ class Source:
             for match in pattern.finditer(self.masked, self.start):
                 start = match.end("alt") if "alt" in pattern.groupindex and match["alt"] is not None else match.start()
                 self._paint(start, match.end(), reason)
+        for start, end in [match.span() for match in _PRE.finditer(text)]:
+            for reason, pattern in ((TAG, _TAG), (ENTITY, r"&#?\w+;")):
+                for match in re.finditer(pattern, text[start:end]):
+                    self._paint(start + match.start(), start + match.end(), reason)
+        for match in _ROLE_TARGET.finditer(text):
+            self._paint(*match.span(1), TARGET)
         for match in re.finditer(_TAG, text):  # attributes may hold backticks
             if not self.is_code(match.start()) and not any(first <= match.start() < last for first, last in inline):
                 self._paint(*match.span(), TAG)
@@ -175,11 +183,13 @@ class Source:
             name = directive["name"].lower() if directive else ""
             if containers and not info.strip() and mark[0] == containers[-1][0] and len(mark) >= len(containers[-1]):
                 containers.pop()
+                self.marks.append((start, at))
                 self._paint(start, at, CODE_MARK)
             elif mark[0] == ":" and name not in _CODE_DIRECTIVES | _UNSEEN_DIRECTIVES:
                 continue
             elif directive and name not in _CODE_DIRECTIVES | _UNSEEN_DIRECTIVES:
                 containers.append(mark)
+                self.marks.append((start, at))
                 self._paint(start, at, DIRECTIVE)
             elif mark[0] != "`" or "`" not in info:
                 unseen = name if name in _UNSEEN_DIRECTIVES else ""

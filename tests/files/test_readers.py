@@ -121,7 +121,8 @@ def test_documents_are_converted_to_markdown(tmp_path):
     pytest.importorskip("markitdown")
     page = read_one(write(tmp_path / "vasa.html", PAGE))
     assert page.text == "# Vasa\n\nThe Vasa **sank** in 1628."
-    assert (page.title, page.metadata) == ("", {"source": (tmp_path / "vasa.html").as_posix()})
+    source = (tmp_path / "vasa.html").as_posix()
+    assert (page.title, page.metadata) == ("", {"source": source, "content_type": "text/markdown"})
     assert read_one(write(tmp_path / "plain.htm", PAGE.replace("h1>", "p>"))).title == "Vasa - Museum"
     assert "Tide Gauges of the Varnholm Coast" in read_one(sample_pdf.OUTPUT).text
     old = read_one(write(tmp_path / "vasa.html", "<p>Raised in 1961.</p>"))

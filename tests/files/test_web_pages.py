@@ -130,10 +130,17 @@ def test_docx_tables_have_a_header_and_no_pictures(tmp_path):
     assert document.metadata == {"source": path.as_posix(), "content_type": "text/markdown"}
 
 
-def test_a_page_says_by_its_ending_that_it_became_markdown(tmp_path):
+def test_a_page_says_that_it_became_markdown(tmp_path):
     path = write(tmp_path / "a.html", "<title>Mills of Varn</title><p>They turn.</p>")
     (document,) = read_file(path)
-    assert (document.title, document.text, [*document.metadata]) == ("Mills of Varn", "They turn.", ["source"])
+    assert (document.title, document.text, [*document.metadata]) == ("Mills of Varn", "They turn.", ["source", "content_type"])
+
+
+def test_a_page_whose_only_marks_are_escaped_is_read_as_markdown(tmp_path):
+    path = write(tmp_path / "a.html", "<p>Use 5 * 6 of them :+1: each.</p>")
+    (document,) = read_file(path)
+    (passage,) = split_passages(document)
+    assert passage.searched == "Use 5 * 6 of them :+1: each."
 
 
 def test_a_title_of_docx_is_a_heading(tmp_path):

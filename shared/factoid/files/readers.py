@@ -51,7 +51,6 @@ TABLE_ENDINGS = frozenset({".csv", ".tsv"})
 _HEADING = ("title", "section")
 _NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(\.[0-9]+)?")  # no code ("007"), and short enough for exact floats
 _BOM = b"\xef\xbb\xbf"
-_PAGE_ENDINGS = frozenset({".html", ".htm"})
 _MARKDOWN = {"content_type": "text/markdown"}  # of texts whose file's ending does not say that they are Markdown
 _FIRST_HEADING = re.compile(r"^# ", re.MULTILINE)
 
@@ -265,8 +264,7 @@ def _convert(path: Path, limits: ReadLimits) -> tuple[str, str, dict[str, Any]]:
     if not text.strip():
         raise UnreadableFileError(f"{path} holds no text: pages that are pictures have to be recognized first (OCR)")
     # A page's heading goes before its title for browsers ("Vasa - Wikipedia").
-    metadata = {} if path.suffix.lower() in _PAGE_ENDINGS else _MARKDOWN
-    return text, "" if _FIRST_HEADING.search(text) else title, dict(metadata)
+    return text, "" if _FIRST_HEADING.search(text) else title, dict(_MARKDOWN)
 
 
 def _pdf(path: Path, limits: ReadLimits) -> tuple[str, str, dict[str, Any]]:

@@ -31,6 +31,7 @@ _RAISED_NUMBER = re.compile(r"\s*[\d+−–-]+\s*")
 # Characters that Markdown would read as marks, in a line and at its start.
 _MARK = re.compile(
     r"\\(?=[!-/:-@\[-`{-~])|[*`]|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])|(?<=\])[(\[:]|&(?=#?\w{1,32};)|~~+"
+    r"|(?<![\w:]):(?=[a-z0-9_+-]{1,40}:(?![\w`]))"  # an emoji
 )
 _LINE_MARK = re.compile(r"^(?:#{1,6}(?=\s)|>|[+-](?=\s)|\d{1,9}(?=[.)]\s))", re.MULTILINE)
 _HEADER_WORDS = 5  # most words of a name of a column, where nothing marks the header

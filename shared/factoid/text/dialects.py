@@ -339,7 +339,7 @@ class _Scan:
             self.fence = ("`" if has_colons else mark[0], len(mark), depth)
             if has_colons:
                 self._make_fence(number, content, mark)
-            return self._hide_options(number) if name in CODE else number + 1
+            return self._hide_options(number)
         shown = None
         if name in TITLED or name.startswith(("prf:", "version", "deprecated")):
             version = _VERSION.match(directive["title"]) if name.startswith(("version", "deprecated")) else None

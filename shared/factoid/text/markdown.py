@@ -115,9 +115,9 @@ class _Reader:
         kind = token.type
         if kind in ("heading_open", "paragraph_open"):
             content = self.tokens[index + 1].content
-            is_heading = kind == "heading_open" and token.level == 0 and "\n" not in content
+            is_heading = kind == "heading_open" and "\n" not in content
             if is_heading:
-                self._read_heading(token, content, first, last)
+                self._read_heading(token, content, first)
             else:
                 count = content.count("\n") + 1 if content else 0
                 self._read_paragraph(first, first + count)
@@ -136,7 +136,7 @@ class _Reader:
         elif kind == "admonition_title":
             self._read_title(token, first)
 
-    def _read_heading(self, token: Token, content: str, first: int, last: int) -> None:
+    def _read_heading(self, token: Token, content: str, first: int) -> None:
         start, end = self._line(first)
         at = self.source.find(content, start, end) if content else -1
         if at < 0:
@@ -147,10 +147,9 @@ class _Reader:
         visible = self._inline(*self._shown(at, at + len(content)))
         if not visible.text:
             return
-        line = self.source[start:end]
-        begin = start + len(line) - len(line.lstrip())
-        stop = start + len(line.rstrip())
-        del last
+        marks = (_ITEM if token.level else _QUOTE).match(self.source, start, at)
+        begin = marks.end() if marks else start
+        stop = start + len(self.source[start:end].rstrip())
         self._add(Block("heading", self.start + begin, self.start + stop, visible, level=int(token.tag[1])))
 
     def _read_paragraph(self, first: int, last: int) -> None:
@@ -313,7 +312,9 @@ class _Reader:
     def _add(self, block: Block) -> None:
         above = self.above[-1]
         if block.kind == "heading" and len(self.above) > 1:
-            block = replace(block, kind="paragraph", level=above.level)
+            is_item = above.is_item_start
+            leads = above.leads if is_item else ()
+            block = replace(block, kind="item" if is_item else "paragraph", level=above.level, leads=leads)
         self.result.append(block)
         above.last = block
         above.is_item_start = False
@@ -406,7 +407,7 @@ def _admonition(state: Any, first: int, last: int, silent: bool) -> bool:
     """Read a block of MkDocs, `!!! note "Title"`, with the indented lines below it."""
     begin = state.bMarks[first] + state.tShift[first]
     start = begin
-    while state.src[start] == FILLER:  # the indentation of a definition
+    while state.src.startswith((FILLER, BREAK), start):  # the indentation of a definition
         start += 1
     if state.is_code_block(first) or state.src[start : start + 3] not in ("!!!", "???", "==="):
         return False

@@ -8,30 +8,24 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from itertools import groupby, pairwise, starmap, zip_longest
+from itertools import pairwise, starmap
 from typing import NamedTuple
 
 from factoid.markdown import is_code, read_blocks, visible
-from factoid.sentences import LABELLED_LINE, sentence_spans
+from factoid.text.marked_headings import marked_headings
+from factoid.text.plain_headings import Heading, Line, find_headings, heading_cuts
 from factoid.text.sentence_ends import trim
 from factoid.units import LONGEST_HEADING, Document
 
 FRONT_MATTER = re.compile(r"---[ \t]*\r?\n(?:(?:[\w-]+:|[ \t]|- ).*\n){1,100}---[ \t]*\r?(?:\n|\Z)")
 _BLANK_LINE = re.compile(r"\n[^\S\n]*+\n")
 _LINE = re.compile(r"[^\n]+")  # a form feed is not a line end in prose
-_SENTENCE_END = re.compile(r"[.!?。！？][\"'”’)\]]*(?:\s|\Z)")
-
 # Text is not wrapped at this width: in such a block every line is a paragraph.
 _UNWRAPPED = 200
-_PLAIN_CHARS, _PLAIN_WORDS = 80, 10
-_PLAIN_DEPTH = 3  # title, section, subsection: more short lines in a row are a list
 _LEAD_CHARS = 200
-_BOLD_LEVEL, _QUESTION_LEVEL = 7, 8  # below those of Markdown
 _BOLD = re.compile(r"(\*\*|__)(?=[^\n]*[^\W_])(?:(?!\1)[^\n])*[^\n.!?;,…。！？]\1:?")
-_CHAPTER = re.compile(  # "2.1 Core hours", "§ 3", "Article 4"; a number alone is that of a page
-    r"(?!\d+\Z)(?:§ ?|(?:Article|Section|Chapter|Artikel|Abschnitt|Kapitel) )?(\d{1,3}(?:\.\d{1,3})*)\.?(?: |\Z)"
-)
-_BULLET = re.compile(r"[-+*•‣–—]\s|[|>]")
+_BOLD_QUESTION = re.compile(r"(\*\*|__)(?:(?!\1)[^\n])+[?？]\1")
+_MARKDOWN_HEADING = re.compile(r"^ {0,3}#{1,6}[ \t]+\S", re.MULTILINE)
 _GOES_ON = re.compile(r"(?:[:：]|[;；](?:\s(?:and|or))?)[*_]{0,2}\Z")
 _TERMINATORS = tuple('.!?:;…"”’)]。！？')
 
@@ -62,25 +56,59 @@ def outline(document: Document) -> tuple[str, list[Paragraph]]:
     title, section = document.title[:LONGEST_HEADING], document.section[:LONGEST_HEADING]
     if matter := FRONT_MATTER.match(text, start):
         start = matter.end()
-    blocks = _joined(text, _blocks(text, start))
+    blocks = _all_blocks(text, start)
     if not any(block.level for block in blocks):
-        blocks = _with_plain_headings(text, blocks)
-    blocks = _with_leads(text, blocks)
-    above: list[_Block] = []  # headings
+        blocks = [part for block in blocks for part in _cut_at_headings(text, block)]
+    headings = {heading.place: heading for heading in find_headings([*_lines(text, blocks)])}
+    above: list[tuple[Heading, str]] = []  # with their words
     paragraphs: list[Paragraph] = []
-    for block, following in zip_longest(blocks, blocks[1:]):
-        level = block.level
-        if level:
-            if block is blocks[0] and (block.heading == title or (not title and level == 1)):
-                title, level = block.heading, 0  # above all others, and not part of the section
-            above = [heading for heading in above if heading.level < level]
-            if following and not 0 < following.level <= level:  # text follows; without it the heading is a paragraph
-                if level:
-                    above.append(block)
-                continue
-        path = [section, *(heading.heading for heading in above)]
+    for place, block in enumerate(blocks):
+        above = [(heading, words) for heading, words in above if heading.end > place]
+        if heading := headings.get(place):
+            words = block.heading or _plain(text[block.start : block.end]).removesuffix(":")
+            is_title = place == 0 and (words == title or (not title and heading.level == 1))
+            following = headings.get(place + 1)
+            is_last = place + 1 == len(blocks)
+            if is_title:
+                title = words
+            if not is_last and (is_title or not following or following.level > heading.level):
+                if not is_title:
+                    above.append((heading, words))
+                continue  # text follows; without it the heading is a paragraph
+        path = [section, *(words for _, words in above)]
         paragraphs.append(Paragraph(block.start, block.end, ", ".join(filter(None, path))))
     return title, paragraphs
+
+
+def _all_blocks(text: str, start: int) -> list[_Block]:
+    """Return the blocks of a text; headings are those that are marked, as Markdown does or a wiki."""
+    marked = [] if _MARKDOWN_HEADING.search(text, start) else marked_headings(text, start)
+    blocks: list[_Block] = []
+    for heading in marked:
+        blocks += _joined(text, _blocks(text[: heading.start], start))
+        words = _plain(text[heading.title_start : heading.title_end])
+        blocks.append(_Block(heading.start, heading.end, heading.level, words))
+        start = heading.end
+    return blocks + _joined(text, _blocks(text, start))
+
+
+def _cut_at_headings(text: str, block: _Block) -> Iterator[_Block]:
+    paragraph = text[block.start : block.end]
+    cuts = [] if is_code(paragraph) else heading_cuts(paragraph)
+    for first, last in pairwise([0, *cuts, len(paragraph)]):
+        yield from starmap(_Block, trim(text, block.start + first, block.start + last))
+
+
+def _lines(text: str, blocks: Iterable[_Block]) -> Iterator[Line]:
+    before = 0
+    for block in blocks:
+        paragraph = text[block.start : block.end]
+        gap = max(text.count("\n", before, block.start) - 1, 0)
+        is_strong = _BOLD.fullmatch(paragraph) is not None or _BOLD_QUESTION.fullmatch(paragraph) is not None
+        words = block.heading or (paragraph.strip("*_") if is_strong else paragraph)
+        kind = "heading" if block.level else "code" if is_code(paragraph) else "paragraph"
+        yield Line(words, kind, is_strong, gap, block.level)
+        before = block.end
 
 
 def _blocks(text: str, start: int) -> Iterator[_Block]:
@@ -115,52 +143,15 @@ def _plain(heading: str) -> str:
     return " ".join(visible(heading).text.replace("`", "").split())
 
 
-def _with_plain_headings(text: str, blocks: list[_Block]) -> list[_Block]:
-    """Treat short lines that stand alone above running text as headings; the first one is the title.
-
-    In a text with such headings, a short first line is the title whatever follows it: a date, or the parties of a contract.
-    With numbers, 2.1 and 2.2 are below 2, and so is what stands between them.
-    """
-    rows = [
-        (short, list(row)) for short, row in groupby(blocks, lambda block: _is_short(text[block.start : block.end]))
-    ]
-    result: list[_Block] = []
-    chapters: list[tuple[str, int]] = []  # numbers of the last heading and of those above it, with their places
-    for (short, row), (_, below) in zip_longest(rows, rows[1:], fillvalue=(False, [])):
-        headed = short and below and _SENTENCE_END.search(text, below[0].start, below[0].end)
-        if headed and LABELLED_LINE.match(text, row[-1].start) and LABELLED_LINE.match(text, below[0].start):
-            headed = None  # turns of a conversation
-        for start, end, *_ in row:
-            if headed and (not result or len(row) <= _PLAIN_DEPTH):
-                level = 1 if not result else (result[-1].level or 1) + 1
-                heading = _plain(text[start:end])
-                if number := _CHAPTER.match(heading):
-                    last = chapters[-1][1] if chapters else 0
-                    while chapters and not number[1].startswith(f"{chapters[-1][0]}."):
-                        chapters.pop()
-                    if chapters:
-                        level = result[chapters[-1][1]].level + 1
-                        for place in range(last + 1, len(result)):  # without numbers; alone they are of level 2
-                            if deeper := result[place].level:
-                                result[place] = result[place]._replace(level=deeper + level - 2)
-                    chapters.append((number[1], len(result)))
-                result.append(_Block(start, end, level, heading))
-            else:
-                result.append(_Block(start, end))
-    if any(block.level for block in result) and not result[0].level:
-        start, end, *_ = result[0]
-        if _is_short(text[start:end]) and not LABELLED_LINE.match(text, start):
-            result[0] = _Block(start, end, 1, _plain(text[start:end]))
-    return result
-
-
 def _joined(text: str, blocks: Iterable[_Block]) -> list[_Block]:
     """Join a paragraph that ends in a colon or a semicolon to the next, as introductions and the clauses of a contract do."""
     result: list[_Block] = []
     goes_on = False
     for block in blocks:
         paragraph = text[block.start : block.end]
-        if goes_on and not (block.level or _lead_level(paragraph)):
+        if goes_on and not (
+            block.level or _BOLD.fullmatch(paragraph) or _BOLD_QUESTION.fullmatch(paragraph) or _ends_asking(paragraph)
+        ):
             block = _Block(result.pop().start, block.end)
         result.append(block)
         goes_on = not block.level and _GOES_ON.search(paragraph[-10:]) is not None
@@ -168,29 +159,5 @@ def _joined(text: str, blocks: Iterable[_Block]) -> list[_Block]:
     return result
 
 
-def _with_leads(text: str, blocks: Iterable[_Block]) -> list[_Block]:
-    """Treat lines in bold and questions as the lowest headings."""
-    result = []
-    for block in blocks:
-        paragraph = text[block.start : block.end]
-        if level := block.level or _lead_level(paragraph):
-            block = _Block(block.start, block.end, level, block.heading or _plain(paragraph).removesuffix(":"))
-        result.append(block)
-    return result
-
-
-def _lead_level(paragraph: str) -> int:
-    """Return the level of a short paragraph as a heading, 0 if it is none."""
-    if len(paragraph) > _LEAD_CHARS:
-        return 0
-    if _BOLD.fullmatch(paragraph):
-        return _BOLD_LEVEL
-    is_question = paragraph.rstrip("*_")[-1:] in ("?", "？") and not _BULLET.match(paragraph)
-    return _QUESTION_LEVEL if is_question and len(sentence_spans(paragraph)) == 1 else 0
-
-
-def _is_short(block: str) -> bool:
-    if _BOLD.fullmatch(block):
-        block = block.strip("*_:")
-    short = len(block) <= _PLAIN_CHARS and "\n" not in block and len(block.split()) <= _PLAIN_WORDS
-    return short and (block[0].isupper() or block[0].isdigit() or block[0] == "§") and block[-1] not in ".!?:;,…。！？"
+def _ends_asking(paragraph: str) -> bool:
+    return len(paragraph) <= _LEAD_CHARS and paragraph[-1:] in ("?", "？")

@@ -128,12 +128,12 @@ class HeadingLine(NamedTuple):
             ones, "capitals"; "title" for several words with capital letters, "word" for a single
             one, "plain" for what is written like a sentence.
         number: Of a numbered one.
-        is_long: Whether it is too long for all but the title of a text.
+        is_doubtful: Whether it is so long, or so much like a list, that only the title of a text can be one.
     """
 
     form: Form
     number: Number | None = None
-    is_long: bool = False
+    is_doubtful: bool = False
 
 
 def heading_line(text: str, is_strong: bool = False) -> HeadingLine | None:
@@ -155,9 +155,10 @@ def heading_line(text: str, is_strong: bool = False) -> HeadingLine | None:
     if number:
         return None if is_long else HeadingLine("number", number)
     form = _form(line, is_strong)
-    if is_long and form not in ("capitals", "title"):
+    if form is None or (is_long and form not in ("capitals", "title")):
         return None
-    return HeadingLine(form, None, is_long) if form else None
+    is_loose = form == "plain" and (words > _PLAIN_WORDS or "," in line)
+    return HeadingLine(form, None, is_long or is_loose)
 
 
 def is_caption(text: str) -> bool:
@@ -209,7 +210,7 @@ def _form(line: str, is_strong: bool) -> Form | None:
         return "title"
     if len(words) > 2 and len(capital) >= 2 * len(small):
         return "title"
-    return "plain" if len(words) <= _PLAIN_WORDS and "," not in line else None
+    return "plain"
 
 
 def _number(line: str) -> tuple[Number | None, str]:

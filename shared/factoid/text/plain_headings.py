@@ -27,6 +27,7 @@ _UNWRAPPED = 200  # characters of a line that nobody wrapped
 _REPEATED = 3  # times: speakers, notes and the heads of pages
 _QUESTION_DISTANCE = 6  # blocks between two questions of a series
 _QUESTION_WORDS = 25
+_SURE_SERIES = 3  # questions of one sentence, beside which some may have two
 _LETTER_HEAD, _SIGNATURE = 25, 6  # lines above "Dear …", and below "Yours …"
 
 _SENTENCE_END = re.compile(r"[.!?。！？][\"'”’»)\]]*(?:\s|\Z)")
@@ -145,7 +146,7 @@ def find_headings(lines: Sequence[Line]) -> list[Heading]:
     else:
         levels = _evident(lines)
     levels |= {place: QUESTION_LEVEL for place, line in enumerate(lines) if place not in levels and _asks_in_bold(line)}
-    reaches = _questions(lines, levels)
+    reaches = _questions(lines, levels) | _captions(lines, levels)
     ends = {}
     order = sorted([*levels, *reaches])
     open_places: list[int] = []
@@ -180,7 +181,8 @@ def _asks_in_bold(line: Line) -> bool:
 def _evident(lines: Sequence[Line]) -> dict[int, int]:
     """Return the levels of lines that give evidence of being headings, by place."""
     candidates = _candidates(lines)
-    sure = _in_series(candidates)
+    templates = _templates(lines)
+    sure = _in_series(candidates) | {each.place for each in candidates if each.place in templates and each.heads_text}
     proven = _proven_forms(candidates, len(lines))
     accepted: dict[int, _Candidate] = {}
     rows: dict[int, list[_Candidate]] = {}
@@ -198,20 +200,24 @@ def _evident(lines: Sequence[Line]) -> dict[int, int]:
         is_labelled = _LABELLED.match(lines[0].text) is not None
         if (accepted and not is_labelled) or (is_short and heads_something):
             accepted[0] = title
-    return _levels(accepted)
+    return _levels(accepted, sure & templates)
 
 
 def _candidates(lines: Sequence[Line]) -> list[_Candidate]:
     """Return the lines that could be headings, as they stand."""
     barred = _repeated(lines) | _around_letters(lines)
+    templates = _templates(lines)
     forms: dict[int, HeadingLine] = {}
     for place, line in enumerate(lines):
         if place in barred or line.kind in ("row", "code") or len(line.text) > _LEAD_CHARS or "\n" in line.text.strip():
             continue
         found = heading_line(line.text, line.is_strong)
-        if found and (not found.is_long or place == 0) and (line.kind != "item" or found.number):
-            if found.form == "number" or not _LABELLED.match(line.text) or line.is_strong or place == 0:
-                forms[place] = found
+        if not found or (line.kind == "item" and not found.number):
+            continue
+        is_repeated = place == 0 or place in templates
+        is_labelled = _LABELLED.match(line.text) is not None and found.form not in ("number", "strong")
+        if is_repeated or not (is_labelled or found.is_doubtful):
+            forms[place] = found
     candidates = []
     row = 0
     for place, found in forms.items():
@@ -267,18 +273,33 @@ def _is_verse(line: Line) -> bool:
 
 def _repeated(lines: Sequence[Line]) -> set[int]:
     """Return the places of speakers' names, notes, and heads and feet of pages: short lines that come again and again."""
-    places: dict[str, list[int]] = {}
-    for place, line in enumerate(lines):
-        if len(line.text) <= _LEAD_CHARS:
-            places.setdefault(" ".join(re.sub(r"\b\d+\b", "#", line.text).casefold().split()), []).append(place)
     barred: set[int] = set()
-    for text, found in places.items():
+    for text, found in _without_numbers(lines).items():
         exact = Counter(lines[place].text.strip() for place in found).most_common(1)[0]
         in_capitals = exact[0].isupper() and exact[1] >= _REPEATED
         at_pages = sum(_stands_at_page_end(lines, place) for place in found)
         if in_capitals or (len(found) >= 2 and at_pages * 2 >= len(found) and any(map(str.isalpha, text))):
             barred.update(found if not in_capitals else [p for p in found if lines[p].text.strip() == exact[0]])
     return barred
+
+
+def _templates(lines: Sequence[Line]) -> set[int]:
+    """Return the places of lines that come again with another number: "Ticket 17", "Ticket 18"."""
+    places: set[int] = set()
+    for text, found in _without_numbers(lines).items():
+        if "#" in text and len({lines[place].text for place in found}) > 1:
+            places.update(found)
+    return places
+
+
+def _without_numbers(lines: Sequence[Line]) -> dict[str, list[int]]:
+    """Return the places of short lines, by their words with a sign for each number."""
+    places: dict[str, list[int]] = {}
+    for place, line in enumerate(lines):
+        if len(line.text) <= _LEAD_CHARS:
+            words = re.sub(r"\b\d+\b", "#", line.text).casefold().split()
+            places.setdefault(" ".join(words), []).append(place)
+    return places
 
 
 def _stands_at_page_end(lines: Sequence[Line], place: int) -> bool:
@@ -367,7 +388,7 @@ def _has_evidence(candidate: _Candidate, sure: set[int], proven: set[str]) -> bo
         return True
     if not heads_something or not candidate.fits:
         return False
-    if form == "number":
+    if form == "number" or candidate.place in sure:
         return candidate.place in sure
     if form == "name":
         return True
@@ -375,7 +396,7 @@ def _has_evidence(candidate: _Candidate, sure: set[int], proven: set[str]) -> bo
     return bool(forms & proven)
 
 
-def _levels(accepted: dict[int, _Candidate]) -> dict[int, int]:
+def _levels(accepted: dict[int, _Candidate], templates: set[int]) -> dict[int, int]:
     """Return the levels of headings by place.
 
     The first line of the text is its title, of level 1. Numbers say how deep a heading is; one
@@ -390,7 +411,7 @@ def _levels(accepted: dict[int, _Candidate]) -> dict[int, int]:
     for place in sorted(accepted):
         line = accepted[place].line
         number = line.number
-        is_of_series = (number and styles[number.style] > 1) or line.form == "name"
+        is_of_series = (number and styles[number.style] > 1) or line.form == "name" or place in templates
         if place == 0 and not (is_of_series and len(accepted) > 1):
             levels[place] = 1
             continue
@@ -432,7 +453,21 @@ def _parent(numbered: Sequence[tuple[str, tuple[int, ...], int]], style: str, va
     return len(numbered) if value in ((1,), ()) else 0
 
 
-# Questions
+# Captions and questions
+
+
+def _captions(lines: Sequence[Line], levels: dict[int, int]) -> dict[int, int]:
+    """Return where the rows end that stand right below a caption, by the caption's place: it heads nothing else."""
+    reaches: dict[int, int] = {}
+    for place, line in enumerate(lines):
+        if place in levels or len(line.text) > _LEAD_CHARS or "\n" in line.text.strip() or not is_caption(line.text):
+            continue
+        end = place + 1
+        while end < len(lines) and (lines[end].kind == "row" or lines[end].text.startswith("|")):
+            end += 1
+        if end > place + 1:
+            reaches[place] = end
+    return reaches
 
 
 def _questions(lines: Sequence[Line], levels: dict[int, int]) -> dict[int, int]:
@@ -441,7 +476,7 @@ def _questions(lines: Sequence[Line], levels: dict[int, int]) -> dict[int, int]:
     Questions of one form that come again and again reach to the next one, the last of them as far as the longest before it.
     A single one in a text with headings reaches over one block.
     """
-    asked = [place for place, line in enumerate(lines) if place not in levels and _is_question(lines, place)]
+    asked = [place for place in range(len(lines)) if place not in levels and _is_question(lines, place)]
     asked = [place for place in asked if not (place + 1 in asked or place + 1 in levels)]
     reaches: dict[int, int] = {}
     series: list[int] = []
@@ -455,11 +490,22 @@ def _questions(lines: Sequence[Line], levels: dict[int, int]) -> dict[int, int]:
 
 
 def _reaches(lines: Sequence[Line], series: Sequence[int], has_headings: bool) -> dict[int, int]:
-    asking = [place for place in series if _ASKING.match(_ASKED.sub("", lines[place].text.strip(), count=1))]
+    single = [place for place in series if not _has_two_sentences(lines[place])]
+    if len(single) < _SURE_SERIES:
+        series = single
+    asking = [place for place in series if _ASKING.match(_without_mark(lines[place]))]
     if len(series) > 1 and 3 * len(asking) >= 2 * len(series):
         lengths = [following - place for place, following in pairwise(series)]
         return {place: place + length for place, length in zip(series, [*lengths, max(lengths)], strict=True)}
-    return {place: place + 2 for place in asking if has_headings}
+    return {place: place + 2 for place in asking if has_headings and place in single}
+
+
+def _has_two_sentences(line: Line) -> bool:
+    return _SENTENCE_END_WITHIN.search(_without_mark(line)) is not None
+
+
+def _without_mark(line: Line) -> str:
+    return _ASKED.sub("", line.text.strip(), count=1)
 
 
 def _is_question(lines: Sequence[Line], place: int) -> bool:
@@ -468,10 +514,11 @@ def _is_question(lines: Sequence[Line], place: int) -> bool:
     if line.kind not in ("paragraph", "heading", "item") or text[-1:] not in ("?", "？") or len(text) > _LEAD_CHARS:
         return False
     is_labelled = _ASKED.match(text) is not None
-    opening = _ASKED.sub("", text, count=1)
+    opening = _without_mark(line)
     if not opening or opening[0].islower() or _BULLET.match(text) or opening[0] in "\"'“„«‘([—–":
         return False
-    if _SENTENCE_END_WITHIN.search(opening) or len(opening.split()) > _QUESTION_WORDS or "\n\n" in text:
+    sentences = len(_SENTENCE_END_WITHIN.findall(opening)) + 1
+    if sentences > 2 or len(opening.split()) > _QUESTION_WORDS:
         return False
     if _LABELLED.match(text) and not is_labelled:
         return False

@@ -4,11 +4,11 @@
     python -m benchmarks.plain_headings --retrieval ../shared/data/domain-retrieval/chunkeval --cache build/vectors
 
 The texts in `texts` were written for this, a kind of text each. A line that starts with ⟦1⟧ is a heading of level 1 to a
-reader; marks are taken off before the text is read. "Path" is the share of paragraphs that have the very headings above them
+reader, one with ⟦?⟧ a question that heads the paragraph of its answer; marks are taken off before the text is read. "Path" is the share of paragraphs that have the very headings above them
 that a reader sees. Rules: "earlier" as they were before, "none", "marked" only those of wikis and markup, "evidence" ours.
 
 `--retrieval` takes a folder of long documents with questions and the places of their answers. Encoder: all-MiniLM-L6-v2;
-sentences with .4 of their passage's score and .2 of words. A question counts where one of the k best passages
+units are ranked by the default score. A question counts where one of the k best passages
 holds half of an excerpt that answers it.
 """
 
@@ -32,18 +32,27 @@ import numpy as np
 from benchmarks.plain_headings.earlier import earlier_headings
 from benchmarks.ranking.measures import difference, table
 from benchmarks.ranking.vectors import CachedEncoder
-from factoid import Document, SentenceTransformerEncoder, UnitStore, sections, split_passages, split_sentences
+from factoid import (
+    Document,
+    Granularity,
+    SentenceTransformerEncoder,
+    UnitStore,
+    sections,
+    split_passages,
+    split_sentences,
+)
 from factoid.encode import with_heading
 from factoid.sections import outline
 from factoid.text.plain_headings import Heading, Line
 
 TEXTS = Path(__file__).with_name("texts")
 CUTS = (1, 5)
-_MARK = re.compile(r"⟦(\d)⟧ ?")
+QUESTION = 9  # level of a question that heads one paragraph
+_MARK = re.compile(r"⟦([\d?])⟧ ?")
 _NOT_WORDS = re.compile(r"[^\w\s]|_")
 
 
-def no_headings(lines: Sequence[Line]) -> list[Heading]:
+def no_headings(_: Sequence[Line]) -> list[Heading]:
     return []
 
 
@@ -68,9 +77,9 @@ def using(rule: str) -> Iterator[None]:
     replaced: dict[str, Callable[..., Any]] = {}
     if rule != "evidence":
         replaced = {"find_headings": {"earlier": earlier_headings, "none": no_headings, "marked": marked_only}[rule]}
-        replaced["heading_cuts"] = lambda paragraph: []
+        replaced["heading_cuts"] = lambda _: []
     if rule in ("earlier", "none"):
-        replaced["marked_headings"] = lambda text, start: []
+        replaced["marked_headings"] = lambda *_: []
     if not replaced:
         yield
         return
@@ -122,11 +131,15 @@ def judge(path: Path) -> Counts:
     counts.right = len(found & wanted.keys())
     counts.wrong = [f"+ {line_at(text, place)}" for place in sorted(found - wanted.keys())]
     counts.wrong += [f"- {line_at(text, place)}" for place in sorted(wanted.keys() - found)]
+    starts = [paragraph.start for paragraph in paragraphs]
     for paragraph in paragraphs:
         above: list[tuple[int, str]] = []
         for place, level in wanted.items():
             if place < paragraph.start:
                 above = [*((other, words) for other, words in above if other < level), (level, line_at(text, place))]
+        between = [other for other in starts if wanted_before(wanted, paragraph.start) < other < paragraph.start]
+        if above and above[-1][0] == QUESTION and between:
+            above.pop()
         sought = [plain(words) for _, words in above]
         if plain(line_at(text, paragraph.start)) in sought:
             continue  # a heading that was missed
@@ -144,10 +157,14 @@ def read_marked(text: str) -> tuple[str, dict[int, int]]:
     for line in text.split("\n"):
         if mark := _MARK.match(line):
             line = line[mark.end() :]
-            wanted[place] = int(mark[1])
+            wanted[place] = QUESTION if mark[1] == "?" else int(mark[1])
         lines.append(line)
         place += len(line) + 1
     return "\n".join(lines), wanted
+
+
+def wanted_before(wanted: dict[int, int], place: int) -> int:
+    return max((other for other in wanted if other < place), default=-1)
 
 
 def line_at(text: str, place: int) -> str:
@@ -175,10 +192,13 @@ def print_judgement(show: bool) -> None:
 # Retrieval
 
 
-def print_retrieval(folder: Path, cache: Path | None, count: int | None) -> None:
+def print_retrieval(folder: Path, cache: Path | None, characters: int | None, granularity: Granularity) -> None:
     """Print the recall of answers with each kind of headings."""
-    documents = [Document(entry["text"], entry["title"], id=entry["id"]) for entry in read(folder / "corpus.jsonl")]
-    questions = read(folder / "queries.jsonl")[:count]
+    entries = read(folder / "corpus.jsonl")
+    documents = [Document(entry["text"][:characters], entry["title"], id=entry["id"]) for entry in entries]
+    lengths = {document.id: len(document.text) for document in documents}
+    questions = [question for question in read(folder / "queries.jsonl") if is_within(question, lengths)]
+    print(f"{len(questions)} questions")
     encoder = CachedEncoder(SentenceTransformerEncoder(), cache)
     queries = encoder.encode_queries([question["text"] for question in questions])
     row = table("headings", ["passages", "R@1", "R@5", "mean", "mean − earlier's, 95 %"])
@@ -186,7 +206,9 @@ def print_retrieval(folder: Path, cache: Path | None, count: int | None) -> None
     for rule in RULES:
         with using(rule):
             passages = [passage for document in documents for passage in split_passages(document)]
-        units = [*passages, *(sentence for passage in passages for sentence in split_sentences(passage))]
+        units = passages
+        if granularity == Granularity.SENTENCE:
+            units = [*passages, *(sentence for passage in passages for sentence in split_sentences(passage))]
         units = list({unit.id: unit for unit in units}.values())
         with UnitStore(encoder=encoder) as store:
             store.add(units, vectors=encoder.encode_units([with_heading(unit) for unit in units]))
@@ -202,6 +224,11 @@ def print_retrieval(folder: Path, cache: Path | None, count: int | None) -> None
         first = mean if first is None else first
         recalls = [f"{100 * share:.1f}" for share in right.mean(axis=0)]
         row(rule, [f"{len(passages):,}", *recalls, f"{100 * mean.mean():.1f}", difference(mean, first)])
+
+
+def is_within(question: dict[str, Any], lengths: dict[str, int]) -> bool:
+    """Tell whether a question's answers lie in what is read of the documents."""
+    return all(excerpt["end"] <= lengths[excerpt["id"]] for excerpt in question["evidence"])
 
 
 def is_right(question: dict[str, Any], passage: Any) -> bool:
@@ -221,11 +248,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--retrieval", type=Path, metavar="FOLDER", help="measure retrieval on these documents")
     parser.add_argument("--cache", type=Path, metavar="FOLDER", help="keep vectors here for the next run")
-    parser.add_argument("--questions", type=int, metavar="N", help="only the first so many")
+    parser.add_argument("--characters", type=int, metavar="N", help="only the first so many of each document")
+    parser.add_argument("--granularity", choices=["passage", "sentence"], default="sentence", help="of what is found")
     parser.add_argument("--show", action="store_true", help="print each wrong and each missed heading")
     arguments = parser.parse_args()
     if arguments.retrieval:
-        print_retrieval(arguments.retrieval, arguments.cache, arguments.questions)
+        print_retrieval(arguments.retrieval, arguments.cache, arguments.characters, Granularity(arguments.granularity))
     else:
         print_judgement(arguments.show)
 

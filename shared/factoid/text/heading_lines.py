@@ -81,11 +81,18 @@ _PAGE = re.compile(
 )
 _NOTICE = re.compile(
     r"(?:for immediate release|embargoed|confidential|strictly confidential|private and confidential|draft|"
-    r"all rights reserved|continued|to be continued|advertisement|this page|scanned|by [A-Z]|von [A-Z]|written by|edited by|"
+    r"all rights reserved|continued|to be continued|advertisement|this page|scanned|written by|edited by|"
     r"translated by|signed|copy)\b.*",
     re.IGNORECASE,
 )
-_EXACT_NOTICE = re.compile(r"(?:the end|fin|copy|draft|signed|applause|laughter)", re.IGNORECASE)
+_BYLINE = re.compile(r"(?i:by|von|par|por|di) [^\W\d_a-zß-ÿ]")
+_EXACT_NOTICE = re.compile(
+    r"(?:the end|fin|copy|draft|signed|applause|laughter|warning|caution|danger|notice|important|attention|tip|"
+    r"warnung|achtung|vorsicht|gefahr|hinweis|wichtig|tipp|attention|avertissement|remarque|advertencia|nota)",
+    re.IGNORECASE,
+)
+_ENDS_IN_DATE = re.compile(rf"\b{_MONTH},? \d{{4}}\Z|\b\d{{4}}-\d\d-\d\d\Z", re.IGNORECASE)
+_ENDS_IN_NUMBER = re.compile(r"(?<![\w.])(?!(?:19|20)\d\d\Z)\d[\d,]*\Z")
 _ASKS = re.compile(
     r"(?:what|how|why|when|where|who|whom|whose|which|if|whether|was|wie|warum|wann|wo|wer|welche[rsnm]?|wenn|ob)\b",
     re.IGNORECASE,
@@ -154,16 +161,26 @@ def heading_line(text: str, is_strong: bool = False) -> HeadingLine | None:
         return None
     if number:
         return None if is_long else HeadingLine("number", number)
+    if _ENDS_IN_DATE.search(line):
+        return None
     form = _form(line, is_strong)
     if form is None or (is_long and form not in ("capitals", "title")):
         return None
-    is_loose = form == "plain" and (words > _PLAIN_WORDS or "," in line)
+    is_loose = form == "plain" and (words > _PLAIN_WORDS or "," in line or _ENDS_IN_NUMBER.search(line) is not None)
     return HeadingLine(form, None, is_long or is_loose)
 
 
 def is_caption(text: str) -> bool:
     """Tell whether a line is the caption or the credit of a picture or a table."""
     return _CAPTION.match(text.strip()) is not None
+
+
+def is_notice(text: str) -> bool:
+    """Tell whether a line may stand above the title of a text: a date, or "For immediate release"."""
+    line = text.strip()
+    if "\n" in line or not line:
+        return False
+    return any(pattern.fullmatch(line) for pattern in (_NOTICE, _EXACT_NOTICE, _DATE))
 
 
 def is_page_line(text: str) -> bool:
@@ -175,7 +192,13 @@ def is_page_line(text: str) -> bool:
 def _may_be_heading(line: str, rest: str, is_numbered: bool) -> bool:
     if _OPENING_MARK.match(line) or _CAPTION.match(line) or _VALUE.search(line) or _MARKS.search(rest):
         return False
-    if _DATE.fullmatch(line) or _PAGE.fullmatch(line) or _STAGE.match(line) or _EXACT_NOTICE.fullmatch(line):
+    if (
+        _DATE.fullmatch(line)
+        or _PAGE.fullmatch(line)
+        or _STAGE.match(line)
+        or _BYLINE.match(line)
+        or _EXACT_NOTICE.fullmatch(line)
+    ):
         return False
     is_notice = _NOTICE.fullmatch(line) is not None and (line[:1].isupper() and len(line.split()) > 1)
     if is_notice and not is_numbered:
@@ -208,7 +231,7 @@ def _form(line: str, is_strong: bool) -> Form | None:
     capital = [word for word in words[1:] if word[0].isupper()]
     if capital and not small:
         return "title"
-    if len(words) > 2 and len(capital) >= 2 * len(small):
+    if capital and len(capital) >= 2 * len(small):
         return "title"
     return "plain"
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from itertools import pairwise, zip_longest
 from typing import NamedTuple
 
-from factoid.text.heading_lines import HeadingLine, heading_line, is_caption, is_page_line
+from factoid.text.heading_lines import HeadingLine, Number, heading_line, is_caption, is_notice, is_page_line
 from factoid.text.lines import line_starts
 
 STRONG_LEVEL = 7  # of a line in bold in a text with headings: below all of Markdown's
@@ -23,10 +23,13 @@ _SINGLE_TITLE_WORDS = 10  # of the title of a text without other headings
 _SHORT_TEXT = 12  # blocks; in a longer one, a single line of its form is no heading
 _PER_BLOCKS = 200  # blocks in which at least one heading of a form stands
 _LEAD_CHARS = 200
+_SHORT_CHARS = 100  # of an author or a date below a title
 _UNWRAPPED = 200  # characters of a line that nobody wrapped
 _REPEATED = 3  # times: speakers, notes and the heads of pages
 _QUESTION_DISTANCE = 6  # blocks between two questions of a series
 _QUESTION_WORDS = 25
+_QUOTES = ('"', "“", "„", "«", "‘", "'", "—", "–")
+_SPOKEN_SHARE = 20  # one block of so many in a story is speech
 _SURE_SERIES = 3  # questions of one sentence, beside which some may have two
 _LETTER_HEAD, _SIGNATURE = 25, 6  # lines above "Dear …", and below "Yours …"
 
@@ -35,7 +38,9 @@ _SENTENCE_END_WITHIN = re.compile(r"[.!?…。！？][\"'”’»)\]]*\s")
 _TERMINATED = re.compile(r"[.!?:;…。！？：；][\"'”’»)\]*_]*\Z|[\"”’»)\]]\Z")
 _BULLET = re.compile(r"[-+*•●▪■►‣–—✓☐☑➢➤\uf0b7]\s?|[|>]")
 _LABELLED = re.compile(r"[*_]{0,2}(?![a-zß-ÿ])[^\W_][^:\n.!?;,]{0,39}:[*_]{0,2}(?:\s|\Z)")
+_SPEAKER = re.compile(r"[*_]{0,2}[^\W\d_a-zß-ÿ][^\s:]*(?: [^\W\d_a-zß-ÿ][^\s:]*){0,3}:[*_]{0,2}(?:\s|\Z)")
 _ANSWER = re.compile(r"(?:A|Answer|Antwort|R|Réponse)\s?\d*[.:)]")
+_GOES_ON_ASKING = re.compile(r"(?:and|but|so|or|und|aber|oder|et|mais|ou|y|pero|e|ma)\b", re.IGNORECASE)
 _ASKED = re.compile(r"(?:(?:Q|Question|Frage|F)\s?\d*[.:)]|\d{1,3}[.)])\s*", re.IGNORECASE)
 _ASKING = re.compile(
     r"¿|(?:what|how|why|when|where|who|whom|whose|which|can|could|do|does|did|is|are|was|were|am|may|should|shall|will|would|have|"
@@ -56,7 +61,10 @@ _SIGNED = re.compile(
     r"(?:sincerely|faithfully|truly|regards|wishes|thanks|grüßen?|grüsse|cordialement|atentamente|saludos|love|vous)\b",
     re.IGNORECASE,
 )
+_APPENDIX = re.compile(r"appendix|annexe?|schedule|exhibit|anhang|anlage|anexo")  # part of no chapter
 _VERSE_CHARS = 65
+_LOGGED = re.compile(r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d\b")
+_LOGGED_SHARE = 6  # one block of so many in a log starts with a time
 
 
 class Line(NamedTuple):
@@ -193,20 +201,45 @@ def _evident(lines: Sequence[Line]) -> dict[int, int]:
         for depth, candidate in enumerate(reversed(row)):
             if _is_in_reach(row, depth, is_first) and _has_evidence(candidate, sure, proven):
                 accepted[candidate.place] = candidate
-    if candidates and candidates[0].place == 0:
-        title = candidates[0]
-        is_short = len(lines[0].text.split()) <= _SINGLE_TITLE_WORDS
-        heads_something = title.heads_text or title.heads_list
-        is_labelled = _LABELLED.match(lines[0].text) is not None
-        if (accepted and not is_labelled) or (is_short and heads_something):
-            accepted[0] = title
-    return _levels(accepted, sure & templates)
+    title = next((candidate for candidate in candidates if candidate.place == _title_place(lines)), None)
+    if title is not None and _is_title(lines, title, bool(accepted)):
+        accepted[title.place] = title
+    return _levels(accepted, sure & templates, _title_place(lines))
+
+
+def _title_place(lines: Sequence[Line]) -> int:
+    """Return the place of the first line that is no notice such as "For immediate release"."""
+    return next((place for place, line in enumerate(lines) if not is_notice(line.text)), 0)
+
+
+def _is_title(lines: Sequence[Line], title: _Candidate, has_headings: bool) -> bool:
+    """Return whether the first line of a text is its title: an author and a date may stand between it and the text."""
+    text = lines[title.place].text
+    if title.heads_text or title.heads_list:
+        heads_something = True
+    elif _LABELLED.match(text):
+        return False
+    else:
+        below = title.place + 1
+        while below < len(lines) and _is_short(lines[below]) and below - title.place <= _ROW:
+            below += 1
+        heads_something = below < len(lines) and _is_running_text(lines[below])
+    is_short = len(text.split()) <= _SINGLE_TITLE_WORDS
+    return (has_headings and not _LABELLED.match(text)) or (is_short and heads_something)
+
+
+def _is_short(line: Line) -> bool:
+    text = line.text.strip()
+    return "\n" not in text and len(text) <= _SHORT_CHARS and not _SENTENCE_END.search(text)
 
 
 def _candidates(lines: Sequence[Line]) -> list[_Candidate]:
     """Return the lines that could be headings, as they stand."""
     barred = _repeated(lines) | _around_letters(lines)
+    if _is_log(lines):
+        return []
     templates = _templates(lines)
+    title_place = _title_place(lines)
     forms: dict[int, HeadingLine] = {}
     for place, line in enumerate(lines):
         if place in barred or line.kind in ("row", "code") or len(line.text) > _LEAD_CHARS or "\n" in line.text.strip():
@@ -214,7 +247,7 @@ def _candidates(lines: Sequence[Line]) -> list[_Candidate]:
         found = heading_line(line.text, line.is_strong)
         if not found or (line.kind == "item" and not found.number):
             continue
-        is_repeated = place == 0 or place in templates
+        is_repeated = place == title_place or place in templates
         is_labelled = _LABELLED.match(line.text) is not None and found.form not in ("number", "strong")
         if is_repeated or not (is_labelled or found.is_doubtful):
             forms[place] = found
@@ -265,7 +298,7 @@ def _is_verse(line: Line) -> bool:
     if len(rows) < 2 or line_starts(line.text) or max(map(len, rows)) > _VERSE_CHARS:
         return False
     capitals = sum(row[:1].isupper() or row[:1] in "\"'“‘" for row in rows)
-    ended = sum(row[-1:] in ".!?" for row in rows)
+    ended = sum(row[-1:] in ".!" for row in rows)
     widths = [len(row) for row in rows[:-1]]
     is_ragged = max(widths) - min(widths) > 8 or max(widths) < 50
     return capitals >= 0.9 * len(rows) and ended <= 0.6 * len(rows) and is_ragged
@@ -274,13 +307,19 @@ def _is_verse(line: Line) -> bool:
 def _repeated(lines: Sequence[Line]) -> set[int]:
     """Return the places of speakers' names, notes, and heads and feet of pages: short lines that come again and again."""
     barred: set[int] = set()
-    for text, found in _without_numbers(lines).items():
+    repeated = _without_numbers(lines)
+    again = {place for found in repeated.values() if len(found) > 1 for place in found}
+    for text, found in repeated.items():
         exact = Counter(lines[place].text.strip() for place in found).most_common(1)[0]
         in_capitals = exact[0].isupper() and exact[1] >= _REPEATED
-        at_pages = sum(_stands_at_page_end(lines, place) for place in found)
-        if in_capitals or (len(found) >= 2 and at_pages * 2 >= len(found) and any(map(str.isalpha, text))):
+        at_pages = sum(_stands_at_page_end(lines, place, again) for place in found)
+        if in_capitals or (len(found) >= 2 and at_pages * 3 >= len(found) and any(map(str.isalpha, text))):
             barred.update(found if not in_capitals else [p for p in found if lines[p].text.strip() == exact[0]])
     return barred
+
+
+def _is_log(lines: Sequence[Line]) -> bool:
+    return _LOGGED_SHARE * sum(_LOGGED.match(line.text) is not None for line in lines) >= len(lines) > 0
 
 
 def _templates(lines: Sequence[Line]) -> set[int]:
@@ -302,10 +341,15 @@ def _without_numbers(lines: Sequence[Line]) -> dict[str, list[int]]:
     return places
 
 
-def _stands_at_page_end(lines: Sequence[Line], place: int) -> bool:
+def _stands_at_page_end(lines: Sequence[Line], place: int, again: set[int]) -> bool:
     """Return whether a line interrupts a sentence, or stands beside the number of a page."""
-    above = lines[place - 1] if place else None
-    below = lines[place + 1] if place + 1 < len(lines) else None
+    before = after = place
+    while before in again:
+        before -= 1
+    while after in again:
+        after += 1
+    above = lines[before] if before >= 0 else None
+    below = lines[after] if after < len(lines) else None
     if (above and is_page_line(above.text)) or (below and is_page_line(below.text)):
         return True
     if below is None or above is None or below.kind != "paragraph" or above.kind != "paragraph":
@@ -358,10 +402,13 @@ def _proven_forms(candidates: Sequence[_Candidate], blocks: int) -> set[str]:
         forms = ("title", "plain") if candidate.line.form == "word" else (candidate.line.form,)
         stands = candidate.fits and candidate.heads_text and numbers[candidate.row] <= _ROW and candidate.place > 0
         for form in forms:
-            total[form] += candidate.place > 0
-            standing[form] += stands
+            total[form] += candidate.place > 0 and candidate.is_last
+            standing[form] += stands and (candidate.is_last or form == "number")
     wanted = 1 if blocks <= _SHORT_TEXT else max(2, blocks // _PER_BLOCKS)
-    return {form for form, number in standing.items() if number >= wanted and 2 * number >= total[form]}
+    proven = {form for form, number in standing.items() if number >= wanted and 2 * number >= total[form]}
+    if standing["number"] > 1 and standing["plain"] <= wanted:
+        proven.discard("plain")  # the text has headings of another form
+    return proven
 
 
 def _is_in_reach(row: Sequence[_Candidate], depth: int, is_first: bool) -> bool:
@@ -396,7 +443,7 @@ def _has_evidence(candidate: _Candidate, sure: set[int], proven: set[str]) -> bo
     return bool(forms & proven)
 
 
-def _levels(accepted: dict[int, _Candidate], templates: set[int]) -> dict[int, int]:
+def _levels(accepted: dict[int, _Candidate], templates: set[int], title_place: int) -> dict[int, int]:
     """Return the levels of headings by place.
 
     The first line of the text is its title, of level 1. Numbers say how deep a heading is; one
@@ -404,7 +451,7 @@ def _levels(accepted: dict[int, _Candidate], templates: set[int]) -> dict[int, i
     other forms, and headings without text between them are below each other.
     """
     levels: dict[int, int] = {}
-    numbered: list[tuple[str, tuple[int, ...], int]] = []  # style, value and level of those above
+    numbered: list[Number] = []  # those above
     unnumbered: list[int] = []  # ranks of forms of those above
     between: list[int] = []  # places since the last numbered one
     styles = Counter(candidate.line.number.style for candidate in accepted.values() if candidate.line.number)
@@ -412,16 +459,16 @@ def _levels(accepted: dict[int, _Candidate], templates: set[int]) -> dict[int, i
         line = accepted[place].line
         number = line.number
         is_of_series = (number and styles[number.style] > 1) or line.form == "name" or place in templates
-        if place == 0 and not (is_of_series and len(accepted) > 1):
+        if place == title_place and not (is_of_series and len(accepted) > 1):
             levels[place] = 1
             continue
         if number:
-            parent = _parent(numbered, number.style, number.value)
+            parent = _parent(numbered, number)
             del numbered[parent:]
             level = 2 + len(numbered)
             if numbered and between:
                 levels |= {other: levels[other] + level - 2 for other in between}
-            numbered.append((number.style, number.value, level))
+            numbered.append(number)
             levels[place] = level
             between = []
             unnumbered = []
@@ -439,16 +486,17 @@ def _levels(accepted: dict[int, _Candidate], templates: set[int]) -> dict[int, i
     return levels
 
 
-def _parent(numbered: Sequence[tuple[str, tuple[int, ...], int]], style: str, value: tuple[int, ...]) -> int:
+def _parent(numbered: Sequence[Number], number: Number) -> int:
     """Return how many of the numbered headings above stay above a new one."""
+    value = number.value
     for depth in range(len(numbered), 0, -1):
-        above = numbered[depth - 1][1]
+        above = numbered[depth - 1].value
         if len(above) < len(value) and value[: len(above)] == above:
             return depth
-    if len(value) > 1:
+    if len(value) > 1 or _APPENDIX.match(number.style):
         return 0
-    for depth, (other, _, _) in enumerate(numbered):
-        if other == style:
+    for depth, other in enumerate(numbered):
+        if other.style == number.style or (number.has_word and not other.has_word):
             return depth
     return len(numbered) if value in ((1,), ()) else 0
 
@@ -478,18 +526,20 @@ def _questions(lines: Sequence[Line], levels: dict[int, int]) -> dict[int, int]:
     """
     asked = [place for place in range(len(lines)) if place not in levels and _is_question(lines, place)]
     asked = [place for place in asked if not (place + 1 in asked or place + 1 in levels)]
+    quoted = sum(line.text[:1] in _QUOTES for line in lines)
+    may_be_single = bool(levels) and quoted * _SPOKEN_SHARE < len(lines)
     reaches: dict[int, int] = {}
     series: list[int] = []
     for place, following in zip_longest(asked, asked[1:]):
         series.append(place)
         if following is not None and following - place <= _QUESTION_DISTANCE:
             continue
-        reaches |= _reaches(lines, series, bool(levels))
+        reaches |= _reaches(lines, series, may_be_single)
         series = []
     return reaches
 
 
-def _reaches(lines: Sequence[Line], series: Sequence[int], has_headings: bool) -> dict[int, int]:
+def _reaches(lines: Sequence[Line], series: Sequence[int], may_be_single: bool) -> dict[int, int]:
     single = [place for place in series if not _has_two_sentences(lines[place])]
     if len(single) < _SURE_SERIES:
         series = single
@@ -497,7 +547,7 @@ def _reaches(lines: Sequence[Line], series: Sequence[int], has_headings: bool) -
     if len(series) > 1 and 3 * len(asking) >= 2 * len(series):
         lengths = [following - place for place, following in pairwise(series)]
         return {place: place + length for place, length in zip(series, [*lengths, max(lengths)], strict=True)}
-    return {place: place + 2 for place in asking if has_headings and place in single}
+    return {place: place + 2 for place in asking if may_be_single and place in single}
 
 
 def _has_two_sentences(line: Line) -> bool:
@@ -515,7 +565,13 @@ def _is_question(lines: Sequence[Line], place: int) -> bool:
         return False
     is_labelled = _ASKED.match(text) is not None
     opening = _without_mark(line)
-    if not opening or opening[0].islower() or _BULLET.match(text) or opening[0] in "\"'“„«‘([—–":
+    if (
+        not opening
+        or opening[0].islower()
+        or _GOES_ON_ASKING.match(opening)
+        or _BULLET.match(text)
+        or opening[0] in "\"'“„«‘([—–"
+    ):
         return False
     sentences = len(_SENTENCE_END_WITHIN.findall(opening)) + 1
     if sentences > 2 or len(opening.split()) > _QUESTION_WORDS:
@@ -523,6 +579,7 @@ def _is_question(lines: Sequence[Line], place: int) -> bool:
     if _LABELLED.match(text) and not is_labelled:
         return False
     following = lines[place + 1] if place + 1 < len(lines) else None
-    if following is None or following.text[:1].islower():
+    if following is None or following.text[:1].islower() or _is_verse(following):
         return False
-    return not _LABELLED.match(following.text) or _ANSWER.match(following.text) is not None
+    speaks = _SPEAKER.match(following.text) or (following.text.isupper() and not _TERMINATED.search(following.text))
+    return not speaks or _ANSWER.match(following.text) is not None

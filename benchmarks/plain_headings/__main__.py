@@ -176,17 +176,18 @@ def plain(words: str) -> str:
 
 
 def print_judgement(show: bool) -> None:
-    for rule in RULES:
-        row = table(f"{rule}: kind of text", ["found", "precision", "recall", "path"])
-        total = Counts()
-        for path in sorted(TEXTS.glob("*.txt")):
-            with using(rule):
-                counts = judge(path)
-            total.add(counts)
-            row(path.stem, counts.cells())
-            if show:
-                print("\n".join(counts.wrong))
-        row("**all**", total.cells())
+    for folder in sorted(TEXTS.iterdir()):
+        for rule in RULES:
+            row = table(f"{folder.name}, {rule}", ["found", "precision", "recall", "path"])
+            total = Counts()
+            for path in sorted(folder.glob("*.txt")):
+                with using(rule):
+                    counts = judge(path)
+                total.add(counts)
+                row(path.stem, counts.cells())
+                if show and counts.wrong:
+                    print("\n".join(counts.wrong))
+            row("**all**", total.cells())
 
 
 # Retrieval

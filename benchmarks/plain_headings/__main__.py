@@ -3,13 +3,15 @@
     python -m benchmarks.plain_headings
     python -m benchmarks.plain_headings --retrieval ../shared/data/domain-retrieval/chunkeval --cache build/vectors
 
-The texts in `texts` were written for this, a kind of text each. A line that starts with ⟦1⟧ is a heading of level 1 to a
-reader, one with ⟦?⟧ a question that heads the paragraph of its answer; marks are taken off before the text is read. "Path" is the share of paragraphs that have the very headings above them
-that a reader sees. Rules: "earlier" as they were before, "none", "marked" only those of wikis and markup, "evidence" ours.
+The texts in `texts` were written for this, one of each kind; those in `written_later` when the rules stood, and their first
+figures are in docs/ranking.md. A line that starts with ⟦1⟧ is a heading of level 1 to a reader, one with ⟦?⟧ a question that
+heads the paragraph of its answer; the marks are taken off before the text is read. "path" is the share of paragraphs that have
+the very headings above them that a reader sees. Rules: "earlier" as they were before, "none", "marked" only those of wikis and
+markup, "evidence" ours.
 
-`--retrieval` takes a folder of long documents with questions and the places of their answers. Encoder: all-MiniLM-L6-v2;
-units are ranked by the default score. A question counts where one of the k best passages
-holds half of an excerpt that answers it.
+`--retrieval` takes a folder of long documents with questions and the places of their answers. Encoder: all-MiniLM-L6-v2.
+Sentences are ranked with .4 of their passage's score, passages without; both with .2 of words. A question counts where one of
+the k best passages holds half of an excerpt that answers it.
 """
 
 from __future__ import annotations
@@ -204,6 +206,7 @@ def print_retrieval(folder: Path, cache: Path | None, characters: int | None, gr
     queries = encoder.encode_queries([question["text"] for question in questions])
     row = table("headings", ["passages", "R@1", "R@5", "mean", "mean − earlier's, 95 %"])
     first = None
+    weights = Weights(0, 0.2) if granularity == Granularity.PASSAGE else Weights()
     for rule in RULES:
         with using(rule):
             passages = [passage for document in documents for passage in split_passages(document)]

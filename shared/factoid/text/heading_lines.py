@@ -34,7 +34,7 @@ _ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
 _NAMES = re.compile(
     r"(?:abstract|introduction|background|summary|overview|conclusions?|discussion|results|references|bibliography|"
     r"methods?|materials and methods|related work|acknowledge?ments?|limitations|preface|foreword|prologue|epilogue|"
-    r"appendix|glossary|table of contents|contents|executive summary|future work|results and discussion|"
+    r"appendix|annex|schedule|glossary|table of contents|contents|executive summary|future work|results and discussion|"
     r"conflicts? of interest|supporting information|author contributions|funding|ingredients|directions|instructions|"
     r"preparation|frequently asked questions|faqs?|einleitung|zusammenfassung|einführung|fazit|literatur|ergebnisse|"
     r"methoden|diskussion|vorwort|nachwort|inhalt|inhaltsverzeichnis|zutaten|zubereitung|anhang|résumé|conclusions?|"
@@ -100,6 +100,7 @@ _ASKS = re.compile(
 _PRONOUN = re.compile(
     r"(?:I|He|She|It|They|We|You|There|This|That|These|Those|Es|Er|Sie|Wir|Ihr|Ich|Das|Dies)(?:['’]\w+)? (?!and |or |und |oder )[a-zß-ÿ]"
 )
+_SUBJECT = re.compile(r"[a-zß-ÿ,] (?:I|he|she|we|they|ich|wir|er) [a-zß-ÿ]")
 _FINITE = re.compile(
     r"\b(?:is|are|was|were|has|have|had|will|would|could|shall|should|must|cannot|did|does|said|says|went|came|became|"
     r"isn['’]t|aren['’]t|wasn['’]t|don['’]t|doesn['’]t|didn['’]t|won['’]t|can['’]t|ist|sind|wird|werden|wurde|wurden|hat|haben|kann|muss)\b"
@@ -211,6 +212,8 @@ def _is_sentence(text: str) -> bool:
         return True
     if _ASKS.match(text):
         return False
+    if _SUBJECT.search(text):
+        return True
     return _PRONOUN.match(text) is not None or _FINITE.search(text) is not None
 
 

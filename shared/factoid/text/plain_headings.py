@@ -49,6 +49,11 @@ _ASKING = re.compile(
     r"quanto|posso)\b",
     re.IGNORECASE,
 )  # fmt: skip
+_YES_OR_NO = re.compile(
+    r"(?:yes|no|not|never|always|sorry|sure|of course|certainly|definitely|unfortunately|only|ja|nein|nicht|natürlich|leider|nur|"
+    r"oui|non|bien sûr|sí|sì)\b",
+    re.IGNORECASE,
+)
 _SALUTATION = re.compile(
     r"(?:Dear|To whom|Hi|Hello|Sehr geehrte|Liebe|Lieber|Guten Tag|Hallo|Chère?|Madame|Monsieur|Estimad|Querid|Gentil|Caro|Cara)"
     r"\b[^\n.?]{0,60}[,:!]?(?:\n|\Z)"
@@ -61,9 +66,12 @@ _SIGNED = re.compile(
     r"(?:sincerely|faithfully|truly|regards|wishes|thanks|grüßen?|grüsse|cordialement|atentamente|saludos|love|vous)\b",
     re.IGNORECASE,
 )
+_NAME_OF_PART = Number("name", (), True, True)
 _APPENDIX = re.compile(r"appendix|annexe?|schedule|exhibit|anhang|anlage|anexo")  # part of no chapter
 _VERSE_CHARS = 65
 _LOGGED = re.compile(r"\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d\b")
+_TURNS = 4
+_TURNS_SHARE = 3  # one block of so many in a conversation is a turn with its speaker
 _LOGGED_SHARE = 6  # one block of so many in a log starts with a time
 
 
@@ -191,7 +199,7 @@ def _evident(lines: Sequence[Line]) -> dict[int, int]:
     candidates = _candidates(lines)
     templates = _templates(lines)
     sure = _in_series(candidates) | {each.place for each in candidates if each.place in templates and each.heads_text}
-    proven = _proven_forms(candidates, len(lines))
+    proven = set() if _is_conversation(lines) else _proven_forms(candidates, len(lines))
     accepted: dict[int, _Candidate] = {}
     rows: dict[int, list[_Candidate]] = {}
     for candidate in candidates:
@@ -199,12 +207,14 @@ def _evident(lines: Sequence[Line]) -> dict[int, int]:
     for row in rows.values():
         is_first = row[0].place == 0
         for depth, candidate in enumerate(reversed(row)):
-            if _is_in_reach(row, depth, is_first) and _has_evidence(candidate, sure, proven):
+            above = row[-depth - 2] if depth + 1 < len(row) else None
+            is_named = above is not None and _names_part(above, candidate)
+            if _is_in_reach(row, depth, is_first) and (is_named or _has_evidence(candidate, sure, proven)):
                 accepted[candidate.place] = candidate
     title = next((candidate for candidate in candidates if candidate.place == _title_place(lines)), None)
     if title is not None and _is_title(lines, title, bool(accepted)):
         accepted[title.place] = title
-    return _levels(accepted, sure & templates, _title_place(lines))
+    return _levels(accepted, sure & templates, lines)
 
 
 def _title_place(lines: Sequence[Line]) -> int:
@@ -322,6 +332,11 @@ def _is_log(lines: Sequence[Line]) -> bool:
     return _LOGGED_SHARE * sum(_LOGGED.match(line.text) is not None for line in lines) >= len(lines) > 0
 
 
+def _is_conversation(lines: Sequence[Line]) -> bool:
+    turns = sum(_SPEAKER.match(line.text) is not None and line.kind == "paragraph" for line in lines)
+    return turns >= _TURNS and _TURNS_SHARE * turns >= len(lines)
+
+
 def _templates(lines: Sequence[Line]) -> set[int]:
     """Return the places of lines that come again with another number: "Ticket 17", "Ticket 18"."""
     places: set[int] = set()
@@ -398,12 +413,16 @@ def _proven_forms(candidates: Sequence[_Candidate], blocks: int) -> set[str]:
     numbers = Counter(candidate.row for candidate in candidates)
     total: Counter[str] = Counter()
     standing: Counter[str] = Counter()
-    for candidate in candidates:
-        forms = ("title", "plain") if candidate.line.form == "word" else (candidate.line.form,)
-        stands = candidate.fits and candidate.heads_text and numbers[candidate.row] <= _ROW and candidate.place > 0
-        for form in forms:
-            total[form] += candidate.place > 0 and candidate.is_last
-            standing[form] += stands and (candidate.is_last or form == "number")
+    for candidate, following in zip_longest(candidates, candidates[1:]):
+        form = candidate.line.form
+        forms = ("title", "plain") if form == "word" else (form,)
+        is_above_others = not candidate.is_last and following is not None and following.line.form != form
+        if candidate.place == 0 or not (candidate.is_last or is_above_others or form == "number"):
+            continue
+        heads_something = candidate.heads_text or (candidate.heads_list and form == "capitals")
+        stands = candidate.fits and heads_something and numbers[candidate.row] <= _ROW
+        total.update(forms)
+        standing.update(forms if stands else ())
     wanted = 1 if blocks <= _SHORT_TEXT else max(2, blocks // _PER_BLOCKS)
     proven = {form for form, number in standing.items() if number >= wanted and 2 * number >= total[form]}
     if standing["number"] > 1 and standing["plain"] <= wanted:
@@ -443,7 +462,17 @@ def _has_evidence(candidate: _Candidate, sure: set[int], proven: set[str]) -> bo
     return bool(forms & proven)
 
 
-def _levels(accepted: dict[int, _Candidate], templates: set[int], title_place: int) -> dict[int, int]:
+def _names_part(above: _Candidate, candidate: _Candidate) -> bool:
+    """Return whether a line is the name of the part whose number stands above it: "CHAPTER IV", "The Storm"."""
+    is_part = above.line.number is not None and above.line.number.has_word
+    return (
+        is_part
+        and candidate.line.form in ("capitals", "title", "word")
+        and (candidate.heads_text or candidate.heads_list)
+    )
+
+
+def _levels(accepted: dict[int, _Candidate], templates: set[int], lines: Sequence[Line]) -> dict[int, int]:
     """Return the levels of headings by place.
 
     The first line of the text is its title, of level 1. Numbers say how deep a heading is; one
@@ -451,6 +480,8 @@ def _levels(accepted: dict[int, _Candidate], templates: set[int], title_place: i
     other forms, and headings without text between them are below each other.
     """
     levels: dict[int, int] = {}
+    title_place = _title_place(lines)
+    depths: dict[str, int] = {}  # of styles of numbers
     numbered: list[Number] = []  # those above
     unnumbered: list[int] = []  # ranks of forms of those above
     between: list[int] = []  # places since the last numbered one
@@ -463,8 +494,9 @@ def _levels(accepted: dict[int, _Candidate], templates: set[int], title_place: i
             levels[place] = 1
             continue
         if number:
-            parent = _parent(numbered, number)
+            parent = _parent(numbered, number, depths)
             del numbered[parent:]
+            depths[number.style] = parent
             level = 2 + len(numbered)
             if numbered and between:
                 levels |= {other: levels[other] + level - 2 for other in between}
@@ -473,31 +505,41 @@ def _levels(accepted: dict[int, _Candidate], templates: set[int], title_place: i
             between = []
             unnumbered = []
             continue
-        rank = {"name": 0, "capitals": 0, "strong": 1}.get(line.form, 2)
+        rank = 0 if place in templates else _rank(lines[place])
         follows = levels.get(place - 1, 0) > 1 and place - 1 in between
         while unnumbered and (unnumbered[-1] > rank or (unnumbered[-1] == rank and not follows)):
             unnumbered.pop()
+        if place - 1 in accepted and _names_part(accepted[place - 1], accepted[place]):
+            levels[place] = 2 + len(numbered)
+            numbered.append(_NAME_OF_PART)
+            continue
         levels[place] = 2 + len(unnumbered)
-        if place - 1 in levels and accepted[place - 1].line.number:
-            levels[place] = levels[place - 1] + 1  # "CHAPTER IV", "The Storm"
-        else:
-            unnumbered.append(rank)
-            between.append(place)
+        unnumbered.append(rank)
+        between.append(place)
     return levels
 
 
-def _parent(numbered: Sequence[Number], number: Number) -> int:
+def _rank(line: Line) -> int:
+    """Return how deep a heading without a number is by its form, 0 for the outermost."""
+    if line.text.isupper():
+        return 0
+    return 1 if line.is_strong else 2
+
+
+def _parent(numbered: Sequence[Number], number: Number, depths: dict[str, int]) -> int:
     """Return how many of the numbered headings above stay above a new one."""
     value = number.value
     for depth in range(len(numbered), 0, -1):
         above = numbered[depth - 1].value
-        if len(above) < len(value) and value[: len(above)] == above:
+        if 0 < len(above) < len(value) and value[: len(above)] == above:
             return depth
     if len(value) > 1 or _APPENDIX.match(number.style):
         return 0
     for depth, other in enumerate(numbered):
         if other.style == number.style or (number.has_word and not other.has_word):
             return depth
+    if number.style in depths:
+        return min(depths[number.style], len(numbered))  # goes on in another part
     return len(numbered) if value in ((1,), ()) else 0
 
 
@@ -527,19 +569,20 @@ def _questions(lines: Sequence[Line], levels: dict[int, int]) -> dict[int, int]:
     asked = [place for place in range(len(lines)) if place not in levels and _is_question(lines, place)]
     asked = [place for place in asked if not (place + 1 in asked or place + 1 in levels)]
     quoted = sum(line.text[:1] in _QUOTES for line in lines)
-    may_be_single = bool(levels) and quoted * _SPOKEN_SHARE < len(lines)
+    is_story = quoted * _SPOKEN_SHARE >= len(lines)
+    is_marked = any(line.level for line in lines)
     reaches: dict[int, int] = {}
     series: list[int] = []
     for place, following in zip_longest(asked, asked[1:]):
         series.append(place)
         if following is not None and following - place <= _QUESTION_DISTANCE:
             continue
-        reaches |= _reaches(lines, series, may_be_single)
+        reaches |= _reaches(lines, series, is_marked, bool(levels) and not is_story)
         series = []
     return reaches
 
 
-def _reaches(lines: Sequence[Line], series: Sequence[int], may_be_single: bool) -> dict[int, int]:
+def _reaches(lines: Sequence[Line], series: Sequence[int], is_marked: bool, is_structured: bool) -> dict[int, int]:
     single = [place for place in series if not _has_two_sentences(lines[place])]
     if len(single) < _SURE_SERIES:
         series = single
@@ -547,7 +590,10 @@ def _reaches(lines: Sequence[Line], series: Sequence[int], may_be_single: bool) 
     if len(series) > 1 and 3 * len(asking) >= 2 * len(series):
         lengths = [following - place for place, following in pairwise(series)]
         return {place: place + length for place, length in zip(series, [*lengths, max(lengths)], strict=True)}
-    return {place: place + 2 for place in asking if may_be_single and place in single}
+    if not is_structured:
+        return {}
+    answered = [place for place in asking if is_marked or _YES_OR_NO.match(lines[place + 1].text)]
+    return {place: place + 2 for place in answered if place in single}
 
 
 def _has_two_sentences(line: Line) -> bool:

@@ -39,6 +39,7 @@ from factoid import (
     Granularity,
     SentenceTransformerEncoder,
     UnitStore,
+    Weights,
     sections,
     split_passages,
     split_sentences,

@@ -117,6 +117,7 @@ class _Candidate(NamedTuple):
     is_last: bool  # of its row
     heads_text: bool  # whether running text stands below its row
     heads_list: bool  # whether a list, a table or short lines do
+    has_text_below: bool  # whether anything does
 
 
 def heading_cuts(paragraph: str) -> list[int]:
@@ -276,7 +277,9 @@ def _candidates(lines: Sequence[Line]) -> list[_Candidate]:
         if following and _is_verse(following) and (place and above and not is_page_line(above.text)):
             heads_text = heads_list = found.form in ("number", "capitals")
         fits = above is None or place - 1 in forms or _may_stand_below(above, lines[place])
-        candidates.append(_Candidate(place, found, row, fits, place + 1 not in forms, heads_text, heads_list))
+        candidates.append(
+            _Candidate(place, found, row, fits, place + 1 not in forms, heads_text, heads_list, following is not None)
+        )
     return candidates
 
 
@@ -452,12 +455,12 @@ def _has_evidence(candidate: _Candidate, sure: set[int], proven: set[str]) -> bo
     form = candidate.line.form
     if form == "strong":
         return True
+    if form == "name":
+        return candidate.has_text_below
     if not heads_something or not candidate.fits:
         return False
     if form == "number" or candidate.place in sure:
         return candidate.place in sure
-    if form == "name":
-        return True
     forms = {"title", "plain"} if form == "word" else {form}
     return bool(forms & proven)
 

@@ -219,7 +219,7 @@ def print_retrieval(folder: Path, cache: Path | None, characters: int | None, gr
             store.add(units, vectors=encoder.encode_units([with_heading(unit) for unit in units]))
             texts = [question["text"] for question in questions]
             ranked = store.search_batch_by_vector(
-                queries, CUTS[-1], texts=texts, granularity="sentence", parents="passage"
+                queries, CUTS[-1], texts=texts, granularity=granularity, weights=weights, parents="passage"
             )
         right = np.zeros((len(questions), len(CUTS)), bool)
         for place, (question, hits) in enumerate(zip(questions, ranked, strict=True)):

@@ -85,11 +85,17 @@ def _all_blocks(text: str, start: int) -> list[_Block]:
     marked = [] if _MARKDOWN_HEADING.search(text, start) else marked_headings(text, start)
     blocks: list[_Block] = []
     for heading in marked:
-        blocks += _joined(text, _blocks(text[: heading.start], start))
+        blocks += _between(text, start, heading.start)
         words = _plain(text[heading.title_start : heading.title_end])
         blocks.append(_Block(heading.start, heading.end, heading.level, words))
         start = heading.end
-    return blocks + _joined(text, _blocks(text, start))
+    return blocks + _between(text, start, len(text))
+
+
+def _between(text: str, start: int, end: int) -> list[_Block]:
+    part = text[start:end]
+    blocks = _joined(part, _blocks(part, 0))
+    return [block._replace(start=block.start + start, end=block.end + start) for block in blocks]
 
 
 def _cut_at_headings(text: str, block: _Block) -> Iterator[_Block]:

@@ -11,105 +11,129 @@ from typing import Literal, NamedTuple
 Form = Literal["number", "name", "strong", "capitals", "title", "word", "plain"]
 
 _CHARS, _WORDS = 100, 12
-_TITLE_CHARS, _TITLE_WORDS = 140, 18  # in capitals or with capital letters, as the first line of a text
+_TITLE_CHARS, _TITLE_WORDS = 140, 18  # of the title of a text, in capitals or with capital letters
 _PLAIN_WORDS = 8  # of a line that is written like a sentence
+_SHORT_WORD = 3  # letters: "and", "of" and "for" are small in titles
+
+# Numbers
 
 _KEYWORD = (
-    r"Article|Section|Chapter|Part|Book|Volume|Appendix|Annex|Schedule|Exhibit|Act|Scene|Title|Clause|Lesson|Unit|Module|"
-    r"Artikel|Abschnitt|Kapitel|Teil|Buch|Anhang|Anlage|Chapitre|Partie|Titre|Annexe|Cap[ií]tulo|Parte|Sección|Anexo|"
-    r"Capitolo|Sezione|Hoofdstuk|Rozdział|Глава|Часть|Раздел"
+    r"Article|Section|Chapter|Part|Book|Volume|Appendix|Annex|Schedule|Exhibit|Act|Scene|Title|"
+    r"Clause|Lesson|Unit|Module|Artikel|Abschnitt|Kapitel|Teil|Buch|Anhang|Anlage|Chapitre|Partie|"
+    r"Titre|Annexe|Cap[ií]tulo|Parte|Sección|Anexo|Capitolo|Sezione|Hoofdstuk|Rozdział|"
+    r"Глава|Часть|Раздел"
 )
-_NUMBER_WORD = r"one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|thirteen|fourteen|fifteen|twenty"
+_NUMBER_WORDS = (
+    "one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen twenty"
+).split()
 _NUMBERED = re.compile(
     rf"""(?:(?P<word>§+|(?i:{_KEYWORD})\b)[ ]?)?
-      (?P<value>\d{{1,3}}(?:\.\d{{1,3}})*[a-z]?|[IVXLC]{{1,7}}|[A-Z]|(?i:{_NUMBER_WORD})\b)
+      (?P<value>\d{{1,3}}(?:\.\d{{1,3}})*[a-z]?|[IVXLC]{{1,7}}|[A-Z]|(?i:{"|".join(_NUMBER_WORDS)})\b)
       (?P<close>[.):])?(?:[ ]?[-–—:.]?[ ]+(?P<rest>\S.*)|)""",
     re.VERBOSE,
 )
 _CHINESE_NUMBER = re.compile(r"第[\d一二三四五六七八九十百零〇]{1,5}[章节節条條部篇]")
-_ROMAN = re.compile(r"(?=.)(?:C{0,3})(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
+_ROMAN = re.compile(r"(?=.)C{0,3}(?:XC|XL|L?X{0,3})(?:IX|IV|V?I{0,3})")
 _ROMAN_DIGITS = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100}
+_NUMBER_WITHIN = re.compile(r"(?<![\w.])\d[\d,]*(?![\w.])")
+_ENDS_IN_NUMBER = re.compile(r"(?<![\w.])(?!(?:19|20)\d\d\Z)\d[\d,]*\Z")
 
-# Lines that are headings wherever they stand above a text.
+# Lines that are headings wherever they stand above a text
+
 _NAMES = re.compile(
-    r"(?:abstract|introduction|background|summary|overview|conclusions?|discussion|results|references|bibliography|"
-    r"methods?|materials and methods|related work|acknowledge?ments?|limitations|preface|foreword|prologue|epilogue|"
-    r"appendix|annex|schedule|glossary|table of contents|contents|executive summary|future work|results and discussion|"
-    r"conflicts? of interest|supporting information|author contributions|funding|ingredients|directions|instructions|"
-    r"preparation|frequently asked questions|faqs?|einleitung|zusammenfassung|einführung|fazit|literatur|ergebnisse|"
-    r"methoden|diskussion|vorwort|nachwort|inhalt|inhaltsverzeichnis|zutaten|zubereitung|anhang|résumé|conclusions?|"
-    r"références|ingrédients|préparation|resumen|introducción|conclusión|referencias|ingredientes|preparación)",
+    r"(?:abstract|introduction|background|summary|overview|conclusions?|discussion|results|"
+    r"references|bibliography|methods?|materials and methods|related work|acknowledge?ments?|"
+    r"limitations|preface|foreword|prologue|epilogue|appendix|annex|schedule|glossary|"
+    r"table of contents|contents|executive summary|future work|results and discussion|"
+    r"conflicts? of interest|supporting information|author contributions|funding|ingredients|"
+    r"directions|instructions|preparation|frequently asked questions|faqs?|einleitung|"
+    r"zusammenfassung|einführung|fazit|literatur|ergebnisse|methoden|diskussion|vorwort|nachwort|"
+    r"inhalt|inhaltsverzeichnis|zutaten|zubereitung|anhang|résumé|références|ingrédients|"
+    r"préparation|resumen|introducción|conclusión|referencias|ingredientes|preparación)",
     re.IGNORECASE,
 )
+
+# Lines that are none
 
 _LETTER = re.compile(r"[^\W\d_]")
 _CAPTION = re.compile(
-    r"(?:(?:Figures?|Figs?\.?|Tables?|Tabs?\.|Plates?|Charts?|Diagrams?|Photos?|Images?|Maps?|Box|Listing|Graph|Scheme|"
-    r"Illustration|Exhibit|Abb(?:ildung|\.)|Tabelle|Bild|Foto|Tableau|Cuadro|Figura|Tabla|Рис\.|Таблица)"
-    r"\s*(?:[A-Z]{0,2}\.?\d|[A-Z]\b[.:]|[IVX]+\b[.:]?|:)"
-    r"|(?:Photo|Photograph|Image|Picture|Illustration|Map|Chart|Courtesy|Credit|Foto)s?(?: \w+)? (?:by|of|from|courtesy|von|par)\b"
-    r"|(?:Sources?|Credits?|Quelle|Notes?|Legend|Copyright|©|\(c\))(?:\s*:|\s*©|\s\d{4}))",
+    r"(?:(?:Figures?|Figs?\.?|Tables?|Tabs?\.|Plates?|Charts?|Diagrams?|Photos?|Images?|Maps?|Box|"
+    r"Listing|Graph|Scheme|Illustration|Exhibit|Abb(?:ildung|\.)|Tabelle|Bild|Foto|Tableau|Cuadro|"
+    r"Figura|Tabla|Рис\.|Таблица)\s*(?:[A-Z]{0,2}\.?\d|[A-Z]\b[.:]|[IVX]+\b[.:]?|:)|"
+    r"(?:Photo|Photograph|Image|Picture|Illustration|Map|Chart|Courtesy|Credit|Foto)s?(?: \w+)? "
+    r"(?:by|courtesy|von|par)\b|Courtesy of\b|"
+    r"(?:Sources?|Credits?|Quelle|Notes?|Legend|Copyright|©|\(c\))(?:\s*:|\s*©|\s\d{4}))",
     re.IGNORECASE,
 )
 _MONTH = (
-    r"(?:Jan(?:uary|uar|\.)?|Feb(?:ruary|ruar|\.)?|Mar(?:ch|\.)?|März|Apr(?:il|\.)?|May|Mai|June?|Juni|July?|Juli|Aug(?:ust|\.)?|"
-    r"Sept?(?:ember|\.)?|O[ck]t(?:ober|\.)?|Nov(?:ember|\.)?|De[cz](?:ember|\.)?)"
+    r"(?:Jan(?:uary|uar|\.)?|Feb(?:ruary|ruar|\.)?|Mar(?:ch|\.)?|März|Apr(?:il|\.)?|May|Mai|June?|"
+    r"Juni|July?|Juli|Aug(?:ust|\.)?|Sept?(?:ember|\.)?|O[ck]t(?:ober|\.)?|Nov(?:ember|\.)?|"
+    r"De[cz](?:ember|\.)?)"
 )
-_DAY = r"(?:(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?|Montag|Dienstag|Mittwoch|Donnerstag|Freitag|Samstag|Sonntag)"
+_DAY = (
+    r"(?:(?:Mon|Tues?|Wed(?:nes)?|Thu(?:rs)?|Fri|Sat(?:ur)?|Sun)(?:day)?|"
+    r"Montag|Dienstag|Mittwoch|Donnerstag|Freitag|Samstag|Sonntag)"
+)
 _DATE = re.compile(
     rf"(?:[^\W\d_]+(?: [^\W\d_]+)?, )?(?:{_DAY}[,.]? )?(?:the )?(?:"
-    rf"\d{{1,2}}(?:st|nd|rd|th|\.)?(?: of)? {_MONTH}(?:,? \d{{2,4}})?|{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|"
-    rf"{_MONTH},? \d{{4}}|\d{{4}}-\d\d?-\d\d?.*|\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}.*|{_DAY})",
-    re.IGNORECASE,
-)
-_UNIT = (
-    r"(?:[kmcµn]?[gmlLWVAJ]|[kMGT]?i?B|[kMG]?Hz|kWh|Ah|mAh|px|dpi|pt|°[CF]|%|€|\$|£|EUR|USD|GBP|CHF|h|min|s|ms|days?|hours?|"
-    r"minutes?|seconds?|litres?|liters?|metres?|meters?|inch(?:es)?|feet|ft|lbs?|oz|cups?|tbsp|tsp|euros?|dollars?|pounds?|kilos?)"
-)
-_VALUE = re.compile(
-    rf"\d\s?{_UNIT}(?![\w])\s*\Z|[$€£¥]\s?\d|\d\s?[€£]|\d+\s?[x×]\s?\d+|\b\d{{1,2}}:\d\d\b|\A\d[\d.,]*\s?{_UNIT}\b"
-)
-_MARKS = re.compile(
-    r"[|\t<>{}\[\]\\^~`=@;_…]|\.{2,}|://|www\.|\.(?:jpe?g|png|gif|svg|pdf|docx?|xlsx?|csv|txt|html?|json|log|py|exe|zip)\b|"
-    r"\S(?: {2,})\S"
-)
-_OPENING_MARK = re.compile(r"[\"'“”„«»‘’‚(\[*+\-–—•●▪■►‣>|#/\\~.,:;!?&%@$€£_=]")
-_STAGE = re.compile(r"(?:Enter|Exit|Exeunt|Re-enter|Curtain|Blackout|Lights)\b")
-_PAGE = re.compile(
-    r"(?:page|seite|p\.|pg\.?|sheet|blatt|folio)\s*[\divxlc]+\b.*|.*\bpage \d+(?: of \d+)?|.*\bSeite \d+(?: von \d+)?",
-    re.IGNORECASE,
-)
-_NOTICE = re.compile(
-    r"(?:for immediate release|embargoed|confidential|strictly confidential|private and confidential|draft|"
-    r"all rights reserved|continued|to be continued|advertisement|this page|scanned|written by|edited by|"
-    r"translated by|signed|copy)\b.*",
-    re.IGNORECASE,
-)
-_BYLINE = re.compile(r"(?i:by|von|par|por|di) [^\W\d_a-zß-ÿ]")
-_EXACT_NOTICE = re.compile(
-    r"(?:the end|fin|copy|draft|signed|applause|laughter|warning|caution|danger|notice|important|attention|tip|"
-    r"warnung|achtung|vorsicht|gefahr|hinweis|wichtig|tipp|attention|avertissement|remarque|advertencia|nota)",
+    rf"\d{{1,2}}(?:st|nd|rd|th|\.)?(?: of)? {_MONTH}(?:,? \d{{2,4}})?|"
+    rf"{_MONTH} \d{{1,2}}(?:st|nd|rd|th)?(?:,? \d{{4}})?|{_MONTH},? \d{{4}}|"
+    rf"\d{{4}}-\d\d?-\d\d?.*|\d{{1,2}}[./]\d{{1,2}}[./]\d{{2,4}}.*|{_DAY})",
     re.IGNORECASE,
 )
 _ENDS_IN_DATE = re.compile(rf"\b{_MONTH},? \d{{4}}\Z|\b\d{{4}}-\d\d-\d\d\Z", re.IGNORECASE)
-_ENDS_IN_NUMBER = re.compile(r"(?<![\w.])(?!(?:19|20)\d\d\Z)\d[\d,]*\Z")
+_UNIT = (
+    r"(?:[kmcµn]?[gmlLWVAJ]|[kMGT]?i?B|[kMG]?Hz|kWh|Ah|mAh|px|dpi|pt|°[CF]|%|€|\$|£|EUR|USD|GBP|"
+    r"CHF|h|min|s|ms|days?|hours?|minutes?|seconds?|litres?|liters?|metres?|meters?|inch(?:es)?|"
+    r"feet|ft|lbs?|oz|cups?|tbsp|tsp|euros?|dollars?|pounds?|kilos?)"
+)
+_VALUE = re.compile(
+    rf"\d\s?{_UNIT}(?!\w)\s*\Z|\A\d[\d.,]*\s?{_UNIT}\b|"
+    r"[$€£¥]\s?\d|\d\s?[€£]|\d\s?[x×]\s?\d|\b\d{1,2}:\d\d\b"
+)
+_MARKS = re.compile(
+    r"[|\t<>{}\[\]\\^~`=@;_…]|\.{2}|://|www\.|\S {2,}\S|"
+    r"\.(?:jpe?g|png|gif|svg|pdf|docx?|xlsx?|csv|txt|html?|json|log|py|exe|zip)\b"
+)
+_OPENING_MARK = re.compile(r"[\"'“”„«»‘’‚(\[*+\-–—•●▪■►‣>|#/\\~.,:;!?&%@$€£_=]")
+_STAGE = re.compile(r"(?:Enter|Exit|Re-enter) [A-Z]{2}|(?:Exit|Exeunt|Curtain|Blackout)\Z|Exeunt ")
+_PAGE = re.compile(
+    r"(?:page|seite|p\.|pg\.?|sheet|blatt|folio)\s*[\divxlc]+\b.*|.*\bpage \d+(?: of \d+)?|"
+    r".*\bSeite \d+(?: von \d+)?",
+    re.IGNORECASE,
+)
+_NOTICE = re.compile(
+    r"(?:for immediate release|embargoed|all rights reserved|to be continued|written by|edited by|"
+    r"translated by|this page is|this page intentionally|signed (?:by|for|on))\b.*|"
+    r"(?:strictly |private and )?confidential|draft|copy|signed|continued|the end|fin|advertisement|"
+    r"applause|laughter|warning|caution|danger|notice|important|attention|tip|warnung|achtung|"
+    r"vorsicht|gefahr|hinweis|wichtig|tipp|avertissement|remarque|advertencia|nota",
+    re.IGNORECASE,
+)
+_BYLINE = re.compile(r"(?i:by|von|par|por|di) [^\W\d_a-zß-ÿ]")
+
+# Sentences without a full stop
+
 _ASKS = re.compile(
-    r"(?:what|how|why|when|where|who|whom|whose|which|if|whether|was|wie|warum|wann|wo|wer|welche[rsnm]?|wenn|ob)\b",
+    r"(?:what|how|why|when|where|who|whom|whose|which|if|whether|was|wie|warum|wann|wo|wer|"
+    r"welche[rsnm]?|wenn|ob)\b",
     re.IGNORECASE,
 )
 _PRONOUN = re.compile(
-    r"(?:I|He|She|It|They|We|You|There|This|That|These|Those|Es|Er|Sie|Wir|Ihr|Ich|Das|Dies)(?:['’]\w+)? (?!and |or |und |oder )[a-zß-ÿ]"
+    r"(?:I|He|She|It|They|We|You|There|This|That|These|Those|Es|Er|Sie|Wir|Ihr|Ich|Das|Dies)"
+    r"(?:['’]\w+)? (?!and |or |und |oder )[a-zß-ÿ]"
 )
 _SUBJECT = re.compile(r"[a-zß-ÿ,] (?:I|he|she|we|they|ich|wir|er) [a-zß-ÿ]")
 _FINITE = re.compile(
-    r"\b(?:is|are|was|were|has|have|had|will|would|could|shall|should|must|cannot|did|does|said|says|went|came|became|"
-    r"isn['’]t|aren['’]t|wasn['’]t|don['’]t|doesn['’]t|didn['’]t|won['’]t|can['’]t|ist|sind|wird|werden|wurde|wurden|hat|haben|kann|muss)\b"
+    r"\b(?:is|are|was|were|has|have|had|will|would|could|shall|should|must|cannot|did|does|said|"
+    r"says|went|came|became|(?:is|are|was|do|does|did|wo|ca)n['’]t|ist|sind|wird|werden|wurde|"
+    r"wurden|hat|haben|kann|muss)\b"
 )
 _CUT = re.compile(
-    r"\b(?:the|a|an|of|and|or|to|for|with|by|from|in|at|on|as|that|which|is|are|was|der|die|das|und|oder|von|mit|für|de|la|le|et)\Z"
+    r"\b(?:the|a|an|of|and|or|with|for|from|by|that|which|is|are|was|der|die|das|und|oder|von|mit|"
+    r"für|de|la|le|et)\Z"
 )
-_SMALL = re.compile(r"[^\W\d_]*[a-zß-ÿ][^\W\d_]*")
-_SHORT_WORD = 3  # letters: "and", "of" and "for" are small in titles
 
 
 class Number(NamedTuple):
@@ -158,7 +182,7 @@ def heading_line(text: str, is_strong: bool = False) -> HeadingLine | None:
     number, rest = _number(line)
     if not number and not (_LETTER.match(line) and line[0].isupper()) and not is_strong:
         return None
-    if words > _TITLE_WORDS or not _may_be_heading(line, rest if number else line, number is not None):
+    if words > _TITLE_WORDS or not _may_be_heading(line, rest):
         return None
     if number:
         return None if is_long else HeadingLine("number", number)
@@ -179,9 +203,7 @@ def is_caption(text: str) -> bool:
 def is_notice(text: str) -> bool:
     """Tell whether a line may stand above the title of a text: a date, or "For immediate release"."""
     line = text.strip()
-    if "\n" in line or not line:
-        return False
-    return any(pattern.fullmatch(line) for pattern in (_NOTICE, _EXACT_NOTICE, _DATE))
+    return _NOTICE.fullmatch(line) is not None or _DATE.fullmatch(line) is not None
 
 
 def is_page_line(text: str) -> bool:
@@ -190,21 +212,15 @@ def is_page_line(text: str) -> bool:
     return "\n" not in line and len(line) <= _CHARS and (not _LETTER.search(line) or _PAGE.fullmatch(line) is not None)
 
 
-def _may_be_heading(line: str, rest: str, is_numbered: bool) -> bool:
+def _may_be_heading(line: str, rest: str) -> bool:
+    """Return whether nothing says that a line is no heading; the rest is what follows its number."""
     if _OPENING_MARK.match(line) or _CAPTION.match(line) or _VALUE.search(line) or _MARKS.search(rest):
         return False
-    if (
-        _DATE.fullmatch(line)
-        or _PAGE.fullmatch(line)
-        or _STAGE.match(line)
-        or _BYLINE.match(line)
-        or _EXACT_NOTICE.fullmatch(line)
-    ):
+    if any(pattern.fullmatch(line) for pattern in (_DATE, _PAGE, _NOTICE)):
         return False
-    is_notice = _NOTICE.fullmatch(line) is not None and (line[:1].isupper() and len(line.split()) > 1)
-    if is_notice and not is_numbered:
+    if _STAGE.match(line) or _BYLINE.match(line) or _is_sentence(rest):
         return False
-    return not _is_sentence(rest) and len(re.findall(r"(?<![\w.])\d[\d,]*(?![\w.])", rest)) < 3
+    return len(_NUMBER_WITHIN.findall(rest)) < 3
 
 
 def _is_sentence(text: str) -> bool:
@@ -244,7 +260,9 @@ def _number(line: str) -> tuple[Number | None, str]:
     match = _NUMBERED.fullmatch(line)
     if not match:
         return None, line
-    word, written, close = (match["word"] or "").casefold(), match["value"], match["close"]
+    word = (match["word"] or "").casefold()
+    written = match["value"]
+    close = match["close"] or ""
     rest = match["rest"] or ""
     has_word = bool(word)
     if written[0].isdigit():
@@ -253,8 +271,8 @@ def _number(line: str) -> tuple[Number | None, str]:
         value = tuple(int(part.rstrip("abcdefghijklmnopqrstuvwxyz")) for part in written.split("."))
         is_sure = has_word or len(value) > 1
         return Number(f"{word}1{close if len(value) == 1 else ''}", value, has_word, is_sure), rest
-    if has_word and len(written) > 1 and written.casefold() in _NUMBER_WORD.split("|"):
-        return Number(f"{word}one", (_NUMBER_WORD.split("|").index(written.casefold()) + 1,), True, True), rest
+    if has_word and len(written) > 1 and written.casefold() in _NUMBER_WORDS:
+        return Number(f"{word}one", (_NUMBER_WORDS.index(written.casefold()) + 1,), True, True), rest
     if _ROMAN.fullmatch(written) and (has_word or close or not rest) and not (written in "CL" and not has_word):
         return Number(f"{word}I{close}", (_roman(written),), has_word, has_word), rest
     if len(written) == 1 and (has_word or (close in (".", ")") and rest)):

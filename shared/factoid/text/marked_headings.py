@@ -17,7 +17,7 @@ _ASCIIDOC_ATTRIBUTE = re.compile(r"\[.*\]|:[\w-]+:.*|//.*")  # may stand right a
 _RULE = re.compile(r"([=\-~^\"'`#*+:._])\1{2,}")
 _LETTER = re.compile(r"[^\W\d_]")
 _COLUMNS = re.compile(r"\S(?: {2,}|\t)\S|\|")
-_NO_TITLE = re.compile(r"[>|#/•●▪‣]|[-*+–—][ \t]")
+_NO_TITLE = re.compile(r"[>|#/=•●▪‣]|[-*+–—][ \t]")
 _LONGEST_TITLE = 120
 _SHORTEST_SHARE = 0.6  # of a title that its underline is long
 _LONGER = 8  # characters that an underline may be longer than its title, other than = and -
@@ -64,8 +64,12 @@ def marked_headings(text: str, start: int = 0) -> list[MarkedHeading]:
     found: list[MarkedHeading] = []
     taken = -1  # the last line that is part of a heading
     asciidoc = 0
+    listings = _listings(rows)
     for place, row in enumerate(rows):
         if place <= taken or not row.text:
+            continue
+        if place in listings:
+            taken = listings[place]
             continue
         if marked := _wiki_heading(row):
             found.append(marked)
@@ -94,6 +98,24 @@ def _rows(text: str, start: int) -> list[_Row]:
         begin = match.start() + len(line) - len(line.lstrip()) if stripped else match.start()
         rows.append(_Row(stripped, begin, begin + len(stripped)))
     return rows
+
+
+def _listings(rows: list[_Row]) -> dict[int, int]:
+    """Return the last line of each listing, such as AsciiDoc's between `----`, by its first line."""
+    last: dict[int, int] = {}
+    closing: dict[str, int] = {}
+    for place in range(len(rows) - 1, -1, -1):
+        text = rows[place].text
+        mark = "```" if text.startswith("```") else text
+        if mark not in ("----", "....", "```"):
+            continue
+        above = rows[place - 1].text if place else ""
+        is_filled = place + 1 < len(rows) and rows[place + 1].text != ""
+        if mark in closing and is_filled and (not above or _ASCIIDOC_ATTRIBUTE.fullmatch(above)):
+            last[place] = closing.pop(mark)
+        else:
+            closing[mark] = place
+    return last
 
 
 def _wiki_heading(row: _Row) -> MarkedHeading | None:

@@ -55,11 +55,11 @@ _MARK = re.compile(r"⟦([\d?])⟧ ?")
 _NOT_WORDS = re.compile(r"[^\w\s]|_")
 
 
-def no_headings(_: Sequence[Line]) -> list[Heading]:
+def no_headings(*_: object) -> list[Heading]:
     return []
 
 
-def marked_only(lines: Sequence[Line]) -> list[Heading]:
+def marked_only(lines: Sequence[Line], _: bool) -> list[Heading]:
     """Find the headings that are marked in the text's notation."""
     levels = [line.level for line in lines]
     headings = []

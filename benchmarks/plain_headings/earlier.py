@@ -21,7 +21,7 @@ _CHARS, _WORDS, _LEAD_CHARS, _DEPTH = 80, 10, 200, 3
 _STRONG_LEVEL, _QUESTION_LEVEL = 7, 8
 
 
-def earlier_headings(lines: Sequence[Line]) -> list[Heading]:
+def earlier_headings(lines: Sequence[Line], _: bool) -> list[Heading]:
     """Find headings by the earlier rules; see `factoid.text.plain_headings.find_headings`."""
     levels = [line.level for line in lines]
     if not any(levels):

@@ -59,7 +59,10 @@ def outline(document: Document) -> tuple[str, list[Paragraph]]:
     blocks = _all_blocks(text, start)
     if not any(block.level for block in blocks):
         blocks = [part for block in blocks for part in _cut_at_headings(text, block)]
-    headings = {heading.place: heading for heading in find_headings([*_lines(text, blocks)])}
+    headings = {
+        heading.place: heading
+        for heading in find_headings([*_lines(text, blocks)], _MARKDOWN_HEADING.search(text) is None)
+    }
     above: list[tuple[Heading, str]] = []  # with their words
     paragraphs: list[Paragraph] = []
     for place, block in enumerate(blocks):

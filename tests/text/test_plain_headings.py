@@ -173,14 +173,21 @@ def test_lists_of_short_lines_and_tables_of_contents():
 def test_bold_lines():
     lines = [Line("Use", is_strong=True), *map(Line, FILLER), Line("Who is it?", is_strong=True), Line("Us.")]
     headed = [Line("Pisa", "heading", level=1), *lines]
-    assert find_headings(headed) == [(0, 6, 1), (1, 6, 7), (4, 6, 8)]
+    assert find_headings(headed, is_plain=False) == [(0, 6, 1), (1, 6, 7), (4, 6, 8)]
+    assert find_headings(headed) == [(0, 6, 1), (1, 6, 2), (4, 6, 8)]
     for text in ("Do not enter!", "Table 3: Folding", "Read it, please,"):
-        assert len(find_headings([headed[0], Line(text, is_strong=True), *map(Line, FILLER)])) == 1
+        assert find_headings([headed[0], Line(text, is_strong=True), *map(Line, FILLER)]) == [(0, 4, 1)]
 
 
 def test_only_bold_lines_and_questions_stand_beside_marked_headings():
     lines = [Line("Pisa", "heading", level=1), *map(Line, FILLER), Line("Early Years"), *map(Line, FILLER)]
-    assert find_headings(lines) == [(0, 6, 1)]
+    assert find_headings(lines, is_plain=False) == [(0, 6, 1)]
+
+
+def test_a_title_that_is_marked_stands_above_headings_that_are_not():
+    lines = [Line("Pisa", "heading", level=1), *lines_of("1 Scope\n\nAll.\n\n2 Time\n\nTen.")]
+    assert find_headings(lines) == [(0, 5, 1), (1, 3, 2), (3, 5, 2)]
+    assert find_headings(lines, is_plain=False) == [(0, 5, 1)]
 
 
 # Heads of pages, letters, plays, logs

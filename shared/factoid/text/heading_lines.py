@@ -10,7 +10,8 @@ from typing import Literal, NamedTuple
 
 Form = Literal["number", "name", "strong", "capitals", "title", "word", "plain"]
 
-_CHARS, _WORDS = 100, 12
+_CHARS, _WORDS = 100, 10
+_NUMBERED_WORDS = 14
 _TITLE_CHARS, _TITLE_WORDS = 140, 18  # of the title of a text, in capitals or with capital letters
 _PLAIN_WORDS = 8  # of a line that is written like a sentence
 _SHORT_WORD = 3  # letters: "and", "of" and "for" are small in titles
@@ -185,7 +186,7 @@ def heading_line(text: str, is_strong: bool = False) -> HeadingLine | None:
     if words > _TITLE_WORDS or not _may_be_heading(line, rest):
         return None
     if number:
-        return None if is_long else HeadingLine("number", number)
+        return HeadingLine("number", number) if len(line) <= _CHARS and words <= _NUMBERED_WORDS else None
     if _ENDS_IN_DATE.search(line):
         return None
     form = _form(line, is_strong)
@@ -224,6 +225,7 @@ def _may_be_heading(line: str, rest: str) -> bool:
 
 
 def _is_sentence(text: str) -> bool:
+    text = text.lower() if text.isupper() else text
     if _CUT.search(text):
         return True
     if _ASKS.match(text):

@@ -39,7 +39,10 @@ QUESTION_LEVEL = 8
 _ROW = 3  # title, section, subsection: more short lines in a row are a list
 _SINGLE_TITLE_WORDS = 10  # of the title of a text without other headings
 _SHORT_TEXT = 12  # blocks; in a longer one, a single line of its form is no heading
-_PER_BLOCKS = 200  # blocks in which at least one heading of a form stands
+_FEW_MARKED = 2  # headings of a text in which others need no marks
+_PER_BLOCKS = 12  # blocks in which at least one heading stands: captions of pictures are fewer
+_PER_BLOCKS_SURE = 100  # the same, in capitals or in a text with headings that are sure
+_SURE_HEADINGS = 3
 
 _NAME_OF_PART = Number("name", (), True, True)
 _APPENDIX = re.compile(r"appendix|annexe?|schedule|exhibit|anhang|anlage|anexo")  # part of no chapter
@@ -92,7 +95,7 @@ def heading_cuts(paragraph: str) -> list[int]:
             continue
         if place and not is_terminated(lines[place - 1]) and starts[place] not in cuts:
             continue
-        found = heading_line(line)
+        found = None if below.isupper() else heading_line(line)
         if found and found.form in ("number", "name", "capitals") and not _follows_in_list(lines, place):
             cuts.update((starts[place], starts[place + 1]))
     return sorted(cuts - {0})
@@ -104,15 +107,21 @@ def _follows_in_list(lines: Sequence[str], place: int) -> bool:
     return bool(BULLET.match(below) or (heading_line(lines[place]) and _NUMBERED_ITEM.match(below)))
 
 
-def find_headings(lines: Sequence[Line]) -> list[Heading]:
+def find_headings(lines: Sequence[Line], is_plain: bool = True) -> list[Heading]:
     """Find the headings of a text, in order.
 
-    In a text with marked headings, only those, lines in bold and questions are headings. In
-    another, lines that give evidence are, too, and the first of them is the title, of level 1.
+    Headings are those that are marked, lines in bold, and questions with their answers; in a plain
+    text also lines that give evidence, and the first of them is the title, of level 1. If more than
+    a title or two are marked, there are no others.
+
+    Args:
+        lines: The blocks of a text.
+        is_plain: Whether the text is no Markdown, or Markdown without headings.
     """
-    levels = {place: line.level for place, line in enumerate(lines) if line.level}
-    if not levels:
-        levels = _evident(lines)
+    marked = {place: line.level for place, line in enumerate(lines) if line.level}
+    levels = marked
+    if not marked or (is_plain and len(marked) <= _FEW_MARKED):
+        levels = _below_marked(_evident(lines), marked)
     strong = {place: STRONG_LEVEL for place, line in enumerate(lines) if _is_lead(line)}
     asking = {place: QUESTION_LEVEL for place, line in enumerate(lines) if _asks_in_bold(line)}
     levels = strong | asking | levels
@@ -130,6 +139,18 @@ def find_headings(lines: Sequence[Line]) -> list[Heading]:
         end = ends.get(place, len(lines))
         headings.append(Heading(place, min(end, reaches.get(place, end)), levels.get(place, QUESTION_LEVEL)))
     return headings
+
+
+def _below_marked(evident: Mapping[int, int], marked: Mapping[int, int]) -> dict[int, int]:
+    """Return the levels of all headings: those found by evidence are below the marked one above them."""
+    levels: dict[int, int] = {}
+    above = 1
+    for place in sorted({*evident, *marked}):
+        if place in marked:
+            above = levels[place] = marked[place]
+        else:
+            levels[place] = evident[place] + above - 1
+    return levels
 
 
 def _is_lead(line: Line) -> bool:
@@ -215,7 +236,7 @@ def _candidates(lines: Sequence[Line], numbered_again: set[int]) -> list[_Candid
     title_place = _title_place(lines)
     forms: dict[int, HeadingLine] = {}
     for place, line in enumerate(lines):
-        if place in barred or line.kind in ("row", "code") or not is_single(line):
+        if place in barred or line.kind in ("row", "code", "heading") or not is_single(line):
             continue
         found = heading_line(line.text, line.is_strong)
         if not found or (line.kind == "item" and not found.number):
@@ -300,9 +321,13 @@ def _proven_forms(candidates: Sequence[_Candidate], blocks: int) -> set[str]:
         stands = candidate.fits and heads_something and numbers[candidate.row] <= _ROW
         total.update(forms)
         standing.update(forms if stands else ())
-    wanted = 1 if blocks <= _SHORT_TEXT else max(2, blocks // _PER_BLOCKS)
-    proven = {form for form, number in standing.items() if number >= wanted and 2 * number >= total[form]}
-    if standing["number"] > 1 and standing["plain"] <= wanted:
+    has_sure = standing["name"] + standing["number"] >= _SURE_HEADINGS
+    wanted: Counter[str] = Counter()
+    for form in total:
+        per_blocks = _PER_BLOCKS_SURE if has_sure or form == "capitals" else _PER_BLOCKS
+        wanted[form] = 1 if blocks <= _SHORT_TEXT else max(2, blocks // per_blocks)
+    proven = {form for form, number in standing.items() if number >= wanted[form] and 2 * number >= total[form]}
+    if standing["number"] > 1 and standing["plain"] <= wanted["plain"]:
         proven.discard("plain")  # the text has headings of another form
     return proven
 

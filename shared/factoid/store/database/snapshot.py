@@ -21,6 +21,7 @@ from factoid.filters import parse_metadata
 from factoid.index import RowIds
 from factoid.metadata import KIND
 from factoid.search import LEXICAL, Columns
+from factoid.search.columns import starts_of_runs
 from factoid.store.database.records import DamagedRowError, intact, to_array
 from factoid.units import Document, Granularity, Metadata, Unit
 
@@ -450,4 +451,5 @@ def _check_meta(meta: Mapping[str, Any]) -> None:
 
 
 def _ascending(rows: Sequence[int]) -> RowIds:
-    return np.unique(np.array(rows, np.int64))
+    ordered = np.sort(np.array(rows, np.int64))
+    return ordered[starts_of_runs(ordered)]

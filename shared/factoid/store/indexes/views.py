@@ -7,19 +7,21 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from factoid.errors import StoreError
+from factoid.files.arrays import ChangedPieceError
 from factoid.files.atomic import remove_leftovers
 from factoid.files.sqlite import SENT
 from factoid.filters import Condition
 from factoid.forks import at_work, follow
 from factoid.index import sweep
 from factoid.index.vector_index import membership
-from factoid.search import Columns
+from factoid.search import LEXICAL, Columns
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.indexes.wall import Wall
 
@@ -49,6 +51,7 @@ class IndexState:
     built_for: int = 0  # vectors or texts when the index was built
     written: int | None = None  # the generation of its files on disk, if it has any
     saved: bool = True  # whether the files on disk are equal
+    doubted: bool = False  # whether files are to be checked whole before they are used
     selections: OrderedDict[str, Mask] = field(default_factory=OrderedDict)  # units that the latest filters allow
     walls: OrderedDict[str, Wall] = field(default_factory=OrderedDict)  # the same, of the index of mixed passages
 
@@ -124,6 +127,7 @@ class Views:
     def at(self, kinds: Sequence[str], work: Callable[[Snapshot, list[IndexState]], T]) -> T:
         """Do some work with a snapshot and up-to-date indexes of these granularities, while no index changes here."""
         stripe = self._stripes[threading.get_native_id() % _STRIPES]
+        damage: ChangedPieceError | None = None
         while True:
             with at_work(), stripe:
                 if self._alone in (None, threading.get_ident()):
@@ -131,10 +135,15 @@ class Views:
                     with self._connections.reading() as snapshot:
                         states = list(map(self.states.__getitem__, kinds))
                         if {state.generation for state in states} <= {snapshot.generation}:
-                            return work(snapshot, states)
+                            try:
+                                return work(snapshot, states)
+                            except ChangedPieceError as error:
+                                damage = error
                     break
             with self._gate:  # until the work that is done alone has ended
                 pass
+        if damage is not None:
+            self.alone(partial(self._doubt, damage))
         return self._refreshed(kinds, work)
 
     def alone(self, work: Callable[[], T]) -> T:
@@ -171,7 +180,16 @@ class Views:
             with self._connections.reading() as snapshot:
                 return work(snapshot, [self._refresh(kind, snapshot, show_progress) for kind in kinds])
 
-        return self.alone(refreshed)
+        try:
+            return self.alone(refreshed)
+        except ChangedPieceError as error:
+            self.alone(partial(self._doubt, error))
+            return self.alone(refreshed)
+
+    def _doubt(self, error: ChangedPieceError) -> None:
+        """Drop the index whose file turned out to be damaged, to be read with all checks, and then built again."""
+        logger.warning("the file of the index of words in %s cannot be trusted (%s)", self._connections.path, error)
+        self.states[LEXICAL] = IndexState(LEXICAL, doubted=True)
 
     def _refresh(self, kind: str, snapshot: Snapshot, show_progress: bool) -> IndexState:
         """Return an index updated to the generation of a snapshot in the cheapest way."""
@@ -179,7 +197,7 @@ class Views:
         if state.generation == snapshot.generation:
             return state
         if state.generation is None:
-            stored = None if folder is None else builder.read(folder / kind, snapshot)
+            stored = None if folder is None else builder.read(folder / kind, snapshot, later=not state.doubted)
             state = self.states[kind] = stored or IndexState(kind)
         since, state.generation = state.generation, None  # no half-updated index is used if this is interrupted
         state.selections.clear()
@@ -211,7 +229,7 @@ class Views:
                     state.saved = True
                 if state.saved:
                     sweep(path, generation=latest if state.written is None else state.written, latest=latest)
-        except (OSError, RuntimeError, StoreError) as error:
+        except (OSError, RuntimeError, StoreError, ChangedPieceError) as error:
             logger.warning(
                 "the indexes in %s cannot be written (%s): they will be built again from the database", folder, error
             )

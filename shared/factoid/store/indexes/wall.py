@@ -109,7 +109,7 @@ def _closed(snapshot: Snapshot, condition: Condition, passing: Ids, mixed: Colum
 class MixedPassagesBuilder:
     """Keeps the columns of passages over units with other metadata than their own, and of these units. It has no files."""
 
-    def read(self, path: Path, _: Snapshot) -> None:
+    def read(self, path: Path, _: Snapshot, **__: Any) -> None:
         """Return nothing: there are no files."""
 
     def update(self, state: IndexState, snapshot: Snapshot, since: int | None, **_: Any) -> None:

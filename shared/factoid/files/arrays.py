@@ -56,9 +56,11 @@ class InPieces(Generic[Number]):
         Raises:
             ChangedPieceError: A piece of them is not as it was written.
         """
+        if place.start == place.stop:
+            return self._array[place]
         first = place.start // self._length
-        behind = -(-place.stop // self._length)
-        for number in range(first, behind):
+        last = (place.stop - 1) // self._length
+        for number in range(first, last + 1):
             if not self._checked[number]:
                 self._check(number)
         return self._array[place]

@@ -28,8 +28,8 @@ _BLOCK = 16_384  # texts that become a segment
 _MOST_TEXTS = 1 << 16  # of a segment: their numbers take two bytes
 _SMALLER = 2  # a segment is merged into the one before that has fewer than this many times its texts
 _REMOVED = 0.25  # share of removed texts at which their postings are dropped
-_TERMS = ("terms", "starts")
-_POSTINGS = ("texts", "counts")
+_OF_SEGMENTS = ("terms", "starts", "texts", "counts")
+_POSTINGS = ("texts", "counts")  # of which a search reads little
 _MOST_COUNTED = 255  # occurrences of a term in a text
 
 Mask = NDArray[np.bool_]
@@ -157,9 +157,9 @@ class LexicalIndex:
         arrays: dict[str, NDArray[Any]] = {"rows": self._rows, "lengths": self._lengths}
         arrays["sizes"] = np.array([segment.size for segment in self._segments], np.int64)
         for number, segment in enumerate(self._segments):
-            values = [segment.terms, segment.starts, *segment.postings()]
-            for name, array in zip((*_TERMS, *_POSTINGS), values, strict=True):
-                arrays[f"{name} {number}"] = array
+            texts, counts = segment.postings()
+            arrays |= {f"terms {number}": segment.terms, f"starts {number}": segment.starts}
+            arrays |= {f"texts {number}": texts, f"counts {number}": counts}
         return arrays
 
     @property
@@ -341,7 +341,7 @@ def _read_segments(arrays: Mapping[str, Any]) -> Iterator[Segment]:
     _check(isinstance(sizes, np.ndarray), "sizes are in pieces")
     _check(sizes.dtype == np.int64 and sizes.ndim == 1, "sizes are of another type")
     for number, size in enumerate(sizes.tolist()):
-        terms, starts, texts, counts = (arrays[f"{name} {number}"] for name in (*_TERMS, *_POSTINGS))
+        terms, starts, texts, counts = (arrays[f"{name} {number}"] for name in _OF_SEGMENTS)
         _check(isinstance(terms, np.ndarray) and isinstance(starts, np.ndarray), "terms are in pieces")
         types = [array.dtype for array in (terms, starts, texts, counts)]
         _check(types == [np.uint64, np.int64, np.uint16, np.uint8], "postings are of another type")
@@ -350,10 +350,9 @@ def _read_segments(arrays: Mapping[str, Any]) -> Iterator[Segment]:
         _check(len(starts) == len(terms) + 1 and bool((starts[1:] > starts[:-1]).all()), "postings are not in order")
         _check(starts[0] == 0 and starts[-1] == len(texts) == len(counts), "postings are missing")
         _check(0 <= size <= _MOST_TEXTS, "a segment has another size")
-        segment = Segment(terms, starts, texts, counts, size)
         if isinstance(texts, np.ndarray):
-            segment.postings()  # checks them
-        yield segment
+            _check(not len(texts) or int(texts.max()) < size, "a posting names no text")
+        yield Segment(terms, starts, texts, counts, size)
 
 
 def _check(holds: bool, otherwise: str) -> None:

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from factoid.encode import Vectors, check_template
 from factoid.errors import InvalidInputError
-from factoid.filters import parse_metadata
+from factoid.filters import parse_metadata, says_kinds
 from factoid.index import RowIds
 from factoid.metadata import KIND
 from factoid.search import LEXICAL, Columns
@@ -301,8 +301,10 @@ class Snapshot:
 
     def passage_metadata(self) -> tuple[RowIds, RowIds]:
         """Return the rows of all passages, and of their metadata. Shapes: (n,)."""
-        rows = self.connection.execute("SELECT row, metadata FROM units WHERE granularity = 'passage' ORDER BY row")
-        passages, metadata = _table(rows, "passage", width=2).T
+        # Only the index of documents is read.
+        sql = "SELECT row, metadata FROM units INDEXED BY units_by_document WHERE granularity = 'passage'"
+        table = _table(self.connection.execute(sql), "passage", width=2)
+        passages, metadata = table[np.argsort(table[:, 0])].T
         return passages, metadata
 
     def mixed_passages(self, among: RowIds | None = None) -> Columns:
@@ -326,9 +328,9 @@ class Snapshot:
         return Columns.of(np.hstack([under, above]))
 
     def _mixed_documents(self) -> RowIds:
-        """Return the documents whose units have several metadata. Only the index of documents is read."""
-        sql = """SELECT document, metadata FROM units WHERE document IN
-            (SELECT document FROM units GROUP BY document HAVING min(metadata) < max(metadata)) ORDER BY document"""
+        """Return the documents with units beside passages that have several metadata. Only the index of documents is read."""
+        sql = """SELECT document, metadata FROM units WHERE document IN (SELECT document FROM units GROUP BY document
+            HAVING min(metadata) < max(metadata) AND max(granularity <> 'passage')) ORDER BY document"""
         documents, metadata = _table(self.connection.execute(sql), "document", width=2).T
         contents = self._contents(metadata)
         _, first, which = np.unique(documents, return_index=True, return_inverse=True)
@@ -336,6 +338,8 @@ class Snapshot:
 
     def _contents(self, metadata: RowIds) -> RowIds:
         """Number rows of metadata, so that those which differ only in what a unit is have one number. Shape: (n,)."""
+        if not says_kinds(self.connection):
+            return metadata  # the rows themselves: no two hold the same
         distinct, which = np.unique(metadata, return_inverse=True)
         sql = f"""SELECT CASE WHEN json_valid(json) THEN json_remove(json{", ?" * len(KIND)}) ELSE json END
             FROM metadata WHERE row {AMONG} ORDER BY row"""  # noqa: S608

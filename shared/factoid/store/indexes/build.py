@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from factoid.encode import EMBED_TEMPLATE, with_heading
 from factoid.errors import InvalidInputError, StoreError
@@ -201,9 +200,7 @@ def remove_indexes(folder: Path, names: Iterable[str]) -> None:
         raise StoreError(f"the indexes in {folder} cannot be removed: {explain(error)}") from error
 
 
-def _state(
-    name: str, index: VectorIndex | None, stamp: Mapping[str, Any], arrays: Mapping[str, Any]
-) -> IndexState:
+def _state(name: str, index: VectorIndex | None, stamp: Mapping[str, Any], arrays: Mapping[str, Any]) -> IndexState:
     """Return the state of an index, if its parts fit each other; raise ValueError otherwise."""
     facts = dict(stamp)
     columns = Columns.checked(arrays["columns"])

@@ -19,7 +19,7 @@ from factoid.files.atomic import remove_leftovers
 from factoid.files.sqlite import SENT
 from factoid.filters import Condition
 from factoid.forks import at_work, follow
-from factoid.index import sweep
+from factoid.index import RowIds, sweep
 from factoid.index.vector_index import membership
 from factoid.search import LEXICAL, Columns
 from factoid.store.database.snapshot import Snapshot
@@ -54,6 +54,9 @@ class IndexState:
     doubted: bool = False  # whether files are to be checked whole before they are used
     selections: OrderedDict[str, Mask] = field(default_factory=OrderedDict)  # units that the latest filters allow
     walls: OrderedDict[str, Wall] = field(default_factory=OrderedDict)  # the same, of the index of mixed passages
+    passages: tuple[RowIds, RowIds] | None = (
+        None  # of that index: all passages and their metadata, once a filter needs them
+    )
 
     def stamp(self) -> dict[str, Any]:
         """Return the facts that are written with the index."""
@@ -67,6 +70,12 @@ class IndexState:
             wall = Wall.of(snapshot, condition, key, self)
             _remember(self.walls, key, wall)
         return wall
+
+    def passage_metadata(self, snapshot: Snapshot) -> tuple[RowIds, RowIds]:
+        """Return the rows of all passages, and of their metadata. This is the index of mixed passages. Shapes: (n,)."""
+        if self.passages is None:
+            self.passages = snapshot.passage_metadata()
+        return self.passages
 
     def selection(self, snapshot: Snapshot, options: SearchOptions, wall: Wall | None) -> Mask:
         """Return a mask of the units that a wall and the ids of a search allow; one of them is given. Shape: (n,)."""
@@ -202,6 +211,7 @@ class Views:
         since, state.generation = state.generation, None  # no half-updated index is used if this is interrupted
         state.selections.clear()
         state.walls.clear()
+        state.passages = None
         columns = state.columns
         builder.update(state, snapshot, since, show_progress=show_progress)
         state.saved = state.saved and state.columns is columns

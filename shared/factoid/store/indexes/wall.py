@@ -46,7 +46,7 @@ class Wall:
         closed = _closed(snapshot, condition, passing, mixed.columns)
         if judges_kinds(snapshot.connection, condition):
             # Units may pass where their passage does not, though its metadata are no others.
-            passages, metadata = snapshot.passage_metadata()
+            passages, metadata = mixed.passage_metadata(snapshot)
             closed = np.union1d(closed, passages[~membership(metadata, passing)])
         return cls(condition, key, passing, closed)
 

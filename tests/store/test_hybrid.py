@@ -194,7 +194,7 @@ def test_a_damaged_index_of_words_is_not_written_again_as_sound(tmp_path):
         assert store.verify() == []
 
 
-def test_several_searches_notice_changed_postings_at_once(tmp_path):
+def test_several_searches_notice_changed_postings_at_once(tmp_path, caplog):
     with UnitStore(tmp_path, encoder=HashEncoder()) as store:
         store.add_documents(DOCUMENTS)
         expected = store.search("warranty", 20, lexical=1)
@@ -203,6 +203,7 @@ def test_several_searches_notice_changed_postings_at_once(tmp_path):
         store.search("xylophone", 1, lexical=1)
         answers = list(threads.map(lambda _: store.search("warranty", 20, lexical=1), range(16)))
     assert answers == [expected] * 16
+    assert caplog.text.count("is built again") == 1
 
 
 def test_another_language_builds_the_words_anew(tmp_path):

@@ -136,7 +136,7 @@ class Views:
     def at(self, kinds: Sequence[str], work: Callable[[Snapshot, list[IndexState]], T]) -> T:
         """Do some work with a snapshot and up-to-date indexes of these granularities, while no index changes here."""
         stripe = self._stripes[threading.get_native_id() % _STRIPES]
-        damage: ChangedPieceError | None = None
+        damage: tuple[ChangedPieceError, IndexState] | None = None
         while True:
             with at_work(), stripe:
                 if self._alone in (None, threading.get_ident()):
@@ -147,12 +147,12 @@ class Views:
                             try:
                                 return work(snapshot, states)
                             except ChangedPieceError as error:
-                                damage = error
+                                damage = error, self.states[LEXICAL]
                     break
             with self._gate:  # until the work that is done alone has ended
                 pass
         if damage is not None:
-            self.alone(partial(self._doubt, damage))
+            self.alone(partial(self._doubt, *damage))
         return self._refreshed(kinds, work)
 
     def alone(self, work: Callable[[], T]) -> T:
@@ -187,18 +187,19 @@ class Views:
 
         def refreshed() -> T:
             with self._connections.reading() as snapshot:
-                return work(snapshot, [self._refresh(kind, snapshot, show_progress) for kind in kinds])
+                try:
+                    return work(snapshot, [self._refresh(kind, snapshot, show_progress) for kind in kinds])
+                except ChangedPieceError as error:
+                    self._doubt(error, self.states[LEXICAL])
+                    return work(snapshot, [self._refresh(kind, snapshot, show_progress) for kind in kinds])
 
-        try:
-            return self.alone(refreshed)
-        except ChangedPieceError as error:
-            self.alone(partial(self._doubt, error))
-            return self.alone(refreshed)
+        return self.alone(refreshed)
 
-    def _doubt(self, error: ChangedPieceError) -> None:
-        """Drop the index whose file turned out to be damaged, to be read with all checks, and then built again."""
-        logger.warning("the file of the index of words in %s cannot be trusted (%s)", self._connections.path, error)
-        self.states[LEXICAL] = IndexState(LEXICAL, doubted=True)
+    def _doubt(self, error: ChangedPieceError, words: IndexState) -> None:
+        """Drop the index of words if its file turned out to be damaged, to be read with all checks, and then built again."""
+        if self.states[LEXICAL] is words:  # otherwise another thread has dropped it
+            logger.warning("the file of the index of words in %s has changed (%s)", self._connections.path, error)
+            self.states[LEXICAL] = IndexState(LEXICAL, doubted=True)
 
     def _refresh(self, kind: str, snapshot: Snapshot, show_progress: bool) -> IndexState:
         """Return an index updated to the generation of a snapshot in the cheapest way."""

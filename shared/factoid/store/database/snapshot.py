@@ -299,6 +299,13 @@ class Snapshot:
             SELECT passages.row FROM units JOIN units AS passages ON {_UNDER} WHERE units.row IN touched"""  # noqa: S608
         return changed, _ascending(self.values(sql, {"last": last, "changed": json.dumps(changed.tolist())}))
 
+    @property
+    def has_units_of_passages(self) -> bool:
+        """Whether there are units beside passages."""
+        sql = """SELECT 1 WHERE EXISTS (SELECT 1 FROM units WHERE granularity < 'passage')
+            OR EXISTS (SELECT 1 FROM units WHERE granularity > 'passage')"""
+        return bool(self.values(sql))
+
     def passage_metadata(self) -> tuple[RowIds, RowIds]:
         """Return the rows of all passages, and of their metadata. Shapes: (n,)."""
         # Only the index of documents is read.
@@ -313,6 +320,8 @@ class Snapshot:
         Units of all granularities count, whether they have vectors or not. Keys that say what a unit is make no difference. Each
         has its own row as the id of its vector.
         """
+        if not self.has_units_of_passages:
+            return Columns.empty()
         chosen = f"units.document {AMONG}" if among is None else f"passages.row {AMONG}"
         parameter = self._mixed_documents() if among is None else among
         sql = f"""SELECT units.row, units.metadata, passages.row, passages.metadata, passages.document

@@ -44,7 +44,7 @@ class Wall:
         """Return what a filter lets through, from the index of mixed passages."""
         passing = passing_rows(snapshot.connection, condition)
         closed = _closed(snapshot, condition, passing, mixed.columns)
-        if judges_kinds(snapshot.connection, condition):
+        if judges_kinds(snapshot.connection, condition) and snapshot.has_units_of_passages:
             # Units may pass where their passage does not, though its metadata are no others.
             passages, metadata = mixed.passage_metadata(snapshot)
             closed = np.union1d(closed, passages[~membership(metadata, passing)])

@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from factoid.encode import Vectors, check_template
 from factoid.errors import InvalidInputError
-from factoid.filters import parse_metadata
+from factoid.filters import parse_metadata, says_kinds
 from factoid.index import RowIds
 from factoid.metadata import KIND
 from factoid.search import LEXICAL, Columns
+from factoid.search.columns import starts_of_runs
 from factoid.store.database.records import DamagedRowError, intact, to_array
 from factoid.units import Document, Granularity, Metadata, Unit
 
@@ -299,10 +300,19 @@ class Snapshot:
             SELECT passages.row FROM units JOIN units AS passages ON {_UNDER} WHERE units.row IN touched"""  # noqa: S608
         return changed, _ascending(self.values(sql, {"last": last, "changed": json.dumps(changed.tolist())}))
 
+    @property
+    def has_units_of_passages(self) -> bool:
+        """Whether there are units beside passages."""
+        sql = """SELECT 1 WHERE EXISTS (SELECT 1 FROM units WHERE granularity < 'passage')
+            OR EXISTS (SELECT 1 FROM units WHERE granularity > 'passage')"""
+        return bool(self.values(sql))
+
     def passage_metadata(self) -> tuple[RowIds, RowIds]:
         """Return the rows of all passages, and of their metadata. Shapes: (n,)."""
-        rows = self.connection.execute("SELECT row, metadata FROM units WHERE granularity = 'passage' ORDER BY row")
-        passages, metadata = _table(rows, "passage", width=2).T
+        # Only the index of documents is read.
+        sql = "SELECT row, metadata FROM units INDEXED BY units_by_document WHERE granularity = 'passage'"
+        table = _table(self.connection.execute(sql), "passage", width=2)
+        passages, metadata = table[np.argsort(table[:, 0])].T
         return passages, metadata
 
     def mixed_passages(self, among: RowIds | None = None) -> Columns:
@@ -311,6 +321,8 @@ class Snapshot:
         Units of all granularities count, whether they have vectors or not. Keys that say what a unit is make no difference. Each
         has its own row as the id of its vector.
         """
+        if not self.has_units_of_passages:
+            return Columns.empty()
         chosen = f"units.document {AMONG}" if among is None else f"passages.row {AMONG}"
         parameter = self._mixed_documents() if among is None else among
         sql = f"""SELECT units.row, units.metadata, passages.row, passages.metadata, passages.document
@@ -326,9 +338,9 @@ class Snapshot:
         return Columns.of(np.hstack([under, above]))
 
     def _mixed_documents(self) -> RowIds:
-        """Return the documents whose units have several metadata. Only the index of documents is read."""
-        sql = """SELECT document, metadata FROM units WHERE document IN
-            (SELECT document FROM units GROUP BY document HAVING min(metadata) < max(metadata)) ORDER BY document"""
+        """Return the documents with units beside passages that have several metadata. Only the index of documents is read."""
+        sql = """SELECT document, metadata FROM units WHERE document IN (SELECT document FROM units GROUP BY document
+            HAVING min(metadata) < max(metadata) AND max(granularity <> 'passage')) ORDER BY document"""
         documents, metadata = _table(self.connection.execute(sql), "document", width=2).T
         contents = self._contents(metadata)
         _, first, which = np.unique(documents, return_index=True, return_inverse=True)
@@ -336,6 +348,8 @@ class Snapshot:
 
     def _contents(self, metadata: RowIds) -> RowIds:
         """Number rows of metadata, so that those which differ only in what a unit is have one number. Shape: (n,)."""
+        if not says_kinds(self.connection):
+            return metadata  # the rows themselves: no two hold the same
         distinct, which = np.unique(metadata, return_inverse=True)
         sql = f"""SELECT CASE WHEN json_valid(json) THEN json_remove(json{", ?" * len(KIND)}) ELSE json END
             FROM metadata WHERE row {AMONG} ORDER BY row"""  # noqa: S608
@@ -452,4 +466,5 @@ def _check_meta(meta: Mapping[str, Any]) -> None:
 
 
 def _ascending(rows: Sequence[int]) -> RowIds:
-    return np.unique(np.array(rows, np.int64))
+    ordered = np.sort(np.array(rows, np.int64))
+    return ordered[starts_of_runs(ordered)]

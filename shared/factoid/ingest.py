@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -141,10 +141,38 @@ def whole_passage(document: Document) -> Unit:
     return child_unit(document, document.text, Granularity.PASSAGE, 0, len(document.text))
 
 
-def encode(store: UnitStore, units: Sequence[Unit]) -> dict[int, Vectors]:
-    """Return the vector of each searched unit by position; raise if the encoder does not return one each. Shape: (dim,)."""
-    places = _places(store, units)
+def encode(store: UnitStore, units: Sequence[Unit], others: Container[int] = ()) -> dict[int, Vectors]:
+    """Return the vector of each searched unit, and of others, by position. Shape: (dim,).
+
+    Raises:
+        EncoderMismatchError: The encoder did not return one vector for each text.
+    """
+    places = _places(store, units, others)
     return _by_position(places, store.encoder.encode_units(list(places))) if store.encoder and places else {}
+
+
+def lone_units(store: UnitStore, units: Sequence[Unit]) -> set[int]:
+    """Return the positions of units without which a store of propositions or sentences would not find a passage at all.
+
+    These are passages without a searched unit among the units, and units of granularities that are not searched whose passage is
+    neither among the units nor stored.
+    """
+    if not {Granularity.SENTENCE, Granularity.PROPOSITION} & {*store.granularities}:
+        return set()
+    passages = {unit.id for unit in units if unit.granularity is Granularity.PASSAGE}
+    represented = {unit.parent_id for unit in units if store.searches(unit)}
+    others = [(place, unit) for place, unit in enumerate(units) if unit.text.strip() and not store.searches(unit)]
+    above = {unit.parent_id for _, unit in others if unit.granularity is not Granularity.PASSAGE}
+    stored = {unit.id for unit in store.get(sorted(above - passages))}
+    lone = set()
+    for place, unit in others:
+        if unit.granularity is Granularity.PASSAGE:
+            is_lone = unit.id not in represented
+        else:
+            is_lone = unit.parent_id not in passages | stored
+        if is_lone:
+            lone.add(place)
+    return lone
 
 
 async def _aencode(store: UnitStore, units: Sequence[Unit]) -> dict[int, Vectors]:
@@ -209,12 +237,12 @@ def _report(counts: Counter[str], decomposition: Report) -> AddReport:
     return AddReport(counts["documents"], counts["unchanged"], units, decomposition)
 
 
-def _places(store: UnitStore, units: Sequence[Unit]) -> dict[str, list[int]]:
+def _places(store: UnitStore, units: Sequence[Unit], others: Container[int] = ()) -> dict[str, list[int]]:
     """Return the distinct texts to encode, each with the positions of its units."""
     template = store.embed_template  # read from the store once
     places: dict[str, list[int]] = {}
     for position, unit in enumerate(units):
-        if store.searches(unit):
+        if position in others or store.searches(unit):
             places.setdefault(with_heading(unit, template), []).append(position)
     if places and store.encoder is None:
         raise InvalidInputError("this store has no encoder: give the vectors, or give UnitStore an encoder")

@@ -17,7 +17,7 @@ from factoid.filters import Filter, to_condition
 from factoid.index import AUTO, Similarity
 from factoid.index.files import index_files
 from factoid.index.gpu import check_device
-from factoid.ingest import GRANULARITIES, AddReport, Recipe, Split, aingest, encode, ingest
+from factoid.ingest import GRANULARITIES, AddReport, Recipe, Split, aingest, encode, ingest, lone_units
 from factoid.propositions import PropositionCache, Propositionizer, SyntaxPropositionizer
 from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy
@@ -220,9 +220,10 @@ class UnitStore:
         """Add units, and return their ids. A stored unit with the same id is replaced, a passage with all units under it.
 
         Args:
-            units: Units of any granularity. Those of granularities that the store does not search are stored unencoded.
+            units: Units of any granularity. Those of granularities that the store does not search are stored unencoded, unless a
+                passage could not be found otherwise.
             vectors: Their vectors, shape (len(units), dim), with None for a unit that should be stored but not found. If the
-                argument is None, the units for which `searches` is true are encoded.
+                argument is None, the units for which `searches` is true are encoded, and passages without such units.
             keep_children: Replace only the units with these ids; the units under a replaced passage stay.
 
         Raises:
@@ -234,7 +235,7 @@ class UnitStore:
             raise InvalidInputError(f"got {len(vectors)} vectors for {len(units)} units: expected one each")
         for unit in units:
             check_unit(unit)
-        known = self.encode(units) if vectors is None else dict(enumerate(vectors))
+        known = self.encode(units, lone_units(self, units)) if vectors is None else dict(enumerate(vectors))
         with self.connections.transaction() as writing:
             stored = (StoredUnit(unit, known.get(position)) for position, unit in enumerate(units))
             writing.put_units(stored, under=not keep_children)

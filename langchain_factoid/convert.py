@@ -50,7 +50,7 @@ class RetrievedMetadata(dict[str, Any]):
     def __ne__(self, other: object) -> bool:  # dict has one of its own
         return not self == other
 
-    __hash__ = None  # type: ignore[assignment]  # as of all dicts: they can be changed
+    __hash__ = None  # as of all dicts: they can be changed
 
 
 def _without(metadata: Mapping[str, Any], keys: Container[str]) -> dict[str, Any]:

@@ -119,11 +119,11 @@ def test_results_of_two_queries_are_one_document(store: MultiGranularFAISS) -> N
     retriever = MultiGranularRetriever(store=store, k=2)
     first, second = ({document.id: document for document in retriever.invoke(query)} for query in (QUESTION, "olm"))
     assert first[OLM.id].metadata["score"] != second[OLM.id].metadata["score"]
-    assert not first[OLM.id] != second[OLM.id]  # dicts have operators for both
+    assert (first[OLM.id] != second[OLM.id]) is False  # dicts have an operator of their own for this
     stored = store.get_by_ids([OLM.id])[0]
     assert first[OLM.id] == second[OLM.id] == stored == first[OLM.id]
     assert first[OLM.id] != first[KAKAPO.id]
-    assert [*first.values()][0].metadata != {}
+    assert first[OLM.id].metadata != {}
 
 
 def test_fusing_retrievers_return_each_document_once(store: MultiGranularFAISS) -> None:

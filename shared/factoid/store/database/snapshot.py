@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from factoid.encode import Vectors, check_template
 from factoid.errors import InvalidInputError
-from factoid.filters import parse_metadata
+from factoid.filters import Condition, parse_metadata, passing_rows
 from factoid.index import RowIds
 from factoid.metadata import KIND
 from factoid.search import LEXICAL, Columns
@@ -212,6 +212,13 @@ class Snapshot:
         """Return those of some ids that documents have, by row."""
         sql = f"SELECT row, id FROM documents WHERE id {AMONG}"  # noqa: S608
         return dict(self.connection.execute(sql, [to_array(ids)]).fetchall())
+
+    def documents_where(self, condition: Condition) -> list[str]:
+        """Return the ids of documents with a text of which some unit's metadata pass a filter, oldest first."""
+        passing = to_array(passing_rows(self.connection, condition).tolist())
+        sql = f"""SELECT id FROM documents WHERE text IS NOT NULL AND row IN
+            (SELECT document FROM units WHERE metadata {AMONG}) ORDER BY row"""  # noqa: S608
+        return self.values(sql, [passing])
 
     def unit_rows(self, ids: Sequence[str]) -> RowIds:
         """Return the rows of the units with these ids, and of the units directly under them in the same document."""

@@ -14,7 +14,7 @@ from factoid.late_interaction import AnyGranularityRanker, SpanHit
 from factoid.metadata import hit_fields
 from factoid.store.options import RankedParents
 from factoid.units import Granularity
-from langchain_factoid.convert import SPAN, RetrievedDocument, retrieved, to_passage, unit_document
+from langchain_factoid.convert import SPAN, retrieved, to_passage, unit_document, without_query
 
 
 class AnyGranularityReranker(BaseDocumentCompressor):
@@ -53,8 +53,7 @@ class AnyGranularityReranker(BaseDocumentCompressor):
 
 
 def _document(hit: SpanHit, document: Document) -> Document:
-    earlier = document.query_keys if isinstance(document, RetrievedDocument) else ()
-    source = document.without_query() if isinstance(document, RetrievedDocument) else document
+    source, earlier = without_query(document)
     if hit.unit is not hit.passage:
         unit = replace(hit.unit, metadata={**source.metadata, **hit.unit.metadata})
         return retrieved(unit_document(unit), {"score": hit.score})

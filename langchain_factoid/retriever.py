@@ -30,7 +30,8 @@ class MultiGranularRetriever(BaseRetriever):
     dicts of text, score, start_index, end_index, granularity and id. Passages and units also say where they stand, as
     chunks of `PassageTextSplitter` do. With `expand` there are `neighbours`, dicts like the matches, in order of the text. A
     document's own values under these keys move to `source_<key>`. These keys do not count when documents are compared: results
-    of several queries are equal, so that a `MultiQueryRetriever` or an `EnsembleRetriever` returns a document once.
+    of several queries are equal, so that a `MultiQueryRetriever` or an `EnsembleRetriever` returns a document once. All results
+    are plain `Document`s, as LangGraph's checkpoints need them.
 
     All fields but `store` can also be given in a call: `retriever.invoke(question, k=2)`.
 

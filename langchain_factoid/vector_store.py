@@ -17,6 +17,7 @@ from factoid.files.sqlite import FILE
 from factoid.filters import Filter
 from factoid.ingest import AddReport, Split, own_children, whole_passage
 from factoid.propositions.prompting.chat import split_options
+from factoid.sources import AUTO
 from factoid.store import UnitStore
 from factoid.store.database.schema import local_folder
 from factoid.store.options import Parents
@@ -67,7 +68,7 @@ class MultiGranularFAISS(VectorStore):
         relevance_score_fn: Callable[[float], float] | None = None,
         **options: Any,
     ) -> None:
-        self._recipe, options = split_options(UnitStore.add_documents, options)
+        self._recipe, options = split_options(UnitStore.add_documents, {"source_key": AUTO} | options)
         if store is None:
             encoding = EmbeddingsEncoder(embedding)  # type: ignore[arg-type]  # refuses None
             store = UnitStore(encoder=encoding, **{"granularities": None} | options)

@@ -43,6 +43,7 @@ from llama_index_factoid.convert import (
     with_hits,
 )
 from llama_index_factoid.embeddings import EmbeddingEncoder
+from llama_index_factoid.versions import stale_ids
 
 # Options of a query, and their names in the core.
 _NAMES = {"doc_ids": "document_ids", "node_ids": "unit_ids", "mmr_threshold": "mmr", "mmr_prefetch_k": "fetch_k"}
@@ -126,6 +127,9 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     def add(self, nodes: Sequence[BaseNode], **_: Any) -> list[str]:
         """Add nodes with their embeddings, and return their ids; a node whose id is in the store replaces the stored one.
 
+        Nodes of a source that has changed replace all of its earlier version: those whose SOURCE has the same id and another
+        hash, and those whose metadata have the same `file_path` and another `file_size` or `last_modified_date`.
+
         Raises:
             InvalidInputError: A node has no embedding, or text or metadata that cannot be stored.
             EncoderMismatchError: The embeddings have another dimension than the store's.
@@ -140,7 +144,12 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
                     "model last in the IngestionPipeline"
                 )
         vectors = [np.asarray(node.embedding, np.float32) for node in nodes]
-        return self._store.add([to_unit(node) for node in nodes], vectors=vectors, keep_children=True)
+        units = [to_unit(node) for node in nodes]
+        stale = stale_ids(self._store, nodes, units)
+        ids = self._store.add(units, vectors=vectors, keep_children=True)
+        if stale:
+            self._store.delete(unit_ids=stale)
+        return ids
 
     async_add = _threaded(add)
 

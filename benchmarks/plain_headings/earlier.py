@@ -9,8 +9,9 @@ import re
 from collections.abc import Sequence
 from itertools import groupby, zip_longest
 
-from factoid.sentences import LABELLED_LINE, sentence_spans
+from factoid.sentences import sentence_spans
 from factoid.text.plain_headings import Heading, Line
+from factoid.text.reading import LABELLED_LINE
 
 _SENTENCE_END = re.compile(r"[.!?。！？][\"'”’)\]]*(?:\s|\Z)")
 _CHAPTER = re.compile(

@@ -43,7 +43,8 @@ class SearchOptions:
 
     Attributes:
         granularity: The units that are compared with the query: one granularity, several, or "mixed" for all. None for
-            propositions, else the finest that the store searches.
+            propositions, else the finest that the store searches. A passage without propositions is compared by its sentences,
+            one without sentences by its propositions, and one without either as a whole.
         parents: What to return: the k best distinct passages, each with the units that made it a hit in `matches`; the k best
             distinct documents; or the units themselves.
         filter: Conditions on metadata, applied before the search (see `factoid.filters`). What they exclude is in no answer in

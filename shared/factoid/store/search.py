@@ -74,7 +74,7 @@ def _present(store: UnitStore) -> Sequence[Granularity]:
         return store.granularities
     state = store.views.states[min(store.granularities, key=FINEST_FIRST.index)]
     with store.connections.reading() as snapshot:
-        if state.generation == snapshot.generation and state.index:  # neither stale nor empty
+        if state.generation == snapshot.generation and state.has_own:
             return store.granularities
         return [kind for kind in snapshot.searched() if kind in store.granularities] or store.granularities
 

@@ -17,11 +17,12 @@ from factoid.filters import Filter, to_condition
 from factoid.index import AUTO, Similarity
 from factoid.index.files import index_files
 from factoid.index.gpu import check_device
-from factoid.ingest import GRANULARITIES, AddReport, Recipe, Split, aingest, encode, ingest
+from factoid.ingest import GRANULARITIES, AddReport, Recipe, Split, aingest, encode, ingest, lone_units
 from factoid.propositions import PropositionCache, Propositionizer, SyntaxPropositionizer
 from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy
 from factoid.search import LEXICAL, Weights
+from factoid.sources import Sources
 from factoid.store.database.connections import Connections
 from factoid.store.database.schema import local_folder
 from factoid.store.database.snapshot import StoredUnit
@@ -104,6 +105,7 @@ class UnitStore:
             )
         check_device(device)
         self.encoder = encoder
+        self._known_sources: set[str] = set()  # of documents that calls of this object added
         self.path = None if path is None else local_folder(path)
         self.connections = Connections(self.path, read_only=read_only)
         try:
@@ -176,6 +178,7 @@ class UnitStore:
         min_words: int = 50,
         unsupported: Policy = "drop",
         cache: PropositionCache | str | Path | None = None,
+        source_key: str | None = None,
         show_progress: bool = False,
     ) -> AddReport:
         """Split, decompose, encode and commit documents, a few hundred passages at a time.
@@ -193,6 +196,11 @@ class UnitStore:
             unsupported: What to do with propositions that their passage does not support, as in `factoid.propositions.decompose`.
             cache: Where to cache the propositions of any propositionizer instead: a file to share between stores, or the folder
                 of another store.
+            source_key: A key of the metadata that says where a document comes from, such as "source", for documents without ids.
+                When the call ends, the documents that earlier calls added of the same sources, and that this one did not bring
+                again, are deleted: so all documents of a source belong into one call. Documents with ids of their own are left
+                alone. "auto" for "source", else "file_path", where it is a file or an address; while a store is open, later calls
+                may then bring further parts whose metadata differ, such as pages. None deletes nothing.
             show_progress: Show a progress bar over documents.
 
         Raises:
@@ -201,14 +209,19 @@ class UnitStore:
             StoreError: The store is closed or read-only, or writing fails.
         """
         recipe = self._recipe(propositionizer, cache, words=words, min_words=min_words, unsupported=unsupported)
-        return ingest(self, documents, recipe, show_progress=show_progress)
+        return ingest(self, documents, recipe, sources=self._sources_of(source_key), show_progress=show_progress)
 
     async def aadd_documents(
-        self, documents: Iterable[Document], *, show_progress: bool = False, **options: Any
+        self,
+        documents: Iterable[Document],
+        *,
+        source_key: str | None = None,
+        show_progress: bool = False,
+        **options: Any,
     ) -> AddReport:
         """Do the same as `add_documents` without blocking the event loop; documents are read in threads."""
         recipe = await asyncio.to_thread(self._recipe, **options)
-        return await aingest(self, documents, recipe, show_progress=show_progress)
+        return await aingest(self, documents, recipe, sources=self._sources_of(source_key), show_progress=show_progress)
 
     def add(
         self,
@@ -220,9 +233,10 @@ class UnitStore:
         """Add units, and return their ids. A stored unit with the same id is replaced, a passage with all units under it.
 
         Args:
-            units: Units of any granularity. Those of granularities that the store does not search are stored unencoded.
+            units: Units of any granularity. Those of granularities that the store does not search are stored unencoded, unless a
+                passage could not be found otherwise.
             vectors: Their vectors, shape (len(units), dim), with None for a unit that should be stored but not found. If the
-                argument is None, the units for which `searches` is true are encoded.
+                argument is None, the units for which `searches` is true are encoded, and passages without such units.
             keep_children: Replace only the units with these ids; the units under a replaced passage stay.
 
         Raises:
@@ -234,7 +248,7 @@ class UnitStore:
             raise InvalidInputError(f"got {len(vectors)} vectors for {len(units)} units: expected one each")
         for unit in units:
             check_unit(unit)
-        known = self.encode(units) if vectors is None else dict(enumerate(vectors))
+        known = self.encode(units, lone_units(self, units)) if vectors is None else dict(enumerate(vectors))
         with self.connections.transaction() as writing:
             stored = (StoredUnit(unit, known.get(position)) for position, unit in enumerate(units))
             writing.put_units(stored, under=not keep_children)
@@ -337,6 +351,11 @@ class UnitStore:
         with self.connections.reading() as snapshot:
             documents = snapshot.documents_by_id(ids)
         return [documents[document_id][0] for document_id in ids if document_id in documents]
+
+    def units_of(self, document_ids: Sequence[str]) -> list[Unit]:
+        """Return all units of some documents, oldest first; unknown ids are skipped."""
+        with self.connections.reading() as snapshot:
+            return list(snapshot.units(snapshot.units_of_documents(document_ids).tolist()).values())
 
     @property
     def lacks_texts(self) -> bool:
@@ -456,6 +475,9 @@ class UnitStore:
         check_identity(writing, "was opened with", **self.identity)
         if self.encoder is not None:
             writing.identify({**self.identity, "embed_template": self.requested_template or EMBED_TEMPLATE})
+
+    def _sources_of(self, key: str | None) -> Sources | None:
+        return None if key is None else Sources(key, self._known_sources)
 
     def _recipe(
         self,

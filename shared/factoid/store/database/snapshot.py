@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from factoid.encode import Vectors, check_template
 from factoid.errors import InvalidInputError
-from factoid.filters import parse_metadata, says_kinds
+from factoid.filters import Condition, parse_metadata, passing_rows, says_kinds
 from factoid.index import RowIds
 from factoid.metadata import KIND
 from factoid.search import LEXICAL, Columns
@@ -151,8 +151,11 @@ class Snapshot:
 
     def searched(self) -> tuple[Granularity, ...]:
         """Return the granularities that have units with vectors, coarsest first."""
-        sql = "SELECT 1 FROM units WHERE granularity = ? AND vector IS NOT NULL LIMIT 1"
-        return tuple(kind for kind in Granularity if self.values(sql, [kind]))
+        return tuple(filter(self.has_vectors, Granularity))
+
+    def has_vectors(self, kind: Granularity) -> bool:
+        """Return whether a granularity has units with vectors."""
+        return bool(self.values("SELECT 1 FROM units WHERE granularity = ? AND vector IS NOT NULL LIMIT 1", [kind]))
 
     def searched_units(
         self,
@@ -212,6 +215,13 @@ class Snapshot:
         sql = f"SELECT row, id FROM documents WHERE id {AMONG}"  # noqa: S608
         return dict(self.connection.execute(sql, [to_array(ids)]).fetchall())
 
+    def documents_where(self, condition: Condition) -> list[str]:
+        """Return the ids of documents with a text of which some unit's metadata pass a filter, oldest first."""
+        passing = to_array(passing_rows(self.connection, condition).tolist())
+        sql = f"""SELECT id FROM documents WHERE text IS NOT NULL AND row IN
+            (SELECT document FROM units WHERE metadata {AMONG}) ORDER BY row"""  # noqa: S608
+        return self.values(sql, [passing])
+
     def unit_rows(self, ids: Sequence[str]) -> RowIds:
         """Return the rows of the units with these ids, and of the units directly under them in the same document."""
         sql = """SELECT row FROM units WHERE id IN (SELECT value FROM json_each(:ids)) UNION
@@ -263,29 +273,37 @@ class Snapshot:
             raise DamagedRowError(row, what="vector")
         return vector
 
-    def columns(self, granularity: str) -> Columns:
-        """Return the columns that a search needs of all units of a granularity that have vectors.
+    def unit_columns(self, granularity: str, where: str, parameters: Mapping[str, Any]) -> Columns:
+        """Return the columns that a search needs of the units for which a condition holds and that have vectors.
 
-        `LEXICAL` stands for all passages, also those without vectors; each has its own row as the id of its vector.
+        `LEXICAL` stands for passages, also those without vectors; each has its own row as the id of its vector. In the condition,
+        `:kind` is the granularity.
         """
-        columns = self._columns(granularity, "units.granularity = :kind", {})
-        alone = columns.rows[columns.rows == columns.parents]
-        if len(alone) and granularity not in (Granularity.PASSAGE, LEXICAL):
-            sql = f"""SELECT id FROM units NOT INDEXED WHERE granularity = 'passage' AND (id, document) IN
-                (SELECT parent_id, document FROM units WHERE row {AMONG}) LIMIT 1"""  # noqa: S608
-            for passage_id in self.values(sql, [json.dumps(alone.tolist())]):
-                raise DamagedRowError(passage_id, what="the index entry of passage")
-        return columns
+        vector, kind = ("units.row", Granularity.PASSAGE) if granularity == LEXICAL else ("units.vector", granularity)
+        parent, join = "units.row", ""
+        if kind is not Granularity.PASSAGE:
+            parent = "coalesce(passages.row, units.row)"
+            join = f"LEFT JOIN units AS passages ON {_UNDER}"
+        sql = f"""SELECT {vector}, units.row, {parent}, units.document, units.metadata FROM units {join}
+            WHERE {where} AND {vector} IS NOT NULL"""  # noqa: S608
+        rows = self.connection.execute(sql, {"kind": kind, **parameters})
+        return Columns.of(_table(rows, granularity, width=5).T)
 
-    def delta(self, granularity: str, since: int, last: int) -> tuple[RowIds, Columns] | None:
-        """Return the units removed or altered since a commit, and those altered or after its last; None if no longer known."""
-        if since < int(self.meta.get("forgotten") or 0):
-            return None
-        changed = _ascending(self.values("SELECT row FROM changes WHERE generation > ?", [since]))
-        where = """units.granularity = :kind AND units.row IN (
-            SELECT row FROM units WHERE row > :last UNION SELECT value FROM json_each(:changed))"""
-        values = {"last": last, "changed": json.dumps(changed.tolist())}
-        return changed, self._columns(granularity, where, values)
+    def passage_vectors(self, documents: RowIds | None = None) -> tuple[RowIds, RowIds, RowIds, RowIds]:
+        """Return the rows of all passages, or of those of some documents, and for each its document, vector and metadata.
+
+        The vector is -1 for a passage without one. Shapes: (n,).
+        """
+        chosen = "" if documents is None else f"document {AMONG} AND"
+        sql = f"""SELECT row, document, coalesce(vector, -1), metadata FROM units
+            WHERE {chosen} granularity = 'passage'"""  # noqa: S608
+        rows = self.connection.execute(sql, [] if documents is None else [to_array(documents.tolist())])
+        passages, owners, vectors, metadata = _table(rows, "passage", width=4).T
+        return passages, owners, vectors, metadata
+
+    def all_document_rows(self) -> RowIds:
+        """Return the rows of all documents. Shape: (n,)."""
+        return _ascending(self.values("SELECT row FROM documents"))
 
     def touched_passages(self, since: int, last: int) -> tuple[RowIds, RowIds] | None:
         """Return the units removed or altered since a commit, and the passages that are new, altered or over such units.
@@ -366,17 +384,6 @@ class Snapshot:
                 if not isinstance(recipe, str):
                     raise DamagedRowError(document.id, what="the digest of document")
                 yield document, recipe
-
-    def _columns(self, granularity: str, where: str, parameters: Mapping[str, Any]) -> Columns:
-        vector, kind = ("units.row", Granularity.PASSAGE) if granularity == LEXICAL else ("units.vector", granularity)
-        parent, join = "units.row", ""
-        if kind is not Granularity.PASSAGE:
-            parent = "coalesce(passages.row, units.row)"
-            join = f"LEFT JOIN units AS passages ON {_UNDER}"
-        sql = f"""SELECT {vector}, units.row, {parent}, units.document, units.metadata FROM units {join}
-            WHERE {where} AND {vector} IS NOT NULL"""  # noqa: S608
-        rows = self.connection.execute(sql, {"kind": kind, **parameters})
-        return Columns.of(_table(rows, granularity, width=5).T)
 
 
 def _table(rows: Iterable[Sequence[int]], granularity: str, *, width: int) -> RowIds:

@@ -21,6 +21,7 @@ from factoid.progress import progress_bar
 from factoid.search import LEXICAL, Columns
 from factoid.store.database.records import DamagedRowError
 from factoid.store.database.snapshot import Snapshot
+from factoid.store.indexes.compared import changed_units, compared_units
 from factoid.store.indexes.views import IndexState
 from factoid.store.indexes.wall import MixedPassagesBuilder
 from factoid.store.settings import Settings
@@ -75,6 +76,7 @@ class VectorBuilder:
         """Update an index from a generation to that of a snapshot in the cheapest way; None rebuilds it."""
         if since is None or not self._caught_up(state, snapshot, since):
             self._build(state, snapshot, show_progress=show_progress)
+        state.has_own = snapshot.has_vectors(Granularity(state.granularity))
         vectors = state.columns.vectors
         if len(vectors) and self.settings.similarity is not Similarity.COSINE:
             some = vectors[:: max(1, len(vectors) // _SAMPLE)][:_SAMPLE]
@@ -100,7 +102,7 @@ class VectorBuilder:
         return bool(index.hidden <= _HIDDEN * (len(index) + index.hidden))
 
     def _build(self, state: IndexState, snapshot: Snapshot, *, show_progress: bool) -> None:
-        columns = snapshot.columns(state.granularity)
+        columns = compared_units(snapshot, state.granularity)
         ids = columns.distinct_vectors()
         state.index, state.columns, state.built_for = None, columns, len(ids)
         if not len(ids):
@@ -146,7 +148,7 @@ class LexicalBuilder:
         if state.index is not None and since is not None:
             change = _change_since(state, snapshot, since)
         if change is None:
-            columns = snapshot.columns(LEXICAL)
+            columns = compared_units(snapshot, LEXICAL)
             change = _Change(np.empty(0, np.int64), columns.rows, columns)
             state.index = LexicalIndex(self.language)
         if len(change.removed) or len(change.added):
@@ -221,9 +223,9 @@ def _change_since(state: IndexState, snapshot: Snapshot, since: int) -> _Change 
     last = snapshot.values("SELECT last FROM commits WHERE generation = ?", [since])
     if not last:
         return None
-    delta = snapshot.delta(state.granularity, since, last[0])
+    delta = changed_units(snapshot, state.granularity, since, last[0], before)
     if delta is None:  # ids of vectors are never reused: those that still exist are the same
-        after = snapshot.columns(state.granularity)
+        after = compared_units(snapshot, state.granularity)
         old, new = before.distinct_vectors(), after.distinct_vectors()
         removed, added = (np.setdiff1d(*pair, assume_unique=True) for pair in ((old, new), (new, old)))
         return _Change(removed, added, after)

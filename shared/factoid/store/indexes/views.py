@@ -47,6 +47,7 @@ class IndexState:
     generation: int | None = None  # that all else belongs to; None before anything was read or built
     index: Any = None  # a `VectorIndex` or `LexicalIndex`; None while there is nothing to index
     columns: Columns = field(default_factory=Columns.empty)
+    has_own: bool = False  # whether units of this granularity are in it, and not only others in their place
     length: float = 1.0  # typical one of the vectors, as they are compared
     built_for: int = 0  # vectors or texts when the index was built
     written: int | None = None  # the generation of its files on disk, if it has any

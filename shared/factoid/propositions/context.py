@@ -57,7 +57,7 @@ def _row_facts(sentence: Sentence) -> list[Fact]:
     spans = block.cells if is_whole else ((0, len(visible.text)),)
     names = block.names if is_whole else ()
     texts = [visible.text[start:end] for start, end in spans]
-    cells = [(name, text) for name, text in zip_longest(names, texts, fillvalue="") if name or text]
+    cells = list(zip_longest(names, texts, fillvalue=""))
     lead = _written(sentence)
     facts: list[Fact] = []
     for fact in row_facts(cells):

@@ -56,7 +56,8 @@ class _Row:
     @cached_property
     def is_marked(self) -> bool:
         """Whether it holds header cells only, unlike a row with a name and without values."""
-        is_whole = len(self.filled) > 1 or len(self.filled) == len(self.cells)
+        has_corner = bool(self.filled) and not self.cells[0].text and all(cell.is_header for cell in self.cells)
+        is_whole = len(self.filled) > 1 or len(self.filled) == len(self.cells) or has_corner
         return is_whole and all(cell.is_header for cell in self.filled)
 
 
@@ -234,7 +235,7 @@ def _row_text(placed: list[_Placed], start: int) -> tuple[Visible, tuple[Span, .
     spans: list[Span] = []
     for place in placed:
         at = text.offsets[-1] if text.offsets else start
-        if spans:
+        if len(text) and place.cell.text:
             text.put(" | ", at)
         first = len(text)
         if place.is_repeated:

@@ -16,6 +16,7 @@ from typing_extensions import override
 from factoid.encode import EMBED_TEMPLATE, check_template, with_heading
 from factoid.errors import InvalidInputError
 from factoid.metadata import hit_fields, plain_metadata, with_fields
+from factoid.text.markup import MARKUP_KEYS
 from factoid.units import Document as CoreDocument
 from factoid.units import Granularity, Hit, Unit
 
@@ -95,9 +96,10 @@ def to_core(document: Document, document_id: str | None = None) -> CoreDocument:
 
 
 def to_passage(document: Document) -> CoreDocument:
-    """Return a document as one passage, with only title and section of its metadata, so that any metadata will do."""
-    headings = {key: value for key in _HEADINGS if isinstance(value := document.metadata.get(key), str)}
-    return to_core(Document(page_content=document.page_content, metadata=headings, id=document.id))
+    """Return a document as one passage, with title, section and what it is of its metadata, so that any metadata will do."""
+    keys = (*_HEADINGS, *MARKUP_KEYS)
+    metadata = {key: value for key in keys if isinstance(value := document.metadata.get(key), str)}
+    return to_core(Document(page_content=document.page_content, metadata=metadata, id=document.id))
 
 
 def stored_document(document: CoreDocument | Unit) -> Document:

@@ -23,6 +23,7 @@ from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy
 from factoid.propositions.prompting.chat import ChatPropositionizer, split_options
 from factoid.split import split_passages, split_sentences
+from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import Granularity, Unit
 from llama_index_factoid.convert import Kind, to_core, to_nodes
 from llama_index_factoid.llm import LLMPropositionizer
@@ -43,7 +44,7 @@ class MultiGranularNodeParser(NodeParser):
     count the document's text, or are None if the node does not say where it stands.
 
     Args:
-        propositionizer, words, min_words, unsupported: As in `factoid.UnitStore.add_documents`.
+        propositionizer, words, min_words, unsupported, sentences: As in `factoid.UnitStore.add_documents`.
         granularities: What to return, some of "passage", "sentence" and "proposition".
         cache: A file, made if absent, that keeps what the propositionizer returns, or the folder of a store. The worker
             processes of a pipeline share it.
@@ -66,6 +67,7 @@ class MultiGranularNodeParser(NodeParser):
     unsupported: Policy = "drop"
     chunker: SerializeAsAny[NodeParser] | None = None
     window: Annotated[int, Field(ge=0)] | Literal["passage"] | None = None
+    sentences: SentenceSplitter | None = Field(default=None, exclude=True, repr=False)
     propositionizer: Propositionizer | None = Field(default=None, exclude=True, repr=False)
     cache: str | None = Field(default=None, exclude=True)
     propositionizer_name: str = Field(default="", description="Name and version, as a part of the keys of caches.")
@@ -131,7 +133,8 @@ class MultiGranularNodeParser(NodeParser):
         """Return the passages of a node; a chunk of a chunker is its own passage."""
         document = to_core(node)
         if self.chunker is None:
-            return split_passages(document, words=self.words, min_words=self.min_words)
+            sizes = {"words": self.words, "min_words": self.min_words}
+            return split_passages(document, **sizes, sentences=self.sentences)
         return [replace(whole_passage(document), id=document.id)] if document.text.strip() else []
 
     def _ready(self) -> Propositionizer:

@@ -15,7 +15,8 @@ from factoid.progress import progress
 from factoid.propositions import Decomposition, Propositionizer, Report, adecompose, decompose
 from factoid.propositions.decompose import Policy
 from factoid.sources import Sources
-from factoid.split import split_passages, split_sentences
+from factoid.split import seen_text, split_passages, split_sentences
+from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import Document, Granularity, Unit, child_unit, content_id
 
 if TYPE_CHECKING:
@@ -49,12 +50,15 @@ class Recipe:
     min_words: int = 50
     unsupported: Policy = "drop"
     embed_template: str = EMBED_TEMPLATE
+    sentences: SentenceSplitter | None = None  # None for the rules of `factoid.text.sentence_ends`
 
     def digest(self, document: Document) -> str:
         """Return a digest of a document and of this recipe."""
         content = [document.id, document.text, document.title, document.section, dict(document.metadata)]
         name = getattr(self.propositionizer, "name", type(self.propositionizer).__qualname__)
         making = [list(self.granularities), name, self.words, self.min_words, self.unsupported, self.embed_template]
+        if self.sentences is not None:
+            making.append(getattr(self.sentences, "name", type(self.sentences).__qualname__))
         return content_id(*content, *making)
 
 
@@ -152,7 +156,8 @@ def own_children(passage: Unit, granularities: Sequence[Granularity]) -> list[Un
 
 def whole_passage(document: Document) -> Unit:
     """Return a document as one passage."""
-    return child_unit(document, document.text, Granularity.PASSAGE, 0, len(document.text))
+    passage = child_unit(document, document.text, Granularity.PASSAGE, 0, len(document.text))
+    return replace(passage, visible=seen_text(document.text, document.metadata))
 
 
 def encode(store: UnitStore, units: Sequence[Unit], others: Container[int] = ()) -> dict[int, Vectors]:
@@ -225,7 +230,8 @@ def _batches(
             raise InvalidInputError(f"expected factoid.Document, got {type(document).__name__}")
         if sources is not None:
             sources.note(document)
-        passages = split_passages(document, words=recipe.words, min_words=recipe.min_words)
+        sizes = {"words": recipe.words, "min_words": recipe.min_words}
+        passages = split_passages(document, **sizes, sentences=recipe.sentences)
         if not passages and document.text.strip():
             passages = [whole_passage(document)]  # only headings or front matter: it can still be found
         split = Split(document, recipe.digest(document), passages)

@@ -42,6 +42,7 @@ from factoid.store.transfer.remote import load_from, save_to
 from factoid.store.upkeep.compact import compact
 from factoid.store.upkeep.tune import tune, tune_weights
 from factoid.store.upkeep.verify import verify
+from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import Document, Granularity, Hit, Metadata, Unit
 
 
@@ -177,6 +178,7 @@ class UnitStore:
         words: int = 100,
         min_words: int = 50,
         unsupported: Policy = "drop",
+        sentences: SentenceSplitter | None = None,
         cache: PropositionCache | str | Path | None = None,
         source_key: str | None = None,
         show_progress: bool = False,
@@ -194,6 +196,7 @@ class UnitStore:
             words: Maximum number of words in a passage.
             min_words: A paragraph's last passage with fewer words is merged into the one before.
             unsupported: What to do with propositions that their passage does not support, as in `factoid.propositions.decompose`.
+            sentences: Finds the ends of sentences, as in `factoid.split_passages`; one with a `name` counts as changed by it.
             cache: Where to cache the propositions of any propositionizer instead: a file to share between stores, or the folder
                 of another store.
             source_key: A key of the metadata that says where a document comes from, such as "source", for documents without ids.
@@ -208,7 +211,8 @@ class UnitStore:
                 that a cache needs.
             StoreError: The store is closed or read-only, or writing fails.
         """
-        recipe = self._recipe(propositionizer, cache, words=words, min_words=min_words, unsupported=unsupported)
+        sizes = {"words": words, "min_words": min_words, "sentences": sentences}
+        recipe = self._recipe(propositionizer, cache, unsupported=unsupported, **sizes)
         return ingest(self, documents, recipe, sources=self._sources_of(source_key), show_progress=show_progress)
 
     async def aadd_documents(

@@ -51,6 +51,7 @@ _RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻
 _RAISED_NUMBER = re.compile(r"[\d+−–, -]+")
 _TAG = re.compile(r"</?(?P<name>[A-Za-z][A-Za-z0-9-]*+)(?P<rest>[^<>]*+)>")
 _ALTERNATIVE = re.compile(r"""\balt\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
+_LONGEST_MARK = 300  # characters; the data of a picture belongs to no sentence's span
 _HIDDEN_TAGS = frozenset(("script", "style", "svg", "template"))
 
 
@@ -201,7 +202,7 @@ class _Reader:
             self.seen.opening[self.places[end - 1] + 1] = self.places[start]
 
     def _close(self, start: int, end: int) -> None:
-        if start < end:
+        if start < end <= start + _LONGEST_MARK:
             self.seen.closing[self.places[start]] = self.places[end - 1] + 1
 
 

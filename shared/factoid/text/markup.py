@@ -28,7 +28,10 @@ _ENDINGS: dict[str, Markup] = {
         (".txt", ".text", ".csv", ".tsv", ".log", ".srt", ".vtt", ".json", ".jsonl", ".rst", ".adoc"), "plain"
     ),
 }
+_CONTENT_TYPES = ("content_type", "file_type")
 _PLACES = ("source", "file_name", "filename", "file_path", "path")
+# The keys of the metadata that say what a text is.
+MARKUP_KEYS = (MARKUP, *_CONTENT_TYPES, *_PLACES)
 _SHOWN = 200_000  # characters in which evidence is looked for
 
 # Each is something that hardly stands in plain text.
@@ -68,11 +71,12 @@ def markup_of(text: str, metadata: Mapping[str, Any] | None = None) -> Markup:
     stated = metadata.get(MARKUP)
     if stated in get_args(Markup):
         return cast(Markup, stated)
-    content_type = metadata.get("content_type")
-    if isinstance(content_type, str):
-        known = _TYPES.get(content_type.partition(";")[0].strip().lower())
-        if known:
-            return known
+    for key in _CONTENT_TYPES:
+        content_type = metadata.get(key)
+        if isinstance(content_type, str):
+            known = _TYPES.get(content_type.partition(";")[0].strip().lower())
+            if known:
+                return known
     for key in _PLACES:
         place = metadata.get(key)
         if isinstance(place, str) and (known := _ENDINGS.get(PurePath(place[-300:]).suffix.lower())):

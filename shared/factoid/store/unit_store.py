@@ -6,12 +6,12 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 
 from factoid.encode import EMBED_TEMPLATE, Encoder, Vectors, check_template
-from factoid.errors import InvalidInputError
+from factoid.errors import InvalidInputError, check_names
 from factoid.files.sqlite import FILE
 from factoid.filters import Filter, to_condition
 from factoid.index import AUTO, Similarity
@@ -30,7 +30,7 @@ from factoid.store.database.transaction import Selection, Transaction, check_uni
 from factoid.store.indexes.build import INDEXES, Builder, LexicalBuilder, VectorBuilder
 from factoid.store.indexes.views import Views
 from factoid.store.indexes.wall import MIXED_PASSAGES, MixedPassagesBuilder
-from factoid.store.options import SearchOptions
+from factoid.store.options import AddKwargs, SearchKwargs, SearchOptions, option_names
 from factoid.store.rerank import answer
 from factoid.store.search import Query, allowed_ids, allowed_units, find
 from factoid.store.settings import Settings, check_identity, keep_settings
@@ -47,7 +47,7 @@ from factoid.units import Document, Granularity, Hit, Metadata, Unit
 
 
 class UnitStore:
-    """Passages, sentences and propositions with their vectors; a context manager.
+    """Passages, sentences and propositions with their vectors; a context manager. Copies of it are the same open store.
 
     Args:
         path: The store's folder, made if absent; None keeps everything in memory.
@@ -128,6 +128,9 @@ class UnitStore:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self  # a connection: what it leads to is there once
 
     def __len__(self) -> int:
         return sum(self.counts().values())
@@ -215,17 +218,12 @@ class UnitStore:
         recipe = self._recipe(propositionizer, cache, unsupported=unsupported, **sizes)
         return ingest(self, documents, recipe, sources=self._sources_of(source_key), show_progress=show_progress)
 
-    async def aadd_documents(
-        self,
-        documents: Iterable[Document],
-        *,
-        source_key: str | None = None,
-        show_progress: bool = False,
-        **options: Any,
-    ) -> AddReport:
+    async def aadd_documents(self, documents: Iterable[Document], **options: Unpack[AddKwargs]) -> AddReport:
         """Do the same as `add_documents` without blocking the event loop; documents are read in threads."""
+        check_names("UnitStore.aadd_documents", options, option_names(AddKwargs))
+        sources, show_progress = self._sources_of(options.pop("source_key", None)), options.pop("show_progress", False)
         recipe = await asyncio.to_thread(self._recipe, **options)
-        return await aingest(self, documents, recipe, sources=self._sources_of(source_key), show_progress=show_progress)
+        return await aingest(self, documents, recipe, sources=sources, show_progress=show_progress)
 
     def add(
         self,
@@ -373,7 +371,7 @@ class UnitStore:
         with self.connections.reading() as snapshot:
             return snapshot.counts()
 
-    def search(self, query: str, k: int = 5, **options: Any) -> list[Hit]:
+    def search(self, query: str, k: int = 5, **options: Unpack[SearchKwargs]) -> list[Hit]:
         """Return the k best hits for a query, best first.
 
         Args:
@@ -388,17 +386,19 @@ class UnitStore:
         """
         return self._prepared([query], None, k, options)()[0]
 
-    def search_batch(self, queries: Sequence[str], k: int = 5, **options: Any) -> list[list[Hit]]:
+    def search_batch(self, queries: Sequence[str], k: int = 5, **options: Unpack[SearchKwargs]) -> list[list[Hit]]:
         """Search several queries in one call, and return the hits of each; the options are those of `search`."""
         return self._prepared(queries, None, k, options)() if queries else []
 
-    def search_by_vector(self, vector: Vectors, k: int = 5, *, text: str | None = None, **options: Any) -> list[Hit]:
+    def search_by_vector(
+        self, vector: Vectors, k: int = 5, *, text: str | None = None, **options: Unpack[SearchKwargs]
+    ) -> list[Hit]:
         """Search with an encoded query, as `search` does; its words count only if its text is given. Shape: (dim,)."""
         texts = None if text is None else [text]
         return self.search_batch_by_vector(np.asarray(vector, np.float32).reshape(1, -1), k, texts=texts, **options)[0]
 
     def search_batch_by_vector(
-        self, vectors: Vectors, k: int = 5, *, texts: Sequence[str] | None = None, **options: Any
+        self, vectors: Vectors, k: int = 5, *, texts: Sequence[str] | None = None, **options: Unpack[SearchKwargs]
     ) -> list[list[Hit]]:
         """Search with several encoded queries, as `search_by_vector` does. Shape: (n, dim)."""
         queries = np.asarray(vectors, dtype=np.float32)
@@ -469,6 +469,7 @@ class UnitStore:
         self, texts: Sequence[str] | None, vectors: Vectors | None, k: int, options: Mapping[str, Any]
     ) -> Callable[[], list[list[Hit]]]:
         """Return a function that runs a checked search with encoded queries."""
+        check_names("UnitStore.search", options, option_names(SearchKwargs))
         query = Query.of(self, texts, vectors, k, SearchOptions(**options))
         if query.options.rerank is not None:
             return partial(answer, self, query)

@@ -23,6 +23,7 @@ from factoid.text.reading import read
 from factoid.units import LONGEST_HEADING, Document
 
 _BLANK_LINE = re.compile(r"\n[^\S\n]*+\n")
+_IMAGE = re.compile(r"\[?!\[|<img\b", re.IGNORECASE)
 _LEAD_CHARS = 200
 _GOES_ON = re.compile(r"(?:[:：]|[;；](?:\s(?:and|or))?)\Z")
 _NO_HEADING = tuple(".!;,…。！")
@@ -211,7 +212,11 @@ def _lines(text: str, parts: Iterable[_Part]) -> Iterator[Line]:
             words = f"| {words}"
         elif part.is_strong:
             words = part.text
-        kind = part.kind if part.kind in ("heading", "code") and (part.level or part.kind == "code") else "paragraph"
+        kind = "paragraph"
+        if part.level or part.kind == "code":
+            kind = part.kind
+        elif _IMAGE.match(text, part.start):
+            kind = "image"
         yield Line(words, kind, part.is_strong, gap, part.level)
         before = part.end
 

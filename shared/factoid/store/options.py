@@ -13,6 +13,7 @@ from factoid.index.kinds import NAMES
 from factoid.propositions import PropositionCache, Propositionizer
 from factoid.propositions.decompose import Policy
 from factoid.search import Weights
+from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import Granularity, Hit, Unit, whole_number
 
 Parents = Literal["passage", "document", "unit"]
@@ -81,6 +82,7 @@ class AddKwargs(TypedDict, total=False):
     propositionizer: Propositionizer | None
     words: int
     min_words: int
+    sentences: SentenceSplitter | None
     unsupported: Policy
     cache: PropositionCache | str | Path | None
     source_key: str | None

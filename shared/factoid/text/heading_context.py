@@ -50,7 +50,7 @@ class Line(NamedTuple):
 
     Attributes:
         text: What a reader sees, without marks of Markdown; an item with its number or bullet.
-        kind: "heading", "paragraph", "item", "row" or "code".
+        kind: "heading", "paragraph", "item", "row", "code" or "image".
         is_strong: Whether all of it is bold.
         gap: The number of empty lines above it.
         level: Of a heading that is marked as one, from 1.
@@ -84,7 +84,7 @@ def is_running_text(line: Line) -> bool:
 
 def is_list(line: Line) -> bool:
     """Tell whether a block is an item, a row, code, short lines, or the introduction of such."""
-    if line.kind in ("item", "row", "code") or BULLET.match(line.text):
+    if line.kind in ("item", "row", "code", "image") or BULLET.match(line.text):
         return True
     text = line.text.strip()
     return "\n" in text or text.endswith((":", "：")) or bool(line_starts(text))
@@ -110,7 +110,7 @@ def is_verse(line: Line) -> bool:
 
 def may_stand_below(line: Line, above: Line) -> bool:
     """Tell whether a line can start something new below another, rather than go on from it."""
-    if above.kind in ("item", "row", "code", "heading") or is_page_line(above.text):
+    if above.kind in ("item", "row", "code", "image", "heading") or is_page_line(above.text):
         return True
     text = above.text.rstrip()
     if text[-1:] in ",;:：；":

@@ -236,7 +236,7 @@ def _candidates(lines: Sequence[Line], numbered_again: set[int]) -> list[_Candid
     title_place = _title_place(lines)
     forms: dict[int, HeadingLine] = {}
     for place, line in enumerate(lines):
-        if place in barred or line.kind in ("row", "code", "heading") or not is_single(line):
+        if place in barred or line.kind in ("row", "code", "image", "heading") or not is_single(line):
             continue
         found = heading_line(line.text, line.is_strong)
         if not found or (line.kind == "item" and not found.number):

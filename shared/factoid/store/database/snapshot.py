@@ -40,6 +40,7 @@ _BLOCK = 10_000  # vectors read at a time
 _NUMBERS = ("generation", "units", "dim", "logged", "forgotten")  # in `meta`
 _TEXTS = ("settings", "dtype", "embed_template", "encoder")
 _HIGHEST = 1 << 62
+_KINDS = {str(kind): kind for kind in Granularity}  # faster than calling the enumeration for each unit
 
 # Tells which units are allowed from their rows and the rows of their metadata, both of shape (n,).
 Allowed = Callable[[RowIds, RowIds], NDArray[np.bool_]]
@@ -424,7 +425,7 @@ def to_units(rows: Iterable[Sequence[Any]]) -> list[Unit]:
         right = type(start) is type(end) is int and set(map(type, texts)) == {str}
         if actual != written or not right:
             raise DamagedRowError(unit_id, what="unit")
-        place = (Granularity(kind), document_id, parent_id, start, end)
+        place = (_KINDS.get(kind) or Granularity(kind), document_id, parent_id, start, end)
         units.append(Unit(unit_id, text, *place, title, section, _metadata(unit_id, metadata), payload, visible))
     return units
 

@@ -14,7 +14,7 @@ from factoid.index import RowIds
 from factoid.index.vector_index import membership
 from factoid.search import LEXICAL, Columns
 from factoid.store.database.records import DamagedRowError, to_array
-from factoid.store.database.snapshot import AMONG, Snapshot
+from factoid.store.database.snapshot import AMONG, Snapshot, ascending
 from factoid.units import Granularity
 
 # For units of each fine granularity, those that take their place in a passage that has none.
@@ -56,7 +56,7 @@ def changed_units(
     if since < int(snapshot.meta.get("forgotten") or 0):
         return None
     logged = snapshot.values("SELECT row FROM changes WHERE generation > ?", [since])
-    changed = np.unique(np.array(logged, np.int64))
+    changed = ascending(logged)
     values = {"last": last, "changed": json.dumps(changed.tolist())}
     if granularity in (Granularity.PASSAGE, LEXICAL):
         where = f"units.granularity = :kind AND units.row IN ({_TOUCHED})"

@@ -92,7 +92,7 @@ class IndexState:
             masks.append(membership(self.columns.documents, snapshot.document_rows(document_ids)))
         if unit_ids is not None:
             masks.append(membership(self.columns.rows, snapshot.unit_rows(unit_ids)))
-        mask: Mask = np.logical_and.reduce(masks)
+        mask: Mask = masks[0] if len(masks) == 1 else np.logical_and.reduce(masks)
         return mask
 
 

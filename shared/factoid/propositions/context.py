@@ -38,7 +38,7 @@ class Context:
                 self.facts[index] = _row_facts(sentence)
                 if block.names and header >= 0 and cell_texts(sentences[header].block) == block.names:
                     self.repeats.setdefault(index, set()).add(header)
-            elif block.kind == "item" and is_first and block.leads:
+            elif block.kind in ("item", "paragraph") and is_first and block.leads:
                 self.leads[index] = _written(sentence)
             if index in self.facts or index in self.leads:
                 above = {places[lead.start] for lead in block.leads if lead.start in places}

@@ -70,7 +70,8 @@ def lead_of(block: Block | None) -> tuple[Lead, ...]:
     lead = text[first:]
     if count_words(lead) > LONGEST_LEAD or not _WORD.search(lead):
         return ()
-    return (Lead(visible.offsets[first], block.end, " ".join(lead.split())),)
+    start = widened_start(visible, visible.offsets[first], block.start)
+    return (Lead(start, block.end, " ".join(lead.split())),)
 
 
 def caption_of(block: Block | None) -> tuple[Lead, ...]:
@@ -306,10 +307,13 @@ def span_of(visible: Visible) -> tuple[int, int]:
 
 
 def _column(visible: Visible, at: int, start: int) -> int:
-    """Return the column in the source of a character of a visible text, whose first line begins at `start`."""
+    """Return the column in the source of the first word or mark in the line of a place, whose first line begins at `start`."""
     line_end = visible.text.rfind("\n", 0, at)
     line_start = visible.offsets[line_end] + 1 if line_end >= 0 else start
-    return visible.offsets[at] - line_start
+    first = line_end + 1
+    while first < at and visible.text[first].isspace():
+        first += 1
+    return visible.offsets[first] - line_start
 
 
 def _lines(text: str) -> list[tuple[int, int]]:

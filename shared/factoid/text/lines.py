@@ -60,7 +60,7 @@ def line_starts(text: str) -> list[LineStart]:
     a bullet, the same bullet within it starts a unit as well, and so do numbers in a line.
     """
     matches = list(_START.finditer(text))
-    in_order = _in_order(text, [match for match in matches if match["number"]])
+    in_order = _in_order([match for match in matches if match["number"]])
     numbered = _numbered(matches)
     signs = [match.start() for match in matches if match["sign"]]
     is_below_bullet = False
@@ -90,7 +90,7 @@ def line_starts(text: str) -> list[LineStart]:
     return sorted({*starts, *_numbers_in_line(text), *_bullets_in_line(text)})
 
 
-def _in_order(text: str, numbers: Sequence[re.Match[str]]) -> set[int]:
+def _in_order(numbers: Sequence[re.Match[str]]) -> set[int]:
     """Return where the numbers are that follow another one, or stand before the next, in their list or in one within it.
 
     A list within an item is more indented than it, and does not end the list around it.

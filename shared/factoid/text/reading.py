@@ -101,6 +101,8 @@ def _sentences(block: Block, splitter: SentenceSplitter | None) -> Iterator[Sent
     spans = [(0, len(visible.text))]
     if block.kind in ("heading", "paragraph", "item"):
         spans = _prose_spans(visible, splitter)
+    elif block.kind == "row" and _is_long(visible.text):
+        spans = _row_spans(block, splitter)
     is_whole = len(spans) == 1
     least = block.start
     for number, (first, last) in enumerate(spans):
@@ -130,6 +132,26 @@ def _prose_spans(visible: Visible, splitter: SentenceSplitter | None) -> list[Sp
     return [span for span in spans if not ONLY_MARKS.fullmatch(visible.text, *span)]
 
 
+def _row_spans(block: Block, splitter: SentenceSplitter | None) -> list[Span]:
+    """Cut a row that is too long between the sentences of its cells."""
+    visible = block.visible
+    pieces: list[Span] = []
+    for first, last in block.cells:
+        cell = _slice(visible, first, last)
+        pieces += [(first + start, first + end) for start, end in block_sentences(cell.text, cell.protected, splitter)]
+    spans: list[Span] = []
+    size = 0
+    for start, end in pieces:
+        words = count_words(visible.text[start:end])
+        if spans and size + words <= MAX_WORDS // 2:
+            spans[-1] = (spans[-1][0], end)
+            size += words
+        else:
+            spans.append((start, end))
+            size = words
+    return spans
+
+
 def _slice(visible: Visible, start: int, end: int) -> Visible:
     """Return a part of a visible text with the white space at its ends."""
     protected = [(max(first, start) - start, min(last, end) - start) for first, last in visible.protected]
@@ -152,9 +174,14 @@ def _span(block: Block, part: Visible, least: int) -> Span:
     return start, end
 
 
+def _is_long(text: str) -> bool:
+    """Return whether a text is too long for a sentence."""
+    return len(text) > MAX_CHARS or count_words(text) > MAX_WORDS
+
+
 def _bounded(text: str, start: int, end: int) -> Iterator[Span]:
     """Yield a span of a visible text, in pieces that fit passages if it is too long for a sentence."""
-    if end - start <= MAX_CHARS and count_words(text[start:end]) <= MAX_WORDS:
+    if not _is_long(text[start:end]):
         yield start, end
         return
     while start < end:

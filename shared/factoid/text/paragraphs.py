@@ -133,7 +133,8 @@ def table_blocks(
         has_header = (2 in rules and "=" in lines[2][0]) or is_ruled_once
         has_header = has_header or _is_header([row for row in rows if row])
     has_header = has_header or 1 in rules or (not rules and _is_header(rows))
-    header = rows.index(next(filter(None, rows), None)) if has_header else -1
+    filled = [number for number, row in enumerate(rows) if row is not None]
+    header = filled[0] if has_header and filled else -1
     names: tuple[str, ...] = ()
     blocks = []
     for number, row in enumerate(rows):

@@ -105,7 +105,7 @@ A | b"""
 def test_names_and_lead_ins_that_nothing_repeats_are_kept():
     table = "| a | b |\n|---|---|\n| 1 | 2 | 3 |\n\nText."
     assert [fact for fact, _ in facts(table)] == ["a: 1; b: 2; 3", "Text."]
-    assert [fact for fact, _ in facts("| Region | Fee |\n|---|---|")] == ["Region | Fee"]
+    assert [fact for fact, _ in facts("| Region | Fee |\n|---|---|")] == ["Region; Fee"]
     text = "# Anna Berg\n\nKnown for this:\n\n- She moved to Oslo in 1900."
     assert [fact for fact, _ in facts(text)] == ["Known for this:", "Anna Berg moved to Oslo in 1900."]
 
@@ -114,3 +114,28 @@ def test_propositions_in_other_words_are_not_changed():
     text = "It is forbidden to:\n\n- smoke\n- use lifts"
     script = ScriptedPropositionizer(lambda _: ["Smoke is forbidden.", "Use of lifts is forbidden."])
     assert [fact for fact, _ in facts(text, script)] == ["Smoke is forbidden.", "Use of lifts is forbidden."]
+
+
+def test_the_parts_of_a_long_row_name_their_columns_and_the_row():
+    reviewed = "Work is reviewed by somebody else, with a good deal of back and forth, before it is merged. " * 6
+    trusted = "Reviews what others wrote, and is asked for advice by the people of all the other teams. " * 6
+    source = f"| Area | Junior | Senior |\n|---|---|---|\n| Trust | {reviewed.strip()} | {trusted.strip()} |"
+    written = facts(source)
+    assert len(written) > 2
+    for fact, at_span in written:
+        assert fact.startswith("Area: Trust; ")
+        assert " | " not in fact
+        assert ("Junior: Work is reviewed" in fact) == ("Work is reviewed" in at_span)
+        assert ("Senior: Reviews what" in fact) == ("Reviews what" in at_span)
+
+
+def test_the_span_of_a_row_with_an_empty_cell_reaches_to_its_end():
+    html = "<table><tr><td><b>Terms</b></td><td></td><td>Read them first.</td></tr></table>"
+    pipes = "|  |  |  |\n|---|---|---|\n| Terms |  | Read them first. |"
+    assert facts(html) == [("Terms; Read them first.", "Terms</b></td><td></td><td>Read them first.")]
+    assert facts(pipes) == [("Terms; Read them first.", "Terms |  | Read them first.")]
+
+
+def test_a_header_without_rows_below_it_has_no_bars():
+    source = "| Equation | Description |\n|---|---|\n| ![](a.png) | ![](b.png) |"
+    assert [fact for fact, _ in facts(source)] == ["Equation; Description"]

@@ -46,6 +46,11 @@ DOCUMENTED = [
     ("MyST", "(syntax/targets)=\n# Targets", "\n# Targets"),
     ("MyST", "See {ref}`syntax/roles` and {doc}`the guide <../guide>`.", "See `syntax/roles` and the guide."),
     ("MyST", 'Text\n\n+++ {"tags": []}\n\nText', "Text\n\n\n\nText"),
+    ("MyST", "Text\n\n% Draft of it.\n% ```python\n% x\n% ```\n\nText", "Text\n\n\n\n\n\n\nText"),
+    ("Text", "It is 5\n% of all.", "It is 5\n% of all."),
+    ("MyST", ":depth: How deep it is.\n:local: Of this section only.", "¶depth: How deep it is.\n¶local: Of this section only."),
+    ("GitHub", ":runner: Improve it.", ":runner: Improve it."),
+    ("MyST", "$$\ne = mc^2\n$$ (eqn:best)\n\n:::{tip}\nText\n:::", "$$\ne = mc^2\n$$ (eqn:best)\n\n\nText\n"),
     # Callouts
     ("GitHub", "> [!NOTE]\n> Useful information.", ">\n> Useful information."),
     ("GitHub", "- > [!TIP]\n  > Use it.", "- >\n  > Use it."),
@@ -56,6 +61,8 @@ DOCUMENTED = [
     # Hugo, Liquid
     ("Hugo", "{{< note >}}\nUse it.\n{{< /note >}}", "\nUse it.\n"),
     ("Hugo", '{{% tab name="Linux" %}}', "¶Linux"),
+    ("Hugo", '{{% list path=/methods %}}{class="small"}\n\nText', "\n\nText"),
+    ("GitBook", 'Open <i class="fa-gear">:gear-open:</i> Settings.', 'Open <i class="fa-gear"></i> Settings.'),
     ("Hugo", '{{< alert title="Note" color="info" >}}', "¶Note"),
     ("Hugo", 'A {{< glossary_tooltip text="Pod" term_id="pod" >}} runs.', "A Pod runs."),
     ("Hugo", 'Each {{< glossary_tooltip term_id="kubelet" >}} runs.', "Each kubelet runs."),

@@ -35,6 +35,15 @@ def seen(source: str) -> str:
         ("{ref}`the guide <guide>` and {math}`a*b*c`", "the guide and {math}`a*b*c`"),
         ("~~Closed~~ ==open== ++ctrl+c++", "Closed open ctrl+c"),
         ("a ~ b and c == d", "a ~ b and c == d"),
+        ("A __new__ page, or a __deprecated__ one", "A new page, or a deprecated one"),
+        ("The method __new__ is called before __init__", "The method __new__ is called before __init__"),
+        ("See the [`plugins`][mkdocs.plugins] of *it*", "See the `plugins` of it"),
+        ("Take a[first][second] and [x][0]", "Take a[first][second] and [x][0]"),
+        (
+            "Done :white_check_mark:, not :x: at 10:30:45, :unknown: to us",
+            "Done ✅, not ❌ at 10:30:45, :unknown: to us",
+        ),
+        ("A std:pair:x", "A std:pair:x"),
         ("Ann <ann@example.com>, <https://example.com/x_y_z>", "Ann ann@example.com, https://example.com/x_y_z"),
         ("A &amp; B &nbsp;C &unknown; &#65;", "A & B \xa0C &unknown; A"),
         ("10<sup>3</sup> m<sup>2</sup>, H<sub>2</sub>O<br>next", "10³ m², H2O\nnext"),
@@ -97,3 +106,12 @@ def test_places_never_fall_and_stay_inside(source: str) -> None:
 @given(st.text(alphabet="abc \n.,'-", max_size=80))
 def test_text_without_marks_is_unchanged(source: str) -> None:
     assert seen(source).split() == source.split()
+
+
+def test_the_alternative_text_of_an_image_in_html_is_in_its_place():
+    source = 'Open the <img src="a.svg" alt="Options menu"> icon.'
+    visible = inline(source, range(len(source)))
+    assert visible.text == "Open the Options menu icon."
+    start = visible.text.index("Options")
+    places = visible.offsets[start : start + len("Options menu")]
+    assert "".join(source[at] for at in places) == "Options menu"

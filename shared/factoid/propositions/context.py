@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from itertools import zip_longest
 
 from factoid.propositions.rows import LONGEST_FACT, cell_pieces, row_facts
 from factoid.text.paragraphs import cell_texts
@@ -38,6 +37,8 @@ class Context:
             is_first = index == 0 or sentences[index - 1].block is not block
             if block.is_header:
                 header = index
+                names = "; ".join(filter(None, cell_texts(block)))
+                self.facts[index] = [(names, sentence.start, sentence.end)]
             elif block.kind == "row":
                 self.facts[index] = _row_facts(sentence)
                 if block.names and header >= 0 and cell_texts(sentences[header].block) == block.names:
@@ -63,8 +64,10 @@ def _row_facts(sentence: Sentence) -> list[Fact]:
     is_whole = visible.text == block.visible.text
     cells: list[tuple[str, str]] = []
     places: list[tuple[int, int]] = []  # of each in the part, (0, 0) outside of it
-    for name, span in zip_longest(block.names, block.cells, fillvalue=""):
-        first, last = span or (0, 0)
+    count = max(len(block.names), len(block.cells))
+    for number in range(count):
+        name = block.names[number] if number < len(block.names) else ""
+        first, last = block.cells[number] if number < len(block.cells) else (0, 0)
         whole = block.visible.text[first:last]
         start, end = (max(first - at, 0), min(last - at, len(visible.text)))
         if is_whole and count_words(whole) <= LONGEST_FACT:

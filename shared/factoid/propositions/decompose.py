@@ -184,14 +184,14 @@ def _in_context(passage: Unit, sentences: Sequence[Read], placed: Sequence[tuple
     for index, unit in placed:
         if not _is_literal(unit, index, sentences):
             units.append((index, unit))
+        elif index in repeated:
+            continue
         elif index in context.facts:
             if index not in rows:
                 rows.add(index)
                 for text, start, end in context.facts[index]:
                     fact = child_unit(passage, text, Granularity.PROPOSITION, start, end)
                     units.append((index, replace(fact, metadata=unit.metadata)))
-        elif index in repeated:
-            continue
         elif index in context.leads:
             sentence = sentences[index].sentence
             leads = context.leads[index]

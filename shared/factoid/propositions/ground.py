@@ -31,6 +31,7 @@ _ENDINGS = ("ations", "ation", "ing", "ies", "ied", "ers", "ed", "er", "es", "ly
 # The characters of a text on one line: only the first white space between words.
 _ON_ONE_LINE = re.compile(r"\S|(?<=\S)\s(?=\s*+\S)")
 _PUNCTUATION = " .,;:!?…\"'“”‘’«»()[]{}*_-–—。！？"
+_SENTENCE_ENDS = (".", ".!?…")  # a clause may have that of its sentence
 _SUPPORT, _RESOLVED, _COVERED = 2 / 3, 1 / 4, 1 / 2
 
 Token = tuple[str, int, int]  # a word in the form that is compared, and its span in its text
@@ -151,7 +152,8 @@ class Source:
     def _find_verbatim(self, proposition: str) -> tuple[int, int, int] | None:
         """Return the sentence and the span where a proposition literally is, or None."""
         lowered = proposition[:1].lower() + proposition[1:]
-        variants = dict.fromkeys([proposition, proposition.rstrip("."), lowered, lowered.rstrip(".")])
+        texts = [text.rstrip(ends) for text in (proposition, lowered) for ends in ("", *_SENTENCE_ENDS)]
+        variants = dict.fromkeys(texts)
         for text in filter(None, variants):
             for reading in (0, 1):
                 places = [

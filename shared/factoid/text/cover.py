@@ -13,6 +13,7 @@ BREAK = "\ue0f1"  # hidden, too; a line that holds it (first hidden character) i
 # not alone on its line), flows with the text around it, or is the one if it is alone and else the other.
 Shown = Literal["title", "text", "either"]
 
+_BACKTICKS = re.compile(r"`+")
 _INDENT = re.compile(r"[ \t]*+(?:>[ \t]*+)*+")
 
 
@@ -150,3 +151,26 @@ class Cover:
 
 def _is_within(part: tuple[int, int], other: tuple[int, int]) -> bool:
     return other[0] <= part[0] and part[1] <= other[1]
+
+
+def is_in(spans: list[tuple[int, int]], place: int) -> bool:
+    """Return whether a place is in one of some spans, which are in order."""
+    index = bisect_right(spans, place, key=lambda span: span[0]) - 1
+    return index >= 0 and place < spans[index][1]
+
+
+def code_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
+    """Return where the inline code of a part of a text is."""
+    runs = [match.span() for match in _BACKTICKS.finditer(text, start, end)]
+    by_length: dict[int, list[int]] = {}
+    for begin, stop in reversed(runs):
+        by_length.setdefault(stop - begin, []).append(begin)
+    spans: list[tuple[int, int]] = []
+    for begin, stop in runs:
+        same = by_length[stop - begin]
+        same.pop()
+        if spans and begin < spans[-1][1]:
+            continue
+        if same and text[begin - 1 : begin] != "\\":
+            spans.append((begin, same[-1] + stop - begin))
+    return spans

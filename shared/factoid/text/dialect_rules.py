@@ -88,6 +88,8 @@ def _is_quoted(source: str, match: re.Match[str]) -> bool:
 def _is_attribute_list(source: str, match: re.Match[str]) -> bool:
     """Say whether braces at the end of something are its attributes, and not prose, code or LaTeX."""
     start = match.start()
+    if source.endswith(("%}}", ">}}"), 0, start):  # of what a shortcode makes
+        return True
     before = source[start - 1 : start]
     is_after_space = before in (" ", "\t")
     place = start - 1 if is_after_space else start
@@ -363,6 +365,7 @@ PARTS = (
         r"\^(?=[\w-]*+(?:\s|\Z))(?=[A-Za-z0-9-]*[A-Za-z])[A-Za-z0-9-]{4,60}+(?=[ \t]*+\r?(?:\n|\Z))",
         accepts=_is_block_id,
     ),
+    _part("GitBook: an icon", ":", r":[a-z0-9]++(?:-[a-z0-9]++)*+:(?=</i>)"),
     *(
         _part(
             "Material for MkDocs: an icon",

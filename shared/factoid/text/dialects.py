@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from bisect import bisect_right, insort
+from bisect import insort
 
-from factoid.text.cover import BREAK, FILLER, Cover
+from factoid.text.cover import BREAK, FILLER, Cover, code_spans, is_in
 from factoid.text.dialect_rules import (
     CODE,
     DIRECTIVE,
@@ -21,6 +21,7 @@ from factoid.text.dialect_rules import (
     is_component,
     shown_in,
 )
+from factoid.text.emoji import EMOJI
 
 __all__ = ["BREAK", "FILLER", "without_dialects"]
 
@@ -50,15 +51,20 @@ _CONTAINER = re.compile(r"(?:[-+*]|\d{1,9}[.)])[ \t]|!!!|\?\?\?|===[ \t]|///|:[ 
 _BLOCK_START = re.compile(r"[>#|]|===|\d{1,9}[.)][ \t]|```|~~~|!!!|\?\?\?|\{|<|:::|///")
 _SUSPECT = re.compile(
     r"[{<]|::|\[!|\[\^|\*\[|@\[|\[\[|%%|\^|--8<|///|:(?:material|octicons|fontawesome|simple)-|\[toc\]|\[TOC\]"
-    r"|^[ \t>]*+(?:import|export|:[ \t]|```|~~~|\([A-Za-z]|\+\+\+)",
+    r"|^%|^[ \t>]*+:[A-Za-z]|^[ \t>]*+(?:import|export|:[ \t]|```|~~~|\([A-Za-z]|\+\+\+)",
     re.MULTILINE,
 )
+_ADMONITION_START = re.compile(r"(?:!!!|\?\?\?\+?|===[!+]?)[ \t]")
 _INDENTING = ("definition", "component")  # prose in these is indented
 _HTML = re.compile(r"</?[a-z][a-z0-9-]*(?=[\s/>]|\Z)|<!--")
 _BLOCK_BREAK = re.compile(r"\+\+\+(?:[ \t]*+\{[^\n]*+)?")
+_COMMENT = re.compile(r"%(?:[ \t]|\r?(?:\n|\Z))")  # of MyST
+_FIELD = re.compile(
+    r":(?!(?:material|octicons|fontawesome|simple)-)(?P<name>[A-Za-z][\w-]*+(?:[ ]++[\w-]++)*+):[ \t]++(?=\S)"
+)  # of a list of fields in MyST
 _RULE = re.compile(r"---")
+_FORMULA_END = re.compile(r"\$\$(?:[ \t]*\([^()\n]+\))?")  # MyST gives it a label
 _PARAGRAPH_END = re.compile(r"\n(?=[ \t>]*+(?:\r?\n|\Z|[-+*#|:]|\d{1,9}[.)][ \t]|```|~~~))")
-_BACKTICKS = re.compile(r"`+")
 
 
 def without_dialects(source: str) -> str:
@@ -150,8 +156,11 @@ class _Scan:
         """Say whether a line is code by its indentation; keep what is prose by its container from being it."""
         indentation = self.text[self.cover.starts[number] : at].expandtabs(4)
         if len(indentation) >= 4 and (self.is_after_blank or self.is_in_code):
-            if self.container in _INDENTING and len(indentation) < 8 and not _BLOCK_START.match(self.text, at):
-                self._join_definition(number, at)
+            if self.container in _INDENTING and len(indentation) < 8:
+                if _ADMONITION_START.match(self.text, at):
+                    self.cover.fill(self.cover.starts[number], at, FILLER)
+                elif not _BLOCK_START.match(self.text, at):
+                    self._join_definition(number, at)
             self.is_in_code = not self.container
             return self.is_in_code
         self.is_in_code = False
@@ -189,7 +198,13 @@ class _Scan:
             return self._open_directive(number, content, depth, colons[0], directive)
         if content == at and self._read_definition(number, content, end):
             return number + 1
+        if content == at and (field := _FIELD.match(text, content, end)) and field["name"] not in EMOJI:
+            self.cover.hide(number, content, end, (content + 1, end))
+            return self._read_parts(number, field.end())
         if content == self.cover.starts[number]:
+            comment_end = self._comment_end(number) if number and self.is_after_blank else number
+            if comment_end > number:
+                return self.cover.hide_lines(number, comment_end)
             if exported := self._export_end(number, content):
                 return self.cover.hide_lines(number, exported)
             if _BLOCK_BREAK.fullmatch(text, content, end) and not self.has_toml:
@@ -226,6 +241,12 @@ class _Scan:
             following += 1
         return self.cover.hide_lines(number, following)
 
+    def _comment_end(self, number: int) -> int:
+        """Return the number of the line behind those of MyST that start with "%"."""
+        while number < len(self.cover.starts) and _COMMENT.match(self.text, self.cover.starts[number]):
+            number += 1
+        return number
+
     def _hide_toc_item(self, number: int) -> None:
         """Hide the item that stands for a table of contents in kramdown."""
         match = _PREFIX.match(self.text, self.cover.starts[number], self.cover.end(number))
@@ -241,7 +262,7 @@ class _Scan:
         elif tag := _RAW_TAG.match(text, content):
             closing = self._find(f"</{tag['name']}", content)
         elif text.startswith("$$", content) and text[content : self.cover.end(number)] == "$$":
-            line = self._closing(number, re.compile(r"\$\$"))
+            line = self._closing(number, _FORMULA_END)
             return 0 if line is None else line + 1
         else:
             return 0
@@ -437,7 +458,7 @@ class _Scan:
         for rule in PARTS:
             at = text.find(rule.mark, start, end)
             while at >= 0:
-                match = None if _is_in(covered, at) or _is_in(code, at) else self._part(rule, at)
+                match = None if is_in(covered, at) or is_in(code, at) else self._part(rule, at)
                 if match:
                     insort(covered, match.span())
                     self.cover.hide(self.cover.line_of(at), *match.span(), shown_in(rule, match), rule.kind)
@@ -464,7 +485,7 @@ class _Scan:
         if start >= self.code_end:
             closing = _PARAGRAPH_END.search(self.text, start)
             self.code_end = max(end, closing.start() if closing else len(self.text))
-            self.code = _code_spans(self.text, start, self.code_end)
+            self.code = code_spans(self.text, start, self.code_end)
         return self.code
 
     def _part(self, rule: Rule, at: int) -> re.Match[str] | None:
@@ -473,27 +494,3 @@ class _Scan:
         if is_escaped or not match or (rule.accepts and not rule.accepts(self.text, match)):
             return None
         return match
-
-    # What is hidden
-
-
-def _is_in(spans: list[tuple[int, int]], place: int) -> bool:
-    index = bisect_right(spans, place, key=lambda span: span[0]) - 1
-    return index >= 0 and place < spans[index][1]
-
-
-def _code_spans(text: str, start: int, end: int) -> list[tuple[int, int]]:
-    """Return where the inline code of a line is."""
-    runs = [match.span() for match in _BACKTICKS.finditer(text, start, end)]
-    by_length: dict[int, list[int]] = {}
-    for begin, stop in reversed(runs):
-        by_length.setdefault(stop - begin, []).append(begin)
-    spans: list[tuple[int, int]] = []
-    for begin, stop in runs:
-        same = by_length[stop - begin]
-        same.pop()
-        if spans and begin < spans[-1][1]:
-            continue
-        if same and text[begin - 1 : begin] != "\\":
-            spans.append((begin, same[-1] + stop - begin))
-    return spans

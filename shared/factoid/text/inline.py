@@ -15,6 +15,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Literal
 
 from factoid.text.blocks import Visible, VisibleText
+from factoid.text.emoji import EMOJI
 from factoid.text.html.tags import BOLD, BOUNDARIES, is_element
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _DEEPEST = 20  # links within each other
-_MARK = re.compile(r"[\\`*_\[<&$~=!{+\n]|;base64,")
+_MARK = re.compile(r"[\\`*_\[<&$~=!{+\n]|;base64,|:[\w+-]+:")
 _ADDRESS = r"[A-Za-z][A-Za-z0-9+.-]{1,31}:[^<>\x00-\x20]{0,2000}"
 _MAIL = r"[\w.!#$%&'*+/=?^`{|}~-]{1,100}@[\w.-]{1,200}"
 _AUTOLINK = re.compile(rf"<({_ADDRESS}|{_MAIL})>")
@@ -80,6 +81,9 @@ _COLON_ROLE = re.compile(
     re.VERBOSE,
 )
 _WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef]")
+_BETWEEN_LINES = re.compile(r"(?<![\w`])__(?=[^\s_])[^_\n]{1,200}(?<=[^\s_])__(?![\w`])")
+_LABEL = re.compile(r"\[(?=[^\[\]\n]*[A-Za-z]{2})[\w.:/#-]{2,200}\]")
+_EMOJI = re.compile(r"(?<![\w:]):([a-z0-9_+-]{1,40}):(?![\w`])")
 _RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
 _RAISED_NUMBER = re.compile(r"[\d+−–, -]+")
 _TAG = re.compile(r"</?(?P<name>[A-Za-z][A-Za-z0-9-]*+)(?P<rest>[^<>]*+)>")
@@ -140,6 +144,10 @@ class _Reader:
         elif kind == "shown":
             self.seen.add_at(token.content, self.places[token.meta["start"] : token.meta["start"] + len(token.content)])
             self._mark_around(at, token.meta["start"], token.meta["start"] + len(token.content), token.meta["end"])
+        elif kind == "sign":
+            self.has_plain = self.has_plain or not self.strong
+            self.seen.put(token.content, self.places[at])
+            self._close(at + 1, token.meta["end"])
         elif kind == "hidden":
             self._close(at, token.meta["end"])
         elif kind in ("em_open", "strong_open", "pair_open"):
@@ -212,10 +220,7 @@ class _Reader:
         elif name == "br":
             self.seen.put("\n", self.places[at])
         elif name == "img":
-            alternative = _ALTERNATIVE.search(source)
-            if alternative:
-                text = html.unescape(alternative[1] or alternative[2] or alternative[3] or "")
-                self.seen.put(" ".join(text.split()), self.places[at + alternative.start()])
+            self._read_alternative(source, at)
         elif name in _APART:
             self.seen.put(" ", self.places[at])
             if is_closing:
@@ -228,6 +233,20 @@ class _Reader:
             self.strong += -1 if is_closing else 1
         if name == "sup":
             self.is_raised = not is_closing
+
+    def _read_alternative(self, source: str, at: int) -> None:
+        alternative = _ALTERNATIVE.search(source)
+        if alternative is None:
+            return
+        group = alternative.lastindex or 1
+        written = alternative[group]
+        text = " ".join(html.unescape(written).split())
+        start = at + alternative.start(group)
+        if text == written:
+            self.seen.add_at(text, self.places[start : start + len(text)])
+            self._mark_around(at, start, start + len(text), at + len(source))
+        else:
+            self.seen.put(text, self.places[start])
 
     def _mark_around(self, start: int, first: int, last: int, end: int) -> None:
         self._open(start, first)
@@ -374,10 +393,35 @@ def _link(state: Any, silent: bool) -> bool:
     start = state.pos
     first = len(state.tokens) + bool(state.pending)
     if not link(state, silent):
-        return False
+        return _undefined_reference(state, silent)
     if not silent:
         state.tokens[first].meta["start"] = start
         state.tokens[-1].meta["end"] = state.pos
+    return True
+
+
+def _undefined_reference(state: Any, silent: bool) -> bool:
+    """Read `[text][label]` whose label another file defines, as plugins of MkDocs do."""
+    from markdown_it.helpers import parseLinkLabel
+
+    start, end_of_range = state.pos, state.posMax
+    if state.src[start - 1 : start].isalnum() or state.src[start - 1 : start] in ("]", ")"):
+        return False  # an index, as in "a[i][j]"
+    label_end = parseLinkLabel(state, start, not state.linkLevel)
+    label = _LABEL.match(state.src, label_end + 1, end_of_range) if label_end > start + 1 else None
+    if label is None:
+        return False
+    if not silent:
+        token = state.push("link_open", "a", 1)
+        token.meta["start"] = start
+        state.pos, state.posMax = start + 1, label_end
+        state.places[-1] = start + 1
+        state.linkLevel += 1
+        state.md.inline.tokenize(state)
+        state.linkLevel -= 1
+        token = state.push("link_close", "a", -1)
+        token.meta["end"] = label.end()
+    state.pos, state.posMax = label.end(), end_of_range
     return True
 
 
@@ -385,12 +429,21 @@ def _emphasis(state: Any, silent: bool) -> bool:
     """Leave "4*5*6" and "__init__" as they are, which CommonMark takes for emphasis and their authors do not."""
     from markdown_it.rules_inline import emphasis
 
-    if match := _NO_EMPHASIS.match(state.src, state.pos, state.posMax):
+    match = _NO_EMPHASIS.match(state.src, state.pos, state.posMax)
+    if match and (match[0] == "*" or not _is_bold_by_lines(state)):
         if not silent:
             state.append_pending(match[0])
         state.pos = match.end()
         return True
     return emphasis.tokenize(state, silent)
+
+
+def _is_bold_by_lines(state: Any) -> bool:
+    """Return whether a text has words between double underscores that are no names of Python: all of them are bold."""
+    if "underscores" not in state.env:
+        words = _BETWEEN_LINES.finditer(state.src)
+        state.env["underscores"] = any(not _NO_EMPHASIS.match(state.src, word.start()) for word in words)
+    return bool(state.env["underscores"])
 
 
 def _backticks(state: Any, silent: bool) -> bool:
@@ -444,6 +497,19 @@ def _role(state: Any, silent: bool) -> bool:
 def _keys(state: Any, silent: bool) -> bool:
     match = _KEYS.match(state.src, state.pos, state.posMax)
     return match is not None and _show(state, silent, match, 1)
+
+
+def _emoji(state: Any, silent: bool) -> bool:
+    match = _EMOJI.match(state.src, state.pos, state.posMax)
+    sign = EMOJI.get(match[1]) if match else None
+    if match is None or sign is None:
+        return False
+    if not silent:
+        token = state.push("sign", "", 0)
+        token.content = sign
+        token.meta = {"end": match.end()}
+    state.pos = match.end()
+    return True
 
 
 def _pair(state: Any, silent: bool) -> bool:
@@ -512,4 +578,5 @@ def _parser() -> MarkdownIt:
     ruler.before("link", "role", _role)
     ruler.before("link", "pair", _pair)
     ruler.before("link", "keys", _keys)
+    ruler.before("link", "emoji", _emoji)
     return parser

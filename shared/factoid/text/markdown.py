@@ -32,6 +32,7 @@ _ADMONITION = re.compile(
     r"(?:!!!|\?\?\?\+?|===[!+]?)[ \t]+(?P<kind>[\w-]+(?:[ \t]+[\w-]+){0,5})?[ \t]*(?:\"(?P<title>[^\"\n]*)\")?[ \t]*\Z"
 )
 _MATH = re.compile(r"(?P<dollars>\$\$)|(?P<bracket>\\\[)|\\begin\{(?P<name>[\w*]{1,30})\}")
+_LABEL = re.compile(r"\([^()\n]+\)")  # of a formula in MyST
 _MATH_LINES = 100  # most lines of a formula
 _DEEPEST_ADMONITION = 20  # within each other
 _CONTINUED = re.compile(r"[ \t>]*(?:\[\^|:[ \t])")  # a footnote, a definition: the lines below belong to it
@@ -245,6 +246,8 @@ class _Reader:
 
     def _read_verbatim(self, first: int, last: int) -> None:
         text, places = self._lines_of(list(range(first, last)), first)
+        if text.startswith("$$"):  # without a label
+            text = text[: text.rfind("$$") + 2]
         visible = Visible(text.rstrip(), places[: len(text.rstrip())], ((0, len(text.rstrip())),))
         if visible.text:
             self._add(Block("paragraph", visible.offsets[0], visible.offsets[-1] + 1, visible, self.above[-1].level))
@@ -416,7 +419,10 @@ def _parser() -> MarkdownIt:
 
 def _admonition(state: Any, first: int, last: int, silent: bool) -> bool:
     """Read a block of MkDocs, `!!! note "Title"`, with the indented lines below it."""
-    start = state.bMarks[first] + state.tShift[first]
+    begin = state.bMarks[first] + state.tShift[first]
+    start = begin
+    while state.src[start] == FILLER:  # the indentation of a definition
+        start += 1
     if state.is_code_block(first) or state.src[start : start + 3] not in ("!!!", "???", "==="):
         return False
     line = state.src[start : state.eMarks[first]]
@@ -428,7 +434,7 @@ def _admonition(state: Any, first: int, last: int, silent: bool) -> bool:
     depth = state.env.get("admonitions", 0)
     if depth >= _DEEPEST_ADMONITION:
         return False
-    indentation = state.sCount[first] + 4
+    indentation = state.sCount[first] + start - begin + 4
     end = first + 1
     while end < last and (state.isEmpty(end) or state.sCount[end] >= indentation):
         end += 1
@@ -460,7 +466,8 @@ def _math(state: Any, first: int, last: int, silent: bool) -> bool:
         if end >= last or end - first > _MATH_LINES or state.isEmpty(end) or state.sCount[end] < state.blkIndent:
             return False
         at = state.src.find(closing, state.bMarks[end], state.eMarks[end])
-    if state.src[at + len(closing) : state.eMarks[end]].strip():
+    rest = state.src[at + len(closing) : state.eMarks[end]].strip()
+    if rest and not (match["dollars"] and _LABEL.fullmatch(rest)):
         return False  # a formula in a line of prose
     if silent:
         return True

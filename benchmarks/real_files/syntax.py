@@ -1,0 +1,235 @@
+"""What of a source is syntax, and why: found by patterns that know nothing of factoid's reading."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from lxml import html
+from markdown_it import MarkdownIt
+
+FRONT_MATTER = "front matter"
+COMMENT = "comment"
+SCRIPT = "script or style"
+CODE_MARK = "fence"
+DIRECTIVE = "directive"
+TARGET = "link target"
+IMAGE = "image address"
+DEFINITION = "link definition"
+TAG = "tag and attributes"
+ATTRIBUTES = "attribute list"
+FOOTNOTE = "footnote mark"
+ICON = "icon"
+CONTROL = "form control"
+ENTITY = "entity"
+NUMBER = "list number"
+BOX = "task box"
+
+_FRONT = re.compile(r"\A\ufeff?(---|\+\+\+)[ \t]*\r?\n.*?\n\1[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+_FENCE = re.compile(r"(?P<prefix>[ \t>]*(?:(?:[-*+]|\d{1,9}[.)])[ \t]+)*)(?P<mark>`{3,}|~{3,}|:{3,})(?P<info>[^\n]*)")
+_DIRECTIVE_INFO = re.compile(r"\s*\{(?P<name>[\w:.-]+)\}")
+_CODE_DIRECTIVES = frozenset(
+    "code code-block code-cell sourcecode literalinclude parsed-literal prompt math mermaid".split()
+)
+_UNSEEN_DIRECTIVES = frozenset(
+    "toctree tableofcontents contents include eval-rst bibliography raw meta image index figure-md autofunction "
+    "autoclass automodule list-table-raw iframe video youtube myst-example-raw".split()
+)
+_PRE = re.compile(r"<pre\b.*?</pre\s*>", re.DOTALL)
+_INLINE_CODE = re.compile(r"(?<![`\\])(`+)(?!`)((?:(?!\n[ \t>]*\n).)+?)(?<!`)\1(?!`)", re.DOTALL)
+_BRACES = r"\{(?:[^{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\})*\}"
+_TAG = rf"</?[A-Za-z][\w.:-]*(?:\s(?:[^<>\"'{{}}]|\"[^\"]*\"|'[^']*'|{_BRACES})*)?/?>"
+
+# Each reason with what it looks like, outside of code; the first that matches a character counts.
+_PATTERNS = (
+    (
+        COMMENT,
+        r"<!--.*?-->|\{/\*.*?\*/\}|\{\{-? ?/\*.*?\*/ ?-?\}\}|\{%-? *comment *-?%\}.*?\{%-? *endcomment *-?%\}|^% [^\n]*",
+    ),
+    (SCRIPT, r"<(?P<name>script|style|svg|template)\b[^>]*>.*?</(?P=name)\s*>"),
+    (CONTROL, r"<(?P<name>button|select|option|textarea|noscript)\b[^>]*>.*?</(?P=name)\s*>"),
+    (DIRECTIVE, r"\{\{[<%].*?[>%]\}\}|\{%(?!raw).*?%\}|^[ \t>]*:{3,}[^\n]*|^[ \t>]*(?:!!!|\?\?\?\+?|===[!+]?) [^\n]*"),
+    (
+        DIRECTIVE,
+        r"^[ \t]*(?:import\s[^\n]*?['\"][^\n]*|import \{[^}]*\} from[^\n]*)|^export (?:[^\n]+\n)+|\[![A-Za-z]+[^\]]*\]",
+    ),
+    (
+        DIRECTIVE,
+        r"^[ \t>-]*-{1,2}8<-+[^\n]*|^[ \t>]*:[A-Za-z][\w-]*:(?:[ \t][^\n]*)?$|^\([\w:. /-]+\)=[ \t]*$|\{[a-z][\w:.+-]*\}(?=`)",
+    ),
+    (
+        DIRECTIVE,
+        r"\[\[?_?toc_?\]\]?|\{!.*?!\}|\{\{#\w+[^}]*\}\}|^[ \t]*///[^\n]*|^::[\w-]+[^\n]*|^@\w+\([^\n]*\)$|^<<<[^\n]*",
+    ),
+    (DIRECTIVE, r"^\s*\*\[[^\]\n]+\]:[^\n]*|^:{3,}[^\n]*|\{\*[^}]*\*\}|^[ \t]*:::[ \t]*[\w.]+\n(?:[ \t]+[^\n]*\n)+"),
+    (TARGET, r"\[\[[^\]|\n]+(?=\|)|\|[^\]|\n]+(?=\]\])|(?<=`)[^`<]*(?=<)|<[^<>`\n]+>(?=`)"),
+    (
+        IMAGE,
+        r"(?<=!\[)(?P<alt>(?:[^\[\]]|\[[^\[\]]*\])*)\]\((?:<[^>\n]*>|(?:[^()\s]|\([^()]*\))*)(?:\s+(?:\"[^\"]*\"|'[^']*'|=\w*))?\s*\)",
+    ),
+    (
+        TARGET,
+        r"\]\(\s*(?:<[^>\n]*>|(?:[^()\s]|\([^()]*\))*)(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\s*\)|\]\[[^\[\]]*\]",
+    ),
+    (DEFINITION, r"^[ \t>]*\[(?!\^)[^\]\n]+\]:[ \t]*\n?[ \t]*\S+[^\n]*"),
+    (ATTRIBUTES, r"\{ *:? *[.#][^{}\n]*\}|\{:? *[\w-]+=[^{}\n]*\}|\{:[^{}\n]*\}|\{-\}"),
+    (FOOTNOTE, r"\[\^[^\]\s]+\]:?"),
+    (TAG, _TAG),
+    (ICON, r":[a-z]+(?:-[a-z0-9]+)+:|(?<![\w:]):[a-z0-9_+-]+:(?![\w`])"),
+    (ENTITY, r"&#?\w+;"),
+    (NUMBER, r"^[ \t>]*(?:[-*+][ \t]+)*\d{1,9}[.)](?=\s)"),
+    (BOX, r"^[ \t>]*(?:[-*+]|\d+[.)])[ \t]+\[[xX]\]"),
+)
+PATTERNS = tuple((reason, re.compile(pattern, re.DOTALL | re.MULTILINE)) for reason, pattern in _PATTERNS)
+
+
+class Source:
+    """A document's text with its code and its syntax.
+
+    Attributes:
+        text: The text.
+        code: The spans of code, without fences.
+        reasons: For each character, why it is syntax; "" where it is not.
+    """
+
+    def __init__(self, text: str, *, is_markdown: bool = True) -> None:
+        self.text = text
+        self.code: list[tuple[int, int]] = []
+        self.fences: list[tuple[int, int]] = []  # code with its fences
+        self.inline_code: list[tuple[int, int]] = []
+        self.reasons = [""] * len(text)
+        self._is_markdown = is_markdown
+        if not is_markdown:
+            return
+        front = _FRONT.match(text)
+        self.start = front.end() if front else 0
+        if front:
+            self._paint(0, front.end(), FRONT_MATTER)
+        self._read_fences()
+        self.fences += [match.span() for match in _PRE.finditer(text) if not self.is_fenced(match.start())]
+        self.fences.sort()
+        unfenced = _masked(text, self.fences, "\n")
+        inline = [match.span() for match in _INLINE_CODE.finditer(unfenced, self.start)]
+        self.inline_code = inline
+        self.masked = _masked(unfenced, inline, "\n`")
+        for reason, pattern in PATTERNS:
+            for match in pattern.finditer(self.masked, self.start):
+                start = match.end("alt") if "alt" in pattern.groupindex and match["alt"] is not None else match.start()
+                self._paint(start, match.end(), reason)
+        for match in re.finditer(_TAG, text):  # attributes may hold backticks
+            if not self.is_code(match.start()) and not any(first <= match.start() < last for first, last in inline):
+                self._paint(*match.span(), TAG)
+
+    def is_code(self, at: int) -> bool:
+        """Say whether a place is in a block of code."""
+        return _is_in(self.code, at)
+
+    def is_fenced(self, at: int) -> bool:
+        """Say whether a place is in a block of code or in its fences."""
+        return _is_in(self.fences, at)
+
+    def rendered(self) -> str:
+        """Return the text that markdown-it and lxml show, without code and without what is a directive."""
+        shown = [
+            " " if reason in (DIRECTIVE, FRONT_MATTER, ICON, ATTRIBUTES) and character != "\n" else character
+            for character, reason in zip(self.text, self.reasons, strict=True)
+        ]
+        return rendered("".join(shown))
+
+    def _paint(self, start: int, end: int, reason: str) -> None:
+        for at in range(start, end):
+            if not self.reasons[at]:
+                self.reasons[at] = reason
+
+    def _read_fences(self) -> None:
+        opened: tuple[str, int, int] | None = None  # mark, where its body and where its fence starts
+        commented = False
+        containers: list[str] = []
+        unseen = ""
+        at = 0
+        for line in self.text.splitlines(keepends=True):
+            start, at = at, at + len(line)
+            if start < self.start:
+                continue
+            stripped = line.strip(" \t>\r\n")
+            if opened:
+                mark, body, _ = opened
+                if stripped and not stripped.strip(mark[0]) and len(stripped) >= len(mark):
+                    if unseen:
+                        self._paint(body, start, DIRECTIVE)
+                    else:
+                        self.code.append((body, start))
+                        self.fences.append((opened[2], at))
+                    opened = None
+                continue
+            if commented or (stripped.startswith("<!--") and "-->" not in line):
+                commented = "-->" not in line
+                continue
+            match = _FENCE.match(line)
+            if match is None:
+                continue
+            mark, info = match["mark"], match["info"]
+            directive = _DIRECTIVE_INFO.match(info)
+            name = directive["name"].lower() if directive else ""
+            if containers and not info.strip() and mark[0] == containers[-1][0] and len(mark) >= len(containers[-1]):
+                containers.pop()
+                self._paint(start, at, CODE_MARK)
+            elif mark[0] == ":" and name not in _CODE_DIRECTIVES | _UNSEEN_DIRECTIVES:
+                continue
+            elif directive and name not in _CODE_DIRECTIVES | _UNSEEN_DIRECTIVES:
+                containers.append(mark)
+                self._paint(start, at, DIRECTIVE)
+            elif mark[0] != "`" or "`" not in info:
+                unseen = name if name in _UNSEEN_DIRECTIVES else ""
+                opened = (mark, at, start)
+                self._paint(start + len(match["prefix"]), at, CODE_MARK)
+        if opened and not unseen:
+            self.code.append((opened[1], len(self.text)))
+            self.fences.append((opened[2], len(self.text)))
+
+
+def _masked(text: str, spans: Sequence[tuple[int, int]], keep: str) -> str:
+    masked = list(text)
+    for start, end in spans:
+        for at in range(start, end):
+            if masked[at] not in keep:
+                masked[at] = " "
+    return "".join(masked)
+
+
+def _is_in(spans: Sequence[tuple[int, int]], at: int) -> bool:
+    index = bisect_right(spans, at, key=lambda span: span[0]) - 1
+    return index >= 0 and at < spans[index][1]
+
+
+@cache
+def _parser() -> MarkdownIt:
+    return MarkdownIt("commonmark").enable("table")
+
+
+def rendered(source: str, *, keep_code: bool = False) -> str:
+    """Return the text of the HTML that markdown-it makes of Markdown, on one line, with alternative texts."""
+    markup = _parser().render(source)
+    if not markup.strip():
+        return ""
+    root = html.fromstring(f"<div>{markup}</div>")
+    for element in list(root.iter()):
+        if not isinstance(element.tag, str):
+            element.drop_tree() if element.getparent() is not None else None
+        elif element.tag in ("script", "style") or (element.tag == "code" and not keep_code):
+            element.drop_tree()
+        elif element.tag == "img":
+            element.tail = f" {element.get('alt') or ''} {element.tail or ''}"
+    return " ".join(root.text_content().split())
+
+
+def letters(text: str) -> str:
+    """Return the letters and digits of a text, in lower case."""
+    return "".join(character for character in text.casefold() if character.isalnum())
+
+
+def words(text: str) -> Iterator[str]:
+    """Yield the words of a text."""
+    return (match[0] for match in re.finditer(r"[^\W_]+", text))

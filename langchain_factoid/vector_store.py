@@ -82,8 +82,8 @@ class MultiGranularFAISS(VectorStore):
     Higher scores are better. `aadd_documents` awaits the embeddings; the other async methods work in threads.
 
     Args:
-        embedding: Embeds documents and queries. Where its vectors are not of unit length, longer ones score higher,
-            unless `similarity` is "cosine".
+        embedding: Embeds documents and queries; an `EmbeddingsEncoder` gives it another name in the store. Where its vectors are
+            not of unit length, longer ones score higher, unless `similarity` is "cosine".
         store: A store of the core that has an encoder, in place of `embedding` and of options of `UnitStore`.
         parents: What searches return by default: "document", "passage" or "unit". None for documents or, in a
             store that has units without their documents, passages.
@@ -103,7 +103,7 @@ class MultiGranularFAISS(VectorStore):
 
     def __init__(
         self,
-        embedding: Embeddings | None = None,
+        embedding: Embeddings | EmbeddingsEncoder | None = None,
         *,
         store: UnitStore | None = None,
         parents: Parents | None = None,
@@ -114,7 +114,9 @@ class MultiGranularFAISS(VectorStore):
         given = {"source_key": AUTO, **options}
         self._recipe, of_store = split_options(UnitStore.add_documents, given)
         if store is None:
-            encoding = EmbeddingsEncoder(embedding)  # type: ignore[arg-type]  # refuses None
+            encoding = embedding
+            if not isinstance(encoding, EmbeddingsEncoder):
+                encoding = EmbeddingsEncoder(embedding)  # type: ignore[arg-type]  # refuses None
             store = UnitStore(encoder=encoding, **{"granularities": None} | of_store)
         elif embedding is not None or of_store or store.encoder is None:
             raise InvalidInputError(
@@ -135,7 +137,7 @@ class MultiGranularFAISS(VectorStore):
     def from_texts(  # type: ignore[override]  # options are named: a wrong one is an error
         cls,
         texts: Iterable[str],
-        embedding: Embeddings,
+        embedding: Embeddings | EmbeddingsEncoder,
         metadatas: list[dict[str, Any]] | None = None,
         *,
         ids: Ids = None,
@@ -150,7 +152,7 @@ class MultiGranularFAISS(VectorStore):
     def from_embeddings(
         cls,
         text_embeddings: Embedded,
-        embedding: Embeddings,
+        embedding: Embeddings | EmbeddingsEncoder,
         metadatas: Iterable[Mapping[str, Any]] | None = None,
         ids: Ids = None,
         **options: Unpack[FAISSKwargs],
@@ -391,7 +393,7 @@ class MultiGranularFAISS(VectorStore):
     def load_local(
         cls,
         folder_path: str | Path,
-        embeddings: Embeddings,
+        embeddings: Embeddings | EmbeddingsEncoder,
         index_name: str = _INDEX,
         *,
         allow_dangerous_deserialization: bool = False,  # noqa: ARG003 - of code written for the community's FAISS
@@ -450,7 +452,7 @@ def _named_folder(folder: str | Path, index_name: str) -> Path:
     """Return the folder of one of several stores under a folder; that with LangChain's default name is the folder itself."""
     if index_name == _INDEX:
         return local_folder(folder)
-    if not index_name or Path(index_name).name != index_name:
+    if index_name in ("", ".", "..") or {"/", "\\"} & {*index_name}:
         raise InvalidInputError(f"index_name must be a name, without folders, got {index_name!r}")
     return local_folder(folder) / index_name
 

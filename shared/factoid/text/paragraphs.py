@@ -123,15 +123,16 @@ def table_blocks(
     """
     rules = [number for number, (text, _) in enumerate(lines) if _is_rule(text)]
     rows: list[Block | None] = []
+    columns = 0
     for number, line in enumerate(lines):
         if number not in rules:
-            columns = len(rows[0].cells) if rows and rows[0] else 0
             rows.append(_row(line, read, columns))
+            columns = columns or len(rows[-1].cells if rows[-1] else ())
     is_grid = bool(lines) and _GRID_RULE.fullmatch(lines[0][0]) is not None
     if is_grid:  # the names stand above a rule of "=", or above the only rule within the table
         is_ruled_once = rules == [0, 2, len(lines) - 1] and len(lines) > 4
         has_header = (2 in rules and "=" in lines[2][0]) or is_ruled_once
-        has_header = has_header or _is_header([row for row in rows if row])
+        has_header = has_header or _is_header(rows)
     has_header = has_header or 1 in rules or (not rules and _is_header(rows))
     filled = [number for number, row in enumerate(rows) if row is not None]
     header = filled[0] if has_header and filled else -1

@@ -6,17 +6,17 @@ Fields that factoid adds to metadata never overwrite the caller's: a different v
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping
+from types import MappingProxyType
 from typing import Any, TypeVar
 
 from langchain_core.documents import Document
-from langchain_core.load.serializable import SerializedConstructor, SerializedNotImplemented
-from pydantic import Field
 from typing_extensions import override
 
 from factoid.encode import EMBED_TEMPLATE, check_template, with_heading
 from factoid.errors import InvalidInputError
 from factoid.metadata import hit_fields, plain_metadata, with_fields
+from factoid.text.markup import MARKUP_KEYS
 from factoid.units import Document as CoreDocument
 from factoid.units import Granularity, Hit, Unit
 
@@ -27,32 +27,44 @@ S = TypeVar("S")
 T = TypeVar("T")
 
 
-class RetrievedDocument(Document):
-    """A document whose metadata, under `query_keys`, also holds what depends on the query that retrieved it.
+class RetrievedMetadata(dict[str, Any]):
+    """Metadata of a retrieved document: a dict that is compared without what depends on the query.
 
-    It equals the stored document and the same document retrieved by another query, and `langchain_core.load.dumps`
-    leaves these keys out: whatever fuses the results of several queries sees one document. `model_dump`, copies and
-    pickles keep them.
+    Whatever fuses the results of several queries compares documents, and sees one where their metadata differ under
+    `query_keys` only. Copies and pickles keep this; what is written as JSON or in a checkpoint, and read again, is a plain dict.
     """
 
-    query_keys: tuple[str, ...] = Field(default=(), repr=False)
-
-    def without_query(self) -> Document:
-        """Return the document without the keys that depend on the query."""
-        metadata = {key: value for key, value in self.metadata.items() if key not in self.query_keys}
-        return Document(page_content=self.page_content, id=self.id, metadata=metadata)
+    def __init__(self, fields: Mapping[str, Any] = MappingProxyType({}), query_keys: Iterable[str] = ()) -> None:
+        super().__init__(fields)
+        self.query_keys = tuple(query_keys)
 
     @override
     def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Document):
+        if not isinstance(other, dict):
             return NotImplemented
-        return self.without_query() == (other.without_query() if isinstance(other, RetrievedDocument) else other)
-
-    __hash__ = None  # type: ignore[assignment]  # as of all documents: they can be changed
+        query_keys = {*self.query_keys}
+        if isinstance(other, RetrievedMetadata):
+            query_keys |= {*other.query_keys}
+        return _without(self, query_keys) == _without(other, query_keys)
 
     @override
-    def to_json(self) -> SerializedConstructor | SerializedNotImplemented:
-        return self.without_query().to_json()
+    def __ne__(self, other: object) -> bool:  # dict has one of its own
+        return not self == other
+
+    __hash__ = None  # as of all dicts: they can be changed
+
+
+def _without(metadata: Mapping[str, Any], keys: Container[str]) -> dict[str, Any]:
+    return {key: value for key, value in metadata.items() if key not in keys}
+
+
+def without_query(document: Document) -> tuple[Document, tuple[str, ...]]:
+    """Return a document without the metadata that depend on a query, and the keys of these."""
+    metadata = document.metadata
+    if not isinstance(metadata, RetrievedMetadata):
+        return document, ()
+    lasting = _without(metadata, metadata.query_keys)
+    return Document(page_content=document.page_content, id=document.id, metadata=lasting), metadata.query_keys
 
 
 def one_each(name: str, values: Iterable[T], items: Iterable[S]) -> list[tuple[S, T]]:
@@ -84,9 +96,10 @@ def to_core(document: Document, document_id: str | None = None) -> CoreDocument:
 
 
 def to_passage(document: Document) -> CoreDocument:
-    """Return a document as one passage, with only title and section of its metadata, so that any metadata will do."""
-    headings = {key: value for key in _HEADINGS if isinstance(value := document.metadata.get(key), str)}
-    return to_core(Document(page_content=document.page_content, metadata=headings, id=document.id))
+    """Return a document as one passage, with title, section and what it is of its metadata, so that any metadata will do."""
+    keys = (*_HEADINGS, *MARKUP_KEYS)
+    metadata = {key: value for key in keys if isinstance(value := document.metadata.get(key), str)}
+    return to_core(Document(page_content=document.page_content, metadata=metadata, id=document.id))
 
 
 def stored_document(document: CoreDocument | Unit) -> Document:
@@ -109,15 +122,16 @@ def unit_document(unit: Unit, fields: Mapping[str, Any] | None = None) -> Docume
         "title": unit.title,
         "section": unit.section,
     }
-    content: dict[str, Any] = {"page_content": unit.text, "id": unit.id}
-    content["metadata"] = with_fields(unit.metadata, place | dict(fields or {}))
-    return RetrievedDocument(**content, query_keys=tuple(fields)) if fields else Document(**content)
+    document = Document(page_content=unit.text, id=unit.id, metadata=with_fields(unit.metadata, place))
+    return retrieved(document, fields) if fields else document
 
 
 def retrieved(document: Document, fields: Mapping[str, Any]) -> Document:
     """Return a copy of a document with metadata that depends on the query and does not count when documents are compared."""
-    metadata, keys = with_fields(document.metadata, fields), tuple(fields)
-    return RetrievedDocument(page_content=document.page_content, metadata=metadata, id=document.id, query_keys=keys)
+    found = Document(page_content=document.page_content, id=document.id)
+    # Assigned, since a dict that is passed to the constructor is copied as a plain one.
+    found.metadata = RetrievedMetadata(with_fields(document.metadata, fields), query_keys=fields)
+    return found
 
 
 def hit_documents(hits: Iterable[Hit], *, scores: bool = False, matches: bool = False) -> list[Document]:

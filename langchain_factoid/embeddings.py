@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from langchain_core.embeddings import Embeddings
 
-from factoid.encode import Encoder, Vectors, to_matrix
+from factoid.encode import Encoder, Vectors, portable_name, to_matrix
 from factoid.errors import InvalidInputError
 
 # Where LangChain's integrations keep the name of their model.
@@ -17,7 +17,8 @@ class EmbeddingsEncoder:
     """Wraps any LangChain `Embeddings` as a factoid `Encoder`; units go through `embed_documents`.
 
     A store recognizes its encoder by `name`: pass the name that another front end gave to the same weights, such as
-    "BAAI/bge-small-en". None is class and model name, without a cache around the embeddings.
+    "BAAI/bge-small-en". None is class and model name, without a cache around the embeddings; a model in a local folder is named
+    by its weights, wherever the folder lies.
 
     Raises:
         InvalidInputError: The object is not LangChain embeddings.
@@ -30,7 +31,7 @@ class EmbeddingsEncoder:
             )
         self.embeddings = embeddings
         inner = getattr(embeddings, "underlying_embeddings", embeddings)  # as CacheBackedEmbeddings has it
-        model = model_name(inner)
+        model = portable_name(model_name(inner))
         # An encoder of the core that comes back as itself keeps its name, so that all front ends share a store.
         self.name = name or (model if isinstance(inner, EncoderEmbeddings) else f"{type(inner).__name__}({model})")
 

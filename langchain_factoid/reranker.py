@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from langchain_core.callbacks import Callbacks
 from langchain_core.documents import BaseDocumentCompressor, Document
 from pydantic import ConfigDict, Field
 from typing_extensions import override
 
+from factoid.errors import check_names
 from factoid.late_interaction import AnyGranularityRanker, SpanHit
 from factoid.metadata import hit_fields
 from factoid.store.options import RankedParents
 from factoid.units import Granularity
-from langchain_factoid.convert import SPAN, RetrievedDocument, retrieved, to_passage, unit_document
+from langchain_factoid.convert import SPAN, retrieved, to_passage, unit_document, without_query
 
 
 class AnyGranularityReranker(BaseDocumentCompressor):
@@ -32,7 +34,7 @@ class AnyGranularityReranker(BaseDocumentCompressor):
     Attributes:
         ranker: The core's ranker, which holds the model.
         granularity, parents: As in its `rank`.
-        k: The number of documents to return; None for all.
+        k: The number of documents to return; None for all. `top_n` is another name for it.
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
@@ -41,6 +43,13 @@ class AnyGranularityReranker(BaseDocumentCompressor):
     granularity: str = Granularity.SENTENCE
     parents: RankedParents = "unit"
     k: int | None = Field(default=4, ge=1)
+    top_n: int | None = Field(default=None, ge=1)
+
+    if not TYPE_CHECKING:  # fields say more than this signature
+
+        def __init__(self, **fields: Any) -> None:
+            check_names(type(self).__name__, fields, type(self).model_fields)
+            super().__init__(**fields)
 
     @override
     def compress_documents(
@@ -48,13 +57,13 @@ class AnyGranularityReranker(BaseDocumentCompressor):
     ) -> list[Document]:
         """Return the best units, or the documents in their new order, best first."""
         passages = map(to_passage, documents)
-        hits = self.ranker.rank(query, passages, self.granularity, parents=self.parents, k=self.k)
+        k = self.k if self.top_n is None else self.top_n
+        hits = self.ranker.rank(query, passages, self.granularity, parents=self.parents, k=k)
         return [_document(hit, documents[hit.position]) for hit in hits]
 
 
 def _document(hit: SpanHit, document: Document) -> Document:
-    earlier = document.query_keys if isinstance(document, RetrievedDocument) else ()
-    source = document.without_query() if isinstance(document, RetrievedDocument) else document
+    source, earlier = without_query(document)
     if hit.unit is not hit.passage:
         unit = replace(hit.unit, metadata={**source.metadata, **hit.unit.metadata})
         return retrieved(unit_document(unit), {"score": hit.score})

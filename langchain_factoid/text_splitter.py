@@ -21,6 +21,7 @@ from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy
 from factoid.propositions.prompting.chat import ChatPropositionizer, split_options
 from factoid.split import split_passages
+from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import Unit
 from langchain_factoid.chat_model import ChatModelPropositionizer
 from langchain_factoid.convert import one_each, to_core, unit_document
@@ -41,15 +42,15 @@ class PassageTextSplitter(TextSplitter):
     * `section`: The headings above the passage, outermost first; before them the source's `section` if it is a string.
 
     Args:
-        words, min_words: As in `factoid.split_passages`.
+        words, min_words, sentences: As in `factoid.split_passages`.
 
     Raises:
         InvalidInputError: On use, if `words` or `min_words` is out of range.
     """
 
-    def __init__(self, *, words: int = 100, min_words: int = 50) -> None:
+    def __init__(self, *, words: int = 100, min_words: int = 50, sentences: SentenceSplitter | None = None) -> None:
         super().__init__()
-        self._cut = partial(split_passages, words=words, min_words=min_words)
+        self._cut = partial(split_passages, words=words, min_words=min_words, sentences=sentences)
 
     def split_text(self, text: str) -> list[str]:
         """Return the texts of the units."""

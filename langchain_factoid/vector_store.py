@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
@@ -12,19 +13,61 @@ from langchain_core.runnables.config import run_in_executor
 from langchain_core.vectorstores import VectorStore
 
 from factoid.encode import to_matrix
-from factoid.errors import InvalidInputError, StoreFormatError
+from factoid.errors import InvalidInputError, StoreFormatError, check_names
 from factoid.files.sqlite import FILE
 from factoid.filters import Filter
 from factoid.ingest import AddReport, Split, own_children, whole_passage
 from factoid.propositions.prompting.chat import split_options
+from factoid.sources import AUTO
 from factoid.store import UnitStore
 from factoid.store.database.schema import local_folder
-from factoid.store.options import Parents
+from factoid.store.options import CommonSearchKwargs, Parents, StoreKwargs, option_names
 from factoid.store.transfer.copies import copy_over
 from factoid.units import Document as CoreDocument
-from factoid.units import Unit
+from factoid.units import Hit, Unit
 from langchain_factoid.convert import hit_documents, one_each, stored_document, to_core
 from langchain_factoid.embeddings import EmbeddingsEncoder, EncoderEmbeddings
+
+Relevance = Callable[[float], float]
+
+
+class MMRKwargs(CommonSearchKwargs, total=False):
+    """The options of every search of `MultiGranularFAISS`: see `factoid.store.SearchOptions`."""
+
+    parents: Parents | None
+    score_threshold: float | None
+
+
+class SearchKwargs(MMRKwargs, total=False):
+    """The options of searches that do not name these themselves."""
+
+    mmr: float | None
+    fetch_k: int
+
+
+class MMRCallKwargs(MMRKwargs, total=False):
+    """The options of searches by maximal marginal relevance that take all of them by name."""
+
+    k: int
+    fetch_k: int
+    lambda_mult: float
+
+
+class FAISSKwargs(StoreKwargs, total=False):
+    """The options of `MultiGranularFAISS` for the methods that make one."""
+
+    parents: Parents | None
+    relevance_score_fn: Relevance | None
+
+
+_SEARCH = option_names(SearchKwargs)
+_STORE = option_names(FAISSKwargs)
+_OF_SEARCHES = dict.fromkeys(
+    (*_SEARCH - _STORE, "k", "search_type", "search_kwargs"),
+    "it is an option of a search, of MultiGranularRetriever, and of as_retriever(search_kwargs={…})",
+)
+
+_INDEX = "index"  # the name under which LangChain's FAISS saves an index that is not named
 
 Ids = Sequence[str | None] | None
 Scored = tuple[Document, float]
@@ -39,8 +82,8 @@ class MultiGranularFAISS(VectorStore):
     Higher scores are better. `aadd_documents` awaits the embeddings; the other async methods work in threads.
 
     Args:
-        embedding: Embeds documents and queries. Where its vectors are not of unit length, longer ones score higher,
-            unless `similarity` is "cosine".
+        embedding: Embeds documents and queries; an `EmbeddingsEncoder` gives it another name in the store. Where its vectors are
+            not of unit length, longer ones score higher, unless `similarity` is "cosine".
         store: A store of the core that has an encoder, in place of `embedding` and of options of `UnitStore`.
         parents: What searches return by default: "document", "passage" or "unit". None for documents or, in a
             store that has units without their documents, passages.
@@ -60,18 +103,22 @@ class MultiGranularFAISS(VectorStore):
 
     def __init__(
         self,
-        embedding: Embeddings | None = None,
+        embedding: Embeddings | EmbeddingsEncoder | None = None,
         *,
         store: UnitStore | None = None,
         parents: Parents | None = None,
-        relevance_score_fn: Callable[[float], float] | None = None,
-        **options: Any,
+        relevance_score_fn: Relevance | None = None,
+        **options: Unpack[StoreKwargs],
     ) -> None:
-        self._recipe, options = split_options(UnitStore.add_documents, options)
+        check_names(type(self).__name__, options, _STORE | {"store", "embedding"}, elsewhere=_OF_SEARCHES)
+        given = {"source_key": AUTO, **options}
+        self._recipe, of_store = split_options(UnitStore.add_documents, given)
         if store is None:
-            encoding = EmbeddingsEncoder(embedding)  # type: ignore[arg-type]  # refuses None
-            store = UnitStore(encoder=encoding, **{"granularities": None} | options)
-        elif embedding is not None or options or store.encoder is None:
+            encoding = embedding
+            if not isinstance(encoding, EmbeddingsEncoder):
+                encoding = EmbeddingsEncoder(embedding)  # type: ignore[arg-type]  # refuses None
+            store = UnitStore(encoder=encoding, **{"granularities": None} | of_store)
+        elif embedding is not None or of_store or store.encoder is None:
             raise InvalidInputError(
                 "store takes a UnitStore that has an encoder, and neither embedding nor options beside it"
             )
@@ -87,11 +134,16 @@ class MultiGranularFAISS(VectorStore):
         return encoder.embeddings if isinstance(encoder, EmbeddingsEncoder) else EncoderEmbeddings(encoder)
 
     @classmethod
-    def from_texts(
-        cls, texts: Iterable[str], embedding: Embeddings, metadatas: list[dict[str, Any]] | None = None, **options: Any
+    def from_texts(  # type: ignore[override]  # options are named: a wrong one is an error
+        cls,
+        texts: Iterable[str],
+        embedding: Embeddings | EmbeddingsEncoder,
+        metadatas: list[dict[str, Any]] | None = None,
+        *,
+        ids: Ids = None,
+        **options: Unpack[FAISSKwargs],
     ) -> Self:
-        """Return a store that holds these texts; options are `ids` and those of the class."""
-        ids = options.pop("ids", None)
+        """Return a store that holds these texts; options are those of the class."""
         store = cls(embedding, **options)
         store.add_texts(texts, metadatas, ids=ids)
         return store
@@ -100,10 +152,10 @@ class MultiGranularFAISS(VectorStore):
     def from_embeddings(
         cls,
         text_embeddings: Embedded,
-        embedding: Embeddings,
+        embedding: Embeddings | EmbeddingsEncoder,
         metadatas: Iterable[Mapping[str, Any]] | None = None,
         ids: Ids = None,
-        **options: Any,
+        **options: Unpack[FAISSKwargs],
     ) -> Self:
         """Return a store that holds these texts, as `add_embeddings` adds them; `embedding` embeds queries."""
         store = cls(embedding, **options)
@@ -213,7 +265,9 @@ class MultiGranularFAISS(VectorStore):
             self.store.delete(document_ids=ids, unit_ids=unit_ids, filter=filter)
         return True
 
-    def similarity_search(self, query: str, k: int = 4, **options: Any) -> list[Document]:
+    def similarity_search(  # type: ignore[override]
+        self, query: str, k: int = 4, **options: Unpack[SearchKwargs]
+    ) -> list[Document]:
         """Return the k best distinct documents for a query by the similarity of their best unit and its passage, best first.
 
         Args:
@@ -231,17 +285,35 @@ class MultiGranularFAISS(VectorStore):
         """
         return hit_documents(self.store.search(query, k, **self._options(options)))
 
-    def similarity_search_by_vector(self, embedding: list[float], k: int = 4, **options: Any) -> list[Document]:
+    def similarity_search_by_vector(  # type: ignore[override]
+        self, embedding: list[float], k: int = 4, **options: Unpack[SearchKwargs]
+    ) -> list[Document]:
         """Do the same as `similarity_search` for a query that is already embedded."""
-        return hit_documents(self.store.search_by_vector(to_matrix([embedding], 1), k, **self._options(options)))
+        return [document for document, _ in self.similarity_search_with_score_by_vector(embedding, k, **options)]
 
-    def similarity_search_with_score(self, query: str, k: int = 4, **options: Any) -> list[Scored]:
+    def similarity_search_with_score(self, query: str, k: int = 4, **options: Unpack[SearchKwargs]) -> list[Scored]:
         """Return the k best documents, each with its score."""
-        hits = self.store.search(query, k, **self._options(options))
-        return list(zip(hit_documents(hits), [hit.score for hit in hits], strict=True))
+        return _scored(self.store.search(query, k, **self._options(options)))
 
-    def max_marginal_relevance_search(
-        self, query: str, k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **options: Any
+    def similarity_search_with_score_by_vector(
+        self, embedding: list[float], k: int = 4, **options: Unpack[SearchKwargs]
+    ) -> list[Scored]:
+        """Return the k best documents for a query that is already embedded, each with its score."""
+        return _scored(self.store.search_by_vector(to_matrix([embedding], 1), k, **self._options(options)))
+
+    async def asimilarity_search_with_score_by_vector(
+        self, embedding: list[float], k: int = 4, **options: Unpack[SearchKwargs]
+    ) -> list[Scored]:
+        """Do the same as `similarity_search_with_score_by_vector` in a thread."""
+        return await run_in_executor(None, self.similarity_search_with_score_by_vector, embedding, k, **options)
+
+    def max_marginal_relevance_search(  # type: ignore[override]
+        self,
+        query: str,
+        k: int = 4,
+        fetch_k: int = 20,
+        lambda_mult: float = 0.5,
+        **options: Unpack[MMRKwargs],
     ) -> list[Document]:
         """Return k of the `fetch_k` best documents, near the query and far from each other, both by their best units' cosines.
 
@@ -249,11 +321,35 @@ class MultiGranularFAISS(VectorStore):
         """
         return self.similarity_search(query, k, fetch_k=fetch_k, mmr=lambda_mult, **options)
 
-    def max_marginal_relevance_search_by_vector(
-        self, embedding: list[float], k: int = 4, fetch_k: int = 20, lambda_mult: float = 0.5, **options: Any
+    def max_marginal_relevance_search_by_vector(  # type: ignore[override]
+        self,
+        embedding: list[float],
+        k: int = 4,
+        fetch_k: int = 20,
+        lambda_mult: float = 0.5,
+        **options: Unpack[MMRKwargs],
     ) -> list[Document]:
         """Do the same as `max_marginal_relevance_search` for a query that is already embedded."""
         return self.similarity_search_by_vector(embedding, k, fetch_k=fetch_k, mmr=lambda_mult, **options)
+
+    def max_marginal_relevance_search_with_score_by_vector(
+        self,
+        embedding: list[float],
+        *,
+        k: int = 4,
+        fetch_k: int = 20,
+        lambda_mult: float = 0.5,
+        **options: Unpack[MMRKwargs],
+    ) -> list[Scored]:
+        """Do the same as `max_marginal_relevance_search_by_vector`, and return each document with its score."""
+        return self.similarity_search_with_score_by_vector(embedding, k, fetch_k=fetch_k, mmr=lambda_mult, **options)
+
+    async def amax_marginal_relevance_search_with_score_by_vector(
+        self, embedding: list[float], **options: Unpack[MMRCallKwargs]
+    ) -> list[Scored]:
+        """Do the same as `max_marginal_relevance_search_with_score_by_vector` in a thread."""
+        search = partial(self.max_marginal_relevance_search_with_score_by_vector, embedding, **options)
+        return await run_in_executor(None, search)
 
     def _similarity_search_with_relevance_scores(self, query: str, k: int = 4, **options: Any) -> list[Scored]:
         if options.get("rerank") is not None:
@@ -268,8 +364,16 @@ class MultiGranularFAISS(VectorStore):
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return self._relevance
 
-    def _options(self, options: dict[str, Any], *, hybrid: bool = False) -> dict[str, Any]:
-        """Return options under the core's names, with the store's defaults; words count if asked for, or if hybrid."""
+    def _options(
+        self, given: Mapping[str, Any], *, hybrid: bool = False, owner: str = "", others: Iterable[str] = ()
+    ) -> dict[str, Any]:
+        """Return options under the core's names, with the store's defaults; words count if asked for, or if hybrid.
+
+        Raises:
+            UnknownOptionError: It is none of a search, nor among the others, as which the owner takes it.
+        """
+        check_names(owner or f"a search of {type(self).__name__}", given, {"k", *_SEARCH, *others})
+        options = dict(given)
         if options.get("parents") is None:
             options["parents"] = self.parents
         if not hybrid and options.get("weights") is None and options.get("lexical") is None:
@@ -278,36 +382,38 @@ class MultiGranularFAISS(VectorStore):
             options["min_score"] = threshold
         return options
 
-    def save_local(self, folder_path: str | Path) -> None:
-        """Copy the store to a folder; an existing store there is replaced.
+    def save_local(self, folder_path: str | Path, index_name: str = _INDEX) -> None:
+        """Copy the store to a folder, or with an `index_name` to the folder of that name in it; a store there is replaced.
 
         A store with a `path` is always saved there. Errors are those of `factoid.store.transfer.copies.copy_over`.
         """
-        copy_over(self.store, local_folder(folder_path))
+        copy_over(self.store, _named_folder(folder_path, index_name))
 
     @classmethod
     def load_local(
         cls,
         folder_path: str | Path,
-        embeddings: Embeddings,
+        embeddings: Embeddings | EmbeddingsEncoder,
+        index_name: str = _INDEX,
         *,
         allow_dangerous_deserialization: bool = False,  # noqa: ARG003 - of code written for the community's FAISS
-        **options: Any,
+        **options: Unpack[FAISSKwargs],
     ) -> Self:
-        """Open the store in a folder; later additions go into the folder at once.
+        """Open the store that `save_local` wrote, or any other in a folder; later additions go into the folder at once.
 
         Options and errors are those of the class. `allow_dangerous_deserialization` is ignored: nothing is unpickled.
 
         Raises:
             StoreFormatError: There is no store.
         """
-        folder = local_folder(folder_path)
+        folder = _named_folder(folder_path, index_name)
         if not (folder / FILE).is_file():
             raise StoreFormatError(
                 f"there is no store in {folder}: it has no {FILE}. What the community's FAISS saved is not read: add the "
                 "documents to a new store"
             )
-        return cls(embeddings, path=folder, **options)
+        options["path"] = folder
+        return cls(embeddings, **options)
 
     def close(self) -> None:
         """Save the indexes and close the store. Documents are on disk when the call that added them returns."""
@@ -335,6 +441,20 @@ def _cores(documents: Iterable[Document], ids: Ids, added: list[str]) -> Iterato
         core = to_core(document, document_id)
         added.append(core.id)
         yield core
+
+
+def _scored(hits: Sequence[Hit]) -> list[Scored]:
+    """Return hits as documents with their scores."""
+    return list(zip(hit_documents(hits), [hit.score for hit in hits], strict=True))
+
+
+def _named_folder(folder: str | Path, index_name: str) -> Path:
+    """Return the folder of one of several stores under a folder; that with LangChain's default name is the folder itself."""
+    if index_name == _INDEX:
+        return local_folder(folder)
+    if index_name in ("", ".", "..") or {"/", "\\"} & {*index_name}:
+        raise InvalidInputError(f"index_name must be a name, without folders, got {index_name!r}")
+    return local_folder(folder) / index_name
 
 
 def _relevance(score: float) -> float:

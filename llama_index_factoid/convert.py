@@ -43,7 +43,9 @@ from factoid.encode import split_heading
 from factoid.errors import InvalidInputError
 from factoid.filters import All, AnyOf, Comparison, Not, Operator, Tree, too_deep
 from factoid.metadata import KIND, WINDOW, hit_fields, plain_metadata, with_fields
+from factoid.split import seen_text
 from factoid.store import GRANULARITIES
+from factoid.text.markup import MARKUP_KEYS
 from factoid.units import DEPTH, Document, Granularity, Hit, Unit, check_size, check_text
 
 Kind = Literal["passage", "sentence", "proposition"]
@@ -78,9 +80,10 @@ def granularity_of(node: BaseNode) -> Granularity | None:
 
 
 def to_core(node: BaseNode) -> Document:
-    """Return a node as the core takes it: title and section from metadata where they are strings."""
+    """Return a node as the core takes it: title and section from metadata where they are strings, and what it is."""
     title, section = (value if isinstance(value := node.metadata.get(key), str) else "" for key in HEADING)
-    return Document(text_of(node), title, section, node.node_id)
+    kind = {key: value for key in MARKUP_KEYS if isinstance(value := node.metadata.get(key), str)}
+    return Document(text_of(node), title, section, node.node_id, kind)
 
 
 def to_nodes(
@@ -184,6 +187,7 @@ def to_unit(node: BaseNode) -> Unit:
         section=core.section,
         metadata=metadata | {_TYPE: node.class_name(), **dict.fromkeys(_DOCUMENT_IDS, node.ref_doc_id or "None")},
         payload=payload,
+        visible="" if kind is Granularity.PROPOSITION else seen_text(text, core.metadata),
     )
 
 

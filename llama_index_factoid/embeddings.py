@@ -9,7 +9,7 @@ from typing import Any
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import PrivateAttr
 
-from factoid.encode import Encoder, Vectors, to_matrix
+from factoid.encode import Encoder, Vectors, portable_name, to_matrix
 
 
 class EmbeddingEncoder:
@@ -17,14 +17,16 @@ class EmbeddingEncoder:
 
     Queries go through the model's `get_query_embedding`, units through `get_text_embedding_batch`.
 
-    Its `name` is made of class and model name; a store recognizes its encoder by it.
+    A store recognizes its encoder by `name`: pass the name that another front end gave to the same weights. None is class and
+    model name; a model in a local folder is named by its weights, wherever the folder lies.
     """
 
-    def __init__(self, embed_model: BaseEmbedding) -> None:
+    def __init__(self, embed_model: BaseEmbedding, *, name: str | None = None) -> None:
         self.embed_model = embed_model
         # An encoder of the core that comes back as itself keeps its name, so that all front ends share a store.
-        of_core, name = isinstance(embed_model, EncoderEmbedding), embed_model.model_name
-        self.name = name if of_core else f"{embed_model.class_name()}({name})"
+        model = portable_name(embed_model.model_name)
+        of_core = isinstance(embed_model, EncoderEmbedding)
+        self.name = name or (model if of_core else f"{embed_model.class_name()}({model})")
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors of queries. Shape: (len(texts), dim)."""

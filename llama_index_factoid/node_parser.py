@@ -5,27 +5,45 @@ from __future__ import annotations
 import asyncio
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self, TypedDict, Unpack
 
 from llama_index.core.bridge.pydantic import ConfigDict, Field, PrivateAttr, SerializeAsAny
+from llama_index.core.callbacks.base import CallbackManager
 from llama_index.core.llms import LLM
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.schema import BaseNode, Document
 from llama_index.core.utils import get_tqdm_iterable
 
-from factoid.errors import InvalidInputError
+from factoid.errors import InvalidInputError, check_names
 from factoid.ingest import assemble, whole_passage
 from factoid.propositions import Propositionizer, Report, SyntaxPropositionizer, decompose
 from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy
 from factoid.propositions.prompting.chat import ChatPropositionizer, split_options
 from factoid.split import split_passages, split_sentences
+from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import Granularity, Unit
 from llama_index_factoid.convert import Kind, to_core, to_nodes
 from llama_index_factoid.llm import LLMPropositionizer
+
+
+class ParserKwargs(TypedDict, total=False):
+    """The options of `MultiGranularNodeParser` besides the propositionizer and its cache."""
+
+    granularities: Sequence[Kind]
+    words: int
+    min_words: int
+    unsupported: Policy
+    chunker: NodeParser | None
+    window: int | Literal["passage"] | None
+    propositionizer_name: str
+    include_metadata: bool
+    include_prev_next_rel: bool
+    callback_manager: CallbackManager
+    id_func: Callable[[int, BaseNode], str]
 
 
 class MultiGranularNodeParser(NodeParser):
@@ -43,7 +61,7 @@ class MultiGranularNodeParser(NodeParser):
     count the document's text, or are None if the node does not say where it stands.
 
     Args:
-        propositionizer, words, min_words, unsupported: As in `factoid.UnitStore.add_documents`.
+        propositionizer, words, min_words, unsupported, sentences: As in `factoid.UnitStore.add_documents`.
         granularities: What to return, some of "passage", "sentence" and "proposition".
         cache: A file, made if absent, that keeps what the propositionizer returns, or the folder of a store. The worker
             processes of a pipeline share it.
@@ -66,16 +84,35 @@ class MultiGranularNodeParser(NodeParser):
     unsupported: Policy = "drop"
     chunker: SerializeAsAny[NodeParser] | None = None
     window: Annotated[int, Field(ge=0)] | Literal["passage"] | None = None
+    sentences: SentenceSplitter | None = Field(default=None, exclude=True, repr=False)
     propositionizer: Propositionizer | None = Field(default=None, exclude=True, repr=False)
     cache: str | None = Field(default=None, exclude=True)
     propositionizer_name: str = Field(default="", description="Name and version, as a part of the keys of caches.")
     _last_report: Report | None = PrivateAttr(default=None)
 
     def __init__(
-        self, propositionizer: Propositionizer | None = None, *, cache: str | Path | None = None, **fields: Any
+        self,
+        propositionizer: Propositionizer | None = None,
+        *,
+        cache: str | Path | None = None,
+        **fields: Unpack[ParserKwargs],
     ) -> None:
-        fields.setdefault("propositionizer_name", _name(propositionizer or SyntaxPropositionizer()))  # kept in pickles
-        super().__init__(**fields | {"propositionizer": propositionizer, "cache": cache and str(cache)})
+        check_names(type(self).__name__, fields, type(self).model_fields.keys() | {"class_name"})
+        # Kept in pickles.
+        fields.setdefault("propositionizer_name", _name(propositionizer or SyntaxPropositionizer()))
+        values: dict[str, Any] = {**fields, "propositionizer": propositionizer, "cache": cache and str(cache)}
+        super().__init__(**values)
+
+    @classmethod
+    def from_defaults(
+        cls,
+        propositionizer: Propositionizer | None = None,
+        *,
+        cache: str | Path | None = None,
+        **fields: Unpack[ParserKwargs],
+    ) -> Self:
+        """Return a parser, as LlamaIndex's own parsers do; the options are those of the class."""
+        return cls(propositionizer, cache=cache, **fields)
 
     @classmethod
     def class_name(cls) -> str:
@@ -131,7 +168,8 @@ class MultiGranularNodeParser(NodeParser):
         """Return the passages of a node; a chunk of a chunker is its own passage."""
         document = to_core(node)
         if self.chunker is None:
-            return split_passages(document, words=self.words, min_words=self.min_words)
+            sizes = {"words": self.words, "min_words": self.min_words}
+            return split_passages(document, **sizes, sentences=self.sentences)
         return [replace(whole_passage(document), id=document.id)] if document.text.strip() else []
 
     def _ready(self) -> Propositionizer:

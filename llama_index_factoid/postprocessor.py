@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from llama_index.core.bridge.pydantic import Field
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
 
-from factoid.errors import InvalidInputError
+from factoid.errors import InvalidInputError, check_names
 from factoid.late_interaction import AnyGranularityRanker, SpanHit
 from factoid.metadata import hit_fields
 from factoid.store.options import RankedParents
@@ -28,13 +30,20 @@ class AnyGranularityRerank(BaseNodePostprocessor):
     Attributes:
         ranker: The core's ranker, which holds the model.
         granularity, parents: As in its `rank`.
-        k: The number of nodes to return; None for all.
+        k: The number of nodes to return; None for all. `top_n` is the framework's name for it.
     """
 
     ranker: AnyGranularityRanker = Field(exclude=True, repr=False)
     granularity: str = Granularity.SENTENCE
     parents: RankedParents = "unit"
     k: int | None = Field(default=4, ge=1)
+    top_n: int | None = Field(default=None, ge=1)
+
+    if not TYPE_CHECKING:  # fields say more than this signature
+
+        def __init__(self, **fields: Any) -> None:
+            check_names(type(self).__name__, fields, type(self).model_fields.keys() | {"class_name"})
+            super().__init__(**fields)
 
     @classmethod
     def class_name(cls) -> str:
@@ -48,7 +57,8 @@ class AnyGranularityRerank(BaseNodePostprocessor):
             raise InvalidInputError("AnyGranularityRerank ranks by a query: pass query_str= or query_bundle=")
         passages = [to_core(scored.node) for scored in nodes]
         query = query_bundle.query_str
-        hits = self.ranker.rank(query, passages, self.granularity, parents=self.parents, k=self.k)
+        k = self.k if self.top_n is None else self.top_n
+        hits = self.ranker.rank(query, passages, self.granularity, parents=self.parents, k=k)
         return [_scored(hit, nodes[hit.position].node) for hit in hits]
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Unpack
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.callbacks.base import CallbackManager
 from llama_index.core.indices.vector_store.base import VectorStoreIndex
 from llama_index.core.indices.vector_store.retrievers import VectorIndexRetriever
-from llama_index.core.vector_stores.types import MetadataFilters, VectorStoreQueryMode
+from llama_index.core.vector_stores.types import MetadataFilters, VectorStoreQuery, VectorStoreQueryMode
 
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from llama_index_factoid.embeddings import EmbeddingEncoder
-from llama_index_factoid.vector_store import MultiGranularFaissVectorStore
+from llama_index_factoid.vector_store import MultiGranularFaissVectorStore, QueryKwargs
 
 
 class MultiGranularRetriever(VectorIndexRetriever):
@@ -29,10 +29,10 @@ class MultiGranularRetriever(VectorIndexRetriever):
         k: The number of nodes; `similarity_top_k` is the framework's name for it.
         filters: Conditions on metadata, applied before the search.
         mode: As in `MultiGranularFaissVectorStore.query`.
-        **options: Those of `MultiGranularFaissVectorStore.query`, whose errors come with the first query.
+        **options: Those of `MultiGranularFaissVectorStore.query`.
 
     Raises:
-        InvalidInputError: The store is of another class.
+        InvalidInputError: The store is of another class, or an option is unknown or out of range.
         EncoderMismatchError: The store was opened with another embedding model.
     """
 
@@ -46,7 +46,7 @@ class MultiGranularRetriever(VectorIndexRetriever):
         filters: MetadataFilters | None = None,
         mode: str = VectorStoreQueryMode.HYBRID,
         callback_manager: CallbackManager | None = None,
-        **options: Any,
+        **options: Unpack[QueryKwargs],
     ) -> None:
         vector_store = store.vector_store if isinstance(store, VectorStoreIndex) else store
         if not isinstance(vector_store, MultiGranularFaissVectorStore):
@@ -54,6 +54,8 @@ class MultiGranularRetriever(VectorIndexRetriever):
                 "MultiGranularRetriever needs a MultiGranularFaissVectorStore or a VectorStoreIndex over one, "
                 f"got {type(vector_store).__name__}"
             )
+        of_query = VectorStoreQuery(mode=VectorStoreQueryMode(mode), filters=filters, query_str="")
+        vector_store.check_options(of_query, options, owner=type(self).__name__)
         known = vector_store.embed_model
         if not isinstance(store, VectorStoreIndex):
             store = VectorStoreIndex.from_vector_store(store, embed_model=embed_model or known)
@@ -64,7 +66,7 @@ class MultiGranularRetriever(VectorIndexRetriever):
             filters=filters,
             callback_manager=callback_manager,
             embed_model=embed_model,
-            vector_store_kwargs=options | {"matches": True},
+            vector_store_kwargs={**options, "matches": True},
         )
         stored, asked = EmbeddingEncoder(known or self._embed_model).name, EmbeddingEncoder(self._embed_model).name
         if stored != asked:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from copy import copy
 from functools import wraps
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Literal, Self, TypeVar
+from typing import Any, Literal, Self, TypeVar, Unpack
 
 import numpy as np
 from fsspec import AbstractFileSystem
@@ -26,12 +27,12 @@ from llama_index.core.vector_stores.types import (
     VectorStoreQueryResult,
 )
 
-from factoid.errors import InvalidInputError, StoreFormatError
+from factoid.errors import InvalidInputError, StoreFormatError, check_names
 from factoid.files.sqlite import FILE
 from factoid.filters import All, Filter, Tree, matches, parse_filter
 from factoid.store import UnitStore
 from factoid.store.database.schema import local_folder
-from factoid.store.options import Parents
+from factoid.store.options import CommonSearchKwargs, IndexKwargs, Parents, SearchOptions, option_names
 from factoid.store.transfer.copies import copy_over
 from factoid.units import Unit
 from llama_index_factoid.convert import (
@@ -43,6 +44,7 @@ from llama_index_factoid.convert import (
     with_hits,
 )
 from llama_index_factoid.embeddings import EmbeddingEncoder
+from llama_index_factoid.versions import stale_ids
 
 # Options of a query, and their names in the core.
 _NAMES = {"doc_ids": "document_ids", "node_ids": "unit_ids", "mmr_threshold": "mmr", "mmr_prefetch_k": "fetch_k"}
@@ -50,6 +52,37 @@ _TEXT_MODES = (VectorStoreQueryMode.TEXT_SEARCH, VectorStoreQueryMode.SPARSE)
 _MODES = (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.HYBRID, VectorStoreQueryMode.MMR, *_TEXT_MODES)
 
 T = TypeVar("T")
+
+
+class StoreKwargs(IndexKwargs, total=False):
+    """The options of `MultiGranularFaissVectorStore` that it does not name itself."""
+
+    stores_text: bool
+    flat_metadata: bool
+    class_name: str
+
+
+class QueryKwargs(CommonSearchKwargs, total=False):
+    """The options of `MultiGranularFaissVectorStore.query`."""
+
+    parents: Parents | None
+    doc_ids: Sequence[str] | None
+    node_ids: Sequence[str] | None
+    mmr: float | None
+    mmr_threshold: float | None
+    fetch_k: int | None
+    mmr_prefetch_k: int | None
+    matches: bool
+
+
+_QUERY = option_names(QueryKwargs)
+_OF_QUERIES = dict.fromkeys(
+    ("k", "similarity_top_k", "filters", "filter", "mode", *_QUERY - {"granularity", "parents"}),
+    "it is an option of MultiGranularRetriever, and of as_retriever(vector_store_kwargs={…})",
+)
+_OF_RETRIEVERS = dict.fromkeys(
+    ("k", "similarity_top_k", "filters", "mode"), "it is an option of MultiGranularRetriever, and of as_retriever(…)"
+)
 
 
 def _threaded(method: Callable[..., T]) -> Callable[..., Coroutine[Any, Any, T]]:
@@ -101,11 +134,26 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     settings: dict[str, Any] = Field(default_factory=dict)
     _store: UnitStore = PrivateAttr()
 
-    def __init__(self, path: str | Path | None = None, **options: Any) -> None:
-        fields = {name: options.pop(name) for name in type(self).model_fields.keys() & options.keys()}
-        fields["settings"] = fields.get("settings", {}) | {key: options[key] for key in options if key != "class_name"}
+    def __init__(
+        self,
+        path: str | Path | None = None,
+        *,
+        embed_model: BaseEmbedding | None = None,
+        granularity: Kind | Literal["mixed"] | Sequence[Kind] | None = None,
+        parents: Parents = "passage",
+        granularities: Sequence[Kind] = ("passage", "sentence", "proposition"),
+        settings: Mapping[str, Any] | None = None,
+        **options: Unpack[StoreKwargs],
+    ) -> None:
+        of_class = type(self).model_fields.keys() | {"class_name"}
+        of_store = option_names(IndexKwargs)
+        check_names(type(self).__name__, options, of_class | of_store, elsewhere=_OF_QUERIES)
+        check_names(f"settings of {type(self).__name__}", settings or (), of_store)
+        fields: dict[str, Any] = {"granularity": granularity, "parents": parents, "granularities": granularities}
+        fields |= {name: value for name, value in options.items() if name in of_class - {"class_name"}}
+        fields["settings"] = {**(settings or {}), **{key: options[key] for key in options if key in of_store}}  # type: ignore[literal-required]
         folder = None if path is None else str(local_folder(path))
-        super().__init__(**fields | {"path": folder})
+        super().__init__(**fields | {"path": folder, "embed_model": embed_model})
         encoder = None if self.embed_model is None else EmbeddingEncoder(self.embed_model)
         self._store = UnitStore(folder, encoder=encoder, granularities=self.granularities, **self.settings)
 
@@ -119,12 +167,24 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         """The store of the core that holds the nodes."""
         return self._store
 
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __deepcopy__(self, memo: dict[int, Any] | None = None) -> Self:
+        return copy(self)  # shares the open store, and the model that embeds
+
     def close(self) -> None:
         """Save the index caches and close the store. Nodes are on disk when the call that added them returns."""
         self._store.close()
 
     def add(self, nodes: Sequence[BaseNode], **_: Any) -> list[str]:
         """Add nodes with their embeddings, and return their ids; a node whose id is in the store replaces the stored one.
+
+        Nodes of a source that has changed replace all of its earlier version: those whose SOURCE has the same id and another
+        hash, and those whose metadata have the same `file_path` and another `file_size` or `last_modified_date`.
 
         Raises:
             InvalidInputError: A node has no embedding, or text or metadata that cannot be stored.
@@ -140,7 +200,12 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
                     "model last in the IngestionPipeline"
                 )
         vectors = [np.asarray(node.embedding, np.float32) for node in nodes]
-        return self._store.add([to_unit(node) for node in nodes], vectors=vectors, keep_children=True)
+        units = [to_unit(node) for node in nodes]
+        stale = stale_ids(self._store, nodes, units)
+        ids = self._store.add(units, vectors=vectors, keep_children=True)
+        if stale:
+            self._store.delete(unit_ids=stale)
+        return ids
 
     async_add = _threaded(add)
 
@@ -182,7 +247,9 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
 
     aclear = _threaded(clear)
 
-    def query(self, query: VectorStoreQuery, **options: Any) -> VectorStoreQueryResult:
+    def query(  # type: ignore[override]  # options are named: a wrong one is an error
+        self, query: VectorStoreQuery, **options: Unpack[QueryKwargs]
+    ) -> VectorStoreQueryResult:
         """Return the k best nodes, k being `similarity_top_k`, or all if there are fewer.
 
         Mode `default` ranks by the similarity of the best unit and its passage. Mode `hybrid` weighs the query's words as well,
@@ -202,7 +269,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
                 search the granularity or has no nodes of it. An unknown option is a TypeError.
             EncoderMismatchError: The embedding has another dimension than the store's.
         """
-        search = self._search_options(query, options)
+        search = self._search_options(query, options, owner=f"{type(self).__name__}.query")
         with_matches = search.pop("matches", False)
         if search.get("lexical") == 1:
             hits = self._store.search(query.query_str, **search)  # type: ignore[arg-type]  # refuses None
@@ -221,8 +288,20 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
 
     aquery = _threaded(query)
 
-    def _search_options(self, query: VectorStoreQuery, options: Mapping[str, Any]) -> dict[str, Any]:
+    def check_options(self, query: VectorStoreQuery, options: Mapping[str, Any], *, owner: str) -> None:
+        """Refuse options that `query` would refuse; `owner` is the class that takes them.
+
+        Raises:
+            InvalidInputError: An option is unknown or out of range.
+        """
+        search = self._search_options(query, options, owner=owner)
+        for name in ("k", "matches"):
+            search.pop(name, None)
+        SearchOptions(**search).kinds(self._store.granularities)
+
+    def _search_options(self, query: VectorStoreQuery, options: Mapping[str, Any], *, owner: str) -> dict[str, Any]:
         """Return the arguments of the core's search, apart from the vector."""
+        check_names(owner, options, _QUERY, elsewhere=_OF_RETRIEVERS)
         search: dict[str, Any] = {"granularity": self.granularity, "parents": self.parents, "k": query.similarity_top_k}
         for name, value in options.items():
             if value is not None:

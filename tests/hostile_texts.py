@@ -406,10 +406,10 @@ def slowness(read: Reader, text: Text, size: int, *, negligible: float = 0.05) -
     if long < negligible:
         return ""
     short = seconds(read, text(size))
-    for _ in range(2):  # another task may have slowed one of them down
+    for more in (1, 2):  # another task may have slowed one of them down; readers may know the same text
         if long > _MOST_GROWTH * short:
-            short = max(short, seconds(read, text(size)))
-            long = min(long, seconds(read, text(4 * size)))
+            short = max(short, seconds(read, text(size + more)))
+            long = min(long, seconds(read, text(4 * size + more)))
     if long < negligible or long <= _MOST_GROWTH * short:
         return ""
     longest = seconds(read, text(16 * size))

@@ -48,6 +48,14 @@ def test_dry_run_of_indexes_on_gpus():
     assert all(float(line.split(" | ")[2].replace(",", "")) > 0 for line in lines)
 
 
+def test_opening_is_timed():
+    pytest.importorskip("faiss")
+    lines = run("store.opening", "--passages", "300", "--dim", "16", "--rounds", "1")
+    table = [line.strip("| ").split(" | ") for line in lines if line.startswith("| ")][2:]
+    assert len(table) == 4
+    assert all(float(row[2]) > 0 and float(row[3]) > 0 and row[4] == "1.00" for row in table)
+
+
 def test_hybrid_searches_are_timed():
     pytest.importorskip("faiss")
     lines = run("store.hybrid", "--passages", "300", "--dim", "16", "--queries", "4", "--no-peers")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import sys
 from importlib.util import find_spec
@@ -105,6 +106,56 @@ def test_a_store_knows_its_model_by_name(tmp_path):
             assert store.stats()["encoder"] == model
     encoder.name = "/models/all-MiniLM-L6-v2"
     with pytest.raises(
-        EncoderMismatchError, match=f"built with the encoder '{model}', .* '{encoder.name}': use the first one"
+        EncoderMismatchError,
+        match=f"built with the encoder '{model}', .* '{encoder.name}': use the first one, .* say so .*: name='{model}' of Sent",
     ):
         UnitStore(tmp_path, encoder=encoder)
+
+
+def write_model(folder, *, seed=0, pooling="mean", version="6.0"):
+    """Write what Sentence Transformers writes, with random weights."""
+    (folder / "1_Pooling").mkdir(parents=True)
+    (folder / "modules.json").write_text(json.dumps([{"idx": 1, "path": "1_Pooling"}]))
+    (folder / "1_Pooling" / "config.json").write_text(json.dumps({"pooling_mode": pooling}))
+    (folder / "config_sentence_transformers.json").write_text(
+        json.dumps({"__version__": {"torch": version}, "prompts": {"query": "query: "}})
+    )
+    weights = np.random.default_rng(seed).normal(size=2_000_000).astype(np.float32)
+    (folder / "model.safetensors").write_bytes(weights.tobytes())
+    return folder
+
+
+def test_the_same_weights_have_one_name_wherever_their_folder_lies(tmp_path):
+    """A store that was made on a laptop opens on a server."""
+    laptop = SentenceTransformerEncoder(write_model(tmp_path / "home" / "me" / "minilm"))
+    server = SentenceTransformerEncoder(str(write_model(tmp_path / "models" / "all-MiniLM", version="7.0")))
+    assert laptop.name == server.name
+    assert re.fullmatch(r"weights [0-9a-f]{16}", laptop.name)
+    others = [write_model(tmp_path / "tuned", seed=1), write_model(tmp_path / "first", pooling="cls")]
+    assert (
+        len({SentenceTransformerEncoder(folder).name for folder in [tmp_path / "home" / "me" / "minilm", *others]}) == 3
+    )
+    with UnitStore(tmp_path / "store", encoder=laptop):
+        pass
+    with UnitStore(tmp_path / "store", encoder=server):
+        pass
+
+
+def test_a_change_anywhere_in_large_weights_is_mostly_seen(tmp_path):
+    """Training changes all weights; a few of them are enough to see it."""
+    folder = write_model(tmp_path / "model")
+    names = {SentenceTransformerEncoder(folder).name}
+    file = folder / "model.safetensors"
+    weights = bytearray(file.read_bytes())
+    for part in range(3):
+        start = len(weights) * part // 3
+        changed = bytes(byte ^ 1 for byte in weights[start : start + 100_000])
+        file.write_bytes(weights[:start] + changed + weights[start + 100_000 :])
+        names.add(SentenceTransformerEncoder(folder).name)
+    assert len(names) == 4
+
+
+def test_a_name_can_be_given(tmp_path):
+    assert SentenceTransformerEncoder(tmp_path, name="all-MiniLM-L6-v2").name == "all-MiniLM-L6-v2"
+    assert SentenceTransformerEncoder("BAAI/bge-small-en").name == "BAAI/bge-small-en"
+    assert SentenceTransformerEncoder(str(tmp_path / "absent")).name == str(tmp_path / "absent")

@@ -17,6 +17,9 @@ _SAMPLES = int(os.environ.get("FACTOID_CAMPAIGN", "40"))
 
 # Texts that took seconds or minutes, by their readers.
 _KNOWN = [
+    *(("split_passages", "one", fragment) for fragment in (" ", "\xa0", "\t", "[](<")),
+    ("split_passages", "before another", "~", "", "`"),
+    ("split_passages", "before another", "|--", "", "x"),
     *(("clean", "one", fragment) for fragment in ("`", "~", '<table "')),
     ("clean", "before another", "☐", " ", "a"),
     ("clean", "behind another", "1", "", "# a:"),

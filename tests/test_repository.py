@@ -67,12 +67,6 @@ def test_without_a_framework_the_error_says_what_to_install(package, absent, ext
     assert "The above exception was the direct cause" in run.stderr
 
 
-def test_no_file_is_over_500_lines():
-    folders = ("shared", "langchain_factoid", "llama_index_factoid", "tests", "tools", "benchmarks", "examples")
-    files = [path for folder in folders for path in (ROOT / folder).rglob("*.py")]
-    assert [path for path in files if len(path.read_text(encoding="utf-8").splitlines()) > 500] == []
-
-
 def test_the_core_is_alone_in_its_folder_and_every_package_typed():
     assert [path.name for path in (ROOT / "shared").iterdir() if path.name != "__pycache__"] == ["factoid"]
     assert all((ROOT / folder / "py.typed").exists() for folder in ("shared/factoid", *list(PACKAGES)[1:]))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from factoid.encode import with_heading
 from factoid.units import Hit, Unit, whole_number
 from factoid.words import count_words, cut_words, stands_in
 
+# A source is replaced by what a reader sees of it if it is this much longer, in times and characters.
+_TIMES, _UNSEEN = 2, 1000
 _MARKS = ".,;:!?()[]\"'“”‘’«»"
 _FILLERS = {
     "",
@@ -35,6 +38,7 @@ def pack_context(hits: Iterable[Hit | Unit], *, words: int = 100, separator: str
     room = whole_number("words", words)
     for hit in hits:
         unit = hit.unit if isinstance(hit, Hit) else hit
+        unit = _without_data(unit)
         text = unit.text.strip()
         folded = " ".join(text.split()).casefold()
         place = (unit.title, unit.section) if headings else ("", "")
@@ -55,6 +59,12 @@ def pack_context(hits: Iterable[Hit | Unit], *, words: int = 100, separator: str
         if room <= 0:
             break
     return separator.join(parts)
+
+
+def _without_data(unit: Unit) -> Unit:
+    """Return a unit with what a reader sees as its text, if its source holds far more, such as the data of a picture."""
+    is_long = bool(unit.visible) and len(unit.text) > _TIMES * len(unit.visible) + _UNSEEN
+    return replace(unit, text=unit.visible) if is_long else unit
 
 
 def _content(folded: str) -> set[str]:

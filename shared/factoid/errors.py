@@ -2,7 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from difflib import get_close_matches
+from types import MappingProxyType
 from typing import Any
+
+# What other libraries call an option; a name is suggested where the called class has it.
+_ELSEWHERE = {
+    "top_k": ("k",),
+    "top_n": ("k",),
+    "n_results": ("k",),
+    "similarity_top_k": ("k",),
+    "persist_dir": ("path",),
+    "persist_directory": ("path",),
+    "persist_path": ("path",),
+    "folder_path": ("path",),
+    "distance_strategy": ("similarity",),
+    "similarity_cutoff": ("min_score",),
+    "score_threshold": ("min_score",),
+    "reranker": ("rerank",),
+    "embedding_function": ("embedding", "encoder", "embed_model"),
+    "embeddings": ("embedding", "encoder", "embed_model"),
+    "chunk_size": ("words",),
+    "where": ("filter", "filters"),
+}
 
 
 class FactoidError(Exception):
@@ -11,6 +34,10 @@ class FactoidError(Exception):
 
 class InvalidInputError(FactoidError, ValueError):
     """An argument or a text cannot be used; the message says what was expected."""
+
+
+class UnknownOptionError(InvalidInputError, TypeError):
+    """A call names an option that there is not; the message says who was called, and the nearest right name."""
 
 
 class MissingDependencyError(FactoidError, ImportError):
@@ -35,6 +62,35 @@ class StoreFormatError(StoreError):
 
 class EncoderMismatchError(StoreError, ValueError):
     """Vectors have another dimension than the store's, or come from another encoder."""
+
+
+def check_names(
+    owner: str, given: Iterable[str], known: Iterable[str], *, elsewhere: Mapping[str, str] = MappingProxyType({})
+) -> None:
+    """Refuse names of options that are not known.
+
+    Args:
+        owner: The class or method that was called.
+        given: The names in the call.
+        known: Those that there are.
+        elsewhere: Where names belong that others than the owner take.
+
+    Raises:
+        UnknownOptionError: A name is not known.
+    """
+    names = {*known}
+    for name in given:
+        if name in names:
+            continue
+        near = [other for other in _ELSEWHERE.get(name, ()) if other in names]
+        near = near or get_close_matches(name, sorted(names), n=1, cutoff=0.6)
+        if name in elsewhere:
+            advice = elsewhere[name]
+        elif near:
+            advice = f"did you mean {near[0]!r}?"
+        else:
+            advice = f"it takes {', '.join(sorted(names))}"
+        raise UnknownOptionError(f"{owner} has no option {name!r}: {advice}")
 
 
 def shown(value: Any, length: int = 60) -> str:

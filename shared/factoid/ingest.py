@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -14,7 +14,9 @@ from factoid.errors import InvalidInputError
 from factoid.progress import progress
 from factoid.propositions import Decomposition, Propositionizer, Report, adecompose, decompose
 from factoid.propositions.decompose import Policy
-from factoid.split import split_passages, split_sentences
+from factoid.sources import Sources
+from factoid.split import seen_text, split_passages, split_sentences
+from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import Document, Granularity, Unit, child_unit, content_id
 
 if TYPE_CHECKING:
@@ -35,6 +37,7 @@ class AddReport:
     unchanged: int = 0  # already in the store as given, and left alone
     units: Mapping[Granularity, int] = field(default_factory=dict)  # added
     decomposition: Report = field(default_factory=Report)  # what became of the passages in the propositionizer
+    removed: int = 0  # earlier documents of the same sources, if `source_key` is set
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +50,15 @@ class Recipe:
     min_words: int = 50
     unsupported: Policy = "drop"
     embed_template: str = EMBED_TEMPLATE
+    sentences: SentenceSplitter | None = None  # None for the rules of `factoid.text.sentence_ends`
 
     def digest(self, document: Document) -> str:
         """Return a digest of a document and of this recipe."""
         content = [document.id, document.text, document.title, document.section, dict(document.metadata)]
         name = getattr(self.propositionizer, "name", type(self.propositionizer).__qualname__)
         making = [list(self.granularities), name, self.words, self.min_words, self.unsupported, self.embed_template]
+        if self.sentences is not None:
+            making.append(getattr(self.sentences, "name", type(self.sentences).__qualname__))
         return content_id(*content, *making)
 
 
@@ -66,7 +72,12 @@ class Split:
 
 
 def ingest(
-    store: UnitStore, documents: Iterable[Document], recipe: Recipe, *, show_progress: bool = False
+    store: UnitStore,
+    documents: Iterable[Document],
+    recipe: Recipe,
+    *,
+    sources: Sources | None = None,
+    show_progress: bool = False,
 ) -> AddReport:
     """Split, decompose, encode and commit documents, as `UnitStore.add_documents` does; the last of equal ids in a batch wins.
 
@@ -76,7 +87,7 @@ def ingest(
     """
     counts: Counter[str] = Counter()
     total = Report()
-    for batch in _changed(store, documents, recipe, counts, show_progress=show_progress):
+    for batch in _changed(store, documents, recipe, counts, sources, show_progress=show_progress):
         passages = [passage for split in batch for passage in split.passages]
         decomposition = Decomposition()
         if recipe.propositionizer is not None:
@@ -84,16 +95,22 @@ def ingest(
         units = assemble(passages, decomposition.units, recipe.granularities)
         _put(store, batch, units, encode(store, units), decomposition, counts)
         total += decomposition.report
-    return _report(counts, total)
+    removed = 0 if sources is None else sources.delete_others(store)
+    return _report(counts, total, removed)
 
 
 async def aingest(
-    store: UnitStore, documents: Iterable[Document], recipe: Recipe, *, show_progress: bool = False
+    store: UnitStore,
+    documents: Iterable[Document],
+    recipe: Recipe,
+    *,
+    sources: Sources | None = None,
+    show_progress: bool = False,
 ) -> AddReport:
     """Do the same as `ingest` without blocking the event loop: what cannot be awaited runs in threads."""
     counts: Counter[str] = Counter()
     total = Report()
-    batches = _changed(store, documents, recipe, counts, show_progress=show_progress)
+    batches = _changed(store, documents, recipe, counts, sources, show_progress=show_progress)
     while (batch := await asyncio.to_thread(next, batches, None)) is not None:
         passages = [passage for split in batch for passage in split.passages]
         decomposition = Decomposition()
@@ -102,7 +119,8 @@ async def aingest(
         units = await asyncio.to_thread(assemble, passages, decomposition.units, recipe.granularities)
         await asyncio.to_thread(_put, store, batch, units, await _aencode(store, units), decomposition, counts)
         total += decomposition.report
-    return _report(counts, total)
+    removed = 0 if sources is None else await asyncio.to_thread(sources.delete_others, store)
+    return _report(counts, total, removed)
 
 
 def assemble(
@@ -138,13 +156,42 @@ def own_children(passage: Unit, granularities: Sequence[Granularity]) -> list[Un
 
 def whole_passage(document: Document) -> Unit:
     """Return a document as one passage."""
-    return child_unit(document, document.text, Granularity.PASSAGE, 0, len(document.text))
+    passage = child_unit(document, document.text, Granularity.PASSAGE, 0, len(document.text))
+    return replace(passage, visible=seen_text(document.text, document.metadata))
 
 
-def encode(store: UnitStore, units: Sequence[Unit]) -> dict[int, Vectors]:
-    """Return the vector of each searched unit by position; raise if the encoder does not return one each. Shape: (dim,)."""
-    places = _places(store, units)
+def encode(store: UnitStore, units: Sequence[Unit], others: Container[int] = ()) -> dict[int, Vectors]:
+    """Return the vector of each searched unit, and of others, by position. Shape: (dim,).
+
+    Raises:
+        EncoderMismatchError: The encoder did not return one vector for each text.
+    """
+    places = _places(store, units, others)
     return _by_position(places, store.encoder.encode_units(list(places))) if store.encoder and places else {}
+
+
+def lone_units(store: UnitStore, units: Sequence[Unit]) -> set[int]:
+    """Return the positions of units without which a store of propositions or sentences would not find a passage at all.
+
+    These are passages without a searched unit among the units, and units of granularities that are not searched whose passage is
+    neither among the units nor stored.
+    """
+    if not {Granularity.SENTENCE, Granularity.PROPOSITION} & {*store.granularities}:
+        return set()
+    passages = {unit.id for unit in units if unit.granularity is Granularity.PASSAGE}
+    represented = {unit.parent_id for unit in units if store.searches(unit)}
+    others = [(place, unit) for place, unit in enumerate(units) if unit.text.strip() and not store.searches(unit)]
+    above = {unit.parent_id for _, unit in others if unit.granularity is not Granularity.PASSAGE}
+    stored = {unit.id for unit in store.get(sorted(above - passages))}
+    lone = set()
+    for place, unit in others:
+        if unit.granularity is Granularity.PASSAGE:
+            is_lone = unit.id not in represented
+        else:
+            is_lone = unit.parent_id not in passages | stored
+        if is_lone:
+            lone.add(place)
+    return lone
 
 
 async def _aencode(store: UnitStore, units: Sequence[Unit]) -> dict[int, Vectors]:
@@ -155,17 +202,25 @@ async def _aencode(store: UnitStore, units: Sequence[Unit]) -> dict[int, Vectors
 
 
 def _changed(
-    store: UnitStore, documents: Iterable[Document], recipe: Recipe, counts: Counter[str], *, show_progress: bool
+    store: UnitStore,
+    documents: Iterable[Document],
+    recipe: Recipe,
+    counts: Counter[str],
+    sources: Sources | None,
+    *,
+    show_progress: bool,
 ) -> Iterator[list[Split]]:
     """Yield batches of the documents that are not stored as given, and count the others."""
-    for batch in _batches(documents, recipe, show_progress=show_progress):
+    for batch in _batches(documents, recipe, sources, show_progress=show_progress):
         changed = store.changed(batch)
         counts["unchanged"] += len(batch) - len(changed)
         if changed:
             yield changed
 
 
-def _batches(documents: Iterable[Document], recipe: Recipe, *, show_progress: bool) -> Iterator[list[Split]]:
+def _batches(
+    documents: Iterable[Document], recipe: Recipe, sources: Sources | None, *, show_progress: bool
+) -> Iterator[list[Split]]:
     batch: dict[str, Split] = {}
     size = 0
     if isinstance(documents, Document):
@@ -173,7 +228,10 @@ def _batches(documents: Iterable[Document], recipe: Recipe, *, show_progress: bo
     for document in progress(documents, show=show_progress, unit=" documents"):
         if not isinstance(document, Document):
             raise InvalidInputError(f"expected factoid.Document, got {type(document).__name__}")
-        passages = split_passages(document, words=recipe.words, min_words=recipe.min_words)
+        if sources is not None:
+            sources.note(document)
+        sizes = {"words": recipe.words, "min_words": recipe.min_words}
+        passages = split_passages(document, **sizes, sentences=recipe.sentences)
         if not passages and document.text.strip():
             passages = [whole_passage(document)]  # only headings or front matter: it can still be found
         split = Split(document, recipe.digest(document), passages)
@@ -204,17 +262,17 @@ def _put(
     counts.update(unit.granularity for unit in units)
 
 
-def _report(counts: Counter[str], decomposition: Report) -> AddReport:
+def _report(counts: Counter[str], decomposition: Report, removed: int) -> AddReport:
     units = {kind: counts[kind] for kind in GRANULARITIES} if counts["documents"] else {}
-    return AddReport(counts["documents"], counts["unchanged"], units, decomposition)
+    return AddReport(counts["documents"], counts["unchanged"], units, decomposition, removed)
 
 
-def _places(store: UnitStore, units: Sequence[Unit]) -> dict[str, list[int]]:
+def _places(store: UnitStore, units: Sequence[Unit], others: Container[int] = ()) -> dict[str, list[int]]:
     """Return the distinct texts to encode, each with the positions of its units."""
     template = store.embed_template  # read from the store once
     places: dict[str, list[int]] = {}
     for position, unit in enumerate(units):
-        if store.searches(unit):
+        if position in others or store.searches(unit):
             places.setdefault(encoded_text(unit, template), []).append(position)
     if places and store.encoder is None:
         raise InvalidInputError("this store has no encoder: give the vectors, or give UnitStore an encoder")

@@ -8,27 +8,25 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, zip_longest
+from dataclasses import replace
 from typing import NamedTuple
 
 from factoid.text.blocks import Block
 from factoid.text.front_matter import front_matter, title_of
-from factoid.text.markup import markup_of
-from factoid.text.reading import LABELLED_LINE, read, sentences_of
+from factoid.text.inline import inline
+from factoid.text.marked_headings import marked_headings
+from factoid.text.markup import Markup, markup_of
+from factoid.text.paragraphs import part_of, span_of
+from factoid.text.plain import as_it_is
+from factoid.text.plain_headings import Heading, Line, find_headings, heading_cuts
+from factoid.text.reading import read
 from factoid.units import LONGEST_HEADING, Document
 
 _BLANK_LINE = re.compile(r"\n[^\S\n]*+\n")
-_SENTENCE_END = re.compile(r"[.!?。！？][\"'”’)\]]*(?:\s|\Z)")
-
-_PLAIN_CHARS, _PLAIN_WORDS = 80, 10
-_PLAIN_DEPTH = 3  # title, section, subsection: more short lines in a row are a list
+_IMAGE = re.compile(r"\[?!\[|<img\b", re.IGNORECASE)
 _LEAD_CHARS = 200
-_BOLD_LEVEL, _QUESTION_LEVEL = 7, 8  # below those of Markdown
-_CHAPTER = re.compile(  # "2.1 Core hours", "§ 3", "Article 4"; a number alone is that of a page
-    r"(?!\d+\Z)(?:§ ?|(?:Article|Section|Chapter|Artikel|Abschnitt|Kapitel) )?(\d{1,3}(?:\.\d{1,3})*)\.?(?: |\Z)"
-)
 _GOES_ON = re.compile(r"(?:[:：]|[;；](?:\s(?:and|or))?)\Z")
-_NO_HEADING = tuple(".!?;,…。！？")
+_NO_HEADING = tuple(".!;,…。！")
 
 
 class Paragraph(NamedTuple):
@@ -46,8 +44,11 @@ class _Part(NamedTuple):
     start: int
     end: int
     blocks: tuple[Block, ...]
-    level: int = 0  # of a heading, from 1
-    heading: str = ""
+
+    @property
+    def kind(self) -> str:
+        """The kind of its first block."""
+        return self.blocks[0].kind
 
     @property
     def text(self) -> str:
@@ -55,18 +56,16 @@ class _Part(NamedTuple):
         return "\n".join([block.visible.text for block in self.blocks])
 
     @property
+    def level(self) -> int:
+        """The level of a heading that is marked, or 0."""
+        return self.blocks[0].level if self.kind == "heading" and len(self.text) <= LONGEST_HEADING else 0
+
+    @property
     def is_strong(self) -> bool:
         """Whether it is one line of bold text that may be a heading."""
         visible = self.blocks[0].visible
-        is_line = len(self.blocks) == 1 and "\n" not in visible.text
-        return (
-            is_line and self.blocks[0].kind == "paragraph" and visible.is_strong and visible.text[-1] not in _NO_HEADING
-        )
-
-    @property
-    def is_code(self) -> bool:
-        """Whether it is code."""
-        return self.blocks[0].kind == "code"
+        is_line = len(self.blocks) == 1 and self.kind == "paragraph" and "\n" not in visible.text
+        return is_line and visible.is_strong and not visible.text.endswith(_NO_HEADING)
 
 
 def outline(document: Document) -> tuple[str, list[Paragraph]]:
@@ -80,42 +79,73 @@ def outline(document: Document) -> tuple[str, list[Paragraph]]:
     start = max(start, int(text.startswith("\ufeff")))  # without a byte order mark
     title = (document.title or title_of(fields))[:LONGEST_HEADING]
     section = document.section[:LONGEST_HEADING]
-    blocks = read(text, markup_of(text, document.metadata), start)
+    markup = markup_of(text, document.metadata)
+    blocks = _with_marked_headings(text, start, markup)
+    has_levels = any(block.kind == "heading" for block in blocks)
     parts = _joined(_parts(text, start, blocks))
-    if not any(part.level for part in parts):
-        parts = _with_plain_headings(parts)
-    parts = _with_leads(parts)
-    above: list[_Part] = []  # headings
+    if not has_levels:
+        parts = [piece for part in parts for piece in _cut_at_headings(text, part)]
+    is_plain = not (has_levels and markup == "markdown" and _has_number_signs(text, blocks))
+    headings = {heading.place: heading for heading in find_headings(list(_lines(text, parts)), is_plain)}
+    above: list[tuple[Heading, str]] = []  # with their words
     paragraphs: list[Paragraph] = []
-    for part, following in zip_longest(parts, parts[1:]):
-        level = part.level
-        if level:
-            if part is parts[0] and (part.heading == title or (not title and level == 1)):
-                title, level = part.heading, 0  # above all others, and not part of the section
-            above = [heading for heading in above if heading.level < level]
-            if following and not 0 < following.level <= level:  # text follows; without it the heading is a paragraph
-                if level:
-                    above.append(part)
-                continue
-        path = [section, *(heading.heading for heading in above)]
+    for place, part in enumerate(parts):
+        above = [(heading, words) for heading, words in above if heading.end > place]
+        if heading := headings.get(place):
+            words = _plain(part.text).removesuffix(":")
+            is_title = place == 0 and (words == title or (not title and heading.level == 1))
+            following = headings.get(place + 1)
+            is_last = place + 1 == len(parts)
+            if is_title:
+                title = words
+            if not is_last and (is_title or not following or following.level > heading.level):
+                if not is_title:
+                    above.append((heading, words))
+                continue  # text follows; without it the heading is a paragraph
+        path = [section, *(words for _, words in above)]
         paragraphs.append(Paragraph(part.start, part.end, ", ".join(filter(None, path)), part.blocks))
     if not title:
         title = " ".join(str(fields.get("description") or "").split())[:LONGEST_HEADING]
     return title, paragraphs
 
 
+def _with_marked_headings(text: str, start: int, markup: Markup) -> list[Block]:
+    """Return the blocks of a text; headings are those that Markdown marks or, without "#", a wiki, AsciiDoc or underlines."""
+    blocks = read(text, markup, start)
+    if markup == "markdown" and _has_number_signs(text, blocks):
+        return list(blocks)
+    marked = marked_headings(text, start)
+    if not marked:
+        return list(blocks)
+    result: list[Block] = []
+    for heading in marked:
+        result += _read_between(text, start, heading.start, markup)
+        source = text[heading.title_start : heading.title_end]
+        see = inline if markup == "markdown" else as_it_is
+        visible = see(source, range(heading.title_start, heading.title_end))
+        result.append(Block("heading", heading.start, heading.end, visible, heading.level))
+        start = heading.end
+    return [*result, *_read_between(text, start, len(text), markup)]
+
+
+def _has_number_signs(text: str, blocks: Iterable[Block]) -> bool:
+    return any(block.kind == "heading" and text.startswith("#", block.start) for block in blocks)
+
+
+def _read_between(text: str, start: int, end: int, markup: Markup) -> list[Block]:
+    return [block.moved(start) for block in read(text[start:end], markup)]
+
+
 def _parts(text: str, start: int, blocks: Iterable[Block]) -> Iterator[_Part]:
-    """Yield headings and the paragraphs between them; code is a paragraph of its own, and so is a line that is not wrapped."""
+    """Yield headings and the paragraphs between them. Code is a paragraph of its own."""
     run: list[Block] = []
     for block in blocks:
-        is_apart = block.kind in ("heading", "code") or (run and run[-1].kind == block.kind == "paragraph")
+        is_alone = block.kind in ("heading", "code")
+        is_apart = is_alone or (run and run[-1].kind == block.kind == "paragraph")
         if run and (is_apart or _BLANK_LINE.search(text, run[-1].end, block.start)):
             yield _paragraph(text, start, run)
             run = []
-        if block.kind == "heading":
-            level = block.level if len(block.visible.text) <= LONGEST_HEADING else 0
-            yield _Part(block.start, block.end, (block,), level, _plain(block.visible.text) if level else "")
-        elif block.kind == "code":
+        if is_alone:
             yield _Part(block.start, block.end, (block,))
         else:
             run.append(block)
@@ -132,45 +162,73 @@ def _paragraph(text: str, start: int, run: Sequence[Block]) -> _Part:
     return _Part(begin, run[-1].end, tuple(run))
 
 
+def _cut_at_headings(text: str, part: _Part) -> Iterator[_Part]:
+    """Cut a paragraph of plain text around lines in it that could be headings."""
+    cuts = [] if part.kind in ("heading", "code") else heading_cuts(text[part.start : part.end])
+    if not cuts:
+        yield part
+        return
+    blocks = part.blocks
+    start = part.start
+    for cut in [part.start + cut for cut in cuts] + [part.end]:
+        before, blocks = _divided(blocks, cut)
+        if before:
+            yield _paragraph(text, start, before)
+        start = cut
+
+
+def _divided(blocks: Sequence[Block], at: int) -> tuple[tuple[Block, ...], tuple[Block, ...]]:
+    """Divide blocks before and behind a place in the source."""
+    before: list[Block] = []
+    behind: list[Block] = []
+    for block in blocks:
+        if block.end <= at:
+            before.append(block)
+        elif block.start >= at:
+            behind.append(block)
+        else:
+            offsets = block.visible.offsets
+            place = next((place for place, offset in enumerate(offsets) if offset >= at), len(offsets))
+            for visible, target in (
+                (part_of(block.visible, 0, place), before),
+                (part_of(block.visible, place, len(offsets)), behind),
+            ):
+                if visible.text:
+                    start, end = span_of(visible)
+                    target.append(replace(block, start=start, end=end, visible=visible))
+    return tuple(before), tuple(behind)
+
+
+def _lines(text: str, parts: Iterable[_Part]) -> Iterator[Line]:
+    before = 0
+    for part in parts:
+        gap = max(text.count("\n", before, part.start) - 1, 0)
+        marks = text[part.start : part.blocks[0].start]
+        shown = [_marked(block) for block in part.blocks[1:]]
+        words = "\n".join([marks + part.blocks[0].visible.text, *shown])
+        if part.kind == "heading":
+            words = part.text
+        elif part.kind == "row":
+            words = f"| {words}"
+        elif part.is_strong:
+            words = part.text
+        kind = "paragraph"
+        if part.level or part.kind == "code":
+            kind = part.kind
+        elif _IMAGE.match(text, part.start):
+            kind = "image"
+        yield Line(words, kind, part.is_strong, gap, part.level)
+        before = part.end
+
+
+def _marked(block: Block) -> str:
+    """Return what a reader sees of a block, with a mark of what it is."""
+    mark = {"item": "- ", "row": "| "}.get(block.kind, "")
+    return mark + block.visible.text
+
+
 def _plain(heading: str) -> str:
     return " ".join(heading.replace("`", "").split())
-
-
-def _with_plain_headings(parts: list[_Part]) -> list[_Part]:
-    """Treat short lines that stand alone above running text as headings; the first one is the title.
-
-    In a text with such headings, a short first line is the title whatever follows it: a date, or the parties of a contract.
-    With numbers, 2.1 and 2.2 are below 2, and so is what stands between them.
-    """
-    rows = [(short, list(row)) for short, row in groupby(parts, _is_short)]
-    result: list[_Part] = []
-    chapters: list[tuple[str, int]] = []  # numbers of the last heading and of those above it, with their places
-    for (short, row), (_, below) in zip_longest(rows, rows[1:], fillvalue=(False, [])):
-        headed = short and below and _SENTENCE_END.search(below[0].text)
-        if headed and LABELLED_LINE.match(row[-1].text) and LABELLED_LINE.match(below[0].text):
-            headed = None  # turns of a conversation
-        for part in row:
-            if headed and (not result or len(row) <= _PLAIN_DEPTH):
-                level = 1 if not result else (result[-1].level or 1) + 1
-                heading = _plain(part.text).removesuffix(":")
-                if number := _CHAPTER.match(heading):
-                    last = chapters[-1][1] if chapters else 0
-                    while chapters and not number[1].startswith(f"{chapters[-1][0]}."):
-                        chapters.pop()
-                    if chapters:
-                        level = result[chapters[-1][1]].level + 1
-                        for place in range(last + 1, len(result)):  # without numbers; alone they are of level 2
-                            if deeper := result[place].level:
-                                result[place] = result[place]._replace(level=deeper + level - 2)
-                    chapters.append((number[1], len(result)))
-                result.append(part._replace(level=level, heading=heading))
-            else:
-                result.append(part)
-    if any(part.level for part in result) and not result[0].level:
-        first = result[0]
-        if _is_short(first) and not LABELLED_LINE.match(first.text):
-            result[0] = first._replace(level=1, heading=_plain(first.text))
-    return result
 
 
 def _joined(parts: Iterable[_Part]) -> list[_Part]:
@@ -178,42 +236,16 @@ def _joined(parts: Iterable[_Part]) -> list[_Part]:
     result: list[_Part] = []
     goes_on = False
     for part in parts:
-        if goes_on and not (part.level or _lead_level(part)):
+        if goes_on and not (part.level or part.is_strong or _ends_asking(part)):
             before = result.pop()
             part = _Part(before.start, part.end, before.blocks + part.blocks)
         result.append(part)
-        goes_on = not part.level and _GOES_ON.search(part.text[-10:]) is not None
-        goes_on = goes_on and part.blocks[-1].kind != "code" and not part.is_strong
+        last = part.blocks[-1]
+        goes_on = not part.level and _GOES_ON.search(last.visible.text[-10:]) is not None
+        goes_on = goes_on and last.kind != "code" and not part.is_strong
     return result
 
 
-def _with_leads(parts: Iterable[_Part]) -> list[_Part]:
-    """Treat lines in bold and questions as the lowest headings."""
-    result = []
-    for part in parts:
-        if level := part.level or _lead_level(part):
-            part = part._replace(level=level, heading=part.heading or _plain(part.text).removesuffix(":"))
-        result.append(part)
-    return result
-
-
-def _lead_level(part: _Part) -> int:
-    """Return the level of a short paragraph as a heading, 0 if it is none."""
+def _ends_asking(part: _Part) -> bool:
     text = part.text
-    if len(text) > _LEAD_CHARS or part.is_code:
-        return 0
-    if part.is_strong:
-        return _BOLD_LEVEL
-    is_spoken = text.startswith(("—", "–")) or (part.blocks[0].kind == "item" and not text[0].isdigit())
-    is_question = text[-1:] in ("?", "？") and len(part.blocks) == 1 and not is_spoken
-    return _QUESTION_LEVEL if is_question and len(sentences_of(part.blocks)) == 1 else 0
-
-
-def _is_short(part: _Part) -> bool:
-    text = part.text
-    if len(part.blocks) > 1 or part.is_code or part.blocks[0].kind == "row":
-        return False
-    if part.is_strong:
-        text = text.removesuffix(":")
-    short = len(text) <= _PLAIN_CHARS and "\n" not in text and len(text.split()) <= _PLAIN_WORDS
-    return short and (text[0].isupper() or text[0].isdigit() or text[0] == "§") and text[-1] not in ".!?:;,…。！？"
+    return len(text) <= _LEAD_CHARS and text[-1:] in ("?", "？")

@@ -15,7 +15,7 @@ from factoid.text.blocks import Block
 from factoid.text.markup import markup_of
 from factoid.text.reading import Sentence, moved, sentences_of
 from factoid.text.sentence_ends import SentenceSplitter
-from factoid.units import LINES, PROPOSITIONS, Document, Granularity, Unit, child_unit
+from factoid.units import LINES, PROPOSITIONS, Document, Granularity, Metadata, Unit, child_unit
 from factoid.words import count_words
 
 _APART = re.compile(r"^[ \t>]*(?:[-*_][ \t]*){3,}\r?$|<!--", re.MULTILINE)  # rules and comments
@@ -84,6 +84,12 @@ def sentences_in(passage: Unit, splitter: SentenceSplitter | None = None) -> Seq
         return passage.sentences  # else the text was changed
     read = read_sentences(passage.text, splitter, markup=markup_of(passage.text, passage.metadata))
     return moved(read, passage.start)
+
+
+def seen_text(text: str, metadata: Metadata) -> str:
+    """Return what a reader sees of a text that is read by itself, "" where that is the text as it is."""
+    visible = visible_text(read_sentences(text, markup=markup_of(text, metadata)))
+    return "" if visible == text else visible
 
 
 def visible_text(sentences: Sequence[Sentence]) -> str:

@@ -9,7 +9,7 @@ from unittest.mock import Mock
 import numpy as np
 import pytest
 
-from factoid.files.arrays import read_arrays, write_arrays
+from factoid.files.arrays import ChangedPieceError, InPieces, read_arrays, write_arrays
 
 ARRAYS = {
     "rows": np.arange(12, dtype=np.int64).reshape(3, 4),
@@ -79,6 +79,57 @@ def test_no_bit_can_change_unnoticed(path):
     path.write_bytes(content + b"\0")
     with pytest.raises(ValueError, match="another size"):
         read_arrays(path)
+
+
+@pytest.fixture
+def in_pieces(tmp_path, monkeypatch):
+    monkeypatch.setattr("factoid.files.arrays._PIECE", 8)
+    file = tmp_path / "pieces.safetensors"
+    with file.open("wb") as out:
+        write_arrays(out, FACTS, ARRAYS | {"counts": np.arange(60, dtype=np.uint8)}, in_pieces=["texts", "counts"])
+    return file
+
+
+def test_arrays_in_pieces_come_back(in_pieces):
+    at_once = read_arrays(in_pieces).arrays
+    later = read_arrays(in_pieces, later=True).arrays
+    assert [name for name, array in later.items() if isinstance(array, InPieces)] == ["texts", "counts"]
+    for name, array in later.items():
+        assert (len(array), array.dtype, array.ndim) == (len(at_once[name]), at_once[name].dtype, at_once[name].ndim)
+        np.testing.assert_array_equal(array[0 : len(array)], at_once[name])
+    np.testing.assert_array_equal(later["counts"][7:9], [7, 8])
+    np.testing.assert_array_equal(later["counts"][60:60], [])
+
+
+@pytest.mark.parametrize("place", range(60))
+def test_a_changed_piece_is_noticed_when_it_is_read(in_pieces, place):
+    content = bytearray(in_pieces.read_bytes())
+    content[len(content) - 60 + place] ^= 4
+    in_pieces.write_bytes(content)
+    with pytest.raises(ValueError, match="counts has changed"):
+        read_arrays(in_pieces)
+    counts = read_arrays(in_pieces, later=True).arrays["counts"]
+    first = place // 8 * 8  # of the piece
+    np.testing.assert_array_equal(counts[0:first], np.arange(first))
+    behind = min(first + 8, 60)
+    np.testing.assert_array_equal(counts[behind:60], np.arange(behind, 60))
+    for _ in range(2):
+        with pytest.raises(ChangedPieceError, match="counts has changed"):
+            counts[place : place + 1]
+
+
+@pytest.mark.parametrize("checksums", [[], [0] * 7, [0] * 9])
+def test_every_piece_has_a_checksum(in_pieces, monkeypatch, checksums):
+    monkeypatch.setattr("factoid.files.arrays._checksum", lambda _: 0)
+    content = in_pieces.read_bytes()
+    length = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8 : 8 + length])
+    about = header["__metadata__"]
+    written = json.loads(about["checksums"])
+    about |= {"checksum": "0", "checksums": json.dumps(written | {"counts": checksums})}
+    in_pieces.write_bytes(hostile(header, content[8 + length :]))
+    with pytest.raises(ValueError, match="not a checksum for each piece"):
+        read_arrays(in_pieces, later=True)
 
 
 def hostile(header, data=b""):

@@ -116,7 +116,7 @@ def test_tables(rows, text):
 @given(st.text("ab12 *_`<>[](){}#&;~\\|!/:.-+", max_size=30).map(lambda text: " ".join(text.split())))
 def test_what_is_escaped_is_seen_unchanged(text):
     source = f"x {escaped(text)}"
-    assert inline(source, range(len(source))).text == f"x {text}"
+    assert inline(source, range(len(source))).text == source.strip()
 
 
 def test_docx_tables_have_a_header_and_no_pictures(tmp_path):

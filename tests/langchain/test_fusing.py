@@ -56,14 +56,14 @@ async def test_multi_query_returns_each_document_once(animals: MultiGranularFAIS
 
 
 @pytest.mark.filterwarnings("ignore:The function `loads` is in beta")
-def test_rag_fusion_with_dumps_as_the_key(animals: MultiGranularFAISS) -> None:
-    retriever = MultiGranularRetriever(store=animals, k=4)
-    several = [document for question in QUESTIONS for document in retriever.invoke(question)]
-    keys = dict.fromkeys(dumps(document) for document in several)
-    assert len(keys) == len({document.id for document in several}) < 12
-    back = [loads(key, allowed_objects="core") for key in keys]
-    assert all(document in several for document in back)
-    assert all(type(document) is Document and "matches" not in document.metadata for document in back)
+def test_what_is_dumped_comes_back_equal_with_its_score(animals: MultiGranularFAISS) -> None:
+    several = [
+        document for question in QUESTIONS for document in MultiGranularRetriever(store=animals).invoke(question)
+    ]
+    back = [loads(dumps(document), allowed_objects="core") for document in several]
+    assert back == several
+    assert [document.metadata["score"] for document in back] == [document.metadata["score"] for document in several]
+    assert len({document.id for document in back}) < len(back)  # by which rank fusion tells documents apart
 
 
 def test_an_entity_is_one_whatever_the_mention(tmp_path: Path) -> None:

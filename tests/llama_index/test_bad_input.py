@@ -67,7 +67,7 @@ def test_a_granularity_that_the_store_lacks():
 
 def test_nothing_to_be_found_is_an_error_and_not_an_empty_answer():
     store = MultiGranularFaissVectorStore()
-    store.add([node("p", [1, 0], granularity="passage")])
-    with pytest.raises(InvalidInputError, match="holds passages, and no propositions"):
-        store.query(ask([1, 0]), granularity="proposition")
+    store.add([node("f", [1, 0], granularity="proposition")])
+    with pytest.raises(InvalidInputError, match="holds propositions, and no passages"):
+        store.query(ask([1, 0]), granularity="passage")
     assert store.query(VectorStoreQuery(query_str="olm", mode="text_search", similarity_top_k=1)).ids == []

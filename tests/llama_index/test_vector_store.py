@@ -60,10 +60,9 @@ def test_nodes_of_another_parser_are_passages_that_are_found_by_default(metadata
     assert store.query(ask([1, 0], 9)).nodes == [bare(plain), bare(other)]
     [found] = store.query(ask([1, 0]), matches=True).nodes
     assert [match["id"] for match in found.metadata["matches"]] == ["plain"]  # it is its own
-    with pytest.raises(InvalidInputError, match="holds passages, and no propositions"):
-        store.query(ask([1, 0]), granularity="proposition")
+    assert store.query(ask([1, 0], 9), granularity="proposition").ids == ["plain", "other"]
     store.add([node("fact", [1, 1], granularity="proposition", parent="plain")])
-    assert store.query(ask([1, 0], 9)).ids == ["plain"]  # facts are the finest now
+    assert store.query(ask([1, 0], 9)).ids == ["plain", "other"]  # facts are the finest now
     assert store.query(ask([1, 0], 9), granularity="mixed").ids == ["plain", "other"]
 
 

@@ -45,6 +45,29 @@ def units(count, seed=0, prefix="u"):
     return made
 
 
+def compared(units, passage_of, kind):
+    """The units that a search of a kind compares: those of the kind, and in a passage without any, others in their place.
+
+    All units have vectors. A passage without units is compared itself.
+    """
+    chosen = [each for each in units if each.granularity is kind]
+    if kind is Granularity.PASSAGE:
+        return chosen
+    over = {passage_of(each).id for each in chosen}
+    documents = {each.document_id for each in chosen}
+    for each in units:
+        above = passage_of(each)
+        fine = each.granularity is not Granularity.PASSAGE
+        if each.granularity is kind or above.id in over:
+            continue
+        if fine and above is each and each.document_id in documents:
+            continue
+        under = [other for other in units if other is not each and passage_of(other) is each]
+        if fine or not under:
+            chosen.append(each)
+    return chosen
+
+
 def filled(path=None, count=60, seed=0, **options):
     """Return an open store of two documents with texts and of units without."""
     store = UnitStore(path, **({"encoder": Numbers()} | options))

@@ -162,3 +162,42 @@ def test_ids_and_units_by_filter(store):
     assert store.delete(filter={"secret": True}) == 2
     store.search("vault", filter=OPEN)
     assert [unit.text for unit in store.get(store.ids(OPEN))] == [unit.text for unit in store.get(store.ids())]
+
+
+def units_that_say_what_they_are(number):
+    """Return a passage and its sentence, with the metadata that node parsers write."""
+    text = f"Tower {number} leans."
+    passage = Unit(f"p{number}", text, Granularity.PASSAGE, f"d{number}", f"d{number}", 0, len(text))
+    sentence = replace(passage, id=f"s{number}", granularity=Granularity.SENTENCE, parent_id=passage.id)
+    place = {"page": number % 2}
+    yield replace(passage, metadata=place | {"granularity": "passage"})
+    yield replace(sentence, metadata=place | {"granularity": "sentence", "passage_id": passage.id})
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        {"granularity": "sentence"},
+        {"granularity": "passage"},
+        {"granularity": {"$ne": "passage"}, "page": 1},
+        {"passage_id": {"$exists": True}},
+        lambda metadata: metadata["granularity"] == "sentence",
+    ],
+)
+def test_passages_that_come_later_are_judged_as_those_before(condition):
+    units = [unit for number in range(8) for unit in units_that_say_what_they_are(number)]
+    options = {"encoder": HashEncoder(), "granularities": ["passage", "sentence"]}
+    with UnitStore(**options) as at_once, UnitStore(**options) as step_by_step:
+        at_once.add(units)
+        for start in range(0, len(units), 4):
+            step_by_step.add(units[start : start + 4])
+            step_by_step.search("tower", 9, filter=condition)
+        step_by_step.update_metadata({"page": 1}, ids=["p2", "s2"])
+        at_once.update_metadata({"page": 1}, ids=["p2", "s2"])
+        for granularity in ("passage", "sentence", "mixed"):
+            for store in (at_once, step_by_step):
+                store.search("tower", 9, filter={"granularity": "passage"})  # reads the passages' metadata
+            answers = [
+                store.search("tower", 9, filter=condition, granularity=granularity) for store in (at_once, step_by_step)
+            ]
+            assert answers[0] == answers[1]

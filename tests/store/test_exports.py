@@ -97,7 +97,10 @@ def test_records_hold_every_field(held, tmp_path, ending):
     assert all(0 <= record.pop("checksum") < 2**32 for record in records)
     for record in records:
         record["vector"] = record["vector"] and np.array(record["vector"], np.float32).tolist()
-    assert records[:-3] == [{**asdict(unit), "vector": vector} for unit, vector in zip(found, floats, strict=True)]
+    expected = [{**asdict(unit), "vector": vector} for unit, vector in zip(found, floats, strict=True)]
+    for record in expected:
+        del record["sentences"]  # never stored
+    assert records[:-3] == expected
     named = ("id", "text", "title", "section", "metadata")
     documents = [asdict(document) for document in held.documents(["tower", "ship", "blank"])]
     assert [{name: record[name] for name in named} for record in records[-3:]] == documents

@@ -1,6 +1,7 @@
 """Searches that weigh units, the passage and the words of the query: the store's part, from texts to hits."""
 
 import logging
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -130,6 +131,79 @@ def test_files_are_copied_read_again_and_built_anew_where_damaged(tmp_path, monk
         assert "cannot be trusted" in caplog.text
     with UnitStore(tmp_path, encoder=None) as store:
         assert store.verify() == []
+
+
+def change_counts(folder):
+    """Change how often a text has a word, at the end of the file of the index of words."""
+    (file,) = folder.glob("lexical-*")
+    content = bytearray(file.read_bytes())
+    content[-20:] = bytes(20)
+    file.write_bytes(content)
+
+
+def add_more(store):
+    store.add_documents([Document("A heron and a tern.", title="Both", id="both")])
+
+
+def remove_most(store):
+    store.delete(document_ids=[document.id for document in DOCUMENTS[1:]])
+
+
+@pytest.mark.parametrize("change", [None, add_more, remove_most])
+@pytest.mark.parametrize("searched", [False, True])
+def test_postings_that_changed_are_noticed_by_the_search_that_reads_them(tmp_path, caplog, change, searched):
+    with UnitStore(tmp_path, encoder=HashEncoder()) as store:
+        store.add_documents(DOCUMENTS)
+        store.search("Heron", 1, lexical=1)
+    change_counts(tmp_path)
+    with UnitStore(tmp_path, encoder=HashEncoder()) as store, caplog.at_level(logging.WARNING):
+        if searched:  # for a word that no text has: the file is in use, and nothing was read of it
+            assert store.search("xylophone", 1, lexical=1) == []
+            assert caplog.text == ""
+        if change is not None:
+            change(store)
+        found = [[hit.unit.id, hit.score] for hit in store.search(" ".join([*NAMES, "warranty"]), 20, lexical=1)]
+        assert "lexical-" in caplog.text
+        assert "built again" in caplog.text
+        documents = store.documents([*map(str.lower, NAMES), "both"])
+    with UnitStore(encoder=HashEncoder()) as fresh:
+        fresh.add_documents(documents)
+        expected = [[hit.unit.id, hit.score] for hit in fresh.search(" ".join([*NAMES, "warranty"]), 20, lexical=1)]
+    assert sorted(found) == sorted(expected)
+    caplog.clear()
+    with UnitStore(tmp_path, encoder=None) as store:
+        assert store.verify() == []
+        store.search("warranty", 1, lexical=1)
+    assert caplog.text == ""
+
+
+def test_a_damaged_index_of_words_is_not_written_again_as_sound(tmp_path):
+    with UnitStore(tmp_path, encoder=HashEncoder()) as store:
+        store.add_documents(DOCUMENTS)
+        store.search("Heron", 1, lexical=1)
+    change_counts(tmp_path)
+    with UnitStore(tmp_path, encoder=HashEncoder()) as store:
+        store.search("xylophone", 1, lexical=1)
+        store.delete(document_ids=["heron"])
+        store.search("xylophone", 1, lexical=1)
+    with UnitStore(tmp_path, encoder=None) as store:
+        hits = store.search("warranty", 20, lexical=1)
+        assert sorted(titles(hits)) == sorted(NAMES[1:])
+        assert "the index lexical is damaged" in store.verify()[0]
+    with UnitStore(tmp_path, encoder=None) as store:
+        assert store.verify() == []
+
+
+def test_several_searches_notice_changed_postings_at_once(tmp_path, caplog):
+    with UnitStore(tmp_path, encoder=HashEncoder()) as store:
+        store.add_documents(DOCUMENTS)
+        expected = store.search("warranty", 20, lexical=1)
+    change_counts(tmp_path)
+    with UnitStore(tmp_path, encoder=None, read_only=True) as store, ThreadPoolExecutor(4) as threads:
+        store.search("xylophone", 1, lexical=1)
+        answers = list(threads.map(lambda _: store.search("warranty", 20, lexical=1), range(16)))
+    assert answers == [expected] * 16
+    assert caplog.text.count("is built again") == 1
 
 
 def test_another_language_builds_the_words_anew(tmp_path):

@@ -18,6 +18,7 @@ from factoid.ingest import Split
 from factoid.testing import HashEncoder, ScriptedPropositionizer
 from factoid.units import Granularity, Unit
 from tests.late_interaction.word_vectors import WordVectors
+from tests.store.content import compared
 
 PASSAGE, SENTENCE, PROPOSITION = Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION
 KINDS = (PASSAGE, SENTENCE, PROPOSITION)
@@ -226,13 +227,14 @@ class Oracle:
     def is_open_document(self, document_id):
         return self.is_whole(document_id) and self.passes(self.documents[document_id])
 
+    def compared(self, kind):
+        """The units that a search of a kind compares: those of the kind, and others in place of missing ones."""
+        return compared([unit for unit in self.units.values() if unit.id in self.vectors], self.passage, kind)
+
     def found(self, kinds):
-        """The units that a search of some kinds may find."""
-        return [
-            unit
-            for unit in self.units.values()
-            if unit.granularity in kinds and unit.id in self.vectors and self.is_open(unit)
-        ]
+        """The units that a search of some kinds may find, each once."""
+        units = {unit.id: unit for kind in kinds for unit in self.compared(kind)}
+        return [unit for unit in units.values() if self.is_open(unit)]
 
     def score(self, query, unit, similarity):
         own = self.vectors[unit.id].astype(np.float64)
@@ -252,7 +254,8 @@ class Oracle:
         for key, found in under.items():
             parts = []
             for kind in finer:
-                scores = [self.score(query, unit, similarity) for unit in found if unit.granularity is kind]
+                here = [unit for unit in self.compared(kind) if unit in found]
+                scores = [self.score(query, unit, similarity) for unit in here]
                 parts += [(max(scores), (1 - share) / len(finer))] if scores else []
             above = self.units[key]
             if has_context and above.granularity is PASSAGE and key in self.vectors and self.is_open(above):

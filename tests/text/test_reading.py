@@ -1,51 +1,183 @@
-"""Blocks of a text, and their sentences."""
+"""Blocks and sentences of a text, and what they know of what stands around them."""
 
 from __future__ import annotations
 
-from factoid.text.reading import read, sentences_of
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from factoid import Document, UnitStore, split_passages, split_sentences
+from factoid.testing import HashEncoder
+from factoid.text.reading import Sentence, read, sentences_of
 
 
-def blocks(text):
-    """Return the kinds and visible texts of the blocks of a Markdown text."""
-    return [(block.kind, block.visible.text) for block in read(text, "markdown")]
+def read_sentences(text: str, markup: str = "markdown") -> list[Sentence]:
+    return sentences_of(read(text, markup))  # type: ignore[arg-type]
 
 
-def test_tabs_and_admonitions_in_a_definition():
-    text = """An address
-
-:   One that begins with `mailto`:
-
-    === ":simple-gmail: Mail"
-
-        ``` yaml
-        link: mailto:ann@example.com
-        ```
-
-    !!! tip "Where it is shown"
-
-        It is in the footer.
-"""
-    assert blocks(text) == [
-        ("paragraph", "An address"),
-        ("item", "One that begins with `mailto`:"),
-        ("paragraph", "Mail"),
-        ("code", "link: mailto:ann@example.com"),
-        ("paragraph", "Where it is shown"),
-        ("paragraph", "It is in the footer."),
+def described(text: str, markup: str = "markdown") -> list[tuple[str, str, list[str]]]:
+    """The kind, the visible text and the leads of each sentence."""
+    return [
+        (sentence.block.kind, sentence.text, [lead.text for lead in sentence.block.leads])
+        for sentence in read_sentences(text, markup)
     ]
 
 
-def test_the_label_of_a_formula_is_no_text():
-    text = "$$\na*b*c\n$$ (eqn:best)\n\nIt *holds*."
-    assert blocks(text) == [("paragraph", "$$\na*b*c\n$$"), ("paragraph", "It holds.")]
+def test_items_know_the_items_and_the_introduction_above_them() -> None:
+    text = """You need:
+
+- tools
+    - a hammer
+    1. nails
+
+      They rust.
+- **Water.** It boils.
++ bread"""
+    assert described(text) == [
+        ("paragraph", "You need:", []),
+        ("item", "tools", ["You need:"]),
+        ("item", "a hammer", ["You need:", "tools"]),
+        ("item", "nails", ["You need:", "tools"]),
+        ("paragraph", "They rust.", []),
+        ("item", "Water.", ["You need:"]),
+        ("item", "It boils.", ["You need:"]),
+        ("item", "bread", ["You need:"]),
+    ]
 
 
-def test_a_long_row_is_cut_between_its_cells():
-    cells = [f"This is what cell {number} says, " + "and more of it " * 20 for number in range(6)]
-    text = "| a | b | c | d | e | f |\n|---|---|---|---|---|---|\n|" + "|".join(cells) + "|"
-    rows = [block for block in read(text, "markdown") if not block.is_header]
-    sentences = sentences_of(rows)
-    assert len(sentences) > 2
-    for sentence in sentences:
-        assert sentence.visible.text.startswith("This is what cell")
-        assert sentence.visible.text.endswith("of it")
+def test_plain_items_know_what_is_above_them() -> None:
+    text = "Bring:\n  * a rope\n    * of hemp\n  * a knife\n\nThen go."
+    assert described(text, "plain") == [
+        ("paragraph", "Bring:", []),
+        ("item", "a rope", ["Bring:"]),
+        ("item", "of hemp", ["Bring:", "a rope"]),
+        ("item", "a knife", ["Bring:"]),
+        ("paragraph", "Then go.", []),
+    ]
+
+
+def test_rows_know_the_names_of_their_columns_and_their_caption() -> None:
+    text = "Table 2. Fares\n\n| From | To | Fare |\n|:--|:-:|--:|\n| Oslo | **Bergen** | 40 |\n| | Voss | 30 |"
+    rows = [sentence for sentence in read_sentences(text) if sentence.block.kind == "row"]
+    assert [row.text for row in rows] == ["From | To | Fare", "Oslo | Bergen | 40", "Voss | 30"]
+    assert [row.block.names for row in rows] == [(), *[("From", "To", "Fare")] * 2]
+    assert [lead.text for lead in rows[1].block.leads] == ["Table 2. Fares"]
+
+
+def test_rows_without_a_rule_have_a_header_by_their_form() -> None:
+    rows = read_sentences("| City | Price |\n| Oslo | 240 |\n| Bergen | 180 |", "plain")
+    assert [row.block.names for row in rows] == [(), ("City", "Price"), ("City", "Price")]
+    rows = read_sentences("| a | first |\n| b | second |", "plain")
+    assert [row.block.names for row in rows] == [(), ()]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("```python\nx = 1\n\n  y\n```", [("code", "x = 1\n\n  y", [])]),
+        ("$$\na * b\n=\nc\n$$", [("paragraph", "$$ a * b = c $$", [])]),
+        ("\\begin{align}\nx_1 &= 2*3*4\n\\end{align}", [("paragraph", "\\begin{align} x_1 &= 2*3*4 \\end{align}", [])]),
+        ("> Quoted *words*\n> go on.", [("paragraph", "Quoted words go on.", [])]),
+        ("- [x] paid\n- [ ] sent", [("item", "☒ paid", []), ("item", "☐ sent", [])]),
+        (
+            '!!! tip "Mind this"\n    It is *hot*.\n\n    - one\n\nOut.',
+            [
+                ("paragraph", "Mind this", []),
+                ("paragraph", "It is hot.", []),
+                ("item", "one", []),
+                ("paragraph", "Out.", []),
+            ],
+        ),
+        ("!!! note\n    Text.", [("paragraph", "Text.", [])]),
+        (
+            "<table>\n<tr><th>A</th><th>B</th></tr>\n\n<tr><td>1</td><td>2</td></tr>\n</table>",
+            [("row", "A | B", []), ("row", "1 | 2", [])],
+        ),
+        ("> <p>In <b>HTML</b></p>", [("paragraph", "In HTML", [])]),
+        ("Term\n: Its *meaning*.", [("paragraph", "Term", []), ("item", "Its meaning.", ["Term"])]),
+        ("Text.[^1]\n\n[^1]: The note.", [("paragraph", "Text.", []), ("paragraph", "The note.", [])]),
+    ],
+)
+def test_blocks_of_markdown(text: str, expected: list[tuple[str, str, list[str]]]) -> None:
+    assert described(text) == expected
+
+
+def test_definitions_of_links_are_known_in_the_whole_document() -> None:
+    text = "See [the harbour][h]. It is old.\n\n" + "More words. " * 80 + "\n\n[h]: https://example.com/h"
+    passages = split_passages(Document(text), words=10, min_words=0)
+    assert passages[0].visible == "See the harbour. It is old."
+    assert split_sentences(passages[0])[0].visible == "See the harbour."
+
+
+def test_a_passage_that_continues_a_table_shows_its_header() -> None:
+    rows = "\n".join(f"| Town {number} | {number} euros a night |" for number in range(30))
+    passages = split_passages(Document(f"| City | Price |\n|---|---|\n{rows}"))
+    assert len(passages) > 1
+    for passage in passages:
+        assert passage.visible.startswith("City | Price\nTown")
+        assert passage.text.startswith("|")
+
+
+def test_words_find_what_a_reader_sees() -> None:
+    store = UnitStore(None, encoder=HashEncoder())
+    store.add_documents(
+        [
+            Document("The [pump](https://example.com/valve) hums.", id="pump"),
+            Document("A ![valve](data:image/png;base64,AAAA) leaks.", id="valve"),
+        ]
+    )
+    assert [hit.unit.document_id for hit in store.search("valve", 2, lexical=1)] == ["valve"]
+    assert [hit.unit.document_id for hit in store.search("example base64", 2, lexical=1)] == []
+    (hit,) = store.search("valve", 1, lexical=1)
+    assert hit.unit.visible == "A valve leaks."
+    store.close()
+
+
+def test_the_data_of_a_picture_is_in_no_passage_beside_it() -> None:
+    data = "QUJD" * 2000
+    text = f"It rains.\n\n![A map](data:image/png;base64,{data})\n\nIt snows."
+    passages = split_passages(Document(text))
+    assert "A map" in " ".join(passage.searched for passage in passages)
+    assert all(data not in passage.text for passage in passages)
+
+
+def test_a_changed_text_is_read_again() -> None:
+    from dataclasses import replace
+
+    (passage,) = split_passages(Document("One. Two."))
+    changed = replace(passage, text="Three. Four.")
+    assert [unit.text for unit in split_sentences(changed)] == ["Three.", "Four."]
+
+
+FRAGMENTS = st.sampled_from(
+    [
+        "word ", "One. ", "**", "*", "`", "[a](b) ", "![i](d) ", "\n", "\n\n", "- ", "1. ", "| a | b |\n", "|---|---|\n", "> ",
+        "# ", "```\n", "<b>", "</b>", "<br>", "<table><tr><td>", "</td></tr></table>", "&amp;", "\\*", "$x$", "    ", "\t",
+        ":::note\n", "!!! a\n", '=== "T"\n', ": ", "[^1]", "[^1]: ", "{#id}", "é", "漢字。", "● ", "(a) ", "\r\n", "<!-- ", "-->",
+    ]
+)  # fmt: skip
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(FRAGMENTS, max_size=40).map("".join), st.sampled_from(["markdown", "plain"]))
+def test_places_are_in_order_and_inside(text: str, markup: str) -> None:
+    at = 0
+    for sentence in read_sentences(text, markup):
+        assert at <= sentence.start < sentence.end <= len(text)
+        at = sentence.end
+        offsets = list(sentence.visible.offsets)
+        assert len(offsets) == len(sentence.visible.text) > 0
+        assert offsets == sorted(offsets)
+        assert sentence.start <= offsets[0]
+        assert offsets[-1] < sentence.end
+        for character, place in zip(sentence.visible.text, offsets, strict=True):
+            assert not character.isalpha() or text[place] in (character, "&")
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.lists(FRAGMENTS, max_size=40).map("".join))
+def test_plain_text_loses_no_letter(text: str) -> None:
+    seen = "".join(sentence.visible.text for sentence in read_sentences(text, "plain"))
+    assert [character for character in seen if character.isalpha()] == [
+        character for character in text if character.isalpha()
+    ]

@@ -3,6 +3,9 @@
 The header also has a CRC-32 of each array and of itself. Arrays are mapped from the file: processes that read the same
 file share its memory, and nothing is copied or unpacked. A file may come from a stranger: sizes and types are checked
 before anything is read, and no memory is taken that the file itself does not fill.
+
+An array of which little is read at a time can be written with a CRC-32 of each piece of it. A piece is then checked when
+it is first read, so that opening the file takes no time for it.
 """
 
 from __future__ import annotations
@@ -12,7 +15,7 @@ import zlib
 from collections.abc import Collection, Mapping
 from math import prod
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, Generic, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,29 +26,81 @@ _FACTS, _CHECKSUMS, _CHECKSUM = "facts", "checksums", "checksum"
 _ALIGNED = 64  # bytes: the header is padded to a multiple
 _LONGEST_HEADER = 1 << 20
 _BLOCK = 1 << 24  # bytes that are checked at a time
+_PIECE = 1 << 18  # bytes with a CRC-32 of their own
+
+Number = TypeVar("Number", bound=np.generic)
+
+
+class ChangedPieceError(ValueError):
+    """A piece of an array is not as it was written."""
+
+
+class InPieces(Generic[Number]):
+    """An array of one dimension in a file whose pieces are checked when they are first read. Threads may read it at once."""
+
+    def __init__(self, name: str, array: NDArray[Number], checksums: list[int]) -> None:
+        self._name = name
+        self._array = array
+        self._checksums = checksums
+        self._length = _PIECE // array.itemsize  # numbers of a piece
+        self._checked = bytearray(len(checksums))
+        self.dtype = array.dtype
+        self.ndim = array.ndim
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __getitem__(self, place: slice) -> NDArray[Number]:
+        """Return the numbers from `place.start` to `place.stop`.
+
+        Raises:
+            ChangedPieceError: A piece of them is not as it was written.
+        """
+        if place.start == place.stop:
+            return self._array[place]
+        first = place.start // self._length
+        last = (place.stop - 1) // self._length
+        for number in range(first, last + 1):
+            if not self._checked[number]:
+                self._check(number)
+        return self._array[place]
+
+    def _check(self, number: int) -> None:
+        start = number * self._length
+        if _crc32(self._array[start : start + self._length]) != self._checksums[number]:
+            raise ChangedPieceError(f"{self._name} has changed")
+        self._checked[number] = 1
+
+
+Array: TypeAlias = NDArray[Any] | InPieces[Any]
 
 
 class Arrays(NamedTuple):
     """The content of a file."""
 
     facts: dict[str, Any]
-    arrays: dict[str, NDArray[Any]]  # mapped from the file, and then read-only, or in memory
+    arrays: dict[str, Any]  # mapped from the file, and then read-only, or in memory, or `InPieces`
 
 
-def write_arrays(out: BinaryIO, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Write arrays of numbers, with facts that JSON can hold, to a file opened for writing."""
+def write_arrays(
+    out: BinaryIO, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], *, in_pieces: Collection[str] = ()
+) -> None:
+    """Write arrays of numbers, with facts that JSON can hold, to a file opened for writing.
+
+    Those named by `in_pieces`, of one dimension, get a checksum for each piece.
+    """
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
     # Larger numbers first: then each array is aligned to its numbers, and there are no gaps, which the format forbids.
     names = sorted(contiguous, key=lambda name: -contiguous[name].itemsize)
     header: dict[str, Any] = {}
-    checksums = {}
+    checksums: dict[str, int | list[int]] = {}
     end = 0
     for name in names:
         array = contiguous[name]
         start = end
         end = start + array.nbytes
         header[name] = {"dtype": _code(array), "shape": list(array.shape), "data_offsets": [start, end]}
-        checksums[name] = _crc32(array)
+        checksums[name] = _crc32_of_pieces(array) if name in in_pieces else _crc32(array)
     about = {_FACTS: json.dumps(dict(facts)), _CHECKSUMS: json.dumps(checksums)}
     header[_ABOUT] = {**about, _CHECKSUM: str(_checksum({**header, _ABOUT: about}))}
     encoded = json.dumps(header).encode()
@@ -56,8 +111,11 @@ def write_arrays(out: BinaryIO, facts: Mapping[str, Any], arrays: Mapping[str, N
         out.write(contiguous[name].reshape(-1).view(np.uint8).data)
 
 
-def read_arrays(path: Path, *, in_memory: Collection[str] = ()) -> Arrays:
+def read_arrays(path: Path, *, in_memory: Collection[str] = (), later: bool = False) -> Arrays:
     """Map the arrays of a file that `write_arrays` wrote, and read some of them into memory instead.
+
+    With `later`, arrays that were written in pieces are `InPieces`, and checked when they are read; otherwise, everything
+    is checked.
 
     Raises:
         FileNotFoundError: There is no such file.
@@ -74,13 +132,13 @@ def read_arrays(path: Path, *, in_memory: Collection[str] = ()) -> Arrays:
             content: NDArray[np.uint8] = np.memmap(file, np.uint8, "r")
         except OSError:  # of a disk that cannot map files
             content = np.frombuffer(path.read_bytes(), np.uint8)
-        facts, arrays = _read(file, content[8 + length :], header, in_memory)
+        facts, arrays = _read(file, content[8 + length :], header, in_memory, later=later)
     return Arrays(facts, arrays)
 
 
 def _read(
-    file: BinaryIO, content: NDArray[np.uint8], header: dict[str, Any], in_memory: Collection[str]
-) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+    file: BinaryIO, content: NDArray[np.uint8], header: dict[str, Any], in_memory: Collection[str], *, later: bool
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the facts and arrays that a header describes, all checked. `content` is what follows the header."""
     about = header.pop(_ABOUT)
     written = about.pop(_CHECKSUM)
@@ -88,7 +146,7 @@ def _read(
     facts = json.loads(about[_FACTS])
     checksums = json.loads(about[_CHECKSUMS])
     _check(isinstance(facts, dict) and checksums.keys() == header.keys(), "its header is incomplete")
-    arrays = {}
+    arrays: dict[str, Any] = {}
     end = 0
     for name, place in header.items():
         start = end
@@ -98,10 +156,22 @@ def _read(
             array = np.empty(mapped.shape, mapped.dtype)
             file.seek(start - len(content), 2)
             file.readinto(array.reshape(-1).view(np.uint8).data)  # type: ignore[attr-defined]
-        _check(_crc32(array) == checksums[name], f"{name} has changed")
-        arrays[name] = array
+        arrays[name] = _checked(name, array, checksums[name], later=later)
     _check(end == len(content), "it has another size than its arrays")
     return facts, arrays
+
+
+def _checked(name: str, array: NDArray[Any], written: int | list[int], *, later: bool) -> Array:
+    """Return an array if it has its checksum, or checksums for its pieces; with `later`, pieces are yet to be checked."""
+    if not isinstance(written, list):
+        _check(_crc32(array) == written, f"{name} has changed")
+        return array
+    pieces = -(-array.nbytes // _PIECE)
+    _check(array.ndim == 1 and len(written) == pieces, f"{name} has not a checksum for each piece")
+    if later:
+        return InPieces(name, array, written)
+    _check(_crc32_of_pieces(array) == written, f"{name} has changed")
+    return array
 
 
 def _array(content: NDArray[np.uint8], place: Mapping[str, Any], start: int) -> tuple[NDArray[Any], int]:
@@ -140,6 +210,11 @@ def _crc32(array: NDArray[Any]) -> int:
     for start in range(0, len(content), _BLOCK):
         checksum = zlib.crc32(content[start : start + _BLOCK].data, checksum)
     return checksum
+
+
+def _crc32_of_pieces(array: NDArray[Any]) -> list[int]:
+    content = array.view(np.uint8)
+    return [zlib.crc32(content[start : start + _PIECE].data) for start in range(0, len(content), _PIECE)]
 
 
 def _checksum(header: Mapping[str, Any]) -> int:

@@ -2,7 +2,7 @@
 
 from factoid.filters.fields import DELETE_FIELD, INSERT_FIELD, SCHEMA, field_rows, parse_metadata
 from factoid.filters.parse import parse_filter, to_condition
-from factoid.filters.sql import harmless_rows, judges_kinds, passing_rows
+from factoid.filters.sql import harmless_rows, judges_kinds, passing_rows, says_kinds
 from factoid.filters.tree import (
     CONDITIONS,
     All,
@@ -37,6 +37,7 @@ __all__ = [
     "parse_filter",
     "parse_metadata",
     "passing_rows",
+    "says_kinds",
     "to_condition",
     "too_deep",
 ]

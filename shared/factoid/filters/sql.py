@@ -90,6 +90,11 @@ def judges_kinds(connection: sqlite3.Connection, condition: Condition) -> bool:
     """Return whether a filter may judge units differently whose metadata differ only in what they are."""
     if not callable(condition) and as_of_passage(condition) is condition:
         return False
+    return says_kinds(connection)
+
+
+def says_kinds(connection: sqlite3.Connection) -> bool:
+    """Return whether any metadata say what a unit is."""
     sql = "SELECT 1 FROM fields WHERE key IN (SELECT value FROM json_each(?)) LIMIT 1"
     return connection.execute(sql, [json.dumps([*KIND])]).fetchone() is not None
 

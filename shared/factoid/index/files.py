@@ -13,7 +13,7 @@ import glob
 import hashlib
 import logging
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -45,7 +45,7 @@ class Loaded(NamedTuple):
 
     vectors: VectorIndex | None
     stamp: dict[str, Any]
-    arrays: dict[str, NDArray[Any]]
+    arrays: dict[str, Any]  # of numbers; with `later`, some `InPieces`
 
 
 def save(
@@ -53,6 +53,8 @@ def save(
     stamp: Mapping[str, Any],
     arrays: Mapping[str, NDArray[Any]],
     index: VectorIndex | None = None,
+    *,
+    in_pieces: Collection[str] = (),
 ) -> None:
     """Write arrays and an index, by a path without generation and ending.
 
@@ -61,6 +63,7 @@ def save(
         stamp: What a reader needs to trust the cache, in JSON; it has at least a generation.
         arrays: Arrays of numbers.
         index: An index of vectors.
+        in_pieces: Names of arrays that may be checked piece by piece when they are read.
 
     Raises:
         OSError: A file cannot be written; existing files are unchanged.
@@ -78,7 +81,7 @@ def save(
             else:
                 record[_FAISS] = _write_faiss_file(path, generation, index.content)
         with part.open("wb") as out:
-            write_arrays(out, record, arrays)
+            write_arrays(out, record, arrays, in_pieces=in_pieces)
         move_into_place(part, target)
         _remove_replaced(path, generation, record)
 
@@ -99,7 +102,7 @@ def sweep(path: Path, *, generation: int, latest: int) -> None:
             remove_leftovers(path.with_name(match[1]))
 
 
-def load(path: Path, *, generation: int | None = None, mmap: bool = False) -> Loaded | None:
+def load(path: Path, *, generation: int | None = None, mmap: bool = False, later: bool = False) -> Loaded | None:
     """Read what `save` wrote; return None, with a line in the log, if there is nothing that can be trusted.
 
     Of several generations, which a killed process may leave, it is the latest.
@@ -109,6 +112,7 @@ def load(path: Path, *, generation: int | None = None, mmap: bool = False) -> Lo
         generation: The latest to read; None for any.
         mmap: Map an index that is not exact into memory if FAISS can, so that processes share it; it is copied before it
             changes.
+        later: Leave the pieces of arrays that were saved `in_pieces` to be checked when they are read.
     """
     missing = None
     for _ in range(_TRIES):
@@ -117,7 +121,7 @@ def load(path: Path, *, generation: int | None = None, mmap: bool = False) -> Lo
             break
         for file in files:
             try:
-                return _load(path, file, mmap=mmap)
+                return _load(path, file, mmap=mmap, later=later)
             except FileNotFoundError as error:  # another process has written a later one
                 missing = error.filename
             except _DAMAGE as error:
@@ -183,8 +187,8 @@ def record_files(path: Path, *, latest: int | None) -> list[Path]:
     return files
 
 
-def _load(path: Path, file: Path, *, mmap: bool) -> Loaded:
-    record, arrays = read_arrays(file, in_memory=[_VECTORS])
+def _load(path: Path, file: Path, *, mmap: bool, later: bool) -> Loaded:
+    record, arrays = read_arrays(file, in_memory=[_VECTORS], later=later)
     if record["format"] != _FORMAT:
         raise ValueError("it is of another version")
     stamp = record["stamp"]
@@ -196,7 +200,7 @@ def _load(path: Path, file: Path, *, mmap: bool) -> Loaded:
     return Loaded(index, stamp, arrays)
 
 
-def _read_vectors(path: Path, record: Mapping[str, Any], arrays: dict[str, NDArray[Any]], *, mmap: bool) -> VectorIndex:
+def _read_vectors(path: Path, record: Mapping[str, Any], arrays: dict[str, Any], *, mmap: bool) -> VectorIndex:
     """Return the index of a record, if all of its parts fit each other."""
     described = record["index"]
     dim = described["dim"]

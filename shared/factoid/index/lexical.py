@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from factoid.encode import Vectors
+from factoid.files.arrays import ChangedPieceError, InPieces
 from factoid.index.terms import Terms
 from factoid.index.vector_index import RowIds, ranks
 
@@ -27,7 +28,8 @@ _BLOCK = 16_384  # texts that become a segment
 _MOST_TEXTS = 1 << 16  # of a segment: their numbers take two bytes
 _SMALLER = 2  # a segment is merged into the one before that has fewer than this many times its texts
 _REMOVED = 0.25  # share of removed texts at which their postings are dropped
-_POSTINGS = ("terms", "starts", "texts", "counts")
+_OF_SEGMENTS = ("terms", "starts", "texts", "counts")
+_POSTINGS = ("texts", "counts")  # of which a search reads little
 _MOST_COUNTED = 255  # occurrences of a term in a text
 
 Mask = NDArray[np.bool_]
@@ -35,12 +37,15 @@ Numbers = NDArray[np.integer[Any]]
 
 
 class Segment(NamedTuple):
-    """The postings of texts that came one after the other, by term. A text is known by its number in the segment."""
+    """The postings of texts that came one after the other, by term. A text is known by its number in the segment.
+
+    Methods that read postings raise ChangedPieceError for those in a file that are not as they were written.
+    """
 
     terms: NDArray[np.uint64]  # ascending. Shape: (terms,)
     starts: NDArray[np.int64]  # where the postings of each term begin, and the end of the last. Shape: (terms + 1,)
-    texts: NDArray[np.uint16]  # ascending for each term. Shape: (postings,)
-    counts: NDArray[np.uint8]  # how often the text has the term. Shape: (postings,)
+    texts: NDArray[np.uint16] | InPieces[np.uint16]  # ascending for each term. Shape: (postings,)
+    counts: NDArray[np.uint8] | InPieces[np.uint8]  # how often the text has the term. Shape: (postings,)
     size: int  # number of texts
 
     @classmethod
@@ -70,28 +75,42 @@ class Segment(NamedTuple):
     def without(self, removed: Mask) -> Segment:
         """Return the segment without the texts in a mask; those after them move up. Shape: (texts,)."""
         numbers = np.cumsum(~removed) - 1
-        left = ~removed[self.texts]
+        texts, counts = self.postings()
+        left = ~removed[texts]
         terms = np.repeat(self.terms, np.diff(self.starts))[left]
-        return Segment.of(terms, numbers[self.texts[left]], self.counts[left], int(np.count_nonzero(~removed)))
+        return Segment.of(terms, numbers[texts[left]], counts[left], int(np.count_nonzero(~removed)))
 
     def followed_by(self, other: Segment) -> Segment:
         """Return one segment of the texts of this one and then those of another."""
         terms = [np.repeat(segment.terms, np.diff(segment.starts)) for segment in (self, other)]
-        texts = [self.texts.astype(np.int64), other.texts.astype(np.int64) + self.size]
-        counts = np.concatenate([self.counts, other.counts])
-        return Segment.of(np.concatenate(terms), np.concatenate(texts), counts, self.size + other.size)
+        (before, counts_before), (after, counts_after) = self.postings(), other.postings()
+        texts = np.concatenate([before.astype(np.int64), after.astype(np.int64) + self.size])
+        counts = np.concatenate([counts_before, counts_after])
+        return Segment.of(np.concatenate(terms), texts, counts, self.size + other.size)
 
-    def postings(self, term: int) -> slice:
-        """Return where the postings of a term are."""
+    def postings(self) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
+        """Return the texts and counts of all postings."""
+        return self._read(slice(0, len(self.texts)))
+
+    def postings_of(self, term: int) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
+        """Return the texts and counts of the postings of a term."""
         key = np.uint64(term)
         place = int(np.searchsorted(self.terms, key))
         if place == len(self.terms) or self.terms[place] != key:
-            return slice(0, 0)
-        return slice(int(self.starts[place]), int(self.starts[place + 1]))
+            return self._read(slice(0, 0))
+        return self._read(slice(int(self.starts[place]), int(self.starts[place + 1])))
+
+    def _read(self, place: slice) -> tuple[NDArray[np.uint16], NDArray[np.uint8]]:
+        texts = self.texts[place]
+        if len(texts) and int(texts.max()) >= self.size:
+            raise ChangedPieceError("a posting names no text")
+        return texts, self.counts[place]
 
 
 class LexicalIndex:
     """Texts by row, scored by BM25 (k1 1.2, b 0.75). Reads may run in several threads at once, but not during `update`.
+
+    All methods that score or change texts raise ChangedPieceError if a file that the index is read from is damaged.
 
     Args:
         language: A code of `factoid.index.terms.LANGUAGES`, or "" for no stemmer.
@@ -111,18 +130,18 @@ class LexicalIndex:
         self._prepare()
 
     @classmethod
-    def from_arrays(cls, language: str, arrays: Mapping[str, NDArray[Any]]) -> Self:
-        """Return the index of which these are the `arrays`; they are not copied.
+    def from_arrays(cls, language: str, arrays: Mapping[str, Any]) -> Self:
+        """Return the index of which these are the `arrays`; they are not copied. Those of postings may be `InPieces`.
 
         Raises:
             ValueError: The arrays do not belong to an index, or to no language known here.
         """
         index = cls(language)
         rows, lengths = arrays["rows"], arrays["lengths"]
+        _check(isinstance(rows, np.ndarray) and isinstance(lengths, np.ndarray), "rows or lengths are in pieces")
         _check(rows.dtype == np.int64 and lengths.dtype == np.int32, "rows or lengths are of another type")
         _check(rows.ndim == 1 and rows.shape == lengths.shape, "rows and lengths differ in shape")
-        ascending = np.sort(rows)
-        _check(bool((ascending[1:] > ascending[:-1]).all()), "a row occurs twice")
+        _check(_ascends(rows) or _ascends(np.sort(rows)), "a row occurs twice")
         _check(lengths.min(initial=0) >= 0, "a length is negative")
         index._segments = list(_read_segments(arrays))
         _check(sum(segment.size for segment in index._segments) == len(rows), "texts are missing")
@@ -138,9 +157,15 @@ class LexicalIndex:
         arrays: dict[str, NDArray[Any]] = {"rows": self._rows, "lengths": self._lengths}
         arrays["sizes"] = np.array([segment.size for segment in self._segments], np.int64)
         for number, segment in enumerate(self._segments):
-            for name in _POSTINGS:
-                arrays[f"{name} {number}"] = getattr(segment, name)
+            texts, counts = segment.postings()
+            arrays |= {f"terms {number}": segment.terms, f"starts {number}": segment.starts}
+            arrays |= {f"texts {number}": texts, f"counts {number}": counts}
         return arrays
+
+    @property
+    def in_pieces(self) -> list[str]:
+        """The names of those `arrays` of which a search reads little."""
+        return [f"{name} {number}" for number in range(len(self._segments)) for name in _POSTINGS]
 
     def __len__(self) -> int:
         return self._count
@@ -235,10 +260,9 @@ class LexicalIndex:
         frequency = 0
         first = 0
         for segment in self._segments:
-            place = segment.postings(term)
             texts = slice(first, first + segment.size)
-            numbers = segment.texts[place]
-            postings.append((texts, numbers, segment.counts[place]))
+            numbers, counts = segment.postings_of(term)
+            postings.append((texts, numbers, counts))
             if self._count == len(self._rows):
                 frequency += len(numbers)
             else:
@@ -293,30 +317,41 @@ class LexicalIndex:
     def _prepare(self) -> None:
         """Compute what all searches need."""
         self._count = int(np.count_nonzero(self._present))
-        present = np.flatnonzero(self._present)
-        order = present[np.argsort(self._rows[present], kind="stable")]
-        self._by_row = self._rows[order], order
         self._every_place = np.arange(len(self._rows))
+        if self._count == len(self._rows) and _ascends(self._rows):
+            self._by_row = self._rows, self._every_place
+        else:
+            present = np.flatnonzero(self._present)
+            order = present[np.argsort(self._rows[present], kind="stable")]
+            self._by_row = self._rows[order], order
         self._asked = None, self._every_place
         average = float(self._lengths[self._present].mean()) if self._count else 0.0
         relative = self._lengths / np.float32(average or 1)
         self._norms = (_K1 * (1 - _B + _B * relative)).astype(np.float32)
 
 
-def _read_segments(arrays: Mapping[str, NDArray[Any]]) -> Iterator[Segment]:
+def _ascends(numbers: RowIds) -> bool:
+    """Return whether each number is larger than the one before it."""
+    return bool((numbers[1:] > numbers[:-1]).all())
+
+
+def _read_segments(arrays: Mapping[str, Any]) -> Iterator[Segment]:
     """Yield the segments among arrays that a file holds, checked so that no search leaves the bounds of an array."""
     sizes = arrays["sizes"]
+    _check(isinstance(sizes, np.ndarray), "sizes are in pieces")
     _check(sizes.dtype == np.int64 and sizes.ndim == 1, "sizes are of another type")
     for number, size in enumerate(sizes.tolist()):
-        terms, starts, texts, counts = (arrays[f"{name} {number}"] for name in _POSTINGS)
+        terms, starts, texts, counts = (arrays[f"{name} {number}"] for name in _OF_SEGMENTS)
+        _check(isinstance(terms, np.ndarray) and isinstance(starts, np.ndarray), "terms are in pieces")
         types = [array.dtype for array in (terms, starts, texts, counts)]
         _check(types == [np.uint64, np.int64, np.uint16, np.uint8], "postings are of another type")
         _check(terms.ndim == starts.ndim == texts.ndim == counts.ndim == 1, "postings are of another shape")
         _check(bool((terms[1:] > terms[:-1]).all()), "terms are not in order")
         _check(len(starts) == len(terms) + 1 and bool((starts[1:] > starts[:-1]).all()), "postings are not in order")
         _check(starts[0] == 0 and starts[-1] == len(texts) == len(counts), "postings are missing")
-        _check(0 <= size <= _MOST_TEXTS and int(texts.max(initial=0)) < max(size, 1), "a posting names no text")
-        _check(size > 0 or not len(texts), "a posting names no text")
+        _check(0 <= size <= _MOST_TEXTS, "a segment has another size")
+        if isinstance(texts, np.ndarray):
+            _check(not len(texts) or int(texts.max()) < size, "a posting names no text")
         yield Segment(terms, starts, texts, counts, size)
 
 

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Sequence
-from itertools import zip_longest
 
-from factoid.propositions.rows import row_facts
-from factoid.text.blocks import Block
+from factoid.propositions.rows import LONGEST_FACT, cell_pieces, row_facts
 from factoid.text.paragraphs import cell_texts
 from factoid.text.reading import Sentence
 from factoid.words import count_words
 
 Fact = tuple[str, int, int]  # a proposition, and its span in the document
 
-_HEAD_WORDS = 12  # most words of a cell that names a row
 _COLONS = (":", "：")
+_KEY_WORDS = 12  # most words of a cell that names a part of its row
+_ENDS = (".", "!", "?", "。", "！", "？")  # a whole sentence is a fact of its own as well
 
 
 class Context:
@@ -38,15 +37,17 @@ class Context:
             is_first = index == 0 or sentences[index - 1].block is not block
             if block.is_header:
                 header = index
-                self.facts[index] = [("; ".join(filter(None, cell_texts(block))), sentence.start, sentence.end)]
+                names = "; ".join(filter(None, cell_texts(block)))
+                self.facts[index] = [(names, sentence.start, sentence.end)]
             elif block.kind == "row":
                 self.facts[index] = _row_facts(sentence)
                 if block.names and header >= 0 and cell_texts(sentences[header].block) == block.names:
                     self.repeats.setdefault(index, set()).add(header)
-            elif block.kind == "item" and is_first and block.leads:
+            elif block.kind in ("item", "paragraph") and is_first and block.leads:
                 self.leads[index] = _written(sentence)
             if index in self.facts or index in self.leads:
-                above = {places[lead.start] for lead in block.leads if lead.start in places}
+                said = [places[lead.start] for lead in block.leads if lead.start in places]
+                above = {place for place in said if sentences[place].text[-1:] not in _ENDS}
                 self.repeats.setdefault(index, set()).update(above)
 
     @property
@@ -56,49 +57,49 @@ class Context:
 
 
 def _row_facts(sentence: Sentence) -> list[Fact]:
-    """Return the propositions of a row, or of the part of a long one that a sentence is."""
+    """Return the propositions of a row, or of a part of a long one, which also begin with what names the row."""
     block = sentence.block
-    visible = block.visible
-    first, last = _place(sentence)
-    spans = [(max(start, first), min(end, last)) for start, end in block.cells]
-    filled = [span for span in spans if span[0] < span[1]]
-    texts = [visible.text[start:end] for start, end in spans]
-    cells = list(zip_longest(block.names, texts, fillvalue=""))
-    heads = _heads(block) if first > 0 else []
+    visible = sentence.visible
+    at = bisect_left(block.visible.offsets, visible.offsets[0])  # where the part begins in the row
+    is_whole = visible.text == block.visible.text
+    cells: list[tuple[str, str]] = []
+    places: list[tuple[int, int]] = []  # of each in the part, (0, 0) outside of it
+    count = max(len(block.names), len(block.cells))
+    for number in range(count):
+        name = block.names[number] if number < len(block.names) else ""
+        first, last = block.cells[number] if number < len(block.cells) else (0, 0)
+        whole = block.visible.text[first:last]
+        start, end = (max(first - at, 0), min(last - at, len(visible.text)))
+        if is_whole and count_words(whole) <= LONGEST_FACT:
+            cells.append((name, whole))
+            places.append((start, max(start, end)))
+        elif start >= end:
+            cells.append((name, whole if count_words(whole) <= _KEY_WORDS else ""))
+            places.append((0, 0))
+        else:
+            for begin, stop in cell_pieces(visible.text[start:end]):
+                cells.append((name, visible.text[start + begin : start + stop]))
+                places.append((start + begin, start + stop))
     lead = _written(sentence)
     facts: list[Fact] = []
-    for fact in row_facts([*heads, *cells]):
+    for fact in row_facts(cells, words=LONGEST_FACT if is_whole else 0):
         text = f"{lead} {fact.text}" if lead else fact.text
-        places = [place - len(heads) for place in fact.cells]
-        inside = [spans[place] for place in places if 0 <= place < len(spans) and spans[place][0] < spans[place][1]]
-        if not inside:
-            continue
+        inside = [places[place] for place in fact.cells if places[place][0] < places[place][1]]
+        if not inside and not is_whole:
+            continue  # it says only what the other parts of the row say
         start = sentence.start
         end = sentence.end
-        if len(inside) < len(filled):
+        if inside and len(inside) < sum(1 for first, last in places if first < last):
             start = visible.offsets[inside[0][0]]
             end = visible.offsets[inside[-1][1] - 1] + 1
         facts.append((text, start, end))
     return facts
 
 
-def _place(sentence: Sentence) -> tuple[int, int]:
-    """Return where a sentence stands in the visible text of its block."""
-    text = sentence.visible.text
-    whole = sentence.block.visible
-    start = bisect_left(whole.offsets, sentence.visible.offsets[0])
-    start = whole.text.find(text, start)
-    return start, start + len(text)
-
-
-def _heads(block: Block) -> list[tuple[str, str]]:
-    """Return the first cell of a row, with the name of its column, if it is short: each part of a long row repeats it."""
-    cells = zip_longest(block.names, cell_texts(block), fillvalue="")
-    filled = [(name, text) for name, text in cells if text]
-    return [cell for cell in filled[:1] if count_words(cell[1]) <= _HEAD_WORDS]
-
-
 def _written(sentence: Sentence) -> str:
     """Return what a sentence goes on from, as it stands before it."""
-    leads = [lead.text if lead.text.endswith(_COLONS) else f"{lead.text}:" for lead in sentence.block.leads]
+    leads = []
+    for lead in sentence.block.leads:
+        text = lead.text.rstrip(" .。—–-") or lead.text
+        leads.append(text if text.endswith((*_COLONS, *_ENDS)) else f"{text}:")
     return " ".join(leads)

@@ -26,7 +26,7 @@ from factoid.propositions.rows import RecordFact, record_facts
 from factoid.units import LINES, PROPOSITIONS, Granularity, Unit, child_unit
 
 Policy = Literal["drop", "keep", "sentence"]
-_NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,5})[.)][ \t]+(?=\S)")  # of an item, at its start
+_NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,5}|[A-Z](?=\)))[.)][ \t]+(?=\S)")  # of an item, at its start
 _WORD = re.compile(r"\w")  # marks alone, as in "[ … ]", are not a proposition
 # Why a sentence replaces a proposition although nothing failed.
 UNCOVERED, UNSUPPORTED = "uncovered sentence", "unsupported proposition"

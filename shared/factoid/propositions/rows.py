@@ -11,6 +11,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from factoid.sentences import sentence_spans
+from factoid.text.blocks import Span
+from factoid.text.inline import inline
+from factoid.text.sentence_ends import block_sentences
 from factoid.units import Unit
 from factoid.words import count_words
 
@@ -108,6 +111,8 @@ def record_facts(passage: Unit) -> list[RecordFact]:
         names = {field.name for field in fields}
         fields = [*(field for field in _names_in(passage.metadata) if field.name not in names), *fields]
     fields = [piece for field in fields for piece in _pieces(field, passage.text)]
+    if not is_row and passage.visible:  # as a reader sees them
+        fields = [field._replace(name=_seen(field.name), value=_seen(field.value)) for field in fields]
     facts: list[RecordFact] = []
     for fact in row_facts([(field.name, field.value) for field in fields]):
         spans = [fields[place] for place in fact.cells if fields[place].end]
@@ -116,6 +121,11 @@ def record_facts(passage: Unit) -> list[RecordFact]:
             end = max(field.end for field in spans)
             facts.append(RecordFact(fact.text, passage.start + start, passage.start + end))
     return facts
+
+
+def _seen(text: str) -> str:
+    """Return what a reader sees of a name or a value in Markdown."""
+    return inline(text, range(len(text))).text
 
 
 def _is_row(passage: Unit) -> bool:
@@ -156,6 +166,23 @@ def _pieces(field: _Field, text: str) -> list[_Field]:
         start = max(piece.start, field.start + max(label, 0)) if place == 0 else piece.start
         pieces[place] = piece._replace(value=text[start : piece.end])
     return [piece for piece in pieces if piece.value.strip()]
+
+
+def cell_pieces(text: str) -> list[Span]:
+    """Return the parts of a cell's text, of several sentences each, as spans in it; one part if it is short."""
+    if count_words(text) <= LONGEST_PIECE:
+        return [(0, len(text))]
+    parts: list[Span] = []
+    size = 0
+    for start, end in block_sentences(text):
+        words = count_words(text[start:end])
+        if parts and size + words <= LONGEST_PIECE:
+            parts[-1] = (parts[-1][0], end)
+            size += words
+        else:
+            parts.append((start, end))
+            size = words
+    return parts
 
 
 def _names_in(metadata: Mapping[str, Any]) -> list[_Field]:

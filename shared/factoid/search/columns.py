@@ -96,8 +96,9 @@ class Columns:
         if not expected or stacked.min(initial=0) < 0:
             raise ValueError("its columns are of another type")
         vectors, rows = stacked[:2]
-        later = np.diff(vectors) > 0
-        later |= (np.diff(vectors) == 0) & (np.diff(rows) > 0)
+        later = vectors[1:] > vectors[:-1]
+        if not later.all():
+            later |= (vectors[1:] == vectors[:-1]) & (rows[1:] > rows[:-1])
         if not later.all():
             raise ValueError("its columns are not in order")
         return cls(*stacked)

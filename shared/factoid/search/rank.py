@@ -352,6 +352,9 @@ class _Ranking:
         """Return the best units of each of some parents; equal ones by row."""
         found = [(which, view.columns.rows[at], scores) for view, which, at, scores in self._units(number, best)]
         which, rows, scores = map(np.concatenate, zip(*found, strict=True))
+        if len(found) > 1:  # a unit may be compared at several granularities, with one score
+            _, first = np.unique(np.stack([which, rows]), axis=1, return_index=True)
+            which, rows, scores = which[first], rows[first], scores[first]
         order = np.lexsort((rows, -scores, which))
         starts = np.searchsorted(which, np.arange(len(best) + 1), sorter=order)
         order = order[np.arange(len(order)) - starts[which[order]] < MATCHES]
@@ -361,7 +364,7 @@ class _Ranking:
 
     def _best_units(self, number: int, best: Ids, parts: Vectors, shares: Vectors, scale: float) -> list[Group]:
         """Rank the units of the best passages by their own score, their passage's, and its words."""
-        groups = []
+        groups: dict[int, Group] = {}  # by row: a unit may be compared at several granularities
         for view, which, positions, scores in self._units(number, best):
             name, rows = str(view.granularity), view.columns.rows[positions]
             at = best[which]
@@ -371,8 +374,8 @@ class _Ranking:
             columns = [column[order].tolist() for column in (rows, totals, shares[at], *of_units)]
             for row, total, share, *values in zip(*columns, strict=True):
                 parts_of_unit = _named((name, str(Granularity.PASSAGE)), values, share)
-                groups.append(Group(row, total, (Scored(row, values[0]),), parts_of_unit))
-        return sorted(groups, key=lambda group: (-group.score, group.key))[: self.k]
+                groups.setdefault(row, Group(row, total, (Scored(row, values[0]),), parts_of_unit))
+        return sorted(groups.values(), key=lambda group: (-group.score, group.key))[: self.k]
 
 
 def _firsts(documents: Ids, passages: Ids, scores: Vectors) -> dict[int, int]:

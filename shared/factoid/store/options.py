@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, SupportsFloat, get_args, runtime_checkable
+from pathlib import Path
+from typing import Any, Literal, Protocol, SupportsFloat, TypedDict, get_args, runtime_checkable
 
 from factoid.errors import InvalidInputError
 from factoid.filters import Filter
 from factoid.index.kinds import NAMES
+from factoid.propositions import PropositionCache, Propositionizer
+from factoid.propositions.decompose import Policy
 from factoid.search import Weights
+from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import Granularity, Hit, Unit, whole_number
 
 Parents = Literal["passage", "document", "unit"]
@@ -33,6 +37,70 @@ class Reranker(Protocol):
         """Return the k best units, or passages, best first. With units=None the ranker cuts the passages into units."""
 
 
+class CommonSearchKwargs(TypedDict, total=False):
+    """The options that every search takes, whatever its front end: see `SearchOptions`."""
+
+    granularity: str | Sequence[str] | None
+    filter: Filter | None
+    document_ids: Sequence[str] | None
+    unit_ids: Sequence[str] | None
+    min_score: float | None
+    weights: Weights | None
+    lexical: float | None
+    expand: int
+    parameters: Mapping[str, Any] | None
+    rerank: Reranker | None
+    candidates: int
+
+
+class SearchKwargs(CommonSearchKwargs, total=False):
+    """The options of `UnitStore.search`: see `SearchOptions`."""
+
+    parents: Parents
+    mmr: float | None
+    fetch_k: int
+
+
+class IndexKwargs(TypedDict, total=False):
+    """The options of a store that its front ends share: see `factoid.UnitStore`."""
+
+    embed_template: str | None
+    index: str | Mapping[str, str] | None
+    similarity: str | None
+    language: str | None
+    dtype: str | None
+    device: str | Sequence[str]
+    gpu_shard: bool
+    gpu_float16: bool
+    mmap: bool
+    read_only: bool
+
+
+class AddKwargs(TypedDict, total=False):
+    """The options of `UnitStore.add_documents`."""
+
+    propositionizer: Propositionizer | None
+    words: int
+    min_words: int
+    sentences: SentenceSplitter | None
+    unsupported: Policy
+    cache: PropositionCache | str | Path | None
+    source_key: str | None
+    show_progress: bool
+
+
+class StoreKwargs(IndexKwargs, AddKwargs, total=False):
+    """The options of a store that splits documents itself: those of `UnitStore` and of its `add_documents`."""
+
+    path: str | Path | None
+    granularities: Sequence[str] | None
+
+
+def option_names(kwargs: type) -> frozenset[str]:
+    """Return the names that one of these dicts of options takes."""
+    return frozenset(kwargs.__optional_keys__)  # type: ignore[attr-defined]
+
+
 MIXED = "mixed"
 FINEST_FIRST = (Granularity.PROPOSITION, Granularity.SENTENCE, Granularity.PASSAGE)
 
@@ -43,7 +111,8 @@ class SearchOptions:
 
     Attributes:
         granularity: The units that are compared with the query: one granularity, several, or "mixed" for all. None for
-            propositions, else the finest that the store searches.
+            propositions, else the finest that the store searches. A passage without propositions is compared by its sentences,
+            one without sentences by its propositions, and one without either as a whole.
         parents: What to return: the k best distinct passages, each with the units that made it a hit in `matches`; the k best
             distinct documents; or the units themselves.
         filter: Conditions on metadata, applied before the search (see `factoid.filters`). What they exclude is in no answer in
@@ -96,7 +165,7 @@ class SearchOptions:
         if not isinstance(self.weights, Weights | None):
             raise InvalidInputError(f"weights must be factoid.Weights(passage=..., lexical=...), got {self.weights!r}")
         for name, number in (("min_score", self.min_score), ("mmr", self.mmr)):
-            if not isinstance(number, SupportsFloat | None):
+            if number is not None and not isinstance(number, SupportsFloat):  # which takes longer to find out for None
                 raise InvalidInputError(f"{name} must be a number, got {number!r}")
         if self.rerank is not None and not isinstance(self.rerank, Reranker):
             raise InvalidInputError(

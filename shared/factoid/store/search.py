@@ -70,9 +70,11 @@ class Query:
 
 def _present(store: UnitStore) -> Sequence[Granularity]:
     """Return the searched granularities that have vectors, or all if there are none, or if the finest is known to have them."""
+    if len(store.granularities) == 1:
+        return store.granularities
     state = store.views.states[min(store.granularities, key=FINEST_FIRST.index)]
     with store.connections.reading() as snapshot:
-        if state.generation == snapshot.generation and state.index:  # neither stale nor empty
+        if state.generation == snapshot.generation and state.has_own:
             return store.granularities
         return [kind for kind in snapshot.searched() if kind in store.granularities] or store.granularities
 

@@ -17,6 +17,11 @@ from factoid.store.database.records import DamagedRowError
 from factoid.store.database.snapshot import Snapshot, write_meta
 from factoid.units import Granularity
 
+_SAME_WEIGHTS = (
+    " If both are the same weights, say so by the first name: name={0!r} of SentenceTransformerEncoder, of EmbeddingsEncoder "
+    "(LangChain) or of EmbeddingEncoder (LlamaIndex)"
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -82,6 +87,6 @@ def check_identity(snapshot: Snapshot, source: str, **identity: object) -> None:
         stored = snapshot.meta.get(name)
         if value is not None and stored is not None and bare_name(str(value)) != bare_name(str(stored)):
             raise EncoderMismatchError(
-                f"the store was built with the {name} {stored!r}, and {source} {value!r}: use the first one, or a new store. "
-                "The same model by another name is taken if its `name` is the first one's"
+                f"the store was built with the {name} {stored!r}, and {source} {value!r}: use the first one, or a new store."
+                + (_SAME_WEIGHTS.format(stored) if name == "encoder" else "")
             )

@@ -6,22 +6,23 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
 import numpy as np
 
 from factoid.encode import EMBED_TEMPLATE, Encoder, Vectors, check_template
-from factoid.errors import InvalidInputError
+from factoid.errors import InvalidInputError, check_names
 from factoid.files.sqlite import FILE
 from factoid.filters import Filter, to_condition
 from factoid.index import AUTO, Similarity
 from factoid.index.files import index_files
 from factoid.index.gpu import check_device
-from factoid.ingest import GRANULARITIES, AddReport, Recipe, Split, aingest, encode, ingest
+from factoid.ingest import GRANULARITIES, AddReport, Recipe, Split, aingest, encode, ingest, lone_units
 from factoid.propositions import PropositionCache, Propositionizer, SyntaxPropositionizer
 from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy
 from factoid.search import LEXICAL, Weights
+from factoid.sources import Sources
 from factoid.store.database.connections import Connections
 from factoid.store.database.schema import local_folder
 from factoid.store.database.snapshot import StoredUnit
@@ -29,7 +30,7 @@ from factoid.store.database.transaction import Selection, Transaction, check_uni
 from factoid.store.indexes.build import INDEXES, Builder, LexicalBuilder, VectorBuilder
 from factoid.store.indexes.views import Views
 from factoid.store.indexes.wall import MIXED_PASSAGES, MixedPassagesBuilder
-from factoid.store.options import SearchOptions
+from factoid.store.options import AddKwargs, SearchKwargs, SearchOptions, option_names
 from factoid.store.rerank import answer
 from factoid.store.search import Query, allowed_ids, allowed_units, find
 from factoid.store.settings import Settings, check_identity, keep_settings
@@ -41,11 +42,12 @@ from factoid.store.transfer.remote import load_from, save_to
 from factoid.store.upkeep.compact import compact
 from factoid.store.upkeep.tune import tune, tune_weights
 from factoid.store.upkeep.verify import verify
+from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import Document, Granularity, Hit, Metadata, Unit
 
 
 class UnitStore:
-    """Passages, sentences and propositions with their vectors; a context manager.
+    """Passages, sentences and propositions with their vectors; a context manager. Copies of it are the same open store.
 
     Args:
         path: The store's folder, made if absent; None keeps everything in memory.
@@ -104,6 +106,7 @@ class UnitStore:
             )
         check_device(device)
         self.encoder = encoder
+        self._known_sources: set[str] = set()  # of documents that calls of this object added
         self.path = None if path is None else local_folder(path)
         self.connections = Connections(self.path, read_only=read_only)
         try:
@@ -125,6 +128,9 @@ class UnitStore:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Self:
+        return self  # a connection: what it leads to is there once
 
     def __len__(self) -> int:
         return sum(self.counts().values())
@@ -175,7 +181,9 @@ class UnitStore:
         words: int = 100,
         min_words: int = 50,
         unsupported: Policy = "drop",
+        sentences: SentenceSplitter | None = None,
         cache: PropositionCache | str | Path | None = None,
+        source_key: str | None = None,
         show_progress: bool = False,
     ) -> AddReport:
         """Split, decompose, encode and commit documents, a few hundred passages at a time.
@@ -191,8 +199,14 @@ class UnitStore:
             words: Maximum number of words in a passage.
             min_words: A paragraph's last passage with fewer words is merged into the one before.
             unsupported: What to do with propositions that their passage does not support, as in `factoid.propositions.decompose`.
+            sentences: Finds the ends of sentences, as in `factoid.split_passages`; one with a `name` counts as changed by it.
             cache: Where to cache the propositions of any propositionizer instead: a file to share between stores, or the folder
                 of another store.
+            source_key: A key of the metadata that says where a document comes from, such as "source", for documents without ids.
+                When the call ends, the documents that earlier calls added of the same sources, and that this one did not bring
+                again, are deleted: so all documents of a source belong into one call. Documents with ids of their own are left
+                alone. "auto" for "source", else "file_path", where it is a file or an address; while a store is open, later calls
+                may then bring further parts whose metadata differ, such as pages. None deletes nothing.
             show_progress: Show a progress bar over documents.
 
         Raises:
@@ -200,15 +214,16 @@ class UnitStore:
                 that a cache needs.
             StoreError: The store is closed or read-only, or writing fails.
         """
-        recipe = self._recipe(propositionizer, cache, words=words, min_words=min_words, unsupported=unsupported)
-        return ingest(self, documents, recipe, show_progress=show_progress)
+        sizes = {"words": words, "min_words": min_words, "sentences": sentences}
+        recipe = self._recipe(propositionizer, cache, unsupported=unsupported, **sizes)
+        return ingest(self, documents, recipe, sources=self._sources_of(source_key), show_progress=show_progress)
 
-    async def aadd_documents(
-        self, documents: Iterable[Document], *, show_progress: bool = False, **options: Any
-    ) -> AddReport:
+    async def aadd_documents(self, documents: Iterable[Document], **options: Unpack[AddKwargs]) -> AddReport:
         """Do the same as `add_documents` without blocking the event loop; documents are read in threads."""
+        check_names("UnitStore.aadd_documents", options, option_names(AddKwargs))
+        sources, show_progress = self._sources_of(options.pop("source_key", None)), options.pop("show_progress", False)
         recipe = await asyncio.to_thread(self._recipe, **options)
-        return await aingest(self, documents, recipe, show_progress=show_progress)
+        return await aingest(self, documents, recipe, sources=sources, show_progress=show_progress)
 
     def add(
         self,
@@ -220,9 +235,10 @@ class UnitStore:
         """Add units, and return their ids. A stored unit with the same id is replaced, a passage with all units under it.
 
         Args:
-            units: Units of any granularity. Those of granularities that the store does not search are stored unencoded.
+            units: Units of any granularity. Those of granularities that the store does not search are stored unencoded, unless a
+                passage could not be found otherwise.
             vectors: Their vectors, shape (len(units), dim), with None for a unit that should be stored but not found. If the
-                argument is None, the units for which `searches` is true are encoded.
+                argument is None, the units for which `searches` is true are encoded, and passages without such units.
             keep_children: Replace only the units with these ids; the units under a replaced passage stay.
 
         Raises:
@@ -234,7 +250,7 @@ class UnitStore:
             raise InvalidInputError(f"got {len(vectors)} vectors for {len(units)} units: expected one each")
         for unit in units:
             check_unit(unit)
-        known = self.encode(units) if vectors is None else dict(enumerate(vectors))
+        known = self.encode(units, lone_units(self, units)) if vectors is None else dict(enumerate(vectors))
         with self.connections.transaction() as writing:
             stored = (StoredUnit(unit, known.get(position)) for position, unit in enumerate(units))
             writing.put_units(stored, under=not keep_children)
@@ -338,6 +354,11 @@ class UnitStore:
             documents = snapshot.documents_by_id(ids)
         return [documents[document_id][0] for document_id in ids if document_id in documents]
 
+    def units_of(self, document_ids: Sequence[str]) -> list[Unit]:
+        """Return all units of some documents, oldest first; unknown ids are skipped."""
+        with self.connections.reading() as snapshot:
+            return list(snapshot.units(snapshot.units_of_documents(document_ids).tolist()).values())
+
     @property
     def lacks_texts(self) -> bool:
         """Whether the store holds units without their documents, judged by the first document."""
@@ -350,7 +371,7 @@ class UnitStore:
         with self.connections.reading() as snapshot:
             return snapshot.counts()
 
-    def search(self, query: str, k: int = 5, **options: Any) -> list[Hit]:
+    def search(self, query: str, k: int = 5, **options: Unpack[SearchKwargs]) -> list[Hit]:
         """Return the k best hits for a query, best first.
 
         Args:
@@ -365,17 +386,19 @@ class UnitStore:
         """
         return self._prepared([query], None, k, options)()[0]
 
-    def search_batch(self, queries: Sequence[str], k: int = 5, **options: Any) -> list[list[Hit]]:
+    def search_batch(self, queries: Sequence[str], k: int = 5, **options: Unpack[SearchKwargs]) -> list[list[Hit]]:
         """Search several queries in one call, and return the hits of each; the options are those of `search`."""
         return self._prepared(queries, None, k, options)() if queries else []
 
-    def search_by_vector(self, vector: Vectors, k: int = 5, *, text: str | None = None, **options: Any) -> list[Hit]:
+    def search_by_vector(
+        self, vector: Vectors, k: int = 5, *, text: str | None = None, **options: Unpack[SearchKwargs]
+    ) -> list[Hit]:
         """Search with an encoded query, as `search` does; its words count only if its text is given. Shape: (dim,)."""
         texts = None if text is None else [text]
         return self.search_batch_by_vector(np.asarray(vector, np.float32).reshape(1, -1), k, texts=texts, **options)[0]
 
     def search_batch_by_vector(
-        self, vectors: Vectors, k: int = 5, *, texts: Sequence[str] | None = None, **options: Any
+        self, vectors: Vectors, k: int = 5, *, texts: Sequence[str] | None = None, **options: Unpack[SearchKwargs]
     ) -> list[list[Hit]]:
         """Search with several encoded queries, as `search_by_vector` does. Shape: (n, dim)."""
         queries = np.asarray(vectors, dtype=np.float32)
@@ -446,6 +469,7 @@ class UnitStore:
         self, texts: Sequence[str] | None, vectors: Vectors | None, k: int, options: Mapping[str, Any]
     ) -> Callable[[], list[list[Hit]]]:
         """Return a function that runs a checked search with encoded queries."""
+        check_names("UnitStore.search", options, option_names(SearchKwargs))
         query = Query.of(self, texts, vectors, k, SearchOptions(**options))
         if query.options.rerank is not None:
             return partial(answer, self, query)
@@ -456,6 +480,9 @@ class UnitStore:
         check_identity(writing, "was opened with", **self.identity)
         if self.encoder is not None:
             writing.identify({**self.identity, "embed_template": self.requested_template or EMBED_TEMPLATE})
+
+    def _sources_of(self, key: str | None) -> Sources | None:
+        return None if key is None else Sources(key, self._known_sources)
 
     def _recipe(
         self,

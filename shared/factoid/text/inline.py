@@ -23,16 +23,17 @@ if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _DEEPEST = 20  # links within each other
-_MARK = re.compile(r"[\\`*_\[<&$~=!{+\n]|:[\w+-]+:")
+_MARK = re.compile(r"[\\`*_\[<&$~=!{+\n]|;base64,|:[\w+-]+:")
 _ADDRESS = r"[A-Za-z][A-Za-z0-9+.-]{1,31}:[^<>\x00-\x20]{0,2000}"
 _MAIL = r"[\w.!#$%&'*+/=?^`{|}~-]{1,100}@[\w.-]{1,200}"
 _AUTOLINK = re.compile(rf"<({_ADDRESS}|{_MAIL})>")
-# A formula: nothing in it is Markdown. Prices ("$5 and $6") are none.
+# A formula: nothing in it is Markdown. Prices ("$5 and $6") are none, nor are brackets that converters escape ("\[1\]").
 _FORMULA = re.compile(
     r"""\$\$(?!\$)[^$]{1,2000}+\$\$
       | \$(?![\s$])(?:[^$\n\\]|\\[^\n]|\n(?!\n)){0,500}+(?<!\s)\$(?![\d$])
       | \\\((?:[^\\\n]|\\[^)\n]|\n(?!\n)){1,1000}+\\\)
-      | \\\[(?:[^\\\n]|\\[^\]\n]|\n(?!\n)){1,1000}+\\\]""",
+      | \\\[(?=\s|(?:[^\\\n]|\\[^\]\n]){0,1000}?(?:[=^+<>{}]|\\[A-Za-z]))
+        (?:[^\\\n]|\\[^\]\n]|\n(?!\n)){1,1000}+\\\]""",
     re.VERBOSE,
 )
 _FOOTNOTE = re.compile(r"\[\^[^\s\[\]]{1,60}\](?!\()")
@@ -41,20 +42,54 @@ _ROLE = re.compile(r"\{([a-z][\w:.+-]{0,40})\}(`+)(?!`)(.{1,500}?)(?<!`)\2(?!`)"
 _ROLE_TARGET = re.compile(r"\s*<[^<>]{1,300}>\Z")
 _PAIR = re.compile(r"(?P<mark>~~|==)(?=[^\s~=])(?:(?!(?P=mark))[^\n]|\n(?!\n)){1,1000}?(?<=\S)(?P=mark)(?![~=])")
 _KEYS = re.compile(r"\+\+([a-z0-9]{1,20}(?:[+-][a-z0-9]{1,20}){0,5})\+\+")
-# A sign of multiplication, and names of Python.
+# A sign of multiplication, patterns for files and for texts, and names of Python.
 _NO_EMPHASIS = re.compile(
     r"""(?<=[A-Za-z0-9)])\*(?=[A-Za-z0-9(])
+      | (?<=[/\\.=^$|@\#%])\*{1,3}(?=[\w./$?\\@\#])
+      | (?<=\])\*(?=[$?/\\])
+      | \*\*?(?=/)
+      | \*(?=\.[A-Za-z0-9]{1,10}(?![\w*]))
       | (?<![A-Za-z0-9_])__(?:all|call|class|contains|del|dict|doc|enter|eq|exit|file|future|getattr|getitem|hash|init|iter|len
         |main|module|name|new|next|post_init|repr|setattr|setitem|slots|str|version)__(?![A-Za-z0-9_])""",
     re.VERBOSE,
 )
+# Paths of Windows and addresses, in which marks and backslashes are what they are.
+_PATH = re.compile(
+    r"""(?:(?<=\b[A-Za-z]:)\\|(?<![^\s("'])\\\\[\w.-]{1,60}\\)
+      (?:[^\s<>"|?`*\\]|\\\**|\*(?=\.\w)|[ ](?=[\w.()-]{1,30}\\)){0,300}(?<=[\w\\$%])""",
+    re.VERBOSE,
+)
+_URL = re.compile(
+    r"""(?:(?<=\bhttp)|(?<=\bhttps)|(?<=\bftp))://[^\s<>\[\]`"'*_~\\&]++
+      (?:[*_~]++(?=[\w/?=\#%])[^\s<>\[\]`"'*_~\\&]++)*+""",
+    re.VERBOSE,
+)
+_DATA = re.compile(r"(?<=\bdata)(:\w{1,20}/[\w.+-]{1,60})(?:;[\w=-]{1,40})*;base64,[A-Za-z0-9+/=]{40,}+")
+# A picture whose data CommonMark does not take for the target of a link: cut off, wrapped, or written with spaces.
+_DATA_IMAGE = re.compile(
+    r"""!\[([^\[\]\n]{0,1000}+)\]\(\s*+<?data:
+      (?:image/svg\+xml[^\n<]{0,60}+<svg[^\n]{0,5000}?</svg>[^\s)]*+
+        |[A-Za-z0-9+/=%_.,;:-]++(?:\s++[A-Za-z0-9+/=%]{40,}+)*+(?:\s++[A-Za-z0-9+/]*+={1,2})?+)
+      (?:\s*+>?\s*+(?:"[^"\n]{0,300}"\s*+)?\))?+""",
+    re.VERBOSE,
+)
+# Roles of reStructuredText, which have a colon at both ends.
+_COLON_ROLE = re.compile(
+    r"""(?<![\w:]):((?:[a-z]{1,10}:[a-z]{1,12})|ref|doc|math|code|class|func|meth|mod|attr|exc|term|option|file|samp|command
+      |kbd|guilabel|menuselection|envvar|program|abbr|numref|eq|sub|sup|pep|rfc|download|any|obj|const|literal):
+      (`)(?!`)([^`\n]{1,500})\2(?!`)""",
+    re.VERBOSE,
+)
+_WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef]")
 _BETWEEN_LINES = re.compile(r"(?<![\w`])__(?=[^\s_])[^_\n]{1,200}(?<=[^\s_])__(?![\w`])")
 _LABEL = re.compile(r"\[(?=[^\[\]\n]*[A-Za-z]{2})[\w.:/#-]{2,200}\]")
 _EMOJI = re.compile(r"(?<![\w:]):([a-z0-9_+-]{1,40}):(?![\w`])")
 _RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
 _RAISED_NUMBER = re.compile(r"[\d+−–, -]+")
 _TAG = re.compile(r"</?(?P<name>[A-Za-z][A-Za-z0-9-]*+)(?P<rest>[^<>]*+)>")
-_ALTERNATIVE = re.compile(r"""\balt\s*=\s*(?:"([^"]*)"|'([^']*)')""", re.IGNORECASE)
+_LONGEST_MARK = 300  # characters; the data of a picture belongs to no sentence's span
+_ALTERNATIVE = re.compile(r"""\balt\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'<>=]+))""", re.IGNORECASE)
+_APART = BOUNDARIES | {"button", "option", "select", "textarea"}  # do not join the words around them
 _HIDDEN_TAGS = frozenset(("script", "style", "svg", "template"))
 
 
@@ -121,9 +156,11 @@ class _Reader:
         elif kind in ("em_close", "strong_close", "pair_close"):
             self.strong -= kind == "strong_close"
             self._close(at, at + len(token.markup if kind == "pair_close" else "*"))
+        elif kind == "note_open":
+            self.seen.put(" ", self.places[at])
         elif kind in ("link_open", "image_open"):
             self._open(token.meta["start"], at)
-        elif kind in ("link_close", "image_close"):
+        elif kind in ("link_close", "image_close", "note_close"):
             self._close(at, token.meta["end"])
 
     def visible(self) -> Visible:
@@ -184,7 +221,7 @@ class _Reader:
             self.seen.put("\n", self.places[at])
         elif name == "img":
             self._read_alternative(source, at)
-        elif name in BOUNDARIES:
+        elif name in _APART:
             self.seen.put(" ", self.places[at])
             if is_closing:
                 self._close(at, end)
@@ -201,9 +238,10 @@ class _Reader:
         alternative = _ALTERNATIVE.search(source)
         if alternative is None:
             return
-        written = alternative[1] or alternative[2] or ""
+        group = alternative.lastindex or 1
+        written = alternative[group]
         text = " ".join(html.unescape(written).split())
-        start = at + alternative.start(1 if alternative[1] else 2)
+        start = at + alternative.start(group)
         if text == written:
             self.seen.add_at(text, self.places[start : start + len(text)])
             self._mark_around(at, start, start + len(text), at + len(source))
@@ -219,7 +257,7 @@ class _Reader:
             self.seen.opening[self.places[end - 1] + 1] = self.places[start]
 
     def _close(self, start: int, end: int) -> None:
-        if start < end:
+        if start < end <= start + _LONGEST_MARK:
             self.seen.closing[self.places[start]] = self.places[end - 1] + 1
 
 
@@ -273,6 +311,18 @@ def _state_class() -> type[Any]:
             self.places.append(self.pos + self.pushed)
             return token
 
+        def scanDelims(self, start: int, canSplitWord: bool) -> Any:  # noqa: N802, N803
+            """Take full stops of scripts without spaces for letters, or no bold text could end behind one."""
+            found = super().scanDelims(start, canSplitWord)
+            end = start + found.length
+            before = self.src[start - 1 : start]
+            after = self.src[end : end + 1]
+            if self.src[start] != "*" or not before.strip() or not after.strip():
+                return found
+            if _WIDE.match(before) or _WIDE.match(after):
+                return found._replace(can_open=True, can_close=True)
+            return found
+
     return PositionedState
 
 
@@ -288,8 +338,11 @@ def _image(state: Any, silent: bool) -> bool:
     if not state.src.startswith("![", start):
         return False
     label_end = parseLinkLabel(state, start + 1, False)
-    if label_end < 0 or not image(state, True):
+    if label_end < 0:
         return False
+    if not image(state, True):
+        match = _DATA_IMAGE.match(state.src, start, state.posMax)
+        return match is not None and _show(state, silent, match, 1)
     end = state.pos
     if not silent:
         state.pos, state.posMax = start + 2, label_end
@@ -300,6 +353,38 @@ def _image(state: Any, silent: bool) -> bool:
         token.meta["end"] = end
         state.pos, state.posMax = end, end_of_range
     return True
+
+
+def _note(state: Any, silent: bool) -> bool:
+    """Read a footnote that stands in its sentence, "^[…]", as text behind a space."""
+    from markdown_it.helpers import parseLinkLabel
+
+    start, end_of_range = state.pos, state.posMax
+    if not state.src.startswith("^[", start) or not state.src[max(0, start - 1) : start].strip():
+        return False
+    label_end = parseLinkLabel(state, start + 1, False)
+    if label_end < 0 or " " not in state.src[start:label_end]:
+        return False
+    if not silent:
+        state.push("note_open", "", 1)
+        state.pos, state.posMax = start + 2, label_end
+        state.md.inline.tokenize(state)
+        token = state.push("note_close", "", -1)
+        token.meta["end"] = label_end + 1
+    state.pos, state.posMax = label_end + 1, end_of_range
+    return True
+
+
+def _literal(state: Any, silent: bool) -> bool:
+    """Read a path of Windows or an address as it is, and data in the text as what they are."""
+    character = state.src[state.pos]
+    if character == "\\":
+        match = _PATH.match(state.src, state.pos, state.posMax)
+    elif character == ":":
+        match = _URL.match(state.src, state.pos, state.posMax) or _DATA.match(state.src, state.pos, state.posMax)
+    else:
+        return False
+    return match is not None and _show(state, silent, match, match.re.groups)
 
 
 def _link(state: Any, silent: bool) -> bool:
@@ -398,7 +483,8 @@ def _wiki_link(state: Any, silent: bool) -> bool:
 
 
 def _role(state: Any, silent: bool) -> bool:
-    match = _ROLE.match(state.src, state.pos, state.posMax)
+    role = _COLON_ROLE if state.src[state.pos] == ":" else _ROLE
+    match = role.match(state.src, state.pos, state.posMax)
     if match is None:
         return False
     if match[1] == "math":
@@ -485,6 +571,8 @@ def _parser() -> MarkdownIt:
     ruler.at("emphasis", _emphasis)
     ruler.at("autolink", _autolink)
     ruler.before("escape", "formula", _formula)
+    ruler.before("escape", "literal", _literal)
+    ruler.before("link", "note", _note)
     ruler.before("link", "footnote", _footnote)
     ruler.before("link", "wiki_link", _wiki_link)
     ruler.before("link", "role", _role)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
 from typing import NamedTuple
 
@@ -10,19 +11,30 @@ from typing import NamedTuple
 _DASHES = "-–*+·‣∙"
 _BULLETS = "•●○◦◉■□▪▫◆◇►▶▸▹➢➤➔⁃❖❑❒\uf0a7\uf0b7\uf0d8\uf076\uf0fc\uf0be"
 _BOXES = "☐☑☒✓✔✗✘"  # say something, and belong to their item
+_SIGNS = (
+    "\u2190-\u21ff\u2460-\u24ff\u25a0-\u27bf\u2b00-\u2bff\U0001f1e6-\U0001faff"  # arrows, numbers in circles, emoji
+)
 _START = re.compile(
     rf"""^[^\S\n]*+(?:
-        (?P<bullet>(?:[{re.escape(_DASHES)}](?=[^\S\n])|[{_BULLETS}])[^\S\n]*+)(?=\S)
-      | (?P<box>[{_BOXES}])
+        (?P<bullet>(?:[{re.escape(_DASHES)}](?=[^\S\n])[^\S\n]*+
+          |[{_BULLETS}][^\S\n]*+(?:\n(?!\s*[{_BULLETS}])[^\S\n]*+)?+))(?=\S)
+      | (?P<circle>o[^\S\n]++)(?=\S)
+      | (?P<box>[{_BOXES}]|\[[ xX]\](?=[^\S\n]))
+      | (?P<sign>—(?=[^\S\n])|[{_SIGNS}]\ufe0f?\u20e3?(?=\s?\S))
       | (?P<cell>\|)
       | (?P<number>\(?(?P<value>\d{{1,3}}|[ivxlcdm]{{1,7}}|[IVXLCDM]{{1,7}}|[A-Za-zа-яА-Я])
-          (?P<close>[.)])\)?)[^\S\n]++(?=\S)
+          (?P<close>[.)])\)?)(?:[^\S\n]++(?=\S)|(?=[A-ZÀ-ÞА-Я][^\W\d_]))
+      | (?P<mark>\[(?P<citation>\d{{1,3}})\][^\S\n]++(?=\S)|§[ \u00a0]?(?P<clause>\d{{1,3}})[^\S\n]++(?=\S)
+          |(?P<outline>\d{{1,2}}(?:\.\d{{1,2}}){{1,4}})[.)]?[^\S\n]++(?=[^\W\d_])
+          |(?P<chinese>\d{{1,2}}|[一二三四五六七八九十]{{1,2}})、)
       )""",
     re.MULTILINE | re.VERBOSE,
 )
 _AGAIN = re.compile(rf"[^\S\n](?P<bullet>[{_BULLETS}])[^\S\n]*+(?=\S)")  # "• one • two"
+_BULLET_AFTER_COLON = re.compile(rf"(?<=[:：])[^\S\n]++(?P<bullet>[{_BULLETS}])[^\S\n]*+(?=\S)")
 _NUMBER_IN_LINE = re.compile(r"(?<!\S)(?P<value>\d{1,2})(?:\.\)|[.)])[^\S\n]++(?P<first>\S)")
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
+_CHINESE = "零一二三四五六七八九"
 _ENDS = ".:;!?,…。：；！？，"
 _NEARBY = 200  # characters
 
@@ -48,14 +60,24 @@ def line_starts(text: str) -> list[LineStart]:
     a bullet, the same bullet within it starts a unit as well, and so do numbers in a line.
     """
     matches = list(_START.finditer(text))
-    numbers = [match for match in matches if match["number"]]
-    in_order: set[int] = set()
-    for first, second in pairwise(numbers):
-        if _values(first["value"]).intersection(value - 1 for value in _values(second["value"])):
-            in_order.update((first.start(), second.start()))
+    in_order = _in_order([match for match in matches if match["number"]])
+    numbered = _numbered(matches)
+    signs = [match.start() for match in matches if match["sign"]]
+    is_below_bullet = False
     starts = []
     for match in matches:
-        if match["number"]:
+        if match["circle"]:  # the letter that stands for a round bullet, below others or above another
+            if is_below_bullet:
+                starts.append(LineStart(match.start("circle"), match.end("circle")))
+            continue
+        is_below_bullet = match["bullet"] is not None
+        if match["sign"]:
+            if len(signs) > 1:
+                starts.append(LineStart(match.start("sign"), match.start("sign")))
+        elif match["mark"]:
+            if match.start() in numbered:
+                starts.append(LineStart(match.start("mark"), match.start("mark")))
+        elif match["number"]:
             above = _last_before(text, match.start())
             if match.start() in in_order or not above or above in _ENDS:
                 starts.append(LineStart(match.start("number"), match.start("number")))
@@ -63,9 +85,73 @@ def line_starts(text: str) -> list[LineStart]:
             starts.append(LineStart(match.start("bullet"), match.end("bullet")))
             starts += _same_bullets(text, match.end(), bullet.strip())
         else:
-            at = match.end() - 1
+            at = match.start("box" if match["box"] else "cell")
             starts.append(LineStart(at, at))
-    return sorted({*starts, *_numbers_in_line(text)})
+    return sorted({*starts, *_numbers_in_line(text), *_bullets_in_line(text)})
+
+
+def _in_order(numbers: Sequence[re.Match[str]]) -> set[int]:
+    """Return where the numbers are that follow another one, or stand before the next, in their list or in one within it.
+
+    A list within an item is more indented than it, and does not end the list around it.
+    """
+    found: set[int] = set()
+    above: list[tuple[int, re.Match[str]]] = []  # the last numbers with their columns, outermost first
+    for match in numbers:
+        column = match.start("number") - match.start()
+        while above and above[-1][0] > column:
+            above.pop()
+        values = _values(match["value"])
+        if above and above[-1][0] == column:
+            _, before = above.pop()
+            if _values(before["value"]).intersection(value - 1 for value in values):
+                found.update((before.start(), match.start()))
+        elif above and 1 in values and above[-1][1].start() in found:
+            found.add(match.start())
+        above.append((column, match))
+    for first, second in pairwise(numbers):
+        if _values(first["value"]).intersection(value - 1 for value in _values(second["value"])):
+            found.update((first.start(), second.start()))
+    return found
+
+
+def _numbered(matches: Sequence[re.Match[str]]) -> set[int]:
+    """Return where lines with other numbers ("[1]", "§ 1", "1.1", "一、") are that follow each other in order."""
+    found: set[int] = set()
+    for name in ("citation", "clause", "chinese"):
+        lines = [match for match in matches if match[name]]
+        for first, second in pairwise(lines):
+            if _number(second[name]) == _number(first[name]) + 1:
+                found.update((first.start(), second.start()))
+    before: tuple[int, ...] = ()
+    last = -1
+    for match in matches:
+        written = match["outline"] or (match["value"] if (match["value"] or "").isdigit() else None)
+        if not written:
+            continue
+        path = tuple(map(int, written.split(".")))
+        if before and match["outline"] and _follows(before, path):
+            found.update((last, match.start()))
+        before = path
+        last = match.start()
+    return found
+
+
+def _follows(before: tuple[int, ...], path: tuple[int, ...]) -> bool:
+    """Return whether a number like 2.1 follows one like 1.3, 2.0 or 2."""
+    depth = len(path) - 1
+    if path[:depth] == before[:depth]:
+        return path[depth] == (before[depth] + 1 if len(before) > depth else 1)
+    return path[depth] == 1 and path[: depth - 1] == before[: depth - 1] and path[depth - 1] == before[depth - 1] + 1
+
+
+def _number(written: str) -> int:
+    """Return a number in digits, or one of the first that are written with two Chinese characters at most."""
+    if written.isdigit():
+        return int(written)
+    tens, ten, ones = written.rpartition("十")
+    first = _CHINESE.find(tens) if tens else 1
+    return (first * 10 if ten else 0) + (_CHINESE.find(ones) if ones else 0)
 
 
 def _last_before(text: str, at: int) -> str:
@@ -76,6 +162,17 @@ def _last_before(text: str, at: int) -> str:
 def is_bullet(text: str) -> bool:
     """Return whether a text is a bullet and nothing else."""
     return len(text) == 1 and (text in _DASHES or text in _BULLETS)
+
+
+def _bullets_in_line(text: str) -> list[LineStart]:
+    """Return the items of a list on the line of its introduction: "Services: • repair • cleaning"."""
+    starts = []
+    for match in _BULLET_AFTER_COLON.finditer(text):
+        bullet = match["bullet"]
+        items = [LineStart(match.start("bullet"), match.end()), *_same_bullets(text, match.end(), bullet)]
+        if len(items) > 1:
+            starts += items
+    return starts
 
 
 def _numbers_in_line(text: str) -> list[LineStart]:

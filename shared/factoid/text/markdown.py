@@ -94,7 +94,10 @@ class _Reader:
     def _enter(self, token: Token) -> None:
         above = self.above[-1]
         if token.type in ("bullet_list_open", "ordered_list_open"):
-            leads = above.again or (*above.leads, *lead_of(above.last))
+            introduction = lead_of(above.last)
+            if not introduction or not introduction[-1].text.endswith((":", "：")):
+                introduction = lead_of(above.item) or introduction  # what the item is about, above its paragraphs
+            leads = above.again or (*above.leads, *introduction)
             self.above.append(Above(leads=leads, level=above.level + 1))
         elif token.type == "list_item_open":
             self.above.append(Above(leads=above.leads, level=above.level, is_item_start=True))
@@ -199,10 +202,18 @@ class _Reader:
 
     def _read_table(self, first: int, last: int) -> None:
         above = self.above[-1]
-        rows = [self._row(number) for number in range(first, last)]
+        bare = next((number for number in range(first + 2, last) if not self._is_row(number)), last)
+        rows = [self._row(number) for number in range(first, bare)]
         leads = (*above.leads, *caption_of(above.last))
         self._extend(table_blocks(rows, self._inline, leads))
         above.last = self.result[-1] if self.result else None
+        if bare < last:  # a paragraph right below, which the parser takes for rows with one cell
+            self._read_paragraph(bare, last)
+
+    def _is_row(self, number: int) -> bool:
+        """Return whether a line below a table's header is a row: it has a bar, or the table has one column."""
+        line = self._text_of(number)
+        return "|" in line or "|" not in self._text_of(number - 1).strip(" \t>|")
 
     def _read_code(self, token: Token, content: int, first: int, last: int) -> None:
         """Read code, whose lines are what the parser left of those from `content` on."""
@@ -317,12 +328,16 @@ class _Reader:
             block = replace(block, kind="item" if is_item else "paragraph", level=above.level, leads=leads)
         self.result.append(block)
         above.last = block
+        if above.is_item_start:
+            above.item = block
         above.is_item_start = False
         above.again = ()
 
     def _extend(self, blocks: Sequence[Block]) -> None:
         self.result += blocks
         if blocks:
+            if self.above[-1].is_item_start:
+                self.above[-1].item = blocks[0]
             self.above[-1].is_item_start = False
             self.above[-1].again = ()
 

@@ -25,6 +25,8 @@ _CAPTION = re.compile(
 )
 _ROW = re.compile(r"[ \t]*+\|[^\n|]*+\|")
 _RULE = re.compile(r"[ \t]*+\|?[ \t]*+:?-+:?[ \t]*+(?:\|[ \t]*+:?-+:?[ \t]*+)*+\|?[ \t]*+")
+_CODE = re.compile(r"(?<!`)(`{1,3})(?!`)[^`\n]{1,300}\1(?!`)")
+_GRID_RULE = re.compile(r"[ \t]*+\+(?:[-=:]{2,}\+){1,100}[ \t]*+")
 _CELL_END = re.compile(r"(?<!\\)\|")
 _TERMINATORS = tuple('.!?:;…"”’)]。！？')
 _NAME_WORDS = 5  # most words of a column's name, where nothing but the form of a table marks its header
@@ -42,7 +44,8 @@ class Above:
         leads: What all blocks of the list go on from, outermost first.
         level: The number of lists around it.
         is_item_start: Whether nothing of the item of a list was read yet.
-        items: The columns of items of a plain list, outermost first, each with what it goes on from.
+        item: The first block of the item that is being read.
+        items: The columns of items of a plain list, outermost first, each with what it goes on from and the last of them.
         again: What the list right above went on from: another list goes on from it, too.
     """
 
@@ -50,27 +53,30 @@ class Above:
     leads: tuple[Lead, ...] = ()
     level: int = 0
     is_item_start: bool = False
+    item: Block | None = None
     again: tuple[Lead, ...] = ()
-    items: list[tuple[int, tuple[Lead, ...]]] = field(default_factory=list)
+    items: list[tuple[int, tuple[Lead, ...], Block]] = field(default_factory=list)
 
 
 def lead_of(block: Block | None) -> tuple[Lead, ...]:
-    """Return what a list goes on from: a sentence that ends in a colon, or an item that is no sentence."""
+    """Return what a list goes on from: a sentence that ends in a colon, or an item, of which the first sentence is enough."""
     if block is None or block.kind not in ("paragraph", "item"):
         return ()
     visible = block.visible
     text = visible.text
-    is_fragment = block.kind == "item" and not _SENTENCE_END.search(text)
-    if not text.endswith(_GOES_ON) and not is_fragment:
+    if not text.endswith(_GOES_ON) and block.kind != "item":
         return ()
     first = 0
-    if not is_fragment or text.endswith(_GOES_ON):
-        sentences = block_sentences(text, visible.protected)
-        first = sentences[-1][0] if sentences else 0
-    lead = text[first:]
+    last = len(text)
+    if _SENTENCE_END.search(text) or text.endswith(_GOES_ON):
+        sentences = block_sentences(text, visible.protected) or [(0, last)]
+        first, last = sentences[-1 if text.endswith(_GOES_ON) else 0]
+    lead = text[first:last]
     if count_words(lead) > LONGEST_LEAD or not _WORD.search(lead):
         return ()
-    return (Lead(visible.offsets[first], block.end, " ".join(lead.split())),)
+    start = widened_start(visible, visible.offsets[first], block.start)
+    end = block.end if last == len(text) else visible.offsets[last - 1] + 1
+    return (Lead(start, end, " ".join(lead.split())),)
 
 
 def caption_of(block: Block | None) -> tuple[Lead, ...]:
@@ -94,7 +100,7 @@ def paragraph_blocks(source: Source, read: Read, above: Above, kind: Kind = "par
     text, places = source
     blocks: list[Block] = []
     lines = _lines(text)
-    for is_row, run in groupby(lines, lambda span: _ROW.match(text, *span) is not None):
+    for is_row, run in groupby(lines, lambda span: _is_row(text, *span)):
         spans = list(run)
         start, end = spans[0][0], spans[-1][1]
         if is_row and (len(spans) > 1 or len(lines) == 1 or _has_edges(text[start:end])):
@@ -116,9 +122,20 @@ def table_blocks(
     A table without a rule has a header if the form of its first row says so.
     """
     rules = [number for number, (text, _) in enumerate(lines) if _is_rule(text)]
-    rows = [_row(line, read) for number, line in enumerate(lines) if number not in rules]
+    rows: list[Block | None] = []
+    columns = 0
+    for number, line in enumerate(lines):
+        if number not in rules:
+            rows.append(_row(line, read, columns))
+            columns = columns or len(rows[-1].cells if rows[-1] else ())
+    is_grid = bool(lines) and _GRID_RULE.fullmatch(lines[0][0]) is not None
+    if is_grid:  # the names stand above a rule of "=", or above the only rule within the table
+        is_ruled_once = rules == [0, 2, len(lines) - 1] and len(lines) > 4
+        has_header = (2 in rules and "=" in lines[2][0]) or is_ruled_once
+        has_header = has_header or _is_header(rows)
     has_header = has_header or 1 in rules or (not rules and _is_header(rows))
-    header = 0 if has_header else -1
+    filled = [number for number, row in enumerate(rows) if row is not None]
+    header = filled[0] if has_header and filled else -1
     names: tuple[str, ...] = ()
     blocks = []
     for number, row in enumerate(rows):
@@ -163,10 +180,17 @@ def joined(cells: Sequence[Visible], places: Sequence[int]) -> tuple[Visible, tu
     return Visible("".join(text), offsets, tuple(protected), opening, closing), tuple(spans)
 
 
-def _row(line: Source, read: Read) -> Block | None:
-    """Return a line of a table as a block, None if no cell holds anything."""
+def _row(line: Source, read: Read, columns: int = 0) -> Block | None:
+    """Return a line of a table as a block, None if no cell holds anything.
+
+    Bars in inline code end no cell if the table has fewer columns than the row would have cells.
+    """
     text, places = line
     ends = [match.start() for match in _CELL_END.finditer(text)]
+    if columns and len(ends) > columns + 1 and "`" in text:
+        code = [match.span() for match in _CODE.finditer(text)]
+        outside = [end for end in ends if not any(first < end < last for first, last in code)]
+        ends = outside if columns - 1 <= len(outside) <= columns + 1 else ends
     bounds = [-1, *ends, len(text)]
     cells = [_cell(text[start + 1 : end], places[start + 1 : end], read) for start, end in pairwise(bounds)]
     starts = [places[end] for end in ends]
@@ -206,7 +230,13 @@ def _cell(text: str, places: Sequence[int], read: Read) -> Visible:
 
 
 def _is_rule(line: str) -> bool:
+    if _GRID_RULE.fullmatch(line):
+        return True
     return "-" in line and _RULE.fullmatch(line.strip()) is not None
+
+
+def _is_row(text: str, start: int, end: int) -> bool:
+    return _ROW.match(text, start, end) is not None or _GRID_RULE.fullmatch(text, start, end) is not None
 
 
 def _has_edges(line: str) -> bool:
@@ -251,8 +281,8 @@ def _text_blocks(visible: Visible, above: Above, kind: Kind, start: int) -> list
         if kind == "item":
             block = replace(block, leads=above.leads)
         elif is_item:
-            leads = _leads_of_item(column, above)
-            block = replace(block, kind="item", level=above.level + 1, leads=leads)
+            block = replace(block, kind="item", level=above.level + 1)
+            block = replace(block, leads=_leads_of_item(column, block, above))
         elif above.items and column <= above.items[0][0]:
             above.items.clear()  # the list ends; an indented paragraph is one of its last item
         blocks.append(block)
@@ -274,16 +304,20 @@ def _unwrapped_lines(text: str) -> list[LineStart]:
     return starts
 
 
-def _leads_of_item(column: int, above: Above) -> tuple[Lead, ...]:
+def _leads_of_item(column: int, block: Block, above: Above) -> tuple[Lead, ...]:
     """Return what an item of a plain list goes on from: the items above it that are less indented, and an introduction."""
     listed = above.items
     while listed and listed[-1][0] > column:
         listed.pop()
     if listed and listed[-1][0] == column:
-        return listed[-1][1]
-    outer = listed[-1][1] if listed else above.leads
-    leads = (*outer, *lead_of(above.last))
-    listed.append((column, leads))
+        leads = listed.pop()[1]
+    else:
+        introduction = lead_of(above.last)
+        if listed and not (introduction and introduction[-1].text.endswith(_GOES_ON)):
+            introduction = lead_of(listed[-1][2])  # what the item is about, above its paragraphs
+        outer = listed[-1][1] if listed else above.leads
+        leads = (*outer, *introduction)
+    listed.append((column, leads, block))
     return leads
 
 
@@ -306,10 +340,13 @@ def span_of(visible: Visible) -> tuple[int, int]:
 
 
 def _column(visible: Visible, at: int, start: int) -> int:
-    """Return the column in the source of a character of a visible text, whose first line begins at `start`."""
+    """Return the column in the source of the first word or mark in the line of a place, whose first line begins at `start`."""
     line_end = visible.text.rfind("\n", 0, at)
     line_start = visible.offsets[line_end] + 1 if line_end >= 0 else start
-    return visible.offsets[at] - line_start
+    first = line_end + 1
+    while first < at and visible.text[first].isspace():
+        first += 1
+    return visible.offsets[first] - line_start
 
 
 def _lines(text: str) -> list[tuple[int, int]]:

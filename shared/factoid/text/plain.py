@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from factoid.text.blocks import Block, Visible
 from factoid.text.paragraphs import Above, paragraph_blocks
 
+_INK = re.compile(r"\S")
 _PARAGRAPH = re.compile(r"[^\S\n]*+\S[^\n]*+(?:\n(?![^\S\n]*+(?:\n|\Z))[^\n]*+)*+")
 _RULE = re.compile(r"^[^\S\n]*([-=_*~#+^])(?:[^\S\n]*\1){2,}[^\S\n]*$", re.MULTILINE)
 _CODE_SIGN = re.compile(r"[=(){}\[\];<>/\\_$|#@]|--")
@@ -18,8 +19,8 @@ def plain_blocks(text: str, start: int = 0) -> list[Block]:
     """Return the blocks of a plain text from a place on, in order; blank lines stand between paragraphs."""
     above = Above()
     blocks: list[Block] = []
-    for match in _PARAGRAPH.finditer(text, start):
-        for begin, end in _between_rules(text, *match.span()):
+    for paragraph in _paragraphs(text, start):
+        for begin, end in _between_rules(text, *paragraph):
             source = text[begin:end]
             places = range(begin, end)
             if _is_code(source):
@@ -30,6 +31,18 @@ def plain_blocks(text: str, start: int = 0) -> list[Block]:
             else:
                 blocks += paragraph_blocks((source, places), as_it_is, above)
     return blocks
+
+
+def _paragraphs(text: str, start: int) -> Iterator[tuple[int, int]]:
+    """Yield where the paragraphs of a text from a place on begin and end; the first line keeps its indent."""
+    # A pattern that begins with white space would be tried at each place of a long blank line.
+    while ink := _INK.search(text, start):
+        line = text.rfind("\n", start, ink.start()) + 1
+        paragraph = _PARAGRAPH.match(text, max(start, line))
+        if paragraph is None:
+            return
+        yield paragraph.span()
+        start = paragraph.end()
 
 
 def _between_rules(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

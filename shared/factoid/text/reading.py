@@ -101,7 +101,7 @@ def _sentences(block: Block, splitter: SentenceSplitter | None) -> Iterator[Sent
     spans = [(0, len(visible.text))]
     if block.kind in ("heading", "paragraph", "item"):
         spans = _prose_spans(visible, splitter)
-    elif block.kind == "row" and _is_too_long(visible.text):
+    elif block.kind == "row" and _is_long(visible.text):
         spans = _row_spans(block, splitter)
     is_whole = len(spans) == 1
     least = block.start
@@ -133,21 +133,22 @@ def _prose_spans(visible: Visible, splitter: SentenceSplitter | None) -> list[Sp
 
 
 def _row_spans(block: Block, splitter: SentenceSplitter | None) -> list[Span]:
-    """Cut a long row between its cells, and a long cell between its sentences."""
-    text = block.visible.text
+    """Cut a row that is too long between the sentences of its cells."""
+    visible = block.visible
     pieces: list[Span] = []
     for first, last in block.cells:
-        if count_words(text[first:last]) > MAX_WORDS // 2:
-            cell = _slice(block.visible, first, last)
-            pieces += [(first + start, first + end) for start, end in _prose_spans(cell, splitter)]
-        elif first < last:
-            pieces.append((first, last))
+        cell = _slice(visible, first, last)
+        pieces += [(first + start, first + end) for start, end in block_sentences(cell.text, cell.protected, splitter)]
     spans: list[Span] = []
-    for first, last in pieces:
-        if spans and count_words(text[spans[-1][0] : last]) <= MAX_WORDS // 2:
-            spans[-1] = (spans[-1][0], last)
+    size = 0
+    for start, end in pieces:
+        words = count_words(visible.text[start:end])
+        if spans and size + words <= MAX_WORDS // 2:
+            spans[-1] = (spans[-1][0], end)
+            size += words
         else:
-            spans.append((first, last))
+            spans.append((start, end))
+            size = words
     return spans
 
 
@@ -173,13 +174,14 @@ def _span(block: Block, part: Visible, least: int) -> Span:
     return start, end
 
 
-def _is_too_long(text: str) -> bool:
+def _is_long(text: str) -> bool:
+    """Return whether a text is too long for a sentence."""
     return len(text) > MAX_CHARS or count_words(text) > MAX_WORDS
 
 
 def _bounded(text: str, start: int, end: int) -> Iterator[Span]:
     """Yield a span of a visible text, in pieces that fit passages if it is too long for a sentence."""
-    if not _is_too_long(text[start:end]):
+    if not _is_long(text[start:end]):
         yield start, end
         return
     while start < end:

@@ -12,7 +12,7 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol, runtime_checkable
 
 from factoid.errors import InvalidInputError
 from factoid.text.abbreviations import COMMON, ENGLISH, GERMAN, OPEN, WORDS_TOO, Language, language_of
@@ -78,6 +78,7 @@ _VARIABLES = frozenset("aixyz")  # before a number: "the value of x. 3 samples ‚
 _HIDDEN = "„ÖÅ"  # a letter that is neither large nor small, in place of what is protected
 
 
+@runtime_checkable
 class SentenceSplitter(Protocol):
     """Finds the ends of sentences in one block: a paragraph, an item, a cell, without Markdown.
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from factoid.encode import EMBED_TEMPLATE, encoded_text
 from factoid.errors import InvalidInputError, StoreError
@@ -22,6 +21,7 @@ from factoid.progress import progress_bar
 from factoid.search import LEXICAL, Columns
 from factoid.store.database.records import DamagedRowError
 from factoid.store.database.snapshot import Snapshot
+from factoid.store.indexes.compared import changed_units, compared_units
 from factoid.store.indexes.views import IndexState
 from factoid.store.indexes.wall import MixedPassagesBuilder
 from factoid.store.settings import Settings
@@ -63,7 +63,7 @@ class VectorBuilder:
     gpu_float16: bool = False
     mmap: bool = False
 
-    def read(self, path: Path, snapshot: Snapshot) -> IndexState | None:
+    def read(self, path: Path, snapshot: Snapshot, **_: Any) -> IndexState | None:
         """Return the content of an index's files, if they fit this store and its settings."""
         state = read_index(path, generation=snapshot.generation, mmap=self.mmap)
         wanted = (path.name, snapshot.meta.get("dim"), self.settings.similarity)
@@ -76,6 +76,7 @@ class VectorBuilder:
         """Update an index from a generation to that of a snapshot in the cheapest way; None rebuilds it."""
         if since is None or not self._caught_up(state, snapshot, since):
             self._build(state, snapshot, show_progress=show_progress)
+        state.has_own = snapshot.has_vectors(Granularity(state.granularity))
         vectors = state.columns.vectors
         if len(vectors) and self.settings.similarity is not Similarity.COSINE:
             some = vectors[:: max(1, len(vectors) // _SAMPLE)][:_SAMPLE]
@@ -101,7 +102,7 @@ class VectorBuilder:
         return bool(index.hidden <= _HIDDEN * (len(index) + index.hidden))
 
     def _build(self, state: IndexState, snapshot: Snapshot, *, show_progress: bool) -> None:
-        columns = snapshot.columns(state.granularity)
+        columns = compared_units(snapshot, state.granularity)
         ids = columns.distinct_vectors()
         state.index, state.columns, state.built_for = None, columns, len(ids)
         if not len(ids):
@@ -136,9 +137,9 @@ class LexicalBuilder:
 
     language: str
 
-    def read(self, path: Path, snapshot: Snapshot) -> IndexState | None:
-        """Return the content of the files, if they have this language."""
-        state = read_index(path, generation=snapshot.generation)
+    def read(self, path: Path, snapshot: Snapshot, *, later: bool) -> IndexState | None:
+        """Return the content of the files, if they have this language; with `later`, postings are checked when read."""
+        state = read_index(path, generation=snapshot.generation, later=later)
         return state if state is not None and state.index.language == self.language else None
 
     def update(self, state: IndexState, snapshot: Snapshot, since: int | None, *, show_progress: bool = False) -> None:
@@ -147,7 +148,7 @@ class LexicalBuilder:
         if state.index is not None and since is not None:
             change = _change_since(state, snapshot, since)
         if change is None:
-            columns = snapshot.columns(LEXICAL)
+            columns = compared_units(snapshot, LEXICAL)
             change = _Change(np.empty(0, np.int64), columns.rows, columns)
             state.index = LexicalIndex(self.language)
         if len(change.removed) or len(change.added):
@@ -159,21 +160,25 @@ class LexicalBuilder:
     def write(self, state: IndexState, path: Path) -> None:
         """Write the file of the index."""
         stamp = {**state.stamp(), "language": self.language}
-        save(path, stamp, {"columns": state.columns.stacked(), **state.index.arrays()})
+        arrays = {"columns": state.columns.stacked(), **state.index.arrays()}
+        save(path, stamp, arrays, in_pieces=state.index.in_pieces)
 
 
 Builder: TypeAlias = VectorBuilder | LexicalBuilder | MixedPassagesBuilder
 
 
-def read_index(path: Path, *, generation: int | None = None, mmap: bool = False) -> IndexState | None:
+def read_index(
+    path: Path, *, generation: int | None = None, mmap: bool = False, later: bool = False
+) -> IndexState | None:
     """Return an index with its columns as written, or None if there is nothing that can be trusted.
 
     Args:
         path: The path of its files, without generation and ending.
         generation: The latest to read; None for any.
         mmap: As in `factoid.index.load`.
+        later: As there.
     """
-    cache = load(path, generation=generation, mmap=mmap)
+    cache = load(path, generation=generation, mmap=mmap, later=later)
     if cache is None:
         return None
     try:
@@ -197,16 +202,14 @@ def remove_indexes(folder: Path, names: Iterable[str]) -> None:
         raise StoreError(f"the indexes in {folder} cannot be removed: {explain(error)}") from error
 
 
-def _state(
-    name: str, index: VectorIndex | None, stamp: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
-) -> IndexState:
+def _state(name: str, index: VectorIndex | None, stamp: Mapping[str, Any], arrays: Mapping[str, Any]) -> IndexState:
     """Return the state of an index, if its parts fit each other; raise ValueError otherwise."""
     facts = dict(stamp)
     columns = Columns.checked(arrays["columns"])
     content: VectorIndex | LexicalIndex | None = index
     if name == LEXICAL:
         content = LexicalIndex.from_arrays(facts.pop("language"), arrays)
-        fits = np.array_equal(content.rows, np.sort(columns.rows))
+        fits = np.array_equal(content.rows, columns.rows)
     else:
         fits = index is not None and np.array_equal(index.ids, columns.distinct_vectors())
     if not fits or facts.get("granularity") != name or type(facts.get("built_for")) is not int:
@@ -220,9 +223,9 @@ def _change_since(state: IndexState, snapshot: Snapshot, since: int) -> _Change 
     last = snapshot.values("SELECT last FROM commits WHERE generation = ?", [since])
     if not last:
         return None
-    delta = snapshot.delta(state.granularity, since, last[0])
+    delta = changed_units(snapshot, state.granularity, since, last[0], before)
     if delta is None:  # ids of vectors are never reused: those that still exist are the same
-        after = snapshot.columns(state.granularity)
+        after = compared_units(snapshot, state.granularity)
         old, new = before.distinct_vectors(), after.distinct_vectors()
         removed, added = (np.setdiff1d(*pair, assume_unique=True) for pair in ((old, new), (new, old)))
         return _Change(removed, added, after)

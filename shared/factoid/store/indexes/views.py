@@ -7,19 +7,21 @@ import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from factoid.errors import StoreError
+from factoid.files.arrays import ChangedPieceError
 from factoid.files.atomic import remove_leftovers
 from factoid.files.sqlite import SENT
 from factoid.filters import Condition
 from factoid.forks import at_work, follow
-from factoid.index import sweep
+from factoid.index import RowIds, sweep
 from factoid.index.vector_index import membership
-from factoid.search import Columns
+from factoid.search import LEXICAL, Columns
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.indexes.wall import Wall
 
@@ -45,12 +47,17 @@ class IndexState:
     generation: int | None = None  # that all else belongs to; None before anything was read or built
     index: Any = None  # a `VectorIndex` or `LexicalIndex`; None while there is nothing to index
     columns: Columns = field(default_factory=Columns.empty)
+    has_own: bool = False  # whether units of this granularity are in it, and not only others in their place
     length: float = 1.0  # typical one of the vectors, as they are compared
     built_for: int = 0  # vectors or texts when the index was built
     written: int | None = None  # the generation of its files on disk, if it has any
     saved: bool = True  # whether the files on disk are equal
+    doubted: bool = False  # whether files are to be checked whole before they are used
     selections: OrderedDict[str, Mask] = field(default_factory=OrderedDict)  # units that the latest filters allow
     walls: OrderedDict[str, Wall] = field(default_factory=OrderedDict)  # the same, of the index of mixed passages
+    passages: tuple[RowIds, RowIds] | None = (
+        None  # of that index: all passages and their metadata, once a filter needs them
+    )
 
     def stamp(self) -> dict[str, Any]:
         """Return the facts that are written with the index."""
@@ -64,6 +71,12 @@ class IndexState:
             wall = Wall.of(snapshot, condition, key, self)
             _remember(self.walls, key, wall)
         return wall
+
+    def passage_metadata(self, snapshot: Snapshot) -> tuple[RowIds, RowIds]:
+        """Return the rows of all passages, and of their metadata. This is the index of mixed passages. Shapes: (n,)."""
+        if self.passages is None:
+            self.passages = snapshot.passage_metadata()
+        return self.passages
 
     def selection(self, snapshot: Snapshot, options: SearchOptions, wall: Wall | None) -> Mask:
         """Return a mask of the units that a wall and the ids of a search allow; one of them is given. Shape: (n,)."""
@@ -79,7 +92,7 @@ class IndexState:
             masks.append(membership(self.columns.documents, snapshot.document_rows(document_ids)))
         if unit_ids is not None:
             masks.append(membership(self.columns.rows, snapshot.unit_rows(unit_ids)))
-        mask: Mask = np.logical_and.reduce(masks)
+        mask: Mask = masks[0] if len(masks) == 1 else np.logical_and.reduce(masks)
         return mask
 
 
@@ -124,6 +137,7 @@ class Views:
     def at(self, kinds: Sequence[str], work: Callable[[Snapshot, list[IndexState]], T]) -> T:
         """Do some work with a snapshot and up-to-date indexes of these granularities, while no index changes here."""
         stripe = self._stripes[threading.get_native_id() % _STRIPES]
+        damage: tuple[ChangedPieceError, IndexState] | None = None
         while True:
             with at_work(), stripe:
                 if self._alone in (None, threading.get_ident()):
@@ -131,10 +145,15 @@ class Views:
                     with self._connections.reading() as snapshot:
                         states = list(map(self.states.__getitem__, kinds))
                         if {state.generation for state in states} <= {snapshot.generation}:
-                            return work(snapshot, states)
+                            try:
+                                return work(snapshot, states)
+                            except ChangedPieceError as error:
+                                damage = error, self.states[LEXICAL]
                     break
             with self._gate:  # until the work that is done alone has ended
                 pass
+        if damage is not None:
+            self.alone(partial(self._doubt, *damage))
         return self._refreshed(kinds, work)
 
     def alone(self, work: Callable[[], T]) -> T:
@@ -169,9 +188,19 @@ class Views:
 
         def refreshed() -> T:
             with self._connections.reading() as snapshot:
-                return work(snapshot, [self._refresh(kind, snapshot, show_progress) for kind in kinds])
+                try:
+                    return work(snapshot, [self._refresh(kind, snapshot, show_progress) for kind in kinds])
+                except ChangedPieceError as error:
+                    self._doubt(error, self.states[LEXICAL])
+                    return work(snapshot, [self._refresh(kind, snapshot, show_progress) for kind in kinds])
 
         return self.alone(refreshed)
+
+    def _doubt(self, error: ChangedPieceError, words: IndexState) -> None:
+        """Drop the index of words if its file turned out to be damaged, to be read with all checks, and then built again."""
+        if self.states[LEXICAL] is words:  # otherwise another thread has dropped it
+            logger.warning("the file of the index of words in %s has changed (%s)", self._connections.path, error)
+            self.states[LEXICAL] = IndexState(LEXICAL, doubted=True)
 
     def _refresh(self, kind: str, snapshot: Snapshot, show_progress: bool) -> IndexState:
         """Return an index updated to the generation of a snapshot in the cheapest way."""
@@ -179,11 +208,12 @@ class Views:
         if state.generation == snapshot.generation:
             return state
         if state.generation is None:
-            stored = None if folder is None else builder.read(folder / kind, snapshot)
+            stored = None if folder is None else builder.read(folder / kind, snapshot, later=not state.doubted)
             state = self.states[kind] = stored or IndexState(kind)
         since, state.generation = state.generation, None  # no half-updated index is used if this is interrupted
         state.selections.clear()
         state.walls.clear()
+        state.passages = None
         columns = state.columns
         builder.update(state, snapshot, since, show_progress=show_progress)
         state.saved = state.saved and state.columns is columns
@@ -211,7 +241,7 @@ class Views:
                     state.saved = True
                 if state.saved:
                     sweep(path, generation=latest if state.written is None else state.written, latest=latest)
-        except (OSError, RuntimeError, StoreError) as error:
+        except (OSError, RuntimeError, StoreError, ChangedPieceError) as error:
             logger.warning(
                 "the indexes in %s cannot be written (%s): they will be built again from the database", folder, error
             )

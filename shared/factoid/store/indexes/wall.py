@@ -44,9 +44,9 @@ class Wall:
         """Return what a filter lets through, from the index of mixed passages."""
         passing = passing_rows(snapshot.connection, condition)
         closed = _closed(snapshot, condition, passing, mixed.columns)
-        if judges_kinds(snapshot.connection, condition):
+        if judges_kinds(snapshot.connection, condition) and snapshot.has_units_of_passages:
             # Units may pass where their passage does not, though its metadata are no others.
-            passages, metadata = snapshot.passage_metadata()
+            passages, metadata = mixed.passage_metadata(snapshot)
             closed = np.union1d(closed, passages[~membership(metadata, passing)])
         return cls(condition, key, passing, closed)
 
@@ -109,7 +109,7 @@ def _closed(snapshot: Snapshot, condition: Condition, passing: Ids, mixed: Colum
 class MixedPassagesBuilder:
     """Keeps the columns of passages over units with other metadata than their own, and of these units. It has no files."""
 
-    def read(self, path: Path, _: Snapshot) -> None:
+    def read(self, path: Path, _: Snapshot, **__: Any) -> None:
         """Return nothing: there are no files."""
 
     def update(self, state: IndexState, snapshot: Snapshot, since: int | None, **_: Any) -> None:

@@ -44,7 +44,7 @@ _AGAIN = (
     "Export or copy it again. If it was edited on purpose, import it with edited=True, or factoid store import --edited"
 )
 _ABOUT = "factoid"  # the key of what describes all records
-_FIELDS = tuple(field.name for field in fields(Unit))
+_FIELDS = tuple(field.name for field in fields(Unit) if field.name != "sentences")  # those are never stored
 
 
 def export(store: UnitStore, path: str | Path, *, vectors: bool = True, show_progress: bool = False) -> int:

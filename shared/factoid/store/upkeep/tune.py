@@ -17,6 +17,7 @@ from factoid.index import VectorIndex, check_kind, kinds_to_try, prepare
 from factoid.inner_products import products
 from factoid.progress import progress
 from factoid.search import Weights
+from factoid.store.indexes.compared import compared_units
 from factoid.units import Granularity, Unit, check_text, whole_number
 from factoid.words import stands_in
 
@@ -89,7 +90,7 @@ def tune(
             check_text(question, "question")
         queries = np.asarray(store.encoder.encode_queries(list(questions)[:_QUERIES]), np.float32)
     with store.connections.reading() as snapshot:
-        ids = snapshot.columns(granularity).distinct_vectors()
+        ids = compared_units(snapshot, granularity).distinct_vectors()
         if len(ids) < (2 if queries is None else 1):
             raise InvalidInputError(
                 f"the store holds {len(ids)} distinct vectors of {granularity}s: too few to compare searches of them"

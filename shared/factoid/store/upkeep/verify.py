@@ -18,6 +18,7 @@ from factoid.propositions.cache import damaged_entries, delete_entries
 from factoid.store.database.records import digest
 from factoid.store.database.snapshot import AMONG, DOCUMENT, UNIT, Snapshot, checksum
 from factoid.store.indexes.build import INDEXES, read_index, remove_indexes
+from factoid.store.indexes.compared import compared_units
 from factoid.store.token_vectors import TokenVectorCache
 
 if TYPE_CHECKING:
@@ -136,7 +137,7 @@ def _is_wrong(snapshot: Snapshot, path: Path) -> bool:
         return any(map(is_complete, files))
     if state.generation != snapshot.generation:
         return False
-    columns = snapshot.columns(state.granularity)
+    columns = compared_units(snapshot, state.granularity)
     ids = columns.distinct_vectors()
     known = state.index.ids if isinstance(state.index, VectorIndex) else ids
     same = np.array_equal(state.columns.stacked(), columns.stacked()) and np.array_equal(known, ids)

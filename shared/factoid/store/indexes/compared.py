@@ -1,0 +1,104 @@
+"""Which units a search at one granularity compares with the query.
+
+These are the units of that granularity. A passage that has none is compared all the same: by its units of the other fine
+granularity or, without these, as a whole. So it does not matter how finely a passage was cut when it was added, and by whom.
+"""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+
+from factoid.index import RowIds
+from factoid.index.vector_index import membership
+from factoid.search import LEXICAL, Columns
+from factoid.store.database.records import DamagedRowError, to_array
+from factoid.store.database.snapshot import AMONG, Snapshot, ascending
+from factoid.units import Granularity
+
+# For units of each fine granularity, those that take their place in a passage that has none.
+_SUBSTITUTES = {
+    Granularity.SENTENCE: Granularity.PROPOSITION,
+    Granularity.PROPOSITION: Granularity.SENTENCE,
+}
+_OF_DOCUMENTS = f"units.document {AMONG.replace('?', ':documents')} AND units.granularity = :kind"
+_TOUCHED = "SELECT row FROM units WHERE row > :last UNION SELECT value FROM json_each(:changed)"
+
+
+def compared_units(snapshot: Snapshot, granularity: str, documents: RowIds | None = None) -> Columns:
+    """Return the columns of all units that a search compares, or of those of some documents by row.
+
+    They have vectors. `LEXICAL` stands for all passages, also those without vectors; each has its own row as the id of its
+    vector.
+
+    Raises:
+        DamagedRowError: The index entry of a passage is damaged.
+    """
+    if documents is None:
+        columns = snapshot.unit_columns(granularity, "units.granularity = :kind", {})
+    else:
+        columns = snapshot.unit_columns(granularity, _OF_DOCUMENTS, {"documents": to_array(documents.tolist())})
+    if granularity in (Granularity.PASSAGE, LEXICAL):
+        return columns
+    _check_alone(snapshot, columns)
+    return _with_substitutes(snapshot, Granularity(granularity), columns, documents)
+
+
+def changed_units(
+    snapshot: Snapshot, granularity: str, since: int, last: int, before: Columns
+) -> tuple[RowIds, Columns] | None:
+    """Return the rows that the columns of an earlier commit no longer have, and those that take their place.
+
+    The result is None if the changes are no longer known; `last` is the last unit of that commit. What a passage is compared by
+    depends on all of its units, so all compared units of a changed document are replaced.
+    """
+    if since < int(snapshot.meta.get("forgotten") or 0):
+        return None
+    logged = snapshot.values("SELECT row FROM changes WHERE generation > ?", [since])
+    changed = ascending(logged)
+    values = {"last": last, "changed": json.dumps(changed.tolist())}
+    if granularity in (Granularity.PASSAGE, LEXICAL):
+        where = f"units.granularity = :kind AND units.row IN ({_TOUCHED})"
+        return changed, snapshot.unit_columns(granularity, where, values)
+    sql = f"SELECT DISTINCT document FROM units WHERE row IN ({_TOUCHED})"  # noqa: S608
+    present = np.array(snapshot.values(sql, values), np.int64)
+    removed = before.documents[membership(before.rows, changed)]
+    documents = np.union1d(present, removed)
+    replaced = before.rows[membership(before.documents, documents)]
+    return np.union1d(changed, replaced), compared_units(snapshot, granularity, documents)
+
+
+def _check_alone(snapshot: Snapshot, columns: Columns) -> None:
+    """Raise DamagedRowError if units are not found under a passage that is there."""
+    alone = columns.rows[columns.rows == columns.parents]
+    if not len(alone):
+        return
+    sql = f"""SELECT id FROM units NOT INDEXED WHERE granularity = 'passage' AND (id, document) IN
+        (SELECT parent_id, document FROM units WHERE row {AMONG}) LIMIT 1"""  # noqa: S608
+    for passage_id in snapshot.values(sql, [json.dumps(alone.tolist())]):
+        raise DamagedRowError(passage_id, what="the index entry of passage")
+
+
+def _with_substitutes(
+    snapshot: Snapshot, granularity: Granularity, columns: Columns, documents: RowIds | None
+) -> Columns:
+    """Return the columns of units of a fine granularity, with those of units that take the place of missing ones.
+
+    Units without a passage have no parent in common, so they take a place only in documents without any unit of the granularity.
+    """
+    passages, owners, vectors, metadata = snapshot.passage_vectors(documents)
+    lacking = ~membership(passages, columns.parents)
+    known = snapshot.all_document_rows() if documents is None else documents
+    bare = known[~membership(known, columns.documents)]
+    searched = np.union1d(owners[lacking], bare)
+    if not len(searched):
+        return columns
+    among = {"documents": to_array(searched.tolist())}
+    others = snapshot.unit_columns(_SUBSTITUTES[granularity], _OF_DOCUMENTS, among)
+    in_passage = membership(others.parents, passages[lacking])
+    in_bare_document = (others.parents == others.rows) & membership(others.documents, bare)
+    substitutes = others.stacked()[:, in_passage | in_bare_document]
+    whole = lacking & (vectors >= 0) & ~membership(passages, others.parents)
+    themselves = np.stack([vectors, passages, passages, owners, metadata])[:, whole]
+    return Columns.of(np.hstack([columns.stacked(), substitutes, themselves]))

@@ -1,0 +1,112 @@
+"""Options: each where users look for it, and a wrong one is refused by the class that was called, with the right name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from factoid import AnyGranularityRanker
+from factoid.errors import FactoidError, UnknownOptionError
+from langchain_factoid import AnyGranularityReranker, MultiGranularFAISS, MultiGranularRetriever
+from tests.langchain.conftest import HashEmbeddings
+from tests.langchain.documents import KAKAPO, OLM, TITAN
+from tests.late_interaction.word_vectors import WordVectors
+
+
+@pytest.fixture
+def store(embedding: HashEmbeddings) -> Iterator[MultiGranularFAISS]:
+    with MultiGranularFAISS(embedding) as opened:
+        opened.add_documents([KAKAPO, OLM, TITAN])
+        yield opened
+
+
+WRONG: dict[str, tuple[Callable[[MultiGranularFAISS], Any], str]] = {
+    "path": (
+        lambda store: MultiGranularFAISS(store.embeddings, pth="x"),
+        "MultiGranularFAISS has no option 'pth': did you mean 'path'",
+    ),
+    "persist_dir": (
+        lambda store: MultiGranularFAISS(store.embeddings, persist_dir="x"),
+        "MultiGranularFAISS has no option 'persist_dir': did you mean 'path'",
+    ),
+    "search_kwargs": (
+        lambda store: MultiGranularFAISS(store.embeddings, search_kwargs={"k": 3}),
+        r"MultiGranularFAISS has no option 'search_kwargs': it is an option of .* as_retriever",
+    ),
+    "from_texts": (
+        lambda store: MultiGranularFAISS.from_texts(["a"], store.embeddings, persist_directory="x"),
+        "MultiGranularFAISS has no option 'persist_directory': did you mean 'path'",
+    ),
+    "a subclass": (
+        lambda store: type("Mine", (MultiGranularFAISS,), {})(store.embeddings, wrds=9),
+        "Mine has no option 'wrds': did you mean 'words'",
+    ),
+    "retriever": (
+        lambda store: MultiGranularRetriever(store=store, granularty="x"),
+        "MultiGranularRetriever has no option 'granularty': did you mean 'granularity'",
+    ),
+    "top_k": (
+        lambda store: MultiGranularRetriever(store=store, top_k=3),
+        "MultiGranularRetriever has no option 'top_k': did you mean 'k'",
+    ),
+    "in search_kwargs": (
+        lambda store: MultiGranularRetriever(store=store, search_kwargs={"filtr": {}}),
+        "MultiGranularRetriever has no option 'filtr': did you mean 'filter'",
+    ),
+    "in a call": (
+        lambda store: MultiGranularRetriever(store=store).invoke("olm", min_scor=1),
+        "MultiGranularRetriever has no option 'min_scor': did you mean 'min_score'",
+    ),
+    "search": (
+        lambda store: store.similarity_search("olm", granularty="x"),
+        "a search of MultiGranularFAISS has no option 'granularty': did you mean 'granularity'",
+    ),
+    "as_retriever": (
+        lambda store: store.as_retriever(search_kwargs={"top_k": 3}).invoke("olm"),
+        "a search of MultiGranularFAISS has no option 'top_k': did you mean 'k'",
+    ),
+    "mmr": (
+        lambda store: store.max_marginal_relevance_search("olm", expnd=3),
+        "a search of MultiGranularFAISS has no option 'expnd': did you mean 'expand'",
+    ),
+    "core": (
+        lambda store: store.store.search("olm", granularty="x"),
+        "UnitStore.search has no option 'granularty': did you mean 'granularity'",
+    ),
+    "reranker": (
+        lambda _: AnyGranularityReranker(ranker=AnyGranularityRanker(WordVectors()), granularty="x"),
+        "AnyGranularityReranker has no option 'granularty': did you mean 'granularity'",
+    ),
+    "nothing near": (
+        lambda store: MultiGranularRetriever(store=store, zzz=1),
+        "MultiGranularRetriever has no option 'zzz': it takes .*min_score",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_option_is_named_with_who_was_called_and_the_right_one(store: MultiGranularFAISS, name: str) -> None:
+    call, message = WRONG[name]
+    with pytest.raises(UnknownOptionError, match=message) as caught:
+        call(store)
+    assert isinstance(caught.value, FactoidError)
+    assert isinstance(caught.value, TypeError)
+
+
+def test_the_frameworks_own_names_work(store: MultiGranularFAISS) -> None:
+    found = MultiGranularRetriever(store=store, search_kwargs={"k": 2, "filter": {"year": {"$lt": 1800}}}).invoke("olm")
+    assert [document.id for document in found] == ["olm", "titan"]
+    assert len(MultiGranularRetriever(store=store, k=1, search_kwargs={"k": 2}).invoke("olm", k=3)) == 3
+    assert len(store.as_retriever(search_kwargs={"k": 2}).invoke("olm")) == 2
+    ranker = AnyGranularityReranker(ranker=AnyGranularityRanker(WordVectors()), top_n=1)
+    assert len(ranker.compress_documents(found, "olm")) == 1
+
+
+def test_every_option_of_a_search_is_a_field(store: MultiGranularFAISS) -> None:
+    retriever = MultiGranularRetriever(store=store, k=3, min_score=0.1, expand=1, document_ids=["olm"], lexical=0.0)
+    [document] = retriever.invoke("Which animal has no eyes?")
+    assert (document.id, "neighbours" in document.metadata) == ("olm", True)
+    assert retriever.model_copy(update={"document_ids": []}).invoke("eyes") == []
+    assert MultiGranularRetriever(store=store, score_threshold=5.0).invoke("eyes") == []

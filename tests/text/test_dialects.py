@@ -51,6 +51,7 @@ DOCUMENTED = [
     ("MyST", ":depth: How deep it is.\n:local: Of this section only.", "¶depth: How deep it is.\n¶local: Of this section only."),
     ("GitHub", ":runner: Improve it.", ":runner: Improve it."),
     ("MyST", "$$\ne = mc^2\n$$ (eqn:best)\n\n:::{tip}\nText\n:::", "$$\ne = mc^2\n$$ (eqn:best)\n\n\nText\n"),
+    ("MyST", "```{my-config}\n:sphinx:\n:scope: global\n```", "```{my-config}\n\n\n```"),
     # Callouts
     ("GitHub", "> [!NOTE]\n> Useful information.", ">\n> Useful information."),
     ("GitHub", "- > [!TIP]\n  > Use it.", "- >\n  > Use it."),

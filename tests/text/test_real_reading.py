@@ -49,3 +49,25 @@ def test_a_long_row_is_cut_between_its_cells():
     for sentence in sentences:
         assert sentence.visible.text.startswith("This is what cell")
         assert sentence.visible.text.endswith("of it")
+
+
+def test_headings_in_lists_and_quotes_have_no_marks():
+    text = "To do:\n\n- ## First `step`\n  Open it.\n\n> ### Note *well* ###\n> It is hot.\n"
+    shown = [(block.kind, block.visible.text, text[block.start : block.end]) for block in read(text, "markdown")]
+    assert shown == [
+        ("paragraph", "To do:", "To do:"),
+        ("item", "First `step`", "## First `step`"),
+        ("paragraph", "Open it.", "Open it."),
+        ("paragraph", "Note well", "### Note *well* ###"),
+        ("paragraph", "It is hot.", "It is hot."),
+    ]
+
+
+def test_a_definition_that_starts_with_an_admonition():
+    text = "Type\n\n:   !!! note\n\n        It is short.\n"
+    assert blocks(text) == [("paragraph", "Type"), ("paragraph", "It is short.")]
+
+
+def test_the_text_of_a_link_may_hold_many_signs():
+    text = "See [page" + "-" * 40 + "here :::::: b](https://example.com) now."
+    assert blocks(text) == [("paragraph", "See page" + "-" * 40 + "here :::::: b now.")]

@@ -133,7 +133,11 @@ def test_docx_tables_have_a_header_and_no_pictures(tmp_path):
 def test_a_page_says_that_it_became_markdown(tmp_path):
     path = write(tmp_path / "a.html", "<title>Mills of Varn</title><p>They turn.</p>")
     (document,) = read_file(path)
-    assert (document.title, document.text, [*document.metadata]) == ("Mills of Varn", "They turn.", ["source", "content_type"])
+    assert (document.title, document.text, [*document.metadata]) == (
+        "Mills of Varn",
+        "They turn.",
+        ["source", "content_type"],
+    )
 
 
 def test_a_page_whose_only_marks_are_escaped_is_read_as_markdown(tmp_path):

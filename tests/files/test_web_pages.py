@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from factoid import split_passages
 from factoid.files.limits import DEFAULT_LIMITS
 from factoid.files.readers import read_file
 from factoid.files.web_pages import escaped, page_markdown

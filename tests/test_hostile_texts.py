@@ -25,6 +25,7 @@ _KNOWN = [
     ("clean", "behind another", "1", "", "# a:"),
     ("rows between pipes", "behind another", "1", "", "\n\nTable 1"),
     ("a figure", "one", "<figcaption>"),
+    ("a figure", "groups", "'", "</figure>", " and "),
     ("markdown_tables", "one", "`"),
     ("markdown_tables", "one", '<table "'),
     ("rows between pipes", "one", "|"),

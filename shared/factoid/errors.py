@@ -24,6 +24,8 @@ _ELSEWHERE = {
     "embedding_function": ("embedding", "encoder", "embed_model"),
     "embeddings": ("embedding", "encoder", "embed_model"),
     "chunk_size": ("words",),
+    "nprobe": ("parameters",),
+    "efSearch": ("parameters",),
     "where": ("filter", "filters"),
 }
 

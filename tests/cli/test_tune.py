@@ -60,6 +60,7 @@ def test_it_measures_kinds(run, report, big, tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("options", "problem"),
     [
+        (["--granularity", "sentence"], "0 distinct vectors of sentences: too few"),
         (["--kinds", "Sphere"], "not a FAISS factory string"),
         (["-k", "0"], "k must be"),
         (["--query-file", "absent"], "No such file"),

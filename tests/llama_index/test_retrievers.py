@@ -94,7 +94,7 @@ def test_bad_input(index, embed_model):
         ({"granularity": "document"}, "no index of documents"),
         ({"mode": "svm"}, "does not answer mode 'svm'"),
         ({"filters": {"about": "cat"}}, "filters must be MetadataFilters, got dict"),
-        ({"nprobe": 3}, "unexpected keyword argument 'nprobe'"),
+        ({"nprobe": 3}, "MultiGranularRetriever has no option 'nprobe': did you mean 'parameters'"),
     ]:
         with pytest.raises((InvalidInputError, TypeError), match=message):
             MultiGranularRetriever(index, **options).retrieve("tower")

@@ -97,14 +97,16 @@ def _markdown_pieces(content: str) -> Iterator[Piece]:
 
 
 def _prose(text: TracedText) -> Iterator[LayoutBlock]:
+    behind = 0  # the last block, which may be on the same line
     for block in markdown_blocks(text.text, lines=False):
         if block.kind == "heading":
             yield LayoutBlock("heading", text.cut(*span_of(block.visible)).strip(), block.level)
         elif block.kind == "code":  # with its indentation
             yield LayoutBlock("code", text.cut(block.start, block.end))
         else:  # with the marks of lists before it on its line
-            begin = text.text.rfind("\n", 0, block.start) + 1
-            yield _paragraph(text.cut(begin, block.end).strip())
+            line = text.text.rfind("\n", behind, block.start) + 1
+            yield _paragraph(text.cut(max(behind, line), block.end).strip())
+        behind = block.end
 
 
 def _paragraph(text: TracedText) -> LayoutBlock:

@@ -67,8 +67,6 @@ _LATEX = re.compile(
       | t(?:an|anh|au|ext|extbf|extit|extrm|frac|herefore|heta|hinspace|ilde|imes|o|op|riangle))(?![a-z])""",
     re.VERBOSE,
 )
-_PATH = re.compile(r"(?<![^\W\d_])[A-Za-z]:(?:\\\\?\w[\w.-]*+)*+\Z")  # up to the next backslash
-_LONGEST_PATH = 200
 _LATEX_IN_MATH = re.compile(r"n(?:e|i|ot)(?![a-z])")  # elsewhere a new line and a word
 _BULLET = re.compile(r"\s*+(?:[-*+•‣–]|\(?\d{1,3}[.):])\s++(?=\S)")
 
@@ -246,7 +244,7 @@ def _unescape(match: re.Match[str]) -> str:
     if code := match[1] or match[2]:
         return chr(int(code, 16))
     char = match[3]
-    if char in _CONTROL and (_is_latex(match.string, match.start(3)) or _is_written(match)):
+    if char in _CONTROL and _is_latex(match.string, match.start(3)):
         return match[0]
     return _CONTROL.get(char, match[0] if char.isalnum() else char)
 
@@ -256,14 +254,6 @@ def _is_latex(text: str, at: int) -> bool:
     if _LATEX.match(text, at):
         return True
     return _LATEX_IN_MATH.match(text, at) is not None and _is_in_formula(text, at)
-
-
-def _is_written(match: re.Match[str]) -> bool:
-    """Return whether a backslash is text: no one means a form feed or a backspace, and paths of Windows have backslashes."""
-    text = match.string
-    if match[3] in "bf":
-        return text[match.end() : match.end() + 1].isalpha()
-    return _PATH.search(text, max(0, match.start() - _LONGEST_PATH), match.start()) is not None
 
 
 def _is_in_formula(text: str, at: int) -> bool:

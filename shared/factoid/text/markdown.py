@@ -257,7 +257,7 @@ class _Reader:
         if len(self.above) > 1:  # without the marks of quotes and lists
             source = "\n".join(_blank_marks(line) for line in source.split("\n"))
         source = source.replace(FILLER, " ").replace(BREAK, " ")
-        for block in html_blocks(source, 0, len(source)):
+        for block in html_blocks(source, 0, len(source), self._inline):
             self._add(block.moved(self.start + begin))
 
     def _read_title(self, token: Token, first: int) -> None:

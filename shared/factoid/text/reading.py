@@ -28,6 +28,9 @@ LABELLED_LINE = re.compile(
 )
 
 
+_LINE = re.compile(r"[^\n]+")
+
+
 @dataclass(frozen=True, slots=True)
 class Sentence:
     """A sentence, a heading, a row of a table or a block of code.
@@ -164,6 +167,16 @@ def _turns(text: str) -> list[Span]:
     starts = [match.start() for match in LABELLED_LINE.finditer(text)]
     if len(starts) < 2 or len(starts) * 2 < text.count("\n") + 1:
         return [(0, len(text))]
+    labelled = set(starts)
+    indentation = 0
+    for line in _LINE.finditer(text):
+        column = len(line[0]) - len(line[0].lstrip())
+        if line.start() in labelled:
+            indentation = column
+        elif column < indentation:  # names what stands in indented lines below it
+            starts.append(line.start())
+            indentation = column
+    starts.sort()
     return list(pairwise([0, *starts[starts[0] == 0 :], len(text)]))
 
 

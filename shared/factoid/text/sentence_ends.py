@@ -356,7 +356,8 @@ def _ends_behind(prose: _Prose, stop: _Stop) -> bool:
     if _NUMBERING.fullmatch(token):
         return not stop.starts_line  # "1.", "1.1.", "a." and "ii." number a clause or an item of a list
     if stop.goes_on and not prose.is_spaced:
-        return len(token) >= 3 and _VOWEL.search(token) is not None
+        is_word = lower in ENGLISH.function_words and len(token) > 1
+        return is_word or (len(token) >= 3 and _VOWEL.search(token) is not None)
     return True
 
 

@@ -90,7 +90,9 @@ def tune(
             check_text(question, "question")
         queries = np.asarray(store.encoder.encode_queries(list(questions)[:_QUERIES]), np.float32)
     with store.connections.reading() as snapshot:
-        ids = compared_units(snapshot, granularity).distinct_vectors()
+        ids = np.empty(0, np.int64)
+        if snapshot.has_vectors(granularity):
+            ids = compared_units(snapshot, granularity).distinct_vectors()
         if len(ids) < (2 if queries is None else 1):
             raise InvalidInputError(
                 f"the store holds {len(ids)} distinct vectors of {granularity}s: too few to compare searches of them"

@@ -5,11 +5,14 @@ from __future__ import annotations
 import html
 import re
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from html.entities import html5
 
-from factoid.text.blocks import Block, Kind, Lead, Visible, VisibleText
+from factoid.text.blocks import Block, Kind, Lead, Span, Visible, VisibleText
 from factoid.text.html.tags import BOLD, BOUNDARIES, CODE, HEADINGS, ITEMS, KEEPS_SPACE, LISTS, Tag
+
+Inline = Callable[[str, Sequence[int]], Visible]
 
 _LEAD_WORDS = 30  # most words of a paragraph that leads to a list
 _LONGEST_TERMS = 200  # characters of the terms of one description
@@ -28,6 +31,8 @@ _EMPTY_LINES = re.compile(r"(?:[^\S\n]*+\n)*+")
 _RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
 _RAISED_NUMBER = re.compile(r"(?=[\s+−–,-]*+\d)[\s\d+−–,-]++")
 _ADDRESS = re.compile(r"\s*(?:data:|(?:https?:)?//)\S*\s*", re.IGNORECASE)
+_BLANK_LINE = re.compile(r"\n[ \t]*+\r?\n[ \t]*+(?:<[^<>]{1,40}>){0,3}\Z")
+_LONGEST_INDENTATION = 100
 _PUNCTUATION = ".,;:!?)]}…"
 
 
@@ -44,8 +49,9 @@ class _List:
 class Flow:
     """The text of the page, or of a cell of a table, while it is read."""
 
-    def __init__(self, source: str) -> None:
+    def __init__(self, source: str, inline: Inline | None = None) -> None:
         self.source = source
+        self.inline = inline  # reads Markdown, which stands behind blank lines
         self.blocks: list[Block] = []
         self.open: list[str] = []  # elements, each by its name, items with the depth of their list
         self.counts: Counter[str] = Counter()  # of those that are open
@@ -284,6 +290,13 @@ class Flow:
         visible = visible._replace(is_strong=self.is_bold and bool(visible.text))
         end = self.end
         self._start_block()
+        if (
+            self.inline
+            and visible.text
+            and not is_pre
+            and _BLANK_LINE.search(self.source, *_before(visible.offsets[0]))
+        ):
+            visible = self.inline(visible.text, visible.offsets)
         if visible.text.strip():
             self._add_block(visible, end, is_pre)
 
@@ -312,6 +325,10 @@ class Flow:
             entry.awaits = ""
         elif entry and kind == "paragraph" and entry.awaits == "dt":
             entry.item = _joined(entry.item, lead_of(block))
+
+
+def _before(place: int) -> Span:
+    return max(0, place - _LONGEST_INDENTATION), place
 
 
 def _kind(key: str) -> str:

@@ -6,7 +6,7 @@ from collections import Counter
 from dataclasses import dataclass, field
 
 from factoid.text.blocks import Block
-from factoid.text.html.flow import Flow
+from factoid.text.html.flow import Flow, Inline
 from factoid.text.html.tables import Cell, Table
 from factoid.text.html.tags import (
     BOUNDARIES,
@@ -26,7 +26,7 @@ _ALL_ROWS = 1_000_000
 _DEEPEST_TABLES = 8  # within each other; the text of deeper ones is that of the cell
 
 
-def html_blocks(source: str, start: int, end: int) -> list[Block]:
+def html_blocks(source: str, start: int, end: int, inline: Inline | None = None) -> list[Block]:
     """Return the blocks of a stretch of HTML, in order.
 
     Of a row, `names` has a name for each of its `cells`: for a cell across columns, those of all.
@@ -36,11 +36,12 @@ def html_blocks(source: str, start: int, end: int) -> list[Block]:
         source: The text that the stretch is in.
         start: Where the stretch starts.
         end: Where it ends.
+        inline: Reads the Markdown in it, which stands behind blank lines; without it, all is HTML.
 
     Returns:
         Headings, paragraphs, items of lists, rows of tables and code. All places are in the source.
     """
-    reader = _Reader(source, start)
+    reader = _Reader(source, start, inline)
     for token in tokens(source, start, end):
         if isinstance(token, Tag):
             reader.open(token)
@@ -83,9 +84,10 @@ class _Skip:
 class _Reader:
     """Makes blocks of the tags and texts of a stretch of HTML."""
 
-    def __init__(self, source: str, start: int) -> None:
-        self.flows = [Flow(source)]
+    def __init__(self, source: str, start: int, inline: Inline | None) -> None:
+        self.flows = [Flow(source, inline)]
         self.source = source
+        self.inline = inline
         self.tables: list[Table] = []
         self.skip: _Skip | None = None
         self.at = start  # where the last tag starts
@@ -202,7 +204,7 @@ class _Reader:
         table = self.tables[-1]
         if name in ("td", "th"):
             row = table.row or table.start_row()
-            flow = Flow(self.source)
+            flow = Flow(self.source, self.inline)
             is_header = name == "th" and tag.words("scope").isdisjoint(("row", "rowgroup"))
             columns = max(1, tag.number("colspan"))
             rows = tag.number("rowspan") or _ALL_ROWS
@@ -215,7 +217,7 @@ class _Reader:
         if name == "tr":
             table.start_row()
         elif name == "caption":
-            flow = Flow(self.source)
+            flow = Flow(self.source, self.inline)
             flow.blocks = table.caption
             self.flows.append(flow)
         else:

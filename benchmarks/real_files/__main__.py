@@ -205,7 +205,7 @@ def _count_spans(
     by_id = {passage.id: passage for passage in passages}
     for unit in units:
         passage = by_id.get(unit.parent_id or "")
-        if passage is None or letters(unit.text) not in letters(passage.searched):
+        if passage is None or _on_one_line(unit.text).rstrip(".") not in _on_one_line(passage.searched):
             continue  # in other words
         counts.spans += 1
         held = letters(
@@ -215,6 +215,10 @@ def _count_spans(
         if not is_held and not _is_in_order(words(unit.text), html.unescape(text[unit.start : unit.end])):
             counts.wrong_spans += 1
             counts.found.append(("spans", f"{path}: {unit.text[:200]!r} at {text[unit.start : unit.end][:200]!r}"))
+
+
+def _on_one_line(text: str) -> str:
+    return " ".join(text.split())
 
 
 def _is_in_order(parts: Iterator[str], text: str) -> bool:

@@ -51,7 +51,7 @@ _PATTERNS = (
     ),
     (SCRIPT, r"<(?P<name>script|style|svg|template)\b[^>]*>.*?</(?P=name)\s*>"),
     (CONTROL, r"<(?P<name>button|select|option|textarea|noscript)\b[^>]*>.*?</(?P=name)\s*>"),
-    (DIRECTIVE, r"\{\{[<%].*?[>%]\}\}|\{%(?!raw).*?%\}|^[ \t>]*:{3,}[^\n]*|^[ \t>]*(?:!!!|\?\?\?\+?|===[!+]?) [^\n]*"),
+    (DIRECTIVE, r"\{\{[<%].*?[>%]\}\}|\{%(?!raw).*?%\}|^[ \t>]*:{3,}[^\n]*|^[ \t>:]*(?:!!!|\?\?\?\+?|===[!+]?) [^\n]*"),
     (
         DIRECTIVE,
         r"^[ \t]*(?:import\s[^\n]*?['\"][^\n]*|import \{[^}]*\} from[^\n]*)|^export (?:[^\n]+\n)+|\[![A-Za-z]+[^\]]*\]",

@@ -63,7 +63,8 @@ def is_named(row: Row, propositions: Sequence[str]) -> bool:
         row: The row.
         propositions: The letters of each proposition of the document.
     """
-    key = letters(row.cells[0][1])
+    is_header = not any(letters(name) for name, _ in row.cells)  # below one that is empty
+    key = "" if is_header else letters(row.cells[0][1])
     for name, cell in row.cells:
         text = letters(cell)
         pieces = [text] if len(text) < LONG else [text[:PIECE], text[-PIECE:]]  # a long cell is several propositions

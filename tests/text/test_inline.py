@@ -35,6 +35,7 @@ def seen(source: str) -> str:
         ("{ref}`the guide <guide>` and {math}`a*b*c`", "the guide and {math}`a*b*c`"),
         ("~~Closed~~ ==open== ++ctrl+c++", "Closed open ctrl+c"),
         ("a ~ b and c == d", "a ~ b and c == d"),
+        ("_**Tell the truth.**_ It matters.", "Tell the truth. It matters."),
         ("A __new__ page, or a __deprecated__ one", "A new page, or a deprecated one"),
         ("The method __new__ is called before __init__", "The method __new__ is called before __init__"),
         ("See the [`plugins`][mkdocs.plugins] of *it*", "See the `plugins` of it"),

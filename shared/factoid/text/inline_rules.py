@@ -41,7 +41,7 @@ _KEYS = re.compile(r"\+\+([a-z0-9]{1,20}(?:[+-][a-z0-9]{1,20}){0,5})\+\+")
 # A sign of multiplication, patterns for files and for texts, and names of Python.
 _NO_EMPHASIS = re.compile(
     r"""(?<=[A-Za-z0-9)])\*(?=[A-Za-z0-9(])
-      | (?<=[/\\.=^$|@\#%])\*{1,3}(?=[\w./$?\\@\#])
+      | (?<=[/\\.=^$|@\#%])\*{1,3}(?=[^\W_]|_\w|[./$?\\@\#])
       | (?<=\])\*(?=[$?/\\])
       | \*\*?(?=/)
       | \*(?=\.[A-Za-z0-9]{1,10}(?![\w*]))

@@ -38,6 +38,7 @@ _UNSEEN_DIRECTIVES = frozenset(
     "autoclass automodule list-table-raw iframe video youtube myst-example-raw".split()
 )
 _ROLE_TARGET = re.compile(r"(?<=\})`[^`<\n]*(<[^<>`\n]+>)`")
+_COMMENT_LINE = re.compile(r"^%(?: [^\n]*)?$", re.MULTILINE)
 _PRE = re.compile(r"<pre\b.*?</pre\s*>", re.DOTALL)
 _INLINE_CODE = re.compile(r"(?<![`\\])(`+)(?!`)((?:(?!\n[ \t>]*(?:\n|(?:[-*+]|\d+\.)\s)).)+?)(?<!`)\1(?!`)", re.DOTALL)
 _BRACES = r"\{(?:[^{}]|\{(?:[^{}]|\{(?:[^{}]|\{[^{}]*\})*\})*\})*\}"
@@ -68,11 +69,11 @@ _PATTERNS = (
     (TARGET, r"\[\[[^\]|\n]+(?=\|)|\|[^\]|\n]+(?=\]\])|(?<=`)[^`<]*(?=<)|<[^<>`\n]+>(?=`)"),
     (
         IMAGE,
-        r"(?<=!\[)(?P<alt>(?:[^\[\]]|\[[^\[\]]*\])*)\]\((?:<[^>\n]*>|(?:[^()\s]|\([^()]*\))*)(?:\s+(?:\"[^\"]*\"|'[^']*'|=\w*))?\s*\)",
+        r"(?<=!\[)(?P<alt>(?:[^\[\]]|\[[^\[\]]*\])*)\]\((?:<[^>\n]*>|(?:[^()\s]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*)(?:\s+(?:\"[^\"]*\"|'[^']*'|=\w*))?\s*\)",
     ),
     (
         TARGET,
-        r"\]\(\s*(?:<[^>\n]*>|(?:[^()\s]|\([^()]*\))*)(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\s*\)|\]\[[^\[\]]*\]",
+        r"\]\(\s*(?:<[^>\n]*>|(?:[^()\s]|\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\))*)(?:\s+(?:\"[^\"]*\"|'[^']*'|\([^()]*\)))?\s*\)|\]\[[^\[\]]*\]",
     ),
     (DEFINITION, r"^[ \t>]*\[(?!\^)[^\]\n]+\]:[ \t]*\n?[ \t]*\S+[^\n]*"),
     (ATTRIBUTES, r"\{ *:? *[.#][^{}\n]*\}|\{:? *[\w-]+=[^{}\n]*\}|\{:[^{}\n]*\}|\{-\}"),
@@ -124,6 +125,9 @@ class Source:
             for reason, pattern in ((TAG, _TAG), (ENTITY, r"&#?\w+;")):
                 for match in re.finditer(pattern, text[start:end]):
                     self._paint(start + match.start(), start + match.end(), reason)
+        for match in _COMMENT_LINE.finditer(text):
+            if not self.is_fenced(match.start()):
+                self._paint(*match.span(), COMMENT)
         for match in _ROLE_TARGET.finditer(text):
             self._paint(*match.span(1), TARGET)
         for match in re.finditer(_TAG, text):  # attributes may hold backticks

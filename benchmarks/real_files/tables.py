@@ -29,7 +29,7 @@ _HTML_TABLE = re.compile(r"<table\b(?:(?!<table\b).)*?</table\s*>", re.DOTALL | 
 _HIDDEN = (ATTRIBUTES, COMMENT, DIRECTIVE, FOOTNOTE, ICON)
 
 
-LONG = 250  # letters of a cell that may be several propositions
+LONG = 150  # letters of a cell that may be several propositions
 PIECE = 25
 
 

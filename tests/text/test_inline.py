@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import html
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -36,6 +38,9 @@ def seen(source: str) -> str:
         ("~~Closed~~ ==open== ++ctrl+c++", "Closed open ctrl+c"),
         ("a ~ b and c == d", "a ~ b and c == d"),
         ("_**Tell the truth.**_ It matters.", "Tell the truth. It matters."),
+        ("Choose **Open all...**. Then wait.", "Choose Open all.... Then wait."),
+        ("In *$HOME/bin*, which `$PATH` *has*", "In $HOME/bin, which `$PATH` has"),
+        ("|**To:**|All of us|", "|To:|All of us|"),
         ("A __new__ page, or a __deprecated__ one", "A new page, or a deprecated one"),
         ("The method __new__ is called before __init__", "The method __new__ is called before __init__"),
         ("See the [`plugins`][mkdocs.plugins] of *it*", "See the `plugins` of it"),
@@ -109,10 +114,12 @@ def test_text_without_marks_is_unchanged(source: str) -> None:
     assert seen(source).split() == source.split()
 
 
-def test_the_alternative_text_of_an_image_in_html_is_in_its_place():
-    source = 'Open the <img src="a.svg" alt="Options menu"> icon.'
+@pytest.mark.parametrize("written", ["Options menu", "Options\n  menu", "Options &amp; menu"])
+def test_the_alternative_text_of_an_image_in_html_is_in_its_place(written):
+    source = f'Open the <img src="a.svg" alt="{written}"> icon.'
     visible = inline(source, range(len(source)))
-    assert visible.text == "Open the Options menu icon."
-    start = visible.text.index("Options")
-    places = visible.offsets[start : start + len("Options menu")]
-    assert "".join(source[at] for at in places) == "Options menu"
+    assert visible.text == f"Open the {' '.join(html.unescape(written).split())} icon."
+    for word in ("Options", "menu", "icon"):
+        start = visible.text.index(word)
+        places = visible.offsets[start : start + len(word)]
+        assert "".join(source[at] for at in places) == word

@@ -20,6 +20,7 @@ _RAISED_NUMBER = re.compile(r"[\d+−–, -]+")
 _TAG = re.compile(r"</?(?P<name>[A-Za-z][A-Za-z0-9-]*+)(?P<rest>[^<>]*+)>")
 _LONGEST_MARK = 300  # characters; the data of a picture belongs to no sentence's span
 _ALTERNATIVE = re.compile(r"""\balt\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'<>=]+))""", re.IGNORECASE)
+_PIECE = re.compile(r"(?P<space>\s+)|(?P<entity>&#?\w{1,32};)|[^\s&]+|&")
 _APART = BOUNDARIES | {"button", "option", "select", "textarea"}  # do not join the words around them
 _HIDDEN_TAGS = frozenset(("script", "style", "svg", "template"))
 
@@ -170,14 +171,17 @@ class _Reader:
         if alternative is None:
             return
         group = alternative.lastindex or 1
-        written = alternative[group]
-        text = " ".join(html.unescape(written).split())
         start = at + alternative.start(group)
-        if text == written:
-            self.seen.add_at(text, self.places[start : start + len(text)])
-            self._mark_around(at, start, start + len(text), at + len(source))
-        else:
-            self.seen.put(text, self.places[start])
+        end = at + alternative.end(group)
+        for piece in _PIECE.finditer(self.content, start, end):
+            first = piece.start()
+            if piece["space"]:
+                self.seen.put(" ", self.places[first])
+            elif piece["entity"]:
+                self.seen.put(html.unescape(piece[0]), self.places[first])
+            else:
+                self.seen.add_at(piece[0], self.places[first : piece.end()])
+        self._mark_around(at, start, end, at + len(source))
 
     def _mark_around(self, start: int, first: int, last: int, end: int) -> None:
         self._open(start, first)

@@ -144,9 +144,11 @@ def _parts(text: str, start: int, blocks: Iterable[Block]) -> Iterator[_Part]:
         is_apart = is_alone or (run and run[-1].kind == block.kind == "paragraph")
         if run and (is_apart or _BLANK_LINE.search(text, run[-1].end, block.start)):
             yield _paragraph(text, start, run)
+            start = run[-1].end  # two paragraphs may stand on one line, with a break between them
             run = []
         if is_alone:
             yield _Part(block.start, block.end, (block,))
+            start = block.end
         else:
             run.append(block)
     if run:

@@ -284,3 +284,11 @@ def test_facts_of_rows_with_empty_cells_come_from_their_cells():
 def test_sentences_in_lower_case_end_behind_pronouns():
     text = "the cat sat on the mat. the dog barked at it. they left the house."
     assert len(sentences(text)) == 3
+
+
+def test_paragraphs_on_one_line_do_not_overlap():
+    long = "A word is here. " * 60
+    text = f"Lee | long | {long} |\n**A. B.** C.\n==m k==<br>Term\n: Its meaning\n"
+    passages = split_passages(Document(text, metadata={"source": "x.md"}))
+    ends = [0, *(passage.end for passage in passages)]
+    assert all(end <= passage.start for end, passage in zip(ends, passages, strict=False))

@@ -71,3 +71,13 @@ def test_a_definition_that_starts_with_an_admonition():
 def test_the_text_of_a_link_may_hold_many_signs():
     text = "See [page" + "-" * 40 + "here :::::: b](https://example.com) now."
     assert blocks(text) == [("paragraph", "See page" + "-" * 40 + "here :::::: b now.")]
+
+
+def test_a_fence_right_below_a_closing_tag_is_one():
+    text = "<div>\n\nIt is *late*.\n</div>\n```markdown\nIt is *late*. {% x %}\n```\n\n---\n\nSee [it]({% link a.md %}){: .btn }.\n"
+    assert blocks(text) == [("paragraph", "It is late."), ("code", "It is *late*. {% x %}"), ("paragraph", "See it.")]
+
+
+def test_nothing_is_hidden_in_code_that_is_found_only_by_the_parser():
+    text = "<div>\n``` {% y %}\n</div>\n\n```\nSee [it]({% link a.md %}){: .btn }.\n```\n"
+    assert all("\ue0f0" not in shown for _, shown in blocks(text))

@@ -37,6 +37,8 @@ _MATH_LINES = 100  # most lines of a formula
 _DEEPEST_ADMONITION = 20  # within each other
 _CONTINUED = re.compile(r"[ \t>]*(?:\[\^|:[ \t])")  # a footnote, a definition: the lines below belong to it
 _DEFINITION = re.compile(r"[ \t>]*:[ \t]")
+_RAW_HTML = re.compile(r"<(?:pre|script|style|textarea)\b|<[!?]", re.IGNORECASE)
+_CLOSING_TAG = re.compile(r"</[A-Za-z][\w-]{0,40}>[ \t]*\Z")
 _TABLE = re.compile(r"<(?P<end>/?)table(?=[\s>/])", re.IGNORECASE)
 
 
@@ -235,6 +237,9 @@ class _Reader:
         places = [self.start + at for at in offsets[begin : begin + len(stripped)]]
         if not stripped.strip():
             return
+        if FILLER in stripped or BREAK in stripped:  # in code, nothing is hidden
+            shown = [self.text[at] if sign in (FILLER, BREAK) else sign for sign, at in zip(stripped, places, strict=True)]
+            stripped = "".join(shown)
         start = self.lines[first]
         if token.type == "fence":
             start = self.source.index(token.markup, start)
@@ -415,6 +420,7 @@ def _parser() -> MarkdownIt:
     ruler.before("fence", "admonition", _admonition, terminators)
     ruler.before("fence", "math_block", _math, terminators)
     ruler.before("html_block", "html_table", _html_table, terminators)
+    ruler.at("html_block", _html_block, terminators)
     return parser
 
 
@@ -475,6 +481,25 @@ def _math(state: Any, first: int, last: int, silent: bool) -> bool:
     token = state.push("math_block", "", 0)
     token.map = [first, end + 1]
     state.line = end + 1
+    return True
+
+
+def _html_block(state: Any, first: int, last: int, silent: bool) -> bool:
+    """Read a block of HTML, which ends before a fence right below a closing tag: CommonMark goes on to a blank line."""
+    from markdown_it.rules_block import html_block
+
+    if not html_block(state, first, last, silent):
+        return False
+    start = state.bMarks[first] + state.tShift[first]
+    if silent or _RAW_HTML.match(state.src, start):
+        return True
+    for number in range(first + 1, state.line):
+        begin = state.bMarks[number] + state.tShift[number]
+        is_below_tag = _CLOSING_TAG.search(state.src, state.bMarks[number - 1], state.eMarks[number - 1])
+        if is_below_tag and state.src.startswith(("```", "~~~"), begin):
+            state.line = number
+            state.tokens[-1].map = [first, number]
+            break
     return True
 
 

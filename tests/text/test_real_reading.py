@@ -74,7 +74,8 @@ def test_the_text_of_a_link_may_hold_many_signs():
 
 
 def test_a_fence_right_below_a_closing_tag_is_one():
-    text = "<div>\n\nIt is *late*.\n</div>\n```markdown\nIt is *late*. {% x %}\n```\n\n---\n\nSee [it]({% link a.md %}){: .btn }.\n"
+    fence = "```markdown\nIt is *late*. {% x %}\n```\n"
+    text = f"<div>\n\nIt is *late*.\n</div>\n{fence}\n---\n\nSee [it]({{% link a.md %}}){{: .btn }}.\n"
     assert blocks(text) == [("paragraph", "It is late."), ("code", "It is *late*. {% x %}"), ("paragraph", "See it.")]
 
 

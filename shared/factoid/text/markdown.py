@@ -238,7 +238,9 @@ class _Reader:
         if not stripped.strip():
             return
         if FILLER in stripped or BREAK in stripped:  # in code, nothing is hidden
-            shown = [self.text[at] if sign in (FILLER, BREAK) else sign for sign, at in zip(stripped, places, strict=True)]
+            shown = [
+                self.text[at] if sign in (FILLER, BREAK) else sign for sign, at in zip(stripped, places, strict=True)
+            ]
             stripped = "".join(shown)
         start = self.lines[first]
         if token.type == "fence":

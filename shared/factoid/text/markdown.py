@@ -37,6 +37,7 @@ _MATH_LINES = 100  # most lines of a formula
 _DEEPEST_ADMONITION = 20  # within each other
 _CONTINUED = re.compile(r"[ \t>]*(?:\[\^|:[ \t])")  # a footnote, a definition: the lines below belong to it
 _DEFINITION = re.compile(r"[ \t>]*:[ \t]")
+_SHORTENED_HTML = 50  # most blocks of HTML in a text that end before a fence
 _RAW_HTML = re.compile(r"<(?:pre|script|style|textarea)\b|<[!?]", re.IGNORECASE)
 _CLOSING_TAG = re.compile(r"</[A-Za-z][\w-]{0,40}>[ \t]*\Z")
 _TABLE = re.compile(r"<(?P<end>/?)table(?=[\s>/])", re.IGNORECASE)
@@ -495,12 +496,17 @@ def _html_block(state: Any, first: int, last: int, silent: bool) -> bool:
     start = state.bMarks[first] + state.tShift[first]
     if silent or _RAW_HTML.match(state.src, start):
         return True
+    # What is behind the end is looked through again, so that this is done for a few blocks only.
+    shortened = state.env.get("shortened_html", 0)
+    if shortened >= _SHORTENED_HTML:
+        return True
     for number in range(first + 1, state.line):
         begin = state.bMarks[number] + state.tShift[number]
         is_below_tag = _CLOSING_TAG.search(state.src, state.bMarks[number - 1], state.eMarks[number - 1])
         if is_below_tag and state.src.startswith(("```", "~~~"), begin):
             state.line = number
             state.tokens[-1].map = [first, number]
+            state.env["shortened_html"] = shortened + 1
             break
     return True
 

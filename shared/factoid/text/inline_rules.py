@@ -78,6 +78,7 @@ _COLON_ROLE = re.compile(
 )
 _WIDE = re.compile(r"[\u1100-\u11ff\u2e80-\ua4cf\uac00-\ud7af\uf900-\ufaff\ufe30-\ufe4f\uff00-\uffef]")
 _BETWEEN_LINES = re.compile(r"(?<![\w`])__(?=[^\s_])[^_\n]{1,200}(?<=[^\s_])__(?![\w`])")
+_LONGEST_LABEL = 5000  # characters of the text of a link
 _LABEL = re.compile(r"\[(?=[^\[\]\n]*[A-Za-z]{2})[\w.:/#-]{2,200}\]")
 _EMOJI = re.compile(r"(?<![\w:]):([a-z0-9_+-]{1,40}):(?![\w`])")
 
@@ -181,7 +182,11 @@ def _note(state: Any, silent: bool) -> bool:
     from markdown_it.helpers import parseLinkLabel
 
     start, end_of_range = state.pos, state.posMax
-    if not state.src.startswith("^[", start) or not state.src[max(0, start - 1) : start].strip():
+    if (
+        not state.src.startswith("^[", start)
+        or not _may_close(state, start)
+        or not state.src[max(0, start - 1) : start].strip()
+    ):
         return False
     label_end = parseLinkLabel(state, start + 1, False)
     if label_end < 0 or " " not in state.src[start:label_end]:
@@ -208,11 +213,18 @@ def _literal(state: Any, silent: bool) -> bool:
     return match is not None and _show(state, silent, match, match.re.groups)
 
 
+def _may_close(state: Any, start: int) -> bool:
+    """Return whether a bracket may be closed: the parser would go on to the end of the text for each one."""
+    return state.src.find("]", start, start + _LONGEST_LABEL) >= 0
+
+
 def _link(state: Any, silent: bool) -> bool:
     from markdown_it.rules_inline import link
 
     start = state.pos
     first = len(state.tokens) + bool(state.pending)
+    if state.src[start] != "[" or not _may_close(state, start):
+        return False
     if not link(state, silent):
         return _undefined_reference(state, silent)
     if not silent:

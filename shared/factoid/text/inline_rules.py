@@ -238,7 +238,9 @@ def _undefined_reference(state: Any, silent: bool) -> bool:
     from markdown_it.helpers import parseLinkLabel
 
     start, end_of_range = state.pos, state.posMax
-    if state.src[start] != "[" or not state.env.setdefault("labels", "][" in state.src):
+    if "labels" not in state.env:  # looked for once
+        state.env["labels"] = "][" in state.src
+    if state.src[start] != "[" or not state.env["labels"]:
         return False
     if state.src[start - 1 : start].isalnum() or state.src[start - 1 : start] in ("]", ")"):
         return False  # an index, as in "a[i][j]"

@@ -215,7 +215,8 @@ def _literal(state: Any, silent: bool) -> bool:
 
 def _may_close(state: Any, start: int) -> bool:
     """Return whether a bracket may be closed: the parser would go on to the end of the text for each one."""
-    return state.src.find("]", start, start + _LONGEST_LABEL) >= 0
+    source: str = state.src
+    return source.find("]", start, start + _LONGEST_LABEL) >= 0
 
 
 def _link(state: Any, silent: bool) -> bool:

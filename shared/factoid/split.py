@@ -98,8 +98,7 @@ def visible_text(sentences: Sequence[Sentence]) -> str:
     first = sentences[0].block if sentences else None
     if first is not None and first.kind == "row" and first.names:
         parts.append(" | ".join(first.names))
-    for block, group in groupby(sentences, key=lambda sentence: id(sentence.block)):
-        del block
+    for _, group in groupby(sentences, key=lambda sentence: id(sentence.block)):
         run = list(group)
         separator = "\n" if run[0].block.kind == "code" else " "
         parts.append(separator.join(sentence.visible.text for sentence in run))

@@ -22,6 +22,9 @@ _BEGIN = re.compile(rf"(?<![^\W{_UNSPACED}])|(?=[{_UNSPACED}])")  # of a word
 _END = re.compile(rf"(?![^\W{_UNSPACED}])|(?<=[{_UNSPACED}])")
 _MOST_TRIES = 100
 
+# "10⁶" is not 106.
+RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
+
 
 def without_invisible(text: str) -> tuple[str, Sequence[int]]:
     """Return a text without the characters that nobody sees, and the places of the others in it."""

@@ -19,6 +19,7 @@ from factoid.errors import InvalidInputError
 from factoid.sentences import Span
 from factoid.text.inline import inline
 from factoid.text.markdown import block_tokens
+from factoid.words import RAISED
 
 # An unclosed comment or fenced code extends to the end.
 COMMENT = re.compile(r"<!--.*?(?:-->|(?P<unclosed>\Z))", re.DOTALL)
@@ -42,7 +43,6 @@ _BLOCKS = frozenset(
     "address article aside blockquote br caption dd div dl dt figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr li main "
     "nav ol p pre section table tbody td tfoot th thead tr ul".split()
 )
-_RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")  # "10⁶" is not 106
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
 _CAPTION = re.compile(r"[*_]{0,3}(?:Table|Tab\.|Exhibit|Schedule)\s+[A-Z]?[\dIVXLC]++(?:\.\d++)*+[a-z]?\s*[:.|—–*-]")
 _OPEN_WORDS = 5  # a cell wrapped into the next row has at least this many words
@@ -154,7 +154,7 @@ def _text(element: Any) -> str:
 def _add_text(element: Any, parts: list[str]) -> None:
     is_raised = element.tag == "sup"
     text = element.text or ""
-    parts.append(text.translate(_RAISED) if is_raised else text)
+    parts.append(text.translate(RAISED) if is_raised else text)
     for child in element:
         is_block = child.tag in _BLOCKS
         if is_block:

@@ -12,6 +12,7 @@ from factoid.documents.table_parsers import html_table
 from factoid.documents.tables import Table, answered, is_number
 from factoid.files.limits import ReadLimits
 from factoid.files.markup import html_source, parse_html
+from factoid.words import RAISED
 
 _EXTRA = "documents"
 # What is no text of the page: code, controls, and the way to other pages.
@@ -26,7 +27,6 @@ _ANCHOR_SIGNS = frozenset(("¶", "#", "§", "🔗", "", "\u200b", "\uf0c1"))
 _HEADINGS = frozenset(f"h{level}" for level in range(1, 7))
 _TABLE_PARTS = ("table", "thead", "tbody", "tfoot", "tr", "td", "th", "caption", "colgroup", "col")
 _PLACE = "data-factoid-table"
-_RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
 _RAISED_NUMBER = re.compile(r"\s*[\d+−–-]+\s*")
 # Characters that Markdown would read as marks, in a line and at its start.
 _MARK = re.compile(
@@ -240,7 +240,7 @@ def _converter() -> type[Any]:
             return str(super().convert_div(el, text, parent_tags))
 
         def convert_sup(self, el: Any, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
-            return text.translate(_RAISED) if _RAISED_NUMBER.fullmatch(text) else text
+            return text.translate(RAISED) if _RAISED_NUMBER.fullmatch(text) else text
 
         def convert_img(self, el: Any, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
             alt = escaped(" ".join((el.get("alt") or "").split()))

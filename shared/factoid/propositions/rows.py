@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from factoid.sentences import sentence_spans
 from factoid.text.blocks import Span
 from factoid.text.inline import inline
+from factoid.text.paragraphs import NUMBER
 from factoid.text.sentence_ends import block_sentences
 from factoid.units import Unit
 from factoid.words import count_words
@@ -23,7 +24,6 @@ LONGEST_PIECE = 40  # words of a cell's text in one fact, if the text has severa
 _COMPARED = 100  # characters of a text that are looked for
 _KEY_WORDS = 12  # most words of a cell that names a row
 _KEY_CELLS = 3  # most cells before and with the one that names a row
-_NUMBER = re.compile(r"[-+−–~<>≤≥≈]?\s?[$€£¥]?\s?\d[\d.,' ]*\s?[%‰$€£¥]?")
 _LINE = re.compile(r"[^\r\n]+")
 # A name, as long as that of a column may be, a colon, and perhaps a value. "10:30" and "https://" are no names.
 _CELL = re.compile(r"(?P<name>[^:\s][^:]{0,499}?)[ \t]{0,3}:(?:[ \t]+(?P<value>\S.*))?[ \t\r]*\Z")
@@ -200,7 +200,7 @@ def _labelled(name: str, text: str) -> str:
 def _key(cells: Sequence[tuple[str, str]]) -> range:
     """Return the places of the cells that name a row: its first short text, and what stands before it; none without a text."""
     for place, (_, text) in enumerate(cells):
-        if text.strip() and not _NUMBER.fullmatch(text.strip()) and count_words(text) <= _KEY_WORDS:
+        if text.strip() and not NUMBER.fullmatch(text.strip()) and count_words(text) <= _KEY_WORDS:
             return range(0 if place < _KEY_CELLS else place, place + 1)
     return range(0)
 

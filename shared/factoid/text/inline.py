@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 from factoid.text.blocks import Visible, VisibleText
 from factoid.text.html.tags import BOLD, BOUNDARIES, is_element
 from factoid.text.inline_rules import positioned
+from factoid.words import RAISED
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
 
 _MARK = re.compile(r"[\\`*_\[<&$~=!{+\n]|;base64,|:[\w+-]+:")
-_RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
 _RAISED_NUMBER = re.compile(r"[\d+−–, -]+")
 _TAG = re.compile(r"</?(?P<name>[A-Za-z][A-Za-z0-9-]*+)(?P<rest>[^<>]*+)>")
 _LONGEST_MARK = 300  # characters; the data of a picture belongs to no sentence's span
@@ -109,7 +109,7 @@ class _Reader:
             return
         text = token.content
         if self.is_raised and _RAISED_NUMBER.fullmatch(text):
-            text = text.translate(_RAISED)
+            text = text.translate(RAISED)
         if not self.strong and text.strip(" \n:"):
             self.has_plain = True
         self.seen.add_at(text, self.places[at : at + len(text)])

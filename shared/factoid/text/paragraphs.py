@@ -30,7 +30,7 @@ _GRID_RULE = re.compile(r"[ \t]*+\+(?:[-=:]{2,}\+){1,100}[ \t]*+")
 _CELL_END = re.compile(r"(?<!\\)\|")
 _TERMINATORS = tuple('.!?:;…"”’)]。！？')
 _NAME_WORDS = 5  # most words of a column's name, where nothing but the form of a table marks its header
-_NUMBER = re.compile(r"[-+−–~<>≤≥≈]?\s?[$€£¥]?\s?\d[\d.,' ]*\s?[%‰$€£¥]?")
+NUMBER = re.compile(r"[-+−–~<>≤≥≈]?\s?[$€£¥]?\s?\d[\d.,' ]*\s?[%‰$€£¥]?")
 ONLY_MARKS = re.compile(r"[-+*•‣–|:=~`_#>\s]+")  # of lists, tables and rules, without a word
 _WORD = re.compile(r"\w")
 
@@ -114,10 +114,8 @@ def paragraph_blocks(source: Source, read: Read, above: Above, kind: Kind = "par
     return blocks
 
 
-def table_blocks(
-    lines: Sequence[Source], read: Read, leads: tuple[Lead, ...], *, has_header: bool = False
-) -> list[Block]:
-    """Return the rows of a table from its lines. Below a header is a rule, if `has_header` does not say that it is one.
+def table_blocks(lines: Sequence[Source], read: Read, leads: tuple[Lead, ...]) -> list[Block]:
+    """Return the rows of a table from its lines. Below a header is a rule.
 
     A table without a rule has a header if the form of its first row says so.
     """
@@ -128,12 +126,12 @@ def table_blocks(
         if number not in rules:
             rows.append(_row(line, read, columns))
             columns = columns or len(rows[-1].cells if rows[-1] else ())
+    has_header = 1 in rules or (not rules and _is_header(rows))
     is_grid = bool(lines) and _GRID_RULE.fullmatch(lines[0][0]) is not None
     if is_grid:  # the names stand above a rule of "=", or above the only rule within the table
         is_ruled_once = rules == [0, 2, len(lines) - 1] and len(lines) > 4
-        has_header = (2 in rules and "=" in lines[2][0]) or is_ruled_once
-        has_header = has_header or _is_header(rows)
-    has_header = has_header or 1 in rules or (not rules and _is_header(rows))
+        is_below_names = 2 in rules and "=" in lines[2][0]
+        has_header = has_header or is_below_names or is_ruled_once or _is_header(rows)
     filled = [number for number, row in enumerate(rows) if row is not None]
     header = filled[0] if has_header and filled else -1
     names: tuple[str, ...] = ()
@@ -250,11 +248,11 @@ def _is_header(rows: Sequence[Block | None]) -> bool:
         return False
     names, *below = filled
     is_named = len(names) > 1 and all(names) and len({*names}) == len(names)
-    if not is_named or any(_NUMBER.fullmatch(name) or count_words(name) > _NAME_WORDS for name in names):
+    if not is_named or any(NUMBER.fullmatch(name) or count_words(name) > _NAME_WORDS for name in names):
         return False
     for column in range(len(names)):
         values = [row[column] for row in below if column < len(row) and row[column]]
-        if values and all(map(_NUMBER.fullmatch, values)):
+        if values and all(map(NUMBER.fullmatch, values)):
             return True
     return False
 

@@ -11,6 +11,7 @@ from html.entities import html5
 
 from factoid.text.blocks import Block, Kind, Lead, Span, Visible, VisibleText
 from factoid.text.html.tags import BOLD, BOUNDARIES, CODE, HEADINGS, ITEMS, KEEPS_SPACE, LISTS, Tag
+from factoid.words import RAISED
 
 Inline = Callable[[str, Sequence[int]], Visible]
 
@@ -28,7 +29,6 @@ _ENTITY = r"&(?:\#[0-9]{1,7};?|\#[xX][0-9A-Fa-f]{1,6};?|[A-Za-z][A-Za-z0-9]{1,31
 _WORDS = re.compile(rf"(?P<space>\s++)|(?P<entity>{_ENTITY})|&|[^\s&]++(?: [^\s&]++)*+")
 _LINES = re.compile(rf"(?P<entity>{_ENTITY})|(?P<line>\r\n?+)|[^&\r]++|&")
 _EMPTY_LINES = re.compile(r"(?:[^\S\n]*+\n)*+")
-_RAISED = str.maketrans("0123456789+-−–", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁻")
 _RAISED_NUMBER = re.compile(r"(?=[\s+−–,-]*+\d)[\s\d+−–,-]++")
 _ADDRESS = re.compile(r"\s*(?:data:|(?:https?:)?//)\S*\s*", re.IGNORECASE)
 _BLANK_LINE = re.compile(r"\n[ \t]*+\r?\n[ \t]*+(?:<[^<>]{1,40}>){0,3}\Z")
@@ -91,7 +91,7 @@ class Flow:
                 self.space(piece.start())
                 continue
             if is_raised:
-                seen = seen.translate(_RAISED)
+                seen = seen.translate(RAISED)
             self._before_word(seen[0])
             self._put(seen, piece.start(), piece.end())
 

@@ -32,7 +32,7 @@ from factoid.store.indexes.views import Views
 from factoid.store.indexes.wall import MIXED_PASSAGES, MixedPassagesBuilder
 from factoid.store.options import AddKwargs, SearchKwargs, SearchOptions, option_names
 from factoid.store.rerank import answer
-from factoid.store.search import Query, allowed_ids, allowed_units, find
+from factoid.store.search import Query, allowed_ids, allowed_units, find, stored_by_id
 from factoid.store.settings import Settings, check_identity, keep_settings
 from factoid.store.token_vectors import TOKENS, TokenVectorCache
 from factoid.store.transfer.copies import copy_to
@@ -332,12 +332,23 @@ class UnitStore:
                 return snapshot.ids()
         return self.views.at([MIXED_PASSAGES], partial(allowed_ids, to_condition(filter), None))
 
-    def get(self, ids: Sequence[str], *, filter: Filter | None = None) -> list[Unit]:  # noqa: A002 - as in search
-        """Return the units with these ids, in this order, if a filter lets a search return them; unknown ids are skipped."""
+    def get(
+        self,
+        ids: Sequence[str],
+        *,
+        filter: Filter | None = None,  # noqa: A002 - as in search
+        documents: bool = False,
+    ) -> list[Unit]:
+        """Return the units with these ids, in this order, if a filter lets a search return them; unknown ids are skipped.
+
+        With `documents`, an id means the document that has it, as a unit, and a unit only where there is no text of such a
+        document, so that whatever a search returned is found by its id.
+        """
         if filter is not None:
-            return self.views.at([MIXED_PASSAGES], partial(allowed_units, to_condition(filter), ids))
+            work = partial(allowed_units, to_condition(filter), ids, documents)
+            return self.views.at([MIXED_PASSAGES], work)
         with self.connections.reading() as snapshot:
-            return snapshot.units_by_id(ids)
+            return stored_by_id(snapshot, ids, documents=documents)
 
     def searches(self, unit: Unit) -> bool:
         """Return whether a unit is encoded: its granularity is searched, and its text is more than white space."""
@@ -358,13 +369,6 @@ class UnitStore:
         """Return all units of some documents, oldest first; unknown ids are skipped."""
         with self.connections.reading() as snapshot:
             return list(snapshot.units(snapshot.units_of_documents(document_ids).tolist()).values())
-
-    @property
-    def lacks_texts(self) -> bool:
-        """Whether the store holds units without their documents, judged by the first document."""
-        with self.connections.reading() as snapshot:
-            sql = "SELECT 1 FROM (SELECT text FROM documents ORDER BY row LIMIT 1) WHERE text IS NULL"
-            return bool(snapshot.values(sql))
 
     def counts(self) -> dict[Granularity, int]:
         """Return the number of units of each granularity."""

@@ -40,6 +40,8 @@ _BLOCK = 10_000  # vectors read at a time
 _NUMBERS = ("generation", "units", "dim", "logged", "forgotten")  # in `meta`
 _TEXTS = ("settings", "dtype", "embed_template", "encoder")
 _HIGHEST = 1 << 62
+
+INCOMPLETE = "incomplete"  # the digest of a document from which units were deleted, since its text still holds them
 _KINDS = {str(kind): kind for kind in Granularity}  # faster than calling the enumeration for each unit
 
 # Tells which units are allowed from their rows and the rows of their metadata, both of shape (n,).
@@ -132,6 +134,15 @@ class Snapshot:
     def all_documents(self) -> Iterator[tuple[Document, str]]:
         """Yield all documents whose texts are stored, each with the digest of how it was added."""
         return self._documents(f"SELECT digest, {DOCUMENT} FROM documents ORDER BY row")  # noqa: S608
+
+    def whole_documents(self, passages: Sequence[int]) -> dict[int, int]:
+        """Return the rows of the documents whose text is stored, and of which a passage is all there is, by the passage's row."""
+        sql = f"""SELECT units.row, documents.row FROM units JOIN documents ON documents.row = units.document
+            WHERE units.row {AMONG} AND units.granularity = 'passage'
+            AND documents.text IS NOT NULL AND documents.digest <> ?
+            AND NOT EXISTS (SELECT 1 FROM units AS others
+                WHERE others.document = units.document AND others.granularity = 'passage' AND others.row <> units.row)"""  # noqa: S608
+        return dict(self.connection.execute(sql, [to_array(passages), INCOMPLETE]).fetchall())
 
     def digests(self, ids: Sequence[str]) -> dict[str, str]:
         """Return the digests of the stored documents."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import chain, islice
 from math import inf
 from pathlib import Path
@@ -30,7 +30,7 @@ from factoid.store.database.records import to_json
 from factoid.store.database.snapshot import Snapshot, StoredUnit
 from factoid.store.database.transaction import check_unit
 from factoid.store.settings import check_identity
-from factoid.units import Document, Granularity, Unit
+from factoid.units import Document, Granularity, Unit, document_unit
 
 if TYPE_CHECKING:
     from factoid.store.unit_store import UnitStore
@@ -234,8 +234,7 @@ def _records(snapshot: Snapshot, *, vectors: bool) -> Iterator[Record]:
 
 
 def _as_unit(document: Document, digest: str) -> Unit:
-    content = (document.text, Granularity.DOCUMENT, document.id, document.id, 0, len(document.text))
-    return Unit(document.id, *content, document.title, document.section, document.metadata, digest)
+    return replace(document_unit(document), payload=digest)
 
 
 def _write_jsonl(part: Path, about: Record, records: Iterable[Record]) -> None:

@@ -37,6 +37,7 @@ from factoid.store.transfer.copies import copy_over
 from factoid.units import Granularity, Unit
 from llama_index_factoid.convert import (
     Kind,
+    embedded_metadata,
     lone_node,
     stored_node,
     to_tree,
@@ -189,7 +190,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
 
         Raises:
             InvalidInputError: A node has no embedding, or text or metadata that cannot be stored.
-            EncoderMismatchError: The embeddings have another dimension than the store's.
+            EncoderMismatchError: The embeddings have another dimension than the store's, or other metadata in them.
         """
         nodes = list(nodes)
         for node in nodes:
@@ -203,7 +204,8 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         vectors = [np.asarray(node.embedding, np.float32) for node in nodes]
         units = [to_unit(node) for node in nodes]
         stale = stale_ids(self._store, nodes, units)
-        ids = self._store.add(units, vectors=vectors, keep_children=True)
+        embedded = embedded_metadata(nodes)
+        ids = self._store.add(units, vectors=vectors, keep_children=True, embed_metadata=embedded)
         if stale:
             self._store.delete(unit_ids=stale)
         return ids

@@ -64,6 +64,7 @@ class SearchKwargs(CommonSearchKwargs, total=False):
 class IndexKwargs(TypedDict, total=False):
     """The options of a store that its front ends share: see `factoid.UnitStore`."""
 
+    embed_metadata: Sequence[str] | None
     embed_template: str | None
     index: str | Mapping[str, str] | None
     similarity: str | None

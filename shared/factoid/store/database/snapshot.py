@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from factoid.encode import Vectors, check_template
+from factoid.encode import EMBED_TEMPLATE, Vectors, check_metadata_keys, check_template, with_metadata
 from factoid.errors import InvalidInputError
 from factoid.filters import Condition, parse_metadata, passing_rows, says_kinds
 from factoid.index import RowIds
@@ -38,7 +38,7 @@ _UNDER = "passages.id = units.parent_id AND +passages.granularity = 'passage' AN
 
 _BLOCK = 10_000  # vectors read at a time
 _NUMBERS = ("generation", "units", "dim", "logged", "forgotten")  # in `meta`
-_TEXTS = ("settings", "dtype", "embed_template", "encoder")
+_TEXTS = ("settings", "dtype", "embed_template", "embed_metadata", "encoder")
 _HIGHEST = 1 << 62
 
 INCOMPLETE = "incomplete"  # the digest of a document from which units were deleted, since its text still holds them
@@ -74,6 +74,16 @@ class Snapshot:
     def generation(self) -> int:
         """A number that every commit raises by a random step, so that a database restored from a backup gets others."""
         return int(self.meta["generation"])
+
+    @property
+    def embed_metadata(self) -> tuple[str, ...]:
+        """The keys of metadata that are encoded with the text of a unit."""
+        return metadata_keys(self.meta.get("embed_metadata"))
+
+    @property
+    def template(self) -> str:
+        """The template of the text that is encoded for a unit, with those keys."""
+        return with_metadata(self.meta.get("embed_template") or EMBED_TEMPLATE, self.embed_metadata)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -480,8 +490,14 @@ def _check_meta(meta: Mapping[str, Any]) -> None:
         raise DamagedRowError(sorted(meta), what="the record of")
     try:
         check_template(meta.get("embed_template"))
-    except InvalidInputError as error:
+        metadata_keys(meta.get("embed_metadata"))
+    except (InvalidInputError, ValueError, TypeError, RecursionError) as error:
         raise DamagedRowError("embed_template", what="the text") from error
+
+
+def metadata_keys(written: str | None) -> tuple[str, ...]:
+    """Return the keys of `embed_metadata` from the JSON that a store keeps; none if it keeps nothing."""
+    return check_metadata_keys(json.loads(written or "[]"))
 
 
 def ascending(rows: Sequence[int]) -> RowIds:

@@ -189,7 +189,16 @@ class Transaction(Snapshot):
             self._drop_unused(table, {row[column] for row in removed} - {None}, keep_texts=keep_texts)
 
     def describe(self, selected: Selection, changes: Metadata) -> int:
-        """Set metadata keys of units, and of documents all of whose units are among them; return how many units."""
+        """Set metadata keys of units, and of documents all of whose units are among them; return how many units.
+
+        Raises:
+            InvalidInputError: One of the keys is encoded with the texts.
+        """
+        if encoded := sorted(changes.keys() & {*self.embed_metadata}):
+            raise InvalidInputError(
+                f"metadata[{encoded[0]!r}] is encoded with the texts here (embed_metadata): add the documents again with the "
+                "new value"
+            )
         rows = self.chosen_rows(selected)
         sql = f"""SELECT units.document, units.metadata, {UNIT} FROM {FROM_UNITS}
             WHERE units.row {AMONG}"""  # noqa: S608
@@ -220,7 +229,7 @@ class Transaction(Snapshot):
         tables = ("units", "documents", "vectors", "fields", "metadata", "changes", "commits", *cache)
         for table in tables:
             self.connection.execute(f"DELETE FROM {table}")  # noqa: S608
-        for key in ("encoder", "embed_template", "dim"):
+        for key in ("encoder", "embed_template", "embed_metadata", "dim"):
             self.meta.pop(key, None)
             self.connection.execute("DELETE FROM meta WHERE key = ?", [key])
         self._changed.clear()

@@ -125,7 +125,9 @@ class _Import:
     def __init__(self, store: UnitStore, file: Path, edited: bool, bar: Any) -> None:
         self._store, self._file, self._edited, self._bar = store, file, edited, bar
         self._about: Record | None = None
-        self._identity = {**store.identity, "embed_template": store.embed_template if store.encoder else None}
+        self._identity = store.identity
+        if store.encoder is not None:
+            self._identity |= store.known_identity
         self._block: list[tuple[StoredUnit, bool]] = []
         self._characters = 0  # of the texts in the block
         self._count = 0  # of committed records
@@ -273,7 +275,8 @@ def _checked_about(about: Any, *, edited: bool) -> Record:
     described = {name: value for name, value in about.items() if name != "checksum"}
     if not edited and about.get("checksum") != _about_checksum(described):
         raise InvalidInputError(f"what describes the export differs from what was written. {_AGAIN}")
-    records, names = described.get("records"), [described.get(name) for name in ("encoder", "embed_template")]
+    records = described.get("records")
+    names = [described.get(name) for name in ("encoder", "embed_template", "embed_metadata")]
     if type(records) is not int or not all(isinstance(name, str | None) for name in names):
         raise InvalidInputError(
             f"expected the number of records, and names of encoder and template, got {shown(about)}"

@@ -70,7 +70,7 @@ def merge(
 
 def _put(writing: Transaction, theirs: Snapshot, ids: Sequence[str], *, keep: bool) -> dict[str, int]:
     """Add documents of the other store with their units; return counts as `merge` does."""
-    identity = {name: theirs.meta.get(name) for name in ("encoder", "embed_template")}
+    identity = {name: theirs.meta.get(name) for name in ("encoder", "embed_template", "embed_metadata")}
     check_identity(writing, "the other one with", **identity, dim=theirs.meta.get("dim"))
     similarities = {str(Settings.of(snapshot).similarity) for snapshot in (writing, theirs)}
     if theirs.meta.get("dim") is not None and len(similarities) > 1:

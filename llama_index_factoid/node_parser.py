@@ -16,7 +16,9 @@ from llama_index.core.llms import LLM
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.schema import BaseNode, Document
 from llama_index.core.utils import get_tqdm_iterable
+from pydantic import AfterValidator
 
+from factoid.encode import check_metadata_keys
 from factoid.errors import InvalidInputError, check_names
 from factoid.ingest import assemble, whole_passage
 from factoid.propositions import Propositionizer, Report, SyntaxPropositionizer, decompose
@@ -34,6 +36,7 @@ class ParserKwargs(TypedDict, total=False):
     """The options of `MultiGranularNodeParser` besides the propositionizer and its cache."""
 
     granularities: Sequence[Kind]
+    embed_metadata: Sequence[str]
     words: int
     min_words: int
     unsupported: Policy
@@ -63,6 +66,9 @@ class MultiGranularNodeParser(NodeParser):
     Args:
         propositionizer, words, min_words, unsupported, sentences: As in `factoid.UnitStore.add_documents`.
         granularities: What to return, some of "passage", "sentence" and "proposition".
+        embed_metadata: Keys of the documents' metadata that are embedded with the text and searched by words, such as ["product"]:
+            for documents that differ in these only. By default no metadata is embedded but title and section. A store takes the
+            list from the first nodes, and refuses nodes that were made with another one.
         cache: A file, made if absent, that keeps what the propositionizer returns, or the folder of a store. The worker
             processes of a pipeline share it.
         window: Put the text around each node into its metadata under `window`, and its own under `original_text`, for
@@ -79,6 +85,7 @@ class MultiGranularNodeParser(NodeParser):
     model_config = ConfigDict(extra="forbid")
 
     granularities: tuple[Kind, ...] = Field(default=("passage", "sentence", "proposition"), min_length=1)
+    embed_metadata: Annotated[tuple[str, ...], AfterValidator(check_metadata_keys)] = ()
     words: int = 100
     min_words: int = 50
     unsupported: Policy = "drop"
@@ -152,6 +159,7 @@ class MultiGranularNodeParser(NodeParser):
                 units,
                 include_metadata=self.include_metadata,
                 include_prev_next_rel=self.include_prev_next_rel,
+                embed_metadata=self.embed_metadata,
                 windows=None if self.window is None else _windows(to_core(node).text, cut, units, self.window),
             )
         return parsed

@@ -78,7 +78,7 @@ from llama_index_factoid import MultiGranularFaissVectorStore, MultiGranularNode
 storage = StorageContext.from_defaults(vector_store=MultiGranularFaissVectorStore())
 nodes = MultiGranularNodeParser()(documents)
 index = VectorStoreIndex(nodes, storage_context=storage, embed_model=EncoderEmbedding(encoder))
-hits = index.as_retriever(vector_store_query_mode="hybrid").retrieve(question)
+hits = index.as_retriever().retrieve(question)
 """,
 }
 

@@ -49,14 +49,14 @@ class Recipe:
     words: int = 100
     min_words: int = 50
     unsupported: Policy = "drop"
-    embed_template: str = EMBED_TEMPLATE
+    template: str = EMBED_TEMPLATE
     sentences: SentenceSplitter | None = None  # None for the rules of `factoid.text.sentence_ends`
 
     def digest(self, document: Document) -> str:
         """Return a digest of a document and of this recipe."""
         content = [document.id, document.text, document.title, document.section, dict(document.metadata)]
         name = getattr(self.propositionizer, "name", type(self.propositionizer).__qualname__)
-        making = [list(self.granularities), name, self.words, self.min_words, self.unsupported, self.embed_template]
+        making = [list(self.granularities), name, self.words, self.min_words, self.unsupported, self.template]
         if self.sentences is not None:
             making.append(getattr(self.sentences, "name", type(self.sentences).__qualname__))
         return content_id(*content, *making)
@@ -269,7 +269,7 @@ def _report(counts: Counter[str], decomposition: Report, removed: int) -> AddRep
 
 def _places(store: UnitStore, units: Sequence[Unit], others: Container[int] = ()) -> dict[str, list[int]]:
     """Return the distinct texts to encode, each with the positions of its units."""
-    template = store.embed_template  # read from the store once
+    template = store.template  # read from the store once
     places: dict[str, list[int]] = {}
     for position, unit in enumerate(units):
         if position in others or store.searches(unit):

@@ -250,3 +250,9 @@ def child_unit(parent: Document | Unit, text: str, granularity: Granularity, sta
     if isinstance(parent, Document):
         title, section = title[:LONGEST_HEADING], section[:LONGEST_HEADING]
     return Unit("", text, granularity, document_id, parent.id, start, end, title, section, parent.metadata)
+
+
+def document_unit(document: Document) -> Unit:
+    """Return a document as a unit."""
+    content = (document.text, Granularity.DOCUMENT, document.id, document.id, 0, len(document.text))
+    return Unit(document.id, *content, document.title, document.section, document.metadata)

@@ -81,7 +81,7 @@ def test_bad_documents_are_refused_before_any_work(filled: MultiGranularFAISS, e
     with pytest.raises(TypeError, match="bach_size"):
         filled.add_documents([OLM], bach_size=2)
     assert embedding.embedded == embedded
-    assert len(filled.similarity_search("it", k=99)) == 3
+    assert len(filled.similarity_search("it", k=99, parents="document")) == 3
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,8 @@ def test_delete(filled: MultiGranularFAISS) -> None:
     filled.delete([])
     assert filled.get_by_ids(["kakapo", "olm", "titan"]) == [OLM, TITAN]
     (unit,) = filled.similarity_search("no eyes", k=1, parents="unit")
-    filled.delete([str(unit.id)])  # an id of documents only
+    with pytest.raises(InvalidInputError, match="is the id of a proposition: delete it with unit_ids"):
+        filled.delete([str(unit.id), "titan"])
     assert unit in filled.similarity_search("no eyes", k=99, parents="unit")
     filled.delete(unit_ids=[str(unit.id)])
     assert unit not in filled.similarity_search("no eyes", k=99, parents="unit")

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from factoid.encode import EMBED_TEMPLATE, encoded_text
+from factoid.encode import encoded_text
 from factoid.errors import InvalidInputError, StoreError
 from factoid.files.sqlite import explain
 from factoid.index import AUTO, RowIds, Similarity, VectorIndex, load, save, usable_kind, usable_memory
@@ -242,7 +242,7 @@ def _change_since(state: IndexState, snapshot: Snapshot, since: int) -> _Change 
 
 def _texts(snapshot: Snapshot, rows: RowIds, bar: Any) -> Iterator[str]:
     """Yield the texts of passages with their headings, as encoded."""
-    template = snapshot.meta.get("embed_template") or EMBED_TEMPLATE
+    template = snapshot.template
     for start in range(0, len(rows), _BLOCK):
         block = rows[start : start + _BLOCK].tolist()
         units = snapshot.units(block)

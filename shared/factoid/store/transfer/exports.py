@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import chain, islice
 from math import inf
 from pathlib import Path
@@ -30,7 +30,7 @@ from factoid.store.database.records import to_json
 from factoid.store.database.snapshot import Snapshot, StoredUnit
 from factoid.store.database.transaction import check_unit
 from factoid.store.settings import check_identity
-from factoid.units import Document, Granularity, Unit
+from factoid.units import Document, Granularity, Unit, document_unit
 
 if TYPE_CHECKING:
     from factoid.store.unit_store import UnitStore
@@ -125,7 +125,9 @@ class _Import:
     def __init__(self, store: UnitStore, file: Path, edited: bool, bar: Any) -> None:
         self._store, self._file, self._edited, self._bar = store, file, edited, bar
         self._about: Record | None = None
-        self._identity = {**store.identity, "embed_template": store.embed_template if store.encoder else None}
+        self._identity = store.identity
+        if store.encoder is not None:
+            self._identity |= store.known_identity
         self._block: list[tuple[StoredUnit, bool]] = []
         self._characters = 0  # of the texts in the block
         self._count = 0  # of committed records
@@ -234,8 +236,7 @@ def _records(snapshot: Snapshot, *, vectors: bool) -> Iterator[Record]:
 
 
 def _as_unit(document: Document, digest: str) -> Unit:
-    content = (document.text, Granularity.DOCUMENT, document.id, document.id, 0, len(document.text))
-    return Unit(document.id, *content, document.title, document.section, document.metadata, digest)
+    return replace(document_unit(document), payload=digest)
 
 
 def _write_jsonl(part: Path, about: Record, records: Iterable[Record]) -> None:
@@ -274,7 +275,8 @@ def _checked_about(about: Any, *, edited: bool) -> Record:
     described = {name: value for name, value in about.items() if name != "checksum"}
     if not edited and about.get("checksum") != _about_checksum(described):
         raise InvalidInputError(f"what describes the export differs from what was written. {_AGAIN}")
-    records, names = described.get("records"), [described.get(name) for name in ("encoder", "embed_template")]
+    records = described.get("records")
+    names = [described.get(name) for name in ("encoder", "embed_template", "embed_metadata")]
     if type(records) is not int or not all(isinstance(name, str | None) for name in names):
         raise InvalidInputError(
             f"expected the number of records, and names of encoder and template, got {shown(about)}"

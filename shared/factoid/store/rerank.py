@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from factoid.errors import InvalidInputError
 from factoid.store.database.snapshot import Snapshot
+from factoid.store.indexes.compared import SUBSTITUTES
 from factoid.store.indexes.views import IndexState
 from factoid.store.indexes.wall import MIXED_PASSAGES, Wall
 from factoid.store.options import FINEST_FIRST, RankedParents
@@ -103,8 +104,16 @@ def _units_under(
     wall: Wall | None,
     passage_ids: Sequence[str],
 ) -> dict[str, list[Unit]]:
-    """Return the searched units under some passages that may be shown, by the passage's id."""
-    units = snapshot.searched_units(passage_ids, kind, unit_ids, None if wall is None else wall.allowed)
+    """Return the units under some passages that a search compares and that may be shown, by the passage's id.
+
+    A passage that has no unit of the kind is ranked by those that take their place, as in the search itself.
+    """
+    allowed = None if wall is None else wall.allowed
+    having = {unit.parent_id for unit in snapshot.searched_units(passage_ids, kind, None)}
+    lacking = [passage_id for passage_id in passage_ids if passage_id not in having]
+    own = snapshot.searched_units(passage_ids, kind, unit_ids, allowed)
+    substitutes = snapshot.searched_units(lacking, SUBSTITUTES[kind], unit_ids, allowed)
+    units = [*own, *substitutes]
     by_passage: dict[str, list[Unit]] = {}
     for unit in units if wall is None else wall.shown(snapshot, units):
         by_passage.setdefault(unit.parent_id, []).append(unit)

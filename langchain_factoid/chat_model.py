@@ -27,7 +27,7 @@ class ChatModelPropositionizer(ChatPropositionizer):
         llm: A chat model, or a runnable around one such as `llm.bind(...)`, that takes a prompt and returns a message or a text.
         model: The model's name, under which a cache keeps results; None for the name that `llm` itself has.
         options: Those of `factoid.PromptPropositionizer` that need no client: `max_concurrency`, `prompt`, `requests_per_minute`,
-            `tokens_per_minute`, `show_progress`.
+            `tokens_per_minute`, `progress`.
 
     Raises:
         InvalidInputError: `llm` is not a runnable, or a number is out of range.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Self, Unpack
@@ -118,6 +120,7 @@ class MultiGranularFAISS(VectorStore):
             encoding = embedding
             if not isinstance(encoding, EmbeddingsEncoder):
                 encoding = EmbeddingsEncoder(embedding)  # type: ignore[arg-type]  # refuses None
+            of_store |= {name: self._recipe[name] for name in ("progress",) if name in self._recipe}
             store = UnitStore(encoder=encoding, **{"granularities": None} | of_store)
         elif embedding is not None or of_store or store.encoder is None:
             raise InvalidInputError(
@@ -181,7 +184,7 @@ class MultiGranularFAISS(VectorStore):
         """
         del batch_size
         added: list[str] = []
-        self.last_report = self.store.add_documents(_cores(documents, ids, added), **self._recipe)
+        self.last_report = self.store.add_documents(_Cores(documents, ids, added), **self._recipe)
         return added
 
     async def aadd_documents(  # type: ignore[override]
@@ -190,7 +193,7 @@ class MultiGranularFAISS(VectorStore):
         """Do the same as `add_documents`. The iterable is read in threads."""
         del batch_size
         added: list[str] = []
-        self.last_report = await self.store.aadd_documents(_cores(documents, ids, added), **self._recipe)
+        self.last_report = await self.store.aadd_documents(_Cores(documents, ids, added), **self._recipe)
         return added
 
     def add_texts(  # type: ignore[override]  # options are named: a wrong one is an error
@@ -234,7 +237,7 @@ class MultiGranularFAISS(VectorStore):
         texts = [text for text, _ in pairs]
         documents = _documents(texts, metadatas)
         added: list[str] = []
-        cores = {core.id: core for core in _cores(documents, ids, added)}
+        cores = {core.id: core for core in _Cores(documents, ids, added)}
         vectors = dict(zip(added, to_matrix([embedding for _, embedding in pairs], len(pairs)), strict=True))
         units: list[Unit] = []
         for core in cores.values():
@@ -442,13 +445,25 @@ def _documents(texts: Iterable[str], metadatas: Iterable[Mapping[str, Any]] | No
     return [Document(page_content=text, metadata=dict(metadata)) for text, metadata in pairs]
 
 
-def _cores(documents: Iterable[Document], ids: Ids, added: list[str]) -> Iterator[CoreDocument]:
-    """Yield documents as the core takes them, and append their ids to `added`; without ids they are read as needed."""
-    pairs = ((document, None) for document in documents) if ids is None else one_each("ids", ids, documents)
-    for document, document_id in pairs:
-        core = to_core(document, document_id)
-        added.append(core.id)
-        yield core
+@dataclass(frozen=True)
+class _Cores:
+    """Documents as the core takes them. Reading them appends their ids to `added`; without ids they are read as needed."""
+
+    documents: Iterable[Document]
+    ids: Ids
+    added: list[str]
+
+    def __iter__(self) -> Iterator[CoreDocument]:
+        pairs: Iterable[tuple[Document, str | None]] = ((document, None) for document in self.documents)
+        if self.ids is not None:
+            pairs = one_each("ids", self.ids, self.documents)
+        for document, document_id in pairs:
+            core = to_core(document, document_id)
+            self.added.append(core.id)
+            yield core
+
+    def __length_hint__(self) -> int:
+        return operator.length_hint(self.documents)
 
 
 def _scored(hits: Sequence[Hit]) -> list[Scored]:

@@ -3,8 +3,8 @@
 A node's metadata says what it is: `granularity`, `passage_id`, `section`, `title` and, on a proposition that stands
 in for a failed decomposition, `fallback`. Filters can use these keys. Models get title and section with the text, unless
 the text itself says them; the other keys are hidden from models. The caller's own metadata reaches LLMs as the framework
-has it, and is not embedded, but for the keys that `embed_metadata` names, both in the parser and in a node. A caller's `title` and `section` are never replaced, and values under the other keys move to
-`source_<key>`.
+has it, and is not embedded, but for the keys that `embed_metadata` names, which a node keeps in turn. A caller's `title` and
+`section` are never replaced, and values under the other keys move to `source_<key>`.
 
 A store keeps a node as a unit with the node's id, text, span and metadata; the rest of the node is JSON in the unit's
 payload. A unit without such a payload was stored by the core, the command line or LangChain, and becomes a node as our

@@ -28,7 +28,7 @@ class LLMPropositionizer(ChatPropositionizer):
         llm: The LLM.
         model: The model's name, under which a cache keeps results; None for the name that `llm` itself has.
         options: Those of `factoid.PromptPropositionizer` that need no client: `max_concurrency`, `prompt`, `requests_per_minute`,
-            `tokens_per_minute`, `show_progress`.
+            `tokens_per_minute`, `progress`.
 
     Raises:
         InvalidInputError: `llm` is not an LLM, or a number is out of range.

@@ -15,13 +15,13 @@ from llama_index.core.callbacks.base import CallbackManager
 from llama_index.core.llms import LLM
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.schema import BaseNode, Document
-from llama_index.core.utils import get_tqdm_iterable
 from pydantic import AfterValidator
 
 from factoid.encode import check_metadata_keys
 from factoid.errors import InvalidInputError, check_names
 from factoid.ingest import assemble, whole_passage
-from factoid.propositions import Propositionizer, Report, SyntaxPropositionizer, decompose
+from factoid.progress import progress_bar, tracked
+from factoid.propositions import Decomposition, Propositionizer, Report, SyntaxPropositionizer, decompose
 from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy
 from factoid.propositions.prompting.chat import ChatPropositionizer, split_options
@@ -30,6 +30,8 @@ from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import Granularity, Unit
 from llama_index_factoid.convert import Kind, to_core, to_nodes
 from llama_index_factoid.llm import LLMPropositionizer
+
+_BLOCK = 256  # passages for one call of the propositionizer
 
 
 class ParserKwargs(TypedDict, total=False):
@@ -43,6 +45,7 @@ class ParserKwargs(TypedDict, total=False):
     chunker: NodeParser | None
     window: int | Literal["passage"] | None
     propositionizer_name: str
+    progress: bool | None
     include_metadata: bool
     include_prev_next_rel: bool
     callback_manager: CallbackManager
@@ -66,8 +69,8 @@ class MultiGranularNodeParser(NodeParser):
     Args:
         propositionizer, words, min_words, unsupported, sentences: As in `factoid.UnitStore.add_documents`.
         granularities: What to return, some of "passage", "sentence" and "proposition".
-        embed_metadata: Keys of the documents' metadata that are embedded with the text and searched by words, such as ["product"]:
-            for documents that differ in these only. By default no metadata is embedded but title and section. A store takes the
+        embed_metadata: Keys of the documents' metadata that are embedded with the text and searched by words: ["product"] for
+            documents that differ in these only. By default no metadata is embedded but title and section. A store takes the
             list from the first nodes, and refuses nodes that were made with another one.
         cache: A file, made if absent, that keeps what the propositionizer returns, or the folder of a store. The worker
             processes of a pipeline share it.
@@ -75,6 +78,7 @@ class MultiGranularNodeParser(NodeParser):
             LlamaIndex's `MetadataReplacementPostProcessor`: a number of sentences before and after, or "passage".
         chunker: Another node parser or splitter, whose chunks are the passages; `words` and `min_words` are not used. A chunk
             keeps its id and relationships; relations of sentences and propositions do not cross chunks.
+        progress: As in `factoid.UnitStore`; the framework's `show_progress=True` shows a bar, too.
         fields: Those of the framework's `NodeParser`, of which `id_func` is not used.
 
     Raises:
@@ -94,6 +98,7 @@ class MultiGranularNodeParser(NodeParser):
     sentences: SentenceSplitter | None = Field(default=None, exclude=True, repr=False)
     propositionizer: Propositionizer | None = Field(default=None, exclude=True, repr=False)
     cache: str | None = Field(default=None, exclude=True)
+    progress: bool | None = Field(default=None, exclude=True)
     propositionizer_name: str = Field(default="", description="Name and version, as a part of the keys of caches.")
     _last_report: Report | None = PrivateAttr(default=None)
 
@@ -142,10 +147,16 @@ class MultiGranularNodeParser(NodeParser):
 
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
         chunks = nodes if self.chunker is None else self.chunker(nodes, show_progress=show_progress)
-        cuts = [self._passages(node) for node in get_tqdm_iterable(chunks, show_progress, "Splitting documents")]
+        show = show_progress or self.progress
+        cuts = [self._passages(node) for node in tracked(chunks, show=show, unit=" documents", desc="splitting")]
         kinds = [Granularity(kind) for kind in self.granularities]
         passages = [passage for cut in cuts for passage in cut] if Granularity.PROPOSITION in kinds else []
-        decomposition = decompose(passages, self._ready(), unsupported=self.unsupported)
+        decomposition, propositionizer = Decomposition(), self._ready()
+        with progress_bar(show=show, unit=" passages", total=len(passages), desc="cutting into propositions") as bar:
+            for start in range(0, len(passages), _BLOCK):
+                block = passages[start : start + _BLOCK]
+                decomposition += decompose(block, propositionizer, unsupported=self.unsupported)
+                bar.update(len(block))
         self._last_report = decomposition.report
         propositions: dict[str, list[Unit]] = defaultdict(list)
         for unit in decomposition.units:

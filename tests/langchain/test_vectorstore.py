@@ -54,11 +54,11 @@ async def test_documents_are_read_as_they_are_needed(embedding: HashEmbeddings) 
 
 
 async def test_a_progress_bar_over_documents(embedding: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    with MultiGranularFAISS(embedding, propositionizer=SENTENCES, show_progress=True) as store:
+    with MultiGranularFAISS(embedding, propositionizer=SENTENCES, progress=True) as store:
         store.add_documents([KAKAPO, OLM, TITAN])
-        assert "3 documents" in capsys.readouterr().err
+        assert "3/3" in capsys.readouterr().err
         await store.aadd_documents([OLM])
-        assert "1 documents" in capsys.readouterr().err
+        assert "1/1" in capsys.readouterr().err
 
 
 def test_metadata_are_plain_and_those_handed_out_the_callers_own(filled: MultiGranularFAISS) -> None:

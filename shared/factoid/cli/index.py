@@ -120,7 +120,7 @@ def index(
             min_words=least,
             unsupported=unsupported,
             cache=cache,
-            show_progress=output.show_progress,
+            progress=output.progress,
         )
         removed = []
         if sync:

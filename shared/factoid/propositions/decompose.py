@@ -42,6 +42,9 @@ class Decomposition:
     report: Report = field(default_factory=Report)
     retry: list[Unit] = field(default_factory=list)  # passages that failed for a transient reason
 
+    def __add__(self, other: Decomposition) -> Decomposition:
+        return Decomposition(self.units + other.units, self.report + other.report, self.retry + other.retry)
+
 
 def decompose(
     passages: Sequence[Unit], propositionizer: Propositionizer, *, unsupported: Policy = "drop", log: bool = True

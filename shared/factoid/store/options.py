@@ -75,10 +75,11 @@ class IndexKwargs(TypedDict, total=False):
     gpu_float16: bool
     mmap: bool
     read_only: bool
+    progress: bool | None
 
 
-class AddKwargs(TypedDict, total=False):
-    """The options of `UnitStore.add_documents`."""
+class RecipeKwargs(TypedDict, total=False):
+    """The options of `UnitStore.add_documents` that say what becomes of a document."""
 
     propositionizer: Propositionizer | None
     words: int
@@ -87,10 +88,15 @@ class AddKwargs(TypedDict, total=False):
     unsupported: Policy
     cache: PropositionCache | str | Path | None
     source_key: str | None
-    show_progress: bool
 
 
-class StoreKwargs(IndexKwargs, AddKwargs, total=False):
+class AddKwargs(RecipeKwargs, total=False):
+    """The options of `UnitStore.add_documents`."""
+
+    progress: bool | None
+
+
+class StoreKwargs(IndexKwargs, RecipeKwargs, total=False):
     """The options of a store that splits documents itself: those of `UnitStore` and of its `add_documents`."""
 
     path: str | Path | None

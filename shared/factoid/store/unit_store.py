@@ -11,7 +11,15 @@ from typing import Any, Self, Unpack
 
 import numpy as np
 
-from factoid.encode import EMBED_TEMPLATE, Encoder, Vectors, check_metadata_keys, check_template, with_metadata
+from factoid.encode import (
+    EMBED_TEMPLATE,
+    Encoder,
+    Vectors,
+    check_metadata_keys,
+    check_template,
+    encoded_text,
+    with_metadata,
+)
 from factoid.errors import InvalidInputError, check_names
 from factoid.files.sqlite import FILE
 from factoid.filters import Filter, to_condition
@@ -26,7 +34,7 @@ from factoid.search import LEXICAL, Weights
 from factoid.sources import Sources
 from factoid.store.database.connections import Connections
 from factoid.store.database.schema import local_folder
-from factoid.store.database.snapshot import StoredUnit, metadata_keys
+from factoid.store.database.snapshot import INCOMPLETE, StoredUnit, metadata_keys
 from factoid.store.database.transaction import Selection, Transaction, check_unit
 from factoid.store.indexes.build import INDEXES, Builder, LexicalBuilder, VectorBuilder
 from factoid.store.indexes.views import Views
@@ -71,6 +79,8 @@ class UnitStore:
         gpu_float16: Hold exact indexes on GPUs in half precision; hits are scored again with the exact vectors.
         mmap: Leave the index files on disk, and read only what a search touches.
         read_only: Reject writes and leave the folder untouched; it may be on a read-only disk.
+        progress: Whether long work shows a progress bar, also the building of indexes. None for a bar in a terminal or notebook,
+            once it takes longer than a second, and elsewhere a line in the log (`factoid.progress`, INFO) every half a minute.
 
     Raises:
         InvalidInputError: A setting is unknown, or the dtype differs from that of a store that is not empty.
@@ -95,6 +105,7 @@ class UnitStore:
         gpu_float16: bool = False,
         mmap: bool = False,
         read_only: bool = False,
+        progress: bool | None = None,
     ) -> None:
         named = None if isinstance(granularities, str) else granularities
         chosen = tuple(map(Granularity, named or ()))
@@ -105,6 +116,7 @@ class UnitStore:
         if dtype not in (None, "float32", "float16"):
             raise InvalidInputError(f"dtype must be one of float32, float16, got {dtype!r}")
         self.requested_template = None if embed_template == AUTO else check_template(embed_template)
+        self.progress = progress
         self.requested_metadata = None if embed_metadata is None else check_metadata_keys(embed_metadata)
         if encoder is not None and not isinstance(encoder, Encoder):
             raise InvalidInputError(
@@ -127,7 +139,7 @@ class UnitStore:
         builders: dict[str, Builder] = dict.fromkeys(self.granularities, vectors)
         builders[MIXED_PASSAGES] = MixedPassagesBuilder()
         builders[LEXICAL] = LexicalBuilder(self._settings.language)
-        self.views = Views(self.connections, builders)
+        self.views = Views(self.connections, builders, progress=progress)
 
     def __enter__(self) -> Self:
         return self
@@ -161,10 +173,10 @@ class UnitStore:
         """The same, with what the store was filled with or, in an empty one, would be, for what is not named."""
         with self.connections.reading() as snapshot:
             stored = {name: snapshot.meta.get(name) for name in self.identity}
-        named = {name: value for name, value in self.identity.items() if value is not None}
-        return {"embed_template": EMBED_TEMPLATE, "embed_metadata": "[]"} | {
-            name: value for name, value in (stored | named).items() if value is not None
-        }
+        known: dict[str, str | None] = {"embed_template": EMBED_TEMPLATE, "embed_metadata": "[]"}
+        for source in (stored, self.identity):
+            known |= {name: value for name, value in source.items() if value is not None}
+        return known
 
     @property
     def embed_template(self) -> str:
@@ -199,9 +211,9 @@ class UnitStore:
         finally:
             self.views.alone(self.connections.close)
 
-    def refresh(self, *, show_progress: bool = False) -> None:
+    def refresh(self, *, progress: bool | None = None) -> None:
         """Update the indexes and write them now, so that the next search finds them ready."""
-        self.views.refresh(show_progress=show_progress)
+        self.views.refresh(progress=progress)
         self.views.save()
 
     def add_documents(
@@ -215,7 +227,7 @@ class UnitStore:
         sentences: SentenceSplitter | None = None,
         cache: PropositionCache | str | Path | None = None,
         source_key: str | None = None,
-        show_progress: bool = False,
+        progress: bool | None = None,
     ) -> AddReport:
         """Split, decompose, encode and commit documents, a few hundred passages at a time.
 
@@ -238,7 +250,7 @@ class UnitStore:
                 again, are deleted: so all documents of a source belong into one call. Documents with ids of their own are left
                 alone. "auto" for "source", else "file_path", where it is a file or an address; while a store is open, later calls
                 may then bring further parts whose metadata differ, such as pages. None deletes nothing.
-            show_progress: Show a progress bar over documents.
+            progress: Show a progress bar over documents; None as the constructor says.
 
         Raises:
             InvalidInputError: Metadata does not survive JSON, an option is out of range, or a propositionizer lacks the `name`
@@ -247,14 +259,16 @@ class UnitStore:
         """
         sizes = {"words": words, "min_words": min_words, "sentences": sentences}
         recipe = self._recipe(propositionizer, cache, unsupported=unsupported, **sizes)
-        return ingest(self, documents, recipe, sources=self._sources_of(source_key), show_progress=show_progress)
+        progress = self.progress if progress is None else progress
+        return ingest(self, documents, recipe, sources=self._sources_of(source_key), progress=progress)
 
     async def aadd_documents(self, documents: Iterable[Document], **options: Unpack[AddKwargs]) -> AddReport:
         """Do the same as `add_documents` without blocking the event loop; documents are read in threads."""
         check_names("UnitStore.aadd_documents", options, option_names(AddKwargs))
-        sources, show_progress = self._sources_of(options.pop("source_key", None)), options.pop("show_progress", False)
+        sources, progress = self._sources_of(options.pop("source_key", None)), options.pop("progress", None)
+        progress = self.progress if progress is None else progress
         recipe = await asyncio.to_thread(self._recipe, **options)
-        return await aingest(self, documents, recipe, sources=sources, show_progress=show_progress)
+        return await aingest(self, documents, recipe, sources=sources, progress=progress)
 
     def add(
         self,
@@ -295,6 +309,20 @@ class UnitStore:
         with self.connections.reading() as snapshot:
             stored = snapshot.digests([split.document.id for split in batch])
         return [split for split in batch if stored.get(split.document.id) != split.digest]
+
+    def reusable_vectors(self, batch: Sequence[Split]) -> dict[str, Vectors]:
+        """Return the vectors of the texts in earlier versions of some documents, by text. A step of `factoid.ingest`.
+
+        Only what `add_documents` added counts, by an encoder that has a name: another one may have made the other vectors.
+        """
+        if self.identity["encoder"] is None:
+            return {}
+        template = self.template
+        with self.connections.reading() as snapshot:
+            digests = snapshot.digests([split.document.id for split in batch])
+            known = [document_id for document_id, recipe in digests.items() if recipe not in ("", INCOMPLETE)]
+            stored = snapshot.stored_units(known) if known else ()
+            return {encoded_text(unit, template): vector for unit, vector in stored if vector is not None}
 
     def replace_documents(self, batch: Sequence[Split], units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
         """Replace documents and their units by these. A step of `factoid.ingest`."""

@@ -71,7 +71,7 @@ def build_own_articles(
     aliases_key: str = "aliases",
     words: int = 10_000,
     duplicates: Duplicates = "first",
-    show_progress: bool = False,
+    progress: bool | None = None,
 ) -> ArticleStore:
     """Make an article store of documents, each about the entity that its title names, and open it.
 
@@ -80,9 +80,9 @@ def build_own_articles(
     """
     source = OwnDocuments(documents, title_key=title_key, aliases_key=aliases_key)
     if path is None:
-        _, content = build_in_memory(source, words=words, duplicates=duplicates, show_progress=show_progress)
+        _, content = build_in_memory(source, words=words, duplicates=duplicates, progress=progress)
         return opened(ArticleFile(None, content))
-    build_articles(path, source, words=words, duplicates=duplicates, show_progress=show_progress)
+    build_articles(path, source, words=words, duplicates=duplicates, progress=progress)
     return ArticleStore(path)
 
 

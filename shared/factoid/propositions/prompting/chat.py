@@ -98,11 +98,11 @@ class ChatPropositionizer(ABC):
         prompt: str | None = None,
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
-        show_progress: bool = False,
+        progress: bool = False,
     ) -> None:
         self.max_concurrency = whole_number("max_concurrency", max_concurrency)
         self.prompt = prompt
-        self.show_progress = show_progress
+        self.progress = progress
         self._pace = Pace(requests_per_minute, tokens_per_minute)
         self.usage = Usage()  # tokens of all answers so far, as reported by the server
         self._alone = Exclusion()
@@ -158,7 +158,7 @@ class ChatPropositionizer(ABC):
         return in_threads(partial(self._ask, len(passages), stop), passages, width=self.max_concurrency, stop=stop)
 
     def _bar(self, total: int) -> tqdm[Any]:
-        hidden = not self.show_progress or total < 2
+        hidden = not self.progress or total < 2
         return tqdm(total=total, desc="propositions", unit=" requests", disable=hidden)
 
     # One passage of a call with `count` of them

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.files.sqlite import has_table, row_checksum
-from factoid.progress import progress
+from factoid.progress import tracked
 from factoid.propositions import PropositionCache
 from factoid.store.database.connections import Connections
 from factoid.store.database.records import to_array
@@ -32,7 +32,7 @@ _INSERT_PROPOSITION = """INSERT INTO propositions (key, name, output, reason, ch
 
 
 def merge(
-    store: UnitStore, other: UnitStore | str | Path, *, keep: bool = False, show_progress: bool = False
+    store: UnitStore, other: UnitStore | str | Path, *, keep: bool = False, progress: bool | None = None
 ) -> dict[str, int]:
     """Add all documents, units, vectors and cached propositions of another store, at one generation.
 
@@ -61,7 +61,7 @@ def merge(
         if target is source or (target.path and source.path and target.path.samefile(source.path)):
             raise InvalidInputError(f"a store cannot be merged into itself: {target.path or 'memory'}")
         theirs = stack.enter_context(source.reading())
-        for ids in progress(_blocks(theirs), show=show_progress, unit=" blocks"):
+        for ids in tracked(_blocks(theirs), show=progress, unit=" blocks"):
             with target.transaction() as writing:
                 counts.update(_put(writing, theirs, ids, keep=keep))
         counts["propositions"] = _merge_propositions(target, theirs.connection)

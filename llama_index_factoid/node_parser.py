@@ -24,8 +24,9 @@ from factoid.progress import progress_bar, tracked
 from factoid.propositions import Decomposition, Propositionizer, Report, SyntaxPropositionizer, decompose
 from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy
-from factoid.propositions.prompting.chat import ChatPropositionizer, split_options
+from factoid.propositions.prompting.chat import ModelKwargs, split_names
 from factoid.split import split_passages, split_sentences
+from factoid.store.options import option_names
 from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import Granularity, Unit
 from llama_index_factoid.convert import Kind, to_core, to_nodes
@@ -43,6 +44,7 @@ class ParserKwargs(TypedDict, total=False):
     min_words: int
     unsupported: Policy
     chunker: NodeParser | None
+    sentences: SentenceSplitter | None
     window: int | Literal["passage"] | None
     propositionizer_name: str
     progress: bool | None
@@ -50,6 +52,12 @@ class ParserKwargs(TypedDict, total=False):
     include_prev_next_rel: bool
     callback_manager: CallbackManager
     id_func: Callable[[int, BaseNode], str]
+
+
+class FromModelKwargs(ModelKwargs, ParserKwargs, total=False):
+    """The options of `MultiGranularNodeParser.from_llm`."""
+
+    cache: str | Path | None
 
 
 class MultiGranularNodeParser(NodeParser):
@@ -132,12 +140,13 @@ class MultiGranularNodeParser(NodeParser):
         return cls.__name__
 
     @classmethod
-    def from_llm(cls, llm: LLM, *, model: str | None = None, **options: Any) -> Self:
+    def from_llm(cls, llm: LLM, *, model: str | None = None, **options: Unpack[FromModelKwargs]) -> Self:
         """Return a node parser whose propositions come from a LlamaIndex LLM.
 
-        Options are those of `LLMPropositionizer` and those of this class; another one is a ValueError.
+        Options are those of `LLMPropositionizer` and those of this class; another one is refused.
         """
-        llm_options, parser_options = split_options(ChatPropositionizer, options)
+        check_names(f"{cls.__name__}.from_llm", options, option_names(FromModelKwargs) | {"model"})
+        llm_options, parser_options = split_names(option_names(ModelKwargs), options)
         return cls(LLMPropositionizer(llm, model=model, **llm_options), **parser_options)
 
     @property

@@ -63,6 +63,16 @@ class StoreKwargs(IndexKwargs, total=False):
     class_name: str
 
 
+class PersistedKwargs(StoreKwargs, total=False):
+    """The options of `MultiGranularFaissVectorStore.from_persist_dir`."""
+
+    embed_model: BaseEmbedding | None
+    granularity: Kind | Literal["mixed"] | Sequence[Kind] | None
+    parents: Parents
+    granularities: Sequence[Kind]
+    settings: Mapping[str, Any] | None
+
+
 class QueryKwargs(CommonSearchKwargs, total=False):
     """The options of `MultiGranularFaissVectorStore.query`."""
 
@@ -352,7 +362,10 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
 
     @classmethod
     def from_persist_dir(
-        cls, persist_dir: str = DEFAULT_PERSIST_DIR, namespace: str = DEFAULT_VECTOR_STORE, **options: Any
+        cls,
+        persist_dir: str = DEFAULT_PERSIST_DIR,
+        namespace: str = DEFAULT_VECTOR_STORE,
+        **options: Unpack[PersistedKwargs],
     ) -> Self:
         """Open the store in a folder that `StorageContext.persist` wrote; options are those of the class.
 

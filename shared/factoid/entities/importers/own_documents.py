@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from factoid.entities.articles.article import Article
 from factoid.entities.articles.build import Duplicates, build_articles, build_in_memory
@@ -61,6 +61,16 @@ def add_own_articles(store: ArticleStore, documents: Iterable[Document]) -> None
         StoreError: The disk is full or fails.
     """
     store.put(list(OwnDocuments(documents, **store.stats()["keys"])))
+
+
+class BuildingKwargs(TypedDict, total=False):
+    """The options of `build_own_articles` that the frameworks share."""
+
+    path: str | Path | None
+    title_key: str
+    aliases_key: str
+    duplicates: Duplicates
+    progress: bool | None
 
 
 def build_own_articles(

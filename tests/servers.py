@@ -11,7 +11,9 @@ import sys
 import time
 import urllib.error
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from tests.faults.worker import ENVIRONMENT, ROOT
 
@@ -24,13 +26,14 @@ OPENER = urllib.request.build_opener(urllib.request.ProxyHandler({}))
 class Running:
     """A server that is running."""
 
-    def __init__(self, address):
-        self._address = address
+    def __init__(self, address, process):
+        self.address = address
+        self._process = process
 
     def get(self, path, **request):
         """Send a request, and return the content of the response; other keywords are those of `urllib.request.Request`."""
         try:
-            made = urllib.request.Request(f"{self._address}{path}", **request)
+            made = urllib.request.Request(f"{self.address}{path}", **request)
             with OPENER.open(made, timeout=LIMIT) as response:
                 return json.loads(response.read())
         except urllib.error.HTTPError as error:
@@ -44,17 +47,29 @@ class Running:
             return False
         return True
 
+    def wait_for(self, path, is_so):
+        """Wait until what all of many requests get is as expected."""
+        end = time.monotonic() + LIMIT
+        with ThreadPoolExecutor(8) as threads:
+            while not all(map(is_so, threads.map(self.get, [path] * 16))):
+                assert time.monotonic() < end, path
+
+    def processes(self):
+        """Return the server's process and its children."""
+        children = Path(f"/proc/{self._process}/task/{self._process}/children").read_text().split()
+        return [self._process, *map(int, children)]
+
 
 @contextmanager
-def running(command, log, *, ready, environment=None, **options):
+def running(command, log, *, ready, environment=None, python=True, **options):
     """Run a server on a port that the system chooses; stop it and all its workers at the end.
 
-    The command is one of Python, without the interpreter; the server says its address in its log, and answers `ready` when it is.
-    Options are those of `Popen`.
+    The command is one of Python, without the interpreter, or of the system; the server says its address in its log, and answers
+    `ready` when it is. Options are those of `Popen`.
     """
     with log.open("wb") as out:
         process = subprocess.Popen(
-            [sys.executable, "-m", *command],
+            [sys.executable, "-m", *command] if python else command,
             env=ENVIRONMENT | {"OPENBLAS_NUM_THREADS": "1"} | (environment or {}),
             stdout=out,
             stderr=out,
@@ -69,7 +84,7 @@ def running(command, log, *, ready, environment=None, **options):
             assert time.monotonic() < end, log.read_text()
             time.sleep(0.05)
             if address := ADDRESS.search(log.read_text()):
-                server = Running(address[0])
+                server = Running(address[0], process.pid)
         yield server
         process.send_signal(signal.SIGTERM)
         assert process.wait(LIMIT) in (0, -signal.SIGTERM), log.read_text()

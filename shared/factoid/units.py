@@ -195,7 +195,8 @@ class Unit:
         section: Path of headings, outermost first, joined by ", ".
         metadata: The document's metadata. A proposition that replaces a failed decomposition adds `fallback`.
         payload: Any text of the caller's, returned with the unit; it is neither searched nor filtered.
-        visible: What a reader sees of the text where that differs, as in Markdown: this is encoded and searched.
+        visible: What a reader sees of the text where that differs, as in Markdown: this is encoded and searched. Of an item of a
+            list or a row of a table with what it goes on from, if the unit is a sentence.
         sentences: The sentences of a passage as it was read in its document, if it comes from there; never stored.
     """
 

@@ -125,10 +125,7 @@ def test_replicas_on_a_read_only_volume_follow_what_is_published(tmp_path, name)
             assert len(search(server, "Which town lies on hill 3?")) == 6
             filled(path, 9)
             newest = stores.publish(store.copy_to, folder)
-            end = time.monotonic() + LIMIT
-            with ThreadPoolExecutor(8) as threads:
-                while {ready["store"] for ready in threads.map(server.get, ["/ready"] * 16)} != {newest.name}:
-                    assert time.monotonic() < end
+            server.wait_for("/ready", lambda ready: ready["store"] == newest.name)
             assert len(search(server, "Which town lies on hill 3?")) == 9
 
 

@@ -99,7 +99,7 @@ def find_within(wall: Wall | None, query: Query, snapshot: Snapshot, states: Seq
     views: dict[str, View] = {}
     mask: Mask | None = None
     words: IndexState | None = None
-    length, highest = 1.0, 1.0
+    scale, highest = None, 1.0
     for state in states:
         if state.index is None or (state.granularity != LEXICAL and not len(state.index)):
             continue
@@ -111,7 +111,7 @@ def find_within(wall: Wall | None, query: Query, snapshot: Snapshot, states: Seq
         kind, exact = Granularity(state.granularity), state.index.vectors
         if not state.index.ability.holds_vectors:
             exact = partial(_stored, snapshot, state.index.similarity)
-        length = state.length if not views else length  # of the first that is searched
+        scale = scale or state.scale  # of the first that is searched
         views[kind] = View(kind, state.index, state.columns, exact, mask, options.parameters)
     if query.vectors is None:
         groups: list[list[Group]] = [[] for _ in texts]
@@ -139,7 +139,7 @@ def find_within(wall: Wall | None, query: Query, snapshot: Snapshot, states: Seq
             weights=query.weights,
             lexical=None if words is None else words.index,
             texts=texts,
-            length=length,
+            scale=scale,
             closed=None if wall is None else wall.closed,
         )
         if chosen[0].index.similarity is not Similarity.COSINE:

@@ -20,6 +20,7 @@ UNWRAPPED = 200  # characters of a line; text is not wrapped at this width: ever
 LONGEST_LEAD = 30  # words; more would outweigh what goes on from it
 _GOES_ON = (":", "：")
 _QUESTION = ("?", "？")
+SENTENCE_ENDS = (".", "!", "?", "。", "！", "？")
 _SENTENCE_END = re.compile(r"[.!?…。！？;][\"'”’)\]]*\Z")
 _CAPTION = re.compile(
     r"(?:Table|Tab\.|Tabelle|Tableau|Tabla|Tabella|Tabel|Таблица|表)\s?(?:\d|[IVX]+\b)", re.IGNORECASE
@@ -158,6 +159,15 @@ def named_rows(rows: Sequence[Block | None], header: int, leads: tuple[Lead, ...
             names = cell_texts(row)
         blocks.append(replace(row, is_header=is_header, names=() if is_header else names, leads=leads))
     return blocks
+
+
+def written_leads(block: Block) -> str:
+    """Return what a block goes on from, as it stands before the block's text, outermost first."""
+    leads = []
+    for lead in block.leads:
+        text = lead.text.rstrip(" .。—–-") or lead.text
+        leads.append(text if text.endswith((*_GOES_ON, *SENTENCE_ENDS)) else f"{text}:")
+    return " ".join(leads)
 
 
 def cell_texts(row: Block) -> tuple[str, ...]:

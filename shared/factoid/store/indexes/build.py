@@ -13,12 +13,12 @@ import numpy as np
 from factoid.encode import encoded_text
 from factoid.errors import InvalidInputError, StoreError
 from factoid.files.sqlite import explain
-from factoid.index import AUTO, RowIds, Similarity, VectorIndex, load, save, usable_kind, usable_memory
+from factoid.index import AUTO, RowIds, VectorIndex, load, prepare, save, usable_kind, usable_memory
 from factoid.index.files import index_files
 from factoid.index.lexical import LexicalIndex
 from factoid.index.vector_index import membership, sample
 from factoid.progress import progress_bar
-from factoid.search import LEXICAL, Columns
+from factoid.search import LEXICAL, Columns, Scale
 from factoid.store.database.records import DamagedRowError
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.indexes.compared import changed_units, compared_units
@@ -39,7 +39,7 @@ _GROWN = 4
 _MARGIN = 1.25
 
 _BLOCK = 10_000  # passages read at a time
-_SAMPLE = 16  # vectors from which their typical length is estimated
+_SAMPLE = 256  # vectors from which the scale of scores is estimated
 
 
 logger = logging.getLogger(__name__)
@@ -77,10 +77,11 @@ class VectorBuilder:
         if since is None or not self._caught_up(state, snapshot, since):
             self._build(state, snapshot, progress=progress)
         state.has_own = snapshot.has_vectors(Granularity(state.granularity))
-        vectors = state.columns.vectors
-        if len(vectors) and self.settings.similarity is not Similarity.COSINE:
-            some = vectors[:: max(1, len(vectors) // _SAMPLE)][:_SAMPLE]
-            state.length = float(np.median(np.linalg.norm(snapshot.vectors(some), axis=1)))
+        state.scale = None
+        if len(state.columns):
+            ids = state.columns.distinct_vectors()
+            evenly = np.unique(np.linspace(0, len(ids) - 1, _SAMPLE).astype(np.int64))
+            state.scale = Scale.of(prepare(snapshot.vectors(ids[evenly]), self.settings.similarity))
 
     def write(self, state: IndexState, path: Path) -> None:
         """Write the files of an index."""

@@ -21,7 +21,7 @@ from factoid.filters import Condition
 from factoid.forks import at_work, follow
 from factoid.index import RowIds, sweep
 from factoid.index.vector_index import membership
-from factoid.search import LEXICAL, Columns
+from factoid.search import LEXICAL, Columns, Scale
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.indexes.wall import Wall
 
@@ -48,7 +48,7 @@ class IndexState:
     index: Any = None  # a `VectorIndex` or `LexicalIndex`; None while there is nothing to index
     columns: Columns = field(default_factory=Columns.empty)
     has_own: bool = False  # whether units of this granularity are in it, and not only others in their place
-    length: float = 1.0  # typical one of the vectors, as they are compared
+    scale: Scale | None = None  # of the scores of the vectors, as they are compared
     built_for: int = 0  # vectors or texts when the index was built
     written: int | None = None  # the generation of its files on disk, if it has any
     saved: bool = True  # whether the files on disk are equal

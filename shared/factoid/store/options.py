@@ -135,9 +135,10 @@ class SearchOptions:
         expand: Number of sentences to put into `neighbours` before and after each matched fact, with those it comes from; for a
             passage, the number of passages around it.
         parameters: For approximate indexes: {"nprobe": 32} or {"efSearch": 128}; each index takes those that it knows.
-        rerank: "tokens" compares the best passages with the query token by token, with the store's own encoder, and takes the mean
-            of that and the search's score; `parts` has the first as "tokens", on the scale of the candidates' scores. It needs an
-            encoder that gives vectors of tokens, such as `SentenceTransformerEncoder`, and encodes the passages in each search.
+        rerank: "tokens" compares the best passages with the query token by token, with the store's own encoder, and takes the
+            mean of that and the search's score; `parts` has the first as "tokens", on the scale of the candidates' scores. It
+            needs an encoder that gives vectors of tokens, such as `SentenceTransformerEncoder`, and encodes the passages in each
+            search.
             Otherwise what ranks the best passages of the search again, or the units of one granularity in them; a
             `factoid.AnyGranularityRanker`. Its scores become those of the hits, and `min_score` applies to them; `parts` has them
             beside those by which the search found the passage. Units of a granularity that the store does not search are cut from

@@ -1,8 +1,8 @@
 """Search with `rerank="tokens"`: the best passages are compared with the query token by token, by the store's own encoder.
 
-A passage's similarity is MaxSim (Khattab and Zaharia, 2020): the mean, over the query's tokens, of the largest inner product with a
-token of the passage. It is brought to the mean and the spread of the candidates' scores by the search, and counts as much as these.
-Alone it would lose what words and propositions know.
+A passage's similarity is MaxSim (Khattab and Zaharia, 2020): the mean, over the query's tokens, of the largest inner product with
+a token of the passage. It is brought to the mean and the spread of the candidates' scores by the search, and counts as much as
+these. Alone it would lose what words and propositions know.
 """
 
 from __future__ import annotations

@@ -69,8 +69,8 @@ class MultiGranularRetriever(BaseRetriever):
     fetch_k: SkipValidation[int] = 20
     expand: SkipValidation[int] = 0
     parameters: SkipValidation[Mapping[str, Any] | None] = None
-    rerank: SkipValidation[Reranker | None] = None
-    candidates: SkipValidation[int] = 100
+    rerank: SkipValidation[Reranker | Literal["tokens"] | None] = None
+    candidates: SkipValidation[int | None] = None
     search_kwargs: dict[str, Any] = Field(default_factory=dict)
 
     if not TYPE_CHECKING:  # fields say more than this signature

@@ -30,6 +30,11 @@ class EmbeddingEncoder:
         of_core = isinstance(embed_model, EncoderEmbedding)
         self.name = name or (model if of_core else f"{embed_model.class_name()}({model})")
 
+    @property
+    def wrapped(self) -> Encoder | None:
+        """The encoder of the core that the model wraps, if it does."""
+        return self.embed_model.encoder if isinstance(self.embed_model, EncoderEmbedding) else None
+
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors of queries. Shape: (len(texts), dim)."""
         return to_matrix([self.embed_model.get_query_embedding(text) for text in texts], len(texts))
@@ -53,6 +58,11 @@ class EncoderEmbedding(BaseEmbedding):
     def __init__(self, encoder: Encoder, **options: Any) -> None:
         super().__init__(model_name=str(getattr(encoder, "name", type(encoder).__qualname__)), **options)
         self._encoder = encoder
+
+    @property
+    def encoder(self) -> Encoder:
+        """The encoder of the core."""
+        return self._encoder
 
     @classmethod
     def class_name(cls) -> str:

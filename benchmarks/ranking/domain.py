@@ -2,18 +2,21 @@
 
     python -m benchmarks.ranking.domain ../shared/data/domain-retrieval --cache build/vectors
 
-Each folder holds `corpus.jsonl` (or `.gz`) with documents, and `queries.jsonl` with questions, the documents that answer them, and
-where there are any, the characters of the evidence. R@k is the share of a question's evidence among its k best results, of as much
-as k results can hold: passages that have half of a span of evidence, or where the set names none, documents. The words curve is the
-share of questions whose evidence, by nine tenths of its distinct words, or whose answer stands in the first 100 or 200 words of
-context. Contexts hold the units' texts, without headings. Questions of tatqa are asked of their own report only.
+Each folder holds `corpus.jsonl` (or `.gz`) with documents, and `queries.jsonl` with questions, the documents that answer them,
+and where there are any, the characters of the evidence. R@k is the share of a question's evidence among its k best results, of as
+much as k results can hold: passages that have half of a span of evidence, or where the set names none, documents. The words curve
+is the share of questions whose evidence, by nine tenths of its distinct words, or whose answer stands in the first 100 or 200
+words of context. Contexts hold the units' texts, without headings. Questions of tatqa are asked of their own report only. Of
+scifact a third of the abstracts that no question cites is kept.
 """
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
 import os
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,8 +26,10 @@ os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import numpy as np
 
-from benchmarks.ranking.corpora import NEARLY_WHOLE, normal
-from factoid import Document, Hit, Unit, pack_context
+from benchmarks.ranking.corpora import NEARLY_WHOLE, normal, spread
+from benchmarks.ranking.measures import table
+from benchmarks.ranking.vectors import CachedEncoder
+from factoid import Document, Hit, SentenceTransformerEncoder, Unit, UnitStore, Weights, pack_context
 
 SETS = ("chunkeval", "covidqa", "scifact", "hotpot", "tatqa")
 CUTS = (1, 5)
@@ -108,9 +113,8 @@ def read(folder: Path) -> DomainSet:
             documents.append(Document(row["text"], title=row["title"], id=row["id"]))
     by_id = {document.id: document for document in documents}
     for entry in entries:
-        evidence = []
-        for span in entry.get("evidence", ()):
-            evidence.append(Evidence(span["id"], span["start"], span["end"], span["text"]))
+        spans = entry.get("evidence", ())
+        evidence = [Evidence(span["id"], span["start"], span["end"], span["text"]) for span in spans]
         answers = []
         for answer in entry.get("answers", ()):  # in the words of the text, so that they can be found
             is_there = any(_stands(answer, by_id[document_id].text) for document_id in entry["gold"])
@@ -147,3 +151,74 @@ def _answers(context: str, question: DomainQuestion) -> bool:
 
 def _stands(answer: str, text: str) -> bool:
     return f" {normal(answer)} " in f" {normal(text)} "
+
+
+ROWS: dict[str, dict[str, Any]] = {
+    "**the default**": {},
+    '`rerank="tokens"`': {"rerank": "tokens"},
+    "sentences": {"granularity": "sentence"},
+    "passages and words": {"granularity": "passage"},
+    "vectors alone": {"lexical": 0},
+    "words alone": {"lexical": 1},
+}
+"""Options of `UnitStore.search` by the name of their row."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="holds a folder for each set")
+    parser.add_argument("--sets", nargs="+", default=SETS, help="names of folders")
+    parser.add_argument("--cache", type=Path, metavar="FOLDER", help="keep vectors here for the next run")
+    parser.add_argument("--questions", type=int, metavar="N", help="only so many of each set, evenly spread")
+    parser.add_argument("--rows", nargs="+", choices=list(ROWS), default=list(ROWS), help="only these")
+    parser.add_argument(
+        "--weights", nargs=2, type=float, metavar=("PASSAGE", "LEXICAL"), help="in place of the default"
+    )
+    arguments = parser.parse_args()
+    encoder = TokenCachedEncoder(SentenceTransformerEncoder(), arguments.cache)
+    options = {} if arguments.weights is None else {"weights": Weights(*arguments.weights)}
+    for name in arguments.sets:
+        domain = read(arguments.folder / name)
+        measure(domain, encoder, spread(domain.questions, arguments.questions), arguments.rows, options)
+
+
+class TokenCachedEncoder(CachedEncoder):
+    """A `CachedEncoder` of a `SentenceTransformerEncoder`, whose token vectors are not kept."""
+
+    def __init__(self, encoder: SentenceTransformerEncoder, folder: Path | None) -> None:
+        super().__init__(encoder, folder)
+        self.encode_query_tokens = encoder.encode_query_tokens
+        self.encode_unit_tokens = encoder.encode_unit_tokens
+
+
+def measure(
+    domain: DomainSet,
+    encoder: CachedEncoder,
+    questions: Sequence[DomainQuestion],
+    rows: Sequence[str],
+    options: dict[str, Any],
+) -> None:
+    """Print what each way to score finds."""
+    encoder.encode_queries([question.text for question in questions])  # into the cache, so that times are of searches
+    with UnitStore(encoder=encoder) as store:
+        store.add_documents(domain.documents)
+        counts = ", ".join(f"{count:,} {kind}s" for kind, count in store.counts().items())
+        print(f"\n{domain.name}: {len(domain.documents):,} documents, {len(questions):,} questions; {counts}")
+        row = table(domain.name, [*(f"R@{k}" for k in CUTS), *(f"{words} words" for words in BUDGETS), "ms"])
+        for name in rows:
+            found, curves = [], []
+            began = time.perf_counter()
+            for question in questions:
+                common = {**options, **ROWS[name], "document_ids": question.scope or None}
+                found.append([hit.unit for hit in store.search(question.text, FETCHED, **common)])
+            seconds = time.perf_counter() - began
+            for question in questions:
+                common = {**options, **ROWS[name], "document_ids": question.scope or None}
+                curves.append(domain.curve(question, store.search(question.text, FETCHED, parents="unit", **common)))
+            recalls = np.mean([domain.recall(*pair) for pair in zip(questions, found, strict=True)], axis=0)
+            shares = [f"{100 * share:.1f}" for share in [*recalls, *np.nanmean(curves, axis=0)]]
+            row(name, [*shares, f"{1000 * seconds / len(questions):.0f}"])
+
+
+if __name__ == "__main__":
+    main()

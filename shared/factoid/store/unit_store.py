@@ -39,10 +39,11 @@ from factoid.store.database.transaction import Selection, Transaction, check_uni
 from factoid.store.indexes.build import INDEXES, Builder, LexicalBuilder, VectorBuilder
 from factoid.store.indexes.views import Views
 from factoid.store.indexes.wall import MIXED_PASSAGES, MixedPassagesBuilder
-from factoid.store.options import AddKwargs, SearchKwargs, SearchOptions, option_names
+from factoid.store.options import BY_TOKENS, AddKwargs, SearchKwargs, SearchOptions, option_names
 from factoid.store.rerank import answer
 from factoid.store.search import Query, allowed_ids, allowed_units, find, stored_by_id
 from factoid.store.settings import Settings, check_identity, keep_settings
+from factoid.store.token_rerank import answer_by_tokens
 from factoid.store.token_vectors import TOKENS, TokenVectorCache
 from factoid.store.transfer.copies import copy_to
 from factoid.store.transfer.exports import export, import_from
@@ -537,6 +538,8 @@ class UnitStore:
         """Return a function that runs a checked search with encoded queries."""
         check_names("UnitStore.search", options, option_names(SearchKwargs))
         query = Query.of(self, texts, vectors, k, SearchOptions(**options))
+        if query.options.rerank == BY_TOKENS:
+            return partial(answer_by_tokens, self, query)
         if query.options.rerank is not None:
             return partial(answer, self, query)
         return partial(self.views.at, query.indexes, partial(find, query))

@@ -32,6 +32,7 @@ from benchmarks.ranking.vectors import CachedEncoder
 from factoid import Document, Hit, SentenceTransformerEncoder, Unit, UnitStore, Weights, pack_context
 
 SETS = ("chunkeval", "covidqa", "scifact", "hotpot", "tatqa")
+BY_SPAN = ("chunkeval", "covidqa")
 CUTS = (1, 5)
 BUDGETS = (100, 200)
 FETCHED = 50  # results of a search for passages, and units of a context
@@ -113,7 +114,7 @@ def read(folder: Path) -> DomainSet:
             documents.append(Document(row["text"], title=row["title"], id=row["id"]))
     by_id = {document.id: document for document in documents}
     for entry in entries:
-        spans = entry.get("evidence", ())
+        spans = [span for span in entry.get("evidence", ()) if span["start"] is not None]
         evidence = [Evidence(span["id"], span["start"], span["end"], span["text"]) for span in spans]
         answers = []
         for answer in entry.get("answers", ()):  # in the words of the text, so that they can be found
@@ -122,7 +123,10 @@ def read(folder: Path) -> DomainSet:
                 answers.append(answer)
         scope = tuple(scopes.get(entry.get("context", ""), ()))
         questions.append(DomainQuestion(entry["text"], tuple(entry["gold"]), tuple(evidence), tuple(answers), scope))
-    return DomainSet(folder.name, documents, questions, by_span=folder.name in ("chunkeval", "covidqa"))
+    by_span = folder.name in BY_SPAN
+    if by_span:
+        questions = [question for question in questions if question.evidence]
+    return DomainSet(folder.name, documents, questions, by_span)
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:

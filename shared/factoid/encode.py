@@ -88,10 +88,20 @@ def token_vector_encoder(encoder: object) -> TokenVectorEncoder:
         if isinstance(candidate, TokenVectorEncoder):
             return candidate
     raise InvalidInputError(
-        f"rerank='tokens' needs the vectors of tokens, which {type(encoder).__name__} does not give: open the store with "
+        f"rerank='tokens' needs the vectors of tokens, which {_described(encoder)} does not give: open the store with "
         "SentenceTransformerEncoder(model) (in LangChain as EncoderEmbeddings, in LlamaIndex as EncoderEmbedding of it), or with "
-        "an encoder that has encode_query_tokens and encode_unit_tokens; or pass rerank=AnyGranularityRanker(model)"
+        "an encoder that has encode_query_tokens and encode_unit_tokens; or pass such an encoder, or "
+        "AnyGranularityRanker(model), as rerank"
     )
+
+
+def _described(encoder: object) -> str:
+    """Return the class of an encoder, or of what it wraps for a framework."""
+    if encoder is None:
+        return "a store without an encoder"
+    for name in ("embeddings", "embed_model"):
+        encoder = getattr(encoder, name, encoder)
+    return type(encoder).__name__
 
 
 def check_template(template: str | None) -> str:

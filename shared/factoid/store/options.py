@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Final, Literal, Protocol, SupportsFloat, TypedDict, get_args, runtime_checkable
 
+from factoid.encode import TokenVectorEncoder
 from factoid.errors import InvalidInputError
 from factoid.filters import Filter
 from factoid.index.kinds import NAMES
@@ -50,7 +51,7 @@ class CommonSearchKwargs(TypedDict, total=False):
     lexical: float | None
     expand: int
     parameters: Mapping[str, Any] | None
-    rerank: Reranker | Literal["tokens"] | None
+    rerank: Reranker | TokenVectorEncoder | Literal["tokens"] | None
     candidates: int | None
 
 
@@ -147,7 +148,7 @@ class SearchOptions:
         rerank: "tokens" compares the best passages with the query token by token, with the store's own encoder, and takes the
             mean of that and the search's score; `parts` has the first as "tokens", on the scale of the candidates' scores. It
             needs an encoder that gives vectors of tokens, such as `SentenceTransformerEncoder`, and encodes the passages in each
-            search.
+            search. Such an encoder in place of the word does the same where the store has none.
             Otherwise what ranks the best passages of the search again, or the units of one granularity in them; a
             `factoid.AnyGranularityRanker`. Its scores become those of the hits, and `min_score` applies to them; `parts` has them
             beside those by which the search found the passage. Units of a granularity that the store does not search are cut from
@@ -170,7 +171,7 @@ class SearchOptions:
     fetch_k: int = 20
     expand: int = 0
     parameters: Mapping[str, Any] | None = None
-    rerank: Reranker | Literal["tokens"] | None = None
+    rerank: Reranker | TokenVectorEncoder | Literal["tokens"] | None = None
     candidates: int | None = None
 
     def __post_init__(self) -> None:
@@ -181,7 +182,7 @@ class SearchOptions:
         for name, number in (("min_score", self.min_score), ("mmr", self.mmr)):
             if number is not None and not isinstance(number, SupportsFloat):  # which takes longer to find out for None
                 raise InvalidInputError(f"{name} must be a number, got {number!r}")
-        if not (self.rerank is None or self.rerank == BY_TOKENS or isinstance(self.rerank, Reranker)):
+        if not (self.rerank is None or self.by_tokens or isinstance(self.rerank, Reranker)):
             raise InvalidInputError(
                 "rerank must be 'tokens', for the token vectors of the store's encoder, or a ranker such as "
                 f"factoid.AnyGranularityRanker(model), got {self.rerank!r}"
@@ -207,6 +208,11 @@ class SearchOptions:
         """What is ranked: with parents="auto", passages."""
         return "passage" if self.parents == "auto" else self.parents
 
+    @property
+    def by_tokens(self) -> bool:
+        """Whether token vectors of an encoder rank the best passages again."""
+        return self.rerank == BY_TOKENS or isinstance(self.rerank, TokenVectorEncoder)
+
     def blend(self, default: Weights, *, has_texts: bool) -> Weights:
         """Return the weight of each channel; reject a weight of words that cannot be searched."""
         weights, requested = self.weights or default, self.weights is not None
@@ -220,7 +226,7 @@ class SearchOptions:
 
     def kinds(self, searched: Sequence[Granularity]) -> list[Granularity]:
         """Return the granularities to compare with the query; raise InvalidInputError for any that cannot be compared."""
-        if self.rerank is not None and self.rerank != BY_TOKENS:
+        if self.rerank is not None and not self.by_tokens:
             kind = self.ranked_granularity(searched)
             return [kind if kind in searched else min(searched, key=FINEST_FIRST.index)]
         if self.granularity is None:

@@ -48,8 +48,10 @@ def answer_by_tokens(store: UnitStore, query: Query) -> list[list[Hit]]:
     """
     if query.texts is None:
         raise InvalidInputError("rerank needs the text of the query: give text, or leave rerank out")
-    encoder = token_vector_encoder(store.encoder)
-    template = store.embed_template
+    encoder = query.options.rerank
+    if not isinstance(encoder, TokenVectorEncoder):
+        encoder = token_vector_encoder(store.encoder)
+    template = store.template
     found = store.views.at(query.indexes, partial(_candidates, query))
     tokens: OrderedDict[str, Vectors] = OrderedDict()
     results = []

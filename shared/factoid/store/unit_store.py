@@ -39,7 +39,7 @@ from factoid.store.database.transaction import Selection, Transaction, check_uni
 from factoid.store.indexes.build import INDEXES, Builder, LexicalBuilder, VectorBuilder
 from factoid.store.indexes.views import Views
 from factoid.store.indexes.wall import MIXED_PASSAGES, MixedPassagesBuilder
-from factoid.store.options import BY_TOKENS, AddKwargs, SearchKwargs, SearchOptions, option_names
+from factoid.store.options import AddKwargs, SearchKwargs, SearchOptions, option_names
 from factoid.store.rerank import answer
 from factoid.store.search import Query, allowed_ids, allowed_units, find, stored_by_id
 from factoid.store.settings import Settings, check_identity, keep_settings
@@ -538,7 +538,7 @@ class UnitStore:
         """Return a function that runs a checked search with encoded queries."""
         check_names("UnitStore.search", options, option_names(SearchKwargs))
         query = Query.of(self, texts, vectors, k, SearchOptions(**options))
-        if query.options.rerank == BY_TOKENS:
+        if query.options.by_tokens:
             return partial(answer_by_tokens, self, query)
         if query.options.rerank is not None:
             return partial(answer, self, query)

@@ -35,9 +35,10 @@ format: $(VENV)/.installed-dev  ## mend what can be mended
 bench: $(VENV)/.installed  ## measure what each way to score finds: make bench SQUAD=dev-v1.1.json
 	$(BIN)/python -m benchmarks.ranking $(SQUAD) $(ARGS)
 
-docs: $(VENV)/.installed  ## write docs/cli.md from the command line's own help, docs/reference.md from docstrings
+docs: $(VENV)/.installed  ## write docs/cli.md from the command line's help, docs/reference.md from docstrings, quoted code
 	$(BIN)/python tools/cli_help.py
 	$(BIN)/python tools/reference.py
+	$(BIN)/python tools/quotes.py
 
 clean:  ## remove the environment and everything that was built
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

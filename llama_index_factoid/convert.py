@@ -3,8 +3,8 @@
 A node's metadata says what it is: `granularity`, `passage_id`, `section`, `title` and, on a proposition that stands
 in for a failed decomposition, `fallback`. Filters can use these keys. Models get title and section with the text, unless
 the text itself says them; the other keys are hidden from models. The caller's own metadata reaches LLMs as the framework
-has it, and is not embedded. A caller's `title` and `section` are never replaced, and values under the other keys move to
-`source_<key>`.
+has it, and is not embedded, but for the keys that `embed_metadata` names, which a node keeps in turn. A caller's `title` and
+`section` are never replaced, and values under the other keys move to `source_<key>`.
 
 A store keeps a node as a unit with the node's id, text, span and metadata; the rest of the node is JSON in the unit's
 payload. A unit without such a payload was stored by the core, the command line or LangChain, and becomes a node as our
@@ -52,6 +52,7 @@ Kind = Literal["passage", "sentence", "proposition"]
 
 HEADING = ("title", "section")
 SPAN = ("start_char_idx", "end_char_idx")
+EMBEDDED = "embed_metadata"  # the key under which a node says which metadata were embedded with its text
 _PLACE = (*KIND, *WINDOW)
 
 _Templates = tuple[str, str, str]  # of a metadatum, between metadata, of the text
@@ -79,6 +80,27 @@ def granularity_of(node: BaseNode) -> Granularity | None:
     return Granularity(value) if value in GRANULARITIES else None
 
 
+def is_ours(node: BaseNode) -> bool:
+    """Return whether one of our parsers made a node."""
+    return granularity_of(node) is not None and "granularity" in node.excluded_llm_metadata_keys
+
+
+def embedded_metadata(nodes: Iterable[BaseNode]) -> list[str] | None:
+    """Return the `embed_metadata` of the parser that made some nodes; None if our parsers made none of them.
+
+    Raises:
+        InvalidInputError: Parsers with different lists made them.
+    """
+    lists: list[list[str]] = []
+    for node in nodes:
+        keys = node.metadata.get(EMBEDDED, []) if is_ours(node) else None
+        if keys is not None and keys not in lists:
+            lists.append(keys)
+    if len(lists) > 1:
+        raise InvalidInputError(f"these nodes were made with embed_metadata={lists[0]} and {lists[1]}: use one of them")
+    return lists[0] if lists else None
+
+
 def to_core(node: BaseNode) -> Document:
     """Return a node as the core takes it: title and section from metadata where they are strings, and what it is."""
     title, section = (value if isinstance(value := node.metadata.get(key), str) else "" for key in HEADING)
@@ -92,6 +114,7 @@ def to_nodes(
     *,
     include_metadata: bool = True,
     include_prev_next_rel: bool = True,
+    embed_metadata: Sequence[str] = (),
     windows: Mapping[str, str] | None = None,
 ) -> list[TextNode]:
     """Return units, parents before their children, as nodes.
@@ -103,8 +126,8 @@ def to_nodes(
     info = source_node.as_related_node_info()
     source = source_node.source_node or info
     inherited = {**source.metadata, **source_node.metadata} if include_metadata else {}
-    if granularity_of(source_node) and "granularity" in source_node.excluded_llm_metadata_keys:  # itself one of ours
-        inherited = {key: value for key, value in inherited.items() if key not in _PLACE}
+    if is_ours(source_node):
+        inherited = {key: value for key, value in inherited.items() if key not in (*_PLACE, EMBEDDED)}
     offset = offset_of(source_node)
     nodes: list[TextNode] = []
     infos: dict[str, RelatedNodeInfo] = {}  # by unit id
@@ -112,6 +135,10 @@ def to_nodes(
     for unit in units:
         passage = infos.get(unit.parent_id)
         metadata, hidden = _with_place(inherited, unit)
+        if embed_metadata:
+            first = {key: metadata[key] for key in embed_metadata if key in metadata}
+            metadata = first | with_fields(metadata, {EMBEDDED: list(embed_metadata)})
+            hidden.append(EMBEDDED)
         if offset is None and LAYOUT in metadata and LAYOUT in source_node.excluded_embed_metadata_keys:
             metadata[LAYOUT] = cut_boxes(metadata[LAYOUT], unit.start, unit.end)
         if windows is not None:
@@ -123,10 +150,12 @@ def to_nodes(
         elif unit.granularity is not Granularity.PASSAGE or source is not info:
             relationships[NodeRelationship.PARENT] = passage or info
         hidden += _repeated(unit, metadata)
-        unasked = [key for key in metadata if key not in HEADING]
+        unasked = [key for key in metadata if key not in (*HEADING, *embed_metadata)]
         not_embedded = list(dict.fromkeys([*source_node.excluded_embed_metadata_keys, *hidden, *unasked]))
+        not_embedded = [key for key in not_embedded if key not in embed_metadata]
         not_shown = list(dict.fromkeys([*source_node.excluded_llm_metadata_keys, *hidden]))
-        templates = _templates(source_node, metadata.keys() - ({*not_embedded} & {*not_shown}))
+        shown = metadata.keys() - ({*not_embedded} & {*not_shown}) - {*embed_metadata}
+        templates = _templates(source_node, shown)
         node = TextNode(
             id_=unit.id,
             text=unit.text,

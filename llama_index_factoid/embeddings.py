@@ -11,6 +11,8 @@ from llama_index.core.bridge.pydantic import PrivateAttr
 
 from factoid.encode import Encoder, Vectors, portable_name, to_matrix
 
+_LATEST = 1000  # texts of which an `EncoderEmbedding` keeps the vectors: equal ones of a document come in a row
+
 
 class EmbeddingEncoder:
     """Wraps any LlamaIndex `BaseEmbedding` as a factoid `Encoder`, for `UnitStore(encoder=EmbeddingEncoder(...))`.
@@ -40,10 +42,13 @@ class EmbeddingEncoder:
 class EncoderEmbedding(BaseEmbedding):
     """Wraps any factoid `Encoder` as a LlamaIndex embedding model: `EncoderEmbedding(SentenceTransformerEncoder())`.
 
-    Its `model_name` is the encoder's name. Options are fields of `BaseEmbedding`, such as `embed_batch_size`.
+    Its `model_name` is the encoder's name. Options are fields of `BaseEmbedding`, such as `embed_batch_size`. Equal texts are
+    encoded once, such as a sentence that is its own proposition; `EncoderEmbedding(EmbeddingEncoder(model))` does so for any
+    model of LlamaIndex.
     """
 
     _encoder: Encoder = PrivateAttr()
+    _latest: dict[str, list[float]] = PrivateAttr(default_factory=dict)
 
     def __init__(self, encoder: Encoder, **options: Any) -> None:
         super().__init__(model_name=str(getattr(encoder, "name", type(encoder).__qualname__)), **options)
@@ -61,7 +66,13 @@ class EncoderEmbedding(BaseEmbedding):
         return self._get_text_embeddings([text])[0]
 
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
-        return self._encoder.encode_units(texts).tolist()  # type: ignore[no-any-return]
+        known = dict(self._latest)
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        if new:
+            known |= zip(new, to_matrix(self._encoder.encode_units(new), len(new)).tolist(), strict=True)
+        # Assigned in one step, since several threads may do so.
+        self._latest = known if len(known) <= _LATEST else {text: known[text] for text in texts}
+        return [list(known[text]) for text in texts]
 
     async def _aget_query_embedding(self, query: str) -> list[float]:
         return await asyncio.to_thread(self._get_query_embedding, query)

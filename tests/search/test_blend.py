@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,13 +11,24 @@ from hypothesis import strategies as st
 
 from factoid import Granularity
 from factoid.errors import InvalidInputError
-from factoid.search import Weights, best_groups
+from factoid.search import Scale, Weights, best_groups
 from tests.search.oracle import Case
 
 PASSAGE, SENTENCE, PROPOSITION = Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION
 
 
-FULL = (0.0, 3.0, 10.0)  # half the scores that texts with all words of the queries would have
+FULL = (4.0, 5.0, 10.0)  # the highest scores that texts could have for the queries
+
+
+MEAN = (1.0, -0.5, 0.0, 2.0)
+SCALE = Scale(4.5, np.array(MEAN))
+
+
+def reach_of(query):
+    """How far the scores of a query reach above the average one."""
+    highest = 4.5 * sum(float(number) ** 2 for number in query) ** 0.5
+    average = sum(float(number) * mean for number, mean in zip(query, MEAN, strict=True))
+    return max(highest - average, highest / 100)
 
 
 class ScriptedLexical:
@@ -29,7 +42,7 @@ class ScriptedLexical:
 
     def shares(self, query, places):
         scores = np.array([self.values[query].get(row, 0) for row in places.tolist()], np.float32)
-        return scores / (scores.max(initial=FULL[query]) or 1)
+        return scores / np.float32(FULL[query])
 
 
 def corpus(seed, *, complete, passages=30):
@@ -58,14 +71,14 @@ def oracle(cases, kinds, query, words, weights, scale, full, metadata=None, leve
     own = {unit[0]: score for score, unit in cases[PASSAGE].scored(query, None)} if has_passages else {}
     finer = [kind for kind in kinds if kind is not PASSAGE]
     lexical = 0 if words is None else weights.lexical
-    best = max([full, *(score for row, score in (words or {}).items() if row in eligible)]) or 1
     documents = {unit[2]: unit[3] for case in cases.values() for unit in case.units}
     alpha = 1.0 if not finer else weights.passage if has_passages else 0.0
     totals = []
     for row in eligible:
-        shared = lexical * scale * (words or {}).get(row, 0) / best
+        shared = lexical * scale * (words or {}).get(row, 0) / full
         dense = {kind: [(score, unit[0]) for score, unit in scored[kind] if unit[2] == row] for kind in finer}
-        parts = [(max(units)[0], (1 - alpha) / len(finer)) for units in dense.values() if units]
+        itself = own.get(row, -math.inf) if alpha else -math.inf  # also counts as one of its units
+        parts = [(max(*units, (itself, row))[0], (1 - alpha) / len(finer)) for units in dense.values() if units]
         if level == "unit":
             for score, unit in [pair for units in dense.values() for pair in units]:
                 totals.append(((1 - lexical) * ((1 - alpha) * score + alpha * own.get(row, score)) + shared, unit))
@@ -112,14 +125,13 @@ def test_against_the_definition(seed, k, level, kinds, weights, metadata, comple
         weights=weights,
         lexical=ScriptedLexical(words) if has_words else None,
         texts=range(3),
-        length=4.5,
+        scale=SCALE,
     )
     for number, groups in enumerate(results):
-        of_words, of_query = words[number] if has_words else None, 4.5 * np.linalg.norm(queries[number])
+        of_words = words[number] if has_words else None
         full = FULL[number]
-        expected = oracle(
-            cases, kinds, queries[number], of_words, weights, of_query, full, metadata, level, has_passages
-        )
+        reach = reach_of(queries[number])
+        expected = oracle(cases, kinds, queries[number], of_words, weights, reach, full, metadata, level, has_passages)
         scores = {key: score for score, key in expected}
         expected = [score for score, _ in expected][:k]
         np.testing.assert_allclose([group.score for group in groups], expected, atol=1e-4)
@@ -139,11 +151,13 @@ def test_parts_and_matches_say_why():
         weights=Weights(0.4, 0.2),
         lexical=ScriptedLexical(words),
         texts=range(3),
-        length=4.5,
+        scale=SCALE,
     )
     parts = group.parts
-    words = 0.2 * 4.5 * np.linalg.norm(queries[0]) * parts.get("lexical", 0)
-    assert 0.8 * (0.6 * parts["proposition"] + 0.4 * parts["passage"]) + words == pytest.approx(group.score)
+    words = parts.get("lexical", 0)
+    assert 0 <= words <= reach_of(queries[0])
+    best = max(parts["proposition"], parts["passage"])
+    assert 0.8 * (0.6 * best + 0.4 * parts["passage"]) + 0.2 * words == pytest.approx(group.score)
     assert group.matches[0].score == parts["proposition"]
 
 

@@ -12,7 +12,17 @@ from hypothesis import strategies as st
 from factoid.index.vector_index import membership
 from factoid.search import Weights, best_groups, columns, rank
 from tests.search.oracle import Case
-from tests.search.test_blend import FULL, PASSAGE, PROPOSITION, SENTENCE, ScriptedLexical, corpus, oracle
+from tests.search.test_blend import (
+    FULL,
+    PASSAGE,
+    PROPOSITION,
+    SCALE,
+    SENTENCE,
+    ScriptedLexical,
+    corpus,
+    oracle,
+    reach_of,
+)
 
 
 @settings(deadline=None, max_examples=400)
@@ -53,7 +63,7 @@ def test_against_a_corpus_without_them(seed, k, level, kinds, weights, metadata,
             weights=weights,
             lexical=ScriptedLexical(words) if has_words else None,
             texts=range(3),
-            length=4.5,
+            scale=SCALE,
             closed=closed,
         )
     without = {
@@ -63,7 +73,7 @@ def test_against_a_corpus_without_them(seed, k, level, kinds, weights, metadata,
     documents = {unit[2]: unit[3] for case in cases.values() for unit in case.units}
     for number, groups in enumerate(results):
         of_words = {row: score for row, score in words[number].items() if row not in closed} if has_words else None
-        asked = (queries[number], of_words, weights, 4.5 * np.linalg.norm(queries[number]), FULL[number], metadata)
+        asked = (queries[number], of_words, weights, reach_of(queries[number]), FULL[number], metadata)
         expected = oracle(without, kinds, *asked, level)
         scores = {key: score for score, key in expected}
         assert {group.key for group in groups} <= {*scores}

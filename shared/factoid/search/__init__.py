@@ -16,12 +16,14 @@ from factoid.search.rank import (
     best_groups,
     diverse_groups,
 )
+from factoid.search.scale import Scale
 
 __all__ = [
     "LEXICAL",
     "Columns",
     "Group",
     "Level",
+    "Scale",
     "Scored",
     "View",
     "Weights",

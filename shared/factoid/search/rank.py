@@ -1,10 +1,11 @@
 """Rank parents by one score from several channels: units, their passage, and the words that it shares with the query.
 
-    S(passage) = (1 - λ) · [(1 - α) · mean over granularities of its best unit + α · the passage itself] + λ · BM25
+    S(passage) = (1 - λ) · [(1 - α) · mean over granularities of its best unit + α · the passage itself] + λ · words
 
-as AGRaME scores a unit with its passage (§3.2), but with single vectors. BM25 is divided by the query's best, so it is in [0, 1]
-like cosines of related texts; or by half the score of a text with all words of the query if that is more, so that words count
-less where no text has many of them. A convex combination of scores ranks better than one of ranks (Bruch et al., 2023).
+as AGRaME scores a unit with its passage (§3.2), but with single vectors. The passage itself is one of its units: where no finer
+unit is as near to the query, it takes their place. Words are BM25 as a share of the highest possible score, so that they count less
+where no text has many of them; multiplied by the reach of the encoder's scores, since the cosines of some encoders lie within a
+tenth of each other (`Scale`). A convex combination of scores ranks better than one of ranks (Bruch et al., 2023).
 
 All units are scored, or those that a filter allows. Where an index is not exact, only the units of those passages are scored that
 the indexes and words find; their scores are exact.
@@ -30,6 +31,7 @@ from factoid.index.matrix import largest
 from factoid.index.vector_index import membership, ranks
 from factoid.inner_products import products
 from factoid.search.columns import Columns, Groups, Ids, Mask, View
+from factoid.search.scale import Scale
 from factoid.units import Granularity
 
 # How results are grouped: each unit alone, by its passage, or by its document.
@@ -47,17 +49,18 @@ class Weights:
     """The weight of each channel in a blended score.
 
     Attributes:
-        passage: α, the passage's share of the vectors' part, from 0 to 1; the rest is the share of its best units.
-        lexical: λ, the share of words in the whole, from 0 (vectors alone) to 1 (BM25 alone). BM25 is divided by its best for
-            the query, or by half the score of a text with all its words if that is more, and multiplied by the inner product
-            that two vectors of equal direction would have: 1 for unit length.
+        passage: α, the passage's share of the vectors' part, from 0 to 1; the rest is the share of its best units. If it is more
+            than 0, the passage also counts as one of its units.
+        lexical: λ, the share of words in the whole, from 0 (vectors alone) to 1 (BM25 alone). BM25 is divided by the highest
+            score that a text could have, and multiplied by the reach of the encoder's scores: what the inner product of equal
+            directions is above the query's average one.
 
     Raises:
         InvalidInputError: A weight is out of range.
     """
 
-    passage: float = 0.4
-    lexical: float = 0.2
+    passage: float = 0.2
+    lexical: float = 0.3
 
     def __post_init__(self) -> None:
         for name in ("passage", "lexical"):
@@ -103,7 +106,7 @@ def best_groups(
     weights: Weights,
     lexical: LexicalIndex | None = None,
     texts: Sequence[str] = (),
-    length: float = 1.0,
+    scale: Scale | None = None,
     closed: Ids | None = None,
 ) -> list[list[Group]]:
     """Return the k best parents for each query by their blended score; equal ones by row. They are exact if the indexes are.
@@ -121,7 +124,7 @@ def best_groups(
         weights: The weight of each channel; that of words needs `lexical`.
         lexical: BM25 of passages.
         texts: The queries in words.
-        length: A typical one of the vectors.
+        scale: That of the scores, on which words are weighed; None for scores from 0 to 1.
         closed: Rows of passages whose own vectors and words do not count, ascending; the views of passages leave them out. None
             if there is no filter that could close any.
     """
@@ -175,8 +178,10 @@ def best_groups(
                 best[:, at] = np.maximum.reduceat(scores, units.bounds[:-1], axis=1)
             channels.append(_Channel(view, weight, searched, units, scores))
         ranking = _Ranking(channels, parts, chosen, some, level, k, closed)
-        for number, norm in enumerate(np.linalg.norm(some, axis=1).tolist()):
-            results.append(ranking.best(number, words[number] if words else None, share * length * norm))
+        if words and scale is not None:
+            words = [reach * shares for reach, shares in zip(scale.reach(some).tolist(), words, strict=True)]
+        for number in range(len(some)):
+            results.append(ranking.best(number, words[number] if words else None, share))
     return results
 
 
@@ -242,24 +247,24 @@ class _Ranking:
     k: int
     closed: Ids | None  # passages whose words do not count, and that are not returned for a document
 
-    def best(self, number: int, words: Vectors | None, scale: float) -> list[Group]:
-        """Return the best parents for one query. Its words' shares of the passages are multiplied by `scale`."""
+    def best(self, number: int, words: Vectors | None, weight: float) -> list[Group]:
+        """Return the best parents for one query. Its words' scores of the passages have this weight."""
         parts = self.parts[:, number]
         totals = self._dense(parts)
-        shares = np.zeros(len(self.keys), np.float32)
+        by_words = np.zeros(len(self.keys), np.float32)
         if words is not None:
-            shares = words
-            totals += scale * shares
+            by_words = words
+            totals += weight * by_words
         order = self._order(totals)
         if self.level == "unit":
-            return self._best_units(number, order, parts, shares, scale)
+            return self._best_units(number, order, parts, by_words, weight)
         order = order[: self.k]
         parents = self.keys if self.level == "passage" else self._documents
         names = [str(channel.view.granularity) for channel in self.channels]
-        columns = [column[order].tolist() for column in (parents, totals, parts.T, shares)]
+        columns = [column[order].tolist() for column in (parents, totals, parts.T, by_words)]
         groups = [
-            Group(key, score, matches, _named(names, scores, share))
-            for key, score, scores, share, matches in zip(*columns, self._matches(number, order), strict=True)
+            Group(key, score, matches, _named(names, scores, of_words))
+            for key, score, scores, of_words, matches in zip(*columns, self._matches(number, order), strict=True)
         ]
         if self.level == "document" and self.closed is not None:
             passages = self._open_passages(number, order, totals, self.closed)
@@ -298,6 +303,9 @@ class _Ranking:
         if self.level == "unit":
             searched = [channel.searched for channel in self.channels]
             return self._blended(np.fmax.reduce(parts[searched]), parts)
+        if self._has_context and self.channels[-1].weight:
+            nearest = np.fmax(parts, parts[-1])
+            parts = np.where(np.isnan(parts), np.nan, nearest)
         known = ~np.isnan(parts)
         if known.all():
             return np.asarray((weights * parts).sum(axis=0))
@@ -362,18 +370,18 @@ class _Ranking:
         ends = np.cumsum(np.minimum(np.diff(starts), MATCHES)).tolist()
         return [tuple(units[start:end]) for start, end in pairwise([0, *ends])]
 
-    def _best_units(self, number: int, best: Ids, parts: Vectors, shares: Vectors, scale: float) -> list[Group]:
+    def _best_units(self, number: int, best: Ids, parts: Vectors, words: Vectors, weight: float) -> list[Group]:
         """Rank the units of the best passages by their own score, their passage's, and its words."""
         groups: dict[int, Group] = {}  # by row: a unit may be compared at several granularities
         for view, which, positions, scores in self._units(number, best):
             name, rows = str(view.granularity), view.columns.rows[positions]
             at = best[which]
-            totals = self._blended(scores, parts[:, at]) + scale * shares[at]
+            totals = self._blended(scores, parts[:, at]) + weight * words[at]
             order = np.lexsort((rows, -totals))[: self.k]
             of_units = [scores, parts[-1, at]] if self._has_context else [scores]
-            columns = [column[order].tolist() for column in (rows, totals, shares[at], *of_units)]
-            for row, total, share, *values in zip(*columns, strict=True):
-                parts_of_unit = _named((name, str(Granularity.PASSAGE)), values, share)
+            columns = [column[order].tolist() for column in (rows, totals, words[at], *of_units)]
+            for row, total, of_words, *values in zip(*columns, strict=True):
+                parts_of_unit = _named((name, str(Granularity.PASSAGE)), values, of_words)
                 groups.setdefault(row, Group(row, total, (Scored(row, values[0]),), parts_of_unit))
         return sorted(groups.values(), key=lambda group: (-group.score, group.key))[: self.k]
 
@@ -385,12 +393,12 @@ def _firsts(documents: Ids, passages: Ids, scores: Vectors) -> dict[int, int]:
     return dict(zip(distinct.tolist(), passages[order[first]].tolist(), strict=True))
 
 
-def _named(names: Sequence[str], scores: Sequence[float], share: float) -> dict[str, float]:
+def _named(names: Sequence[str], scores: Sequence[float], of_words: float) -> dict[str, float]:
     """Return the parts of a score by name, without those that are not there."""
     parts = dict(zip(names, scores, strict=False))
     if any(map(isnan, scores)):
         parts = {name: score for name, score in parts.items() if not isnan(score)}
-    return parts | {LEXICAL: share} if share else parts
+    return parts | {LEXICAL: of_words} if of_words else parts
 
 
 def best_by_words(

@@ -22,10 +22,11 @@ test: $(VENV)/.installed-dev  ## run the tests; ARGS="-k store" passes options t
 test-all: $(VENV)/.installed-dev  ## run the slow tests as well: kills, full disks, damage, all settings
 	$(PYTEST) -m "not network" $(ARGS)
 
-check: $(VENV)/.installed-dev  ## format, lint, types, import directions
+check: $(VENV)/.installed-dev  ## format, lint, types here and of examples, import directions
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 
 format: $(VENV)/.installed-dev  ## mend what can be mended

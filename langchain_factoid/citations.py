@@ -89,8 +89,10 @@ def citations_of(message: BaseMessage) -> list[CitationFields]:
         if content["type"] != "text":
             continue
         for annotation in content.get("annotations", []):
-            extras: dict[str, Any] = {**annotation.get("extras", {})}
-            if annotation["type"] == "citation" and "claim" in extras:
+            if annotation["type"] != "citation":
+                continue
+            extras = annotation.get("extras", {})
+            if "claim" in extras:  # otherwise somebody else wrote it
                 citations.append(citation_fields({**annotation, **extras}, extras.get("document_id")))
     return citations
 

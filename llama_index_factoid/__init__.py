@@ -6,6 +6,7 @@ from factoid._optional import require
 require("llama_index.core", extra="llama-index")
 
 from llama_index_factoid.citations import PropCiteQueryEngine, citations_of  # noqa: E402 - after the check above
+from llama_index_factoid.convert import matches_of, span_of  # noqa: E402
 from llama_index_factoid.documents import (  # noqa: E402 - after the check above
     DocumentIntelligenceNodeParser,
     DocumentIntelligenceReader,
@@ -35,5 +36,7 @@ __all__ = [
     "PropCiteQueryEngine",
     "PropositionNodeParser",
     "citations_of",
+    "matches_of",
     "regions_of",
+    "span_of",
 ]

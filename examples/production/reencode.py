@@ -17,6 +17,6 @@ def reencode(old: Path, new: Path, encoder: Encoder) -> int:
             source.export(file, vectors=False)
             granularities = source.granularities
         with UnitStore(new, encoder=encoder, granularities=granularities) as target:
-            records = target.import_from(file, show_progress=True)
+            records = target.import_from(file, progress=True)
             target.refresh()
     return records

@@ -317,8 +317,8 @@ def with_hits(nodes: Iterable[BaseNode], hits: Iterable[Hit], *, matches: bool) 
 class RetrievedMetadata(dict[str, Any]):
     """Metadata of a retrieved node: a dict whose `str` leaves out what depends on the query.
 
-    LlamaIndex makes a node's hash of it, so retrievers that fuse the results of several queries see one node. Copies and
-    pickles keep this; what is written as JSON, and read again, is a plain dict.
+    LlamaIndex makes a node's hash of it, so retrievers that fuse the results of several queries see one node. Copies keep
+    this; what LlamaIndex pickles or writes as JSON, and reads again, has a plain dict.
     """
 
     def __init__(self, fields: Mapping[str, Any] = MappingProxyType({}), query_keys: Iterable[str] = ()) -> None:
@@ -331,6 +331,16 @@ class RetrievedMetadata(dict[str, Any]):
         return str(lasting)
 
 
+def without_query(node: BaseNode) -> tuple[BaseNode, dict[str, Any]]:
+    """Return a node without the metadata that depend on a query, and these."""
+    metadata = node.metadata
+    if not isinstance(metadata, RetrievedMetadata):
+        return node, {}
+    lasting = {key: value for key, value in metadata.items() if key not in metadata.query_keys}
+    of_query = {key: value for key, value in metadata.items() if key in metadata.query_keys}
+    return node.model_copy(update={"metadata": lasting}), of_query
+
+
 def matches_of(result: BaseNode | NodeWithScore) -> list[MatchFields]:
     """Return the facts that made a retrieved node a hit, best first, with their scores and places; [] if it has none."""
     return match_fields(result.metadata, *SPAN)
@@ -338,11 +348,13 @@ def matches_of(result: BaseNode | NodeWithScore) -> list[MatchFields]:
 
 def retrieved(node: BaseNode, fields: Mapping[str, Any]) -> BaseNode:
     """Return a copy of a node with metadata that depends on the query, is hidden from models and does not change the hash."""
-    copy: BaseNode = node.model_copy()
-    copy.metadata = RetrievedMetadata(with_fields(node.metadata, fields), query_keys=fields)
-    copy.excluded_embed_metadata_keys = list(dict.fromkeys([*node.excluded_embed_metadata_keys, *fields]))
-    copy.excluded_llm_metadata_keys = list(dict.fromkeys([*node.excluded_llm_metadata_keys, *fields]))
-    return copy
+    changes = {
+        # Put in without a check, which would copy it as a plain dict.
+        "metadata": RetrievedMetadata(with_fields(node.metadata, fields), query_keys=fields),
+        "excluded_embed_metadata_keys": list(dict.fromkeys([*node.excluded_embed_metadata_keys, *fields])),
+        "excluded_llm_metadata_keys": list(dict.fromkeys([*node.excluded_llm_metadata_keys, *fields])),
+    }
+    return node.model_copy(update=changes)
 
 
 _OPERATORS = {operator: Operator[operator.name] for operator in FilterOperator}

@@ -25,10 +25,10 @@ from typing import NamedTuple
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import numpy as np
-from benchmarks.ranking.domain import BUDGETS, CUTS, DomainQuestion, DomainSet, read
 from langchain_core.documents import Document as LangChainDocument
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
+from benchmarks.ranking.domain import BUDGETS, CUTS, DomainQuestion, DomainSet, read
 from benchmarks.ranking.measures import table
 from benchmarks.ranking.peers import Chunks
 from benchmarks.ranking.vectors import CachedEncoder

@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from factoid.encode import EMBED_TEMPLATE, check_template, with_heading
 from factoid.errors import InvalidInputError
-from factoid.metadata import hit_fields, plain_metadata, with_fields
+from factoid.metadata import MatchFields, hit_fields, match_fields, plain_metadata, with_fields
 from factoid.text.markup import MARKUP_KEYS
 from factoid.units import Document as CoreDocument
 from factoid.units import Granularity, Hit, Unit
@@ -149,6 +149,11 @@ def found_document(unit: Unit, fields: Mapping[str, Any] | None = None) -> Docum
         return unit_document(unit, fields)
     document = stored_document(unit)
     return retrieved(document, fields) if fields else document
+
+
+def matches_of(document: Document) -> list[MatchFields]:
+    """Return the facts that made a retrieved document a hit, best first, with their scores and places; [] if it has none."""
+    return match_fields(document.metadata, *SPAN)
 
 
 def with_headings(documents: Iterable[Document], template: str = EMBED_TEMPLATE) -> list[Document]:

@@ -23,7 +23,15 @@ from factoid.propositions.prompting.chat import split_options
 from factoid.sources import AUTO
 from factoid.store import UnitStore
 from factoid.store.database.schema import local_folder
-from factoid.store.options import CommonSearchKwargs, Parents, Reranker, SearchOptions, StoreKwargs, option_names
+from factoid.store.options import (
+    BY_TOKENS,
+    CommonSearchKwargs,
+    Parents,
+    Reranker,
+    SearchOptions,
+    StoreKwargs,
+    option_names,
+)
 from factoid.store.transfer.copies import copy_over
 from factoid.units import Document as CoreDocument
 from factoid.units import Granularity, Hit, Unit

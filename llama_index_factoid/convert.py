@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence, Set
+from types import MappingProxyType
 from typing import Any, Literal
 
-from llama_index.core.bridge.pydantic import Field
 from llama_index.core.constants import DATA_KEY, TYPE_KEY
 from llama_index.core.schema import (
     DEFAULT_METADATA_TMPL,
@@ -25,6 +25,7 @@ from llama_index.core.schema import (
     BaseNode,
     MetadataMode,
     NodeRelationship,
+    NodeWithScore,
     RelatedNodeInfo,
     RelatedNodeType,
     TextNode,
@@ -37,12 +38,13 @@ from llama_index.core.vector_stores.types import (
     MetadataFilter,
     MetadataFilters,
 )
+from typing_extensions import override
 
 from factoid.documents.boxes import LAYOUT, cut_boxes
 from factoid.encode import split_heading
 from factoid.errors import InvalidInputError
 from factoid.filters import All, AnyOf, Comparison, Not, Operator, Tree, too_deep
-from factoid.metadata import KIND, WINDOW, hit_fields, plain_metadata, with_fields
+from factoid.metadata import KIND, WINDOW, MatchFields, hit_fields, match_fields, plain_metadata, with_fields
 from factoid.split import seen_text
 from factoid.store import GRANULARITIES
 from factoid.text.markup import MARKUP_KEYS
@@ -69,7 +71,7 @@ def text_of(node: BaseNode) -> str:
 
 
 def span_of(node: BaseNode) -> tuple[int, int] | None:
-    """Return a node's span in its source, or None if it has none."""
+    """Return a node's place in its source, half-open, in characters; None if that is not known."""
     start, end = getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None)
     return None if start is None or end is None else (start, end)
 
@@ -312,29 +314,47 @@ def with_hits(nodes: Iterable[BaseNode], hits: Iterable[Hit], *, matches: bool) 
     return completed
 
 
-class RetrievedNode(TextNode):
-    """A node whose hash leaves out the metadata that depends on the query that retrieved it."""
+class RetrievedMetadata(dict[str, Any]):
+    """Metadata of a retrieved node: a dict whose `str` leaves out what depends on the query.
 
-    query_keys: tuple[str, ...] = Field(default=(), exclude=True, repr=False)
+    LlamaIndex makes a node's hash of it, so retrievers that fuse the results of several queries see one node. Copies keep
+    this; what LlamaIndex pickles or writes as JSON, and reads again, has a plain dict.
+    """
 
-    @property
-    def hash(self) -> str:
-        """Identify the stored node, so that retrievers that fuse the results of several queries see one node."""
-        lasting = dict(self.metadata)
-        for key in self.query_keys:
-            lasting.pop(key, None)
-        return TextNode(text=self.text, metadata=lasting).hash
+    def __init__(self, fields: Mapping[str, Any] = MappingProxyType({}), query_keys: Iterable[str] = ()) -> None:
+        super().__init__(fields)
+        self.query_keys = tuple(query_keys)
+
+    @override
+    def __str__(self) -> str:
+        lasting = {key: value for key, value in self.items() if key not in self.query_keys}
+        return str(lasting)
+
+
+def without_query(node: BaseNode) -> tuple[BaseNode, dict[str, Any]]:
+    """Return a node without the metadata that depend on a query, and these."""
+    metadata = node.metadata
+    if not isinstance(metadata, RetrievedMetadata):
+        return node, {}
+    lasting = {key: value for key, value in metadata.items() if key not in metadata.query_keys}
+    of_query = {key: value for key, value in metadata.items() if key in metadata.query_keys}
+    return node.model_copy(update={"metadata": lasting}), of_query
+
+
+def matches_of(result: BaseNode | NodeWithScore) -> list[MatchFields]:
+    """Return the facts that made a retrieved node a hit, best first, with their scores and places; [] if it has none."""
+    return match_fields(result.metadata, *SPAN)
 
 
 def retrieved(node: BaseNode, fields: Mapping[str, Any]) -> BaseNode:
     """Return a copy of a node with metadata that depends on the query, is hidden from models and does not change the hash."""
-    copy: BaseNode = node.model_copy()
-    if type(node) is TextNode:
-        copy = RetrievedNode.model_construct(node.model_fields_set, **dict(node), query_keys=tuple(fields))
-    copy.metadata = with_fields(node.metadata, fields)
-    copy.excluded_embed_metadata_keys = list(dict.fromkeys([*node.excluded_embed_metadata_keys, *fields]))
-    copy.excluded_llm_metadata_keys = list(dict.fromkeys([*node.excluded_llm_metadata_keys, *fields]))
-    return copy
+    changes = {
+        # Put in without a check, which would copy it as a plain dict.
+        "metadata": RetrievedMetadata(with_fields(node.metadata, fields), query_keys=fields),
+        "excluded_embed_metadata_keys": list(dict.fromkeys([*node.excluded_embed_metadata_keys, *fields])),
+        "excluded_llm_metadata_keys": list(dict.fromkeys([*node.excluded_llm_metadata_keys, *fields])),
+    }
+    return node.model_copy(update=changes)
 
 
 _OPERATORS = {operator: Operator[operator.name] for operator in FilterOperator}

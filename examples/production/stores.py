@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from factoid import UnitStore
+from factoid.store.transfer.remote import load_from
 
 CURRENT = "current"  # the link to the newest published store
 
@@ -45,6 +46,11 @@ def publish(copy_to: Callable[[Path], object], folder: Path, *, keep: int = 3) -
     for old in published(folder)[:-keep]:
         shutil.rmtree(old)
     return target
+
+
+def fetch(url: str, folder: Path, *, keep: int = 3) -> Path:
+    """Publish, on this machine, what `store.save_to(url)` has sent from another one."""
+    return publish(lambda target: load_from(url, target), folder, keep=keep)
 
 
 def published(folder: Path) -> list[Path]:

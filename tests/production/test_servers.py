@@ -61,7 +61,12 @@ def processes(server, count):
     return seen
 
 
-@pytest.mark.parametrize("name", COMMANDS)
+SLOW_TOO = pytest.mark.parametrize(
+    "name", ["gunicorn", *(pytest.param(name, marks=pytest.mark.slow) for name in list(COMMANDS)[1:])]
+)
+
+
+@SLOW_TOO
 def test_all_workers_search_and_add(tmp_path, name):
     path = filled(tmp_path / "store")
     with serving(name, path, tmp_path / "run") as server:
@@ -76,7 +81,7 @@ def test_all_workers_search_and_add(tmp_path, name):
         assert store.verify() == []
 
 
-@pytest.mark.parametrize("name", ["gunicorn", "uvicorn"])
+@SLOW_TOO
 def test_a_worker_that_is_killed_while_it_writes_loses_nothing_else(tmp_path, name):
     path = filled(tmp_path / "store")
     with serving(name, path, tmp_path / "run") as server:
@@ -96,7 +101,7 @@ def test_a_worker_that_is_killed_while_it_writes_loses_nothing_else(tmp_path, na
         assert store.verify() == []
 
 
-@pytest.mark.parametrize("name", ["gunicorn", "uvicorn"])
+@SLOW_TOO
 def test_requests_that_run_when_the_service_is_stopped_are_answered(tmp_path, name):
     path = filled(tmp_path / "store")
     with ThreadPoolExecutor(2) as threads:
@@ -112,7 +117,7 @@ def test_requests_that_run_when_the_service_is_stopped_are_answered(tmp_path, na
     assert not list(path.glob("*-wal"))  # all was closed
 
 
-@pytest.mark.parametrize("name", ["gunicorn", "uvicorn"])
+@SLOW_TOO
 def test_replicas_on_a_read_only_volume_follow_what_is_published(tmp_path, name):
     path = filled(tmp_path / "store")
     folder = tmp_path / "published"
@@ -129,6 +134,7 @@ def test_replicas_on_a_read_only_volume_follow_what_is_published(tmp_path, name)
             assert len(search(server, "Which town lies on hill 3?")) == 9
 
 
+@pytest.mark.slow
 def test_two_services_write_to_one_volume_of_one_machine(tmp_path):
     path = filled(tmp_path / "store")
     with serving("gunicorn", path, tmp_path / "one") as one, serving("gunicorn", path, tmp_path / "two") as two:

@@ -6,6 +6,8 @@ import multiprocessing
 import os
 import shutil
 import signal
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -14,10 +16,10 @@ from pathlib import Path
 import pytest
 
 from factoid import UnitStore
-from factoid.errors import EncoderMismatchError, StoreError
+from factoid.errors import EncoderMismatchError, StoreError, StoreFormatError
 from factoid.testing import HashEncoder
-from tests.faults.worker import PATIENCE, apart
-from tests.production.service import TOKENS, app, backup, document, filled, opened, reencode, stores, tenants
+from tests.faults.worker import ENVIRONMENT, PATIENCE, apart
+from tests.production.service import FOLDER, TOKENS, app, backup, document, filled, opened, reencode, stores, tenants
 from tests.volumes import read_only_mount
 
 testclient = pytest.importorskip("fastapi.testclient")
@@ -157,14 +159,12 @@ def test_what_was_published_badly_is_not_served(tmp_path, place, caplog):
 
 def test_stores_travel_through_an_object_store(tmp_path):
     fsspec = pytest.importorskip("fsspec")
-    from factoid.store.transfer.remote import load_from
-
     url = "memory://bucket/facts.zip"
     with opened(tmp_path / "store") as store:
         for number in range(2):
             store.add_documents([document(number)])
             store.save_to(url)
-            stores.publish(lambda target: load_from(url, target), tmp_path / "replica")
+            stores.fetch(url, tmp_path / "replica")
     newest = stores.Newest(tmp_path / "replica", reader)
     with newest.borrow() as store:
         assert documents_of(store) == {"acme/town0", "acme/town1"}
@@ -280,3 +280,53 @@ def test_another_encoder_makes_a_new_store_of_the_same_facts(tmp_path):
         assert store.verify() == []
         assert store.add_documents([document(3)]).unchanged == 1  # nothing is decomposed again
     assert {path.name for path in tmp_path.iterdir()} == {"new", "old"}
+
+
+OTHER_FORMAT = """
+import sys
+from factoid.files import sqlite
+sqlite.FORMAT = 7
+from factoid.testing import HashEncoder
+from tests.production.service import document, opened
+with opened(sys.argv[1]) as store:
+    store.add_documents([document(number) for number in range(6)])
+    store.export(sys.argv[2])
+"""
+
+
+def test_a_store_of_another_format_is_left_alone_and_its_export_keeps_everything(tmp_path):
+    old, file = tmp_path / "old", tmp_path / "units.jsonl"
+    subprocess.run([sys.executable, "-c", OTHER_FORMAT, old, file], env=ENVIRONMENT, check=True, timeout=PATIENCE)
+    before = {each.name: each.read_bytes() for each in old.iterdir()}
+    for options in ({}, {"read_only": True}):
+        with pytest.raises(
+            StoreFormatError, match="of format 7, and this version of factoid reads format 1: export it"
+        ):
+            opened(old, **options)
+    assert {each.name: each.read_bytes() for each in old.iterdir()} == before
+
+    class Never(HashEncoder):
+        def encode_units(self, texts):
+            raise AssertionError("nothing is encoded again")
+
+    with UnitStore(tmp_path / "new", encoder=Never()) as new:
+        new.import_from(file)
+    with opened(filled(tmp_path / "same")) as same, opened(tmp_path / "new") as new:
+        question = "Which town lies on hill 3?"
+        assert new.search(question, k=6) == same.search(question, k=6)
+        assert new.verify() == []
+
+
+def test_backups_on_the_command_line(tmp_path):
+    path = filled(tmp_path / "store")
+
+    def call(*arguments):
+        command = [sys.executable, "backup.py", *arguments]
+        return subprocess.run(command, cwd=FOLDER, env=ENVIRONMENT, capture_output=True, text=True, check=True).stdout
+
+    made = call("make", path, tmp_path / "backups", "--keep", "7").strip()
+    shutil.rmtree(path)
+    assert call("restore", made, path) == "restored\n"
+    assert "what was there is" in call("restore", tmp_path / "backups" / "current", path)
+    with opened(path) as store:
+        assert len(documents_of(store)) == 6

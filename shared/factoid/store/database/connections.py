@@ -39,7 +39,11 @@ class Connections:
         follow(self)
         if read_only and path is not None:
             self._had_log = log_of(path).exists()
-            self._idle.append(open_reader(path, read_only=True))
+            try:
+                self._idle.append(open_reader(path, read_only=True))
+            except BaseException:
+                self.close()  # leaves the folder as it was
+                raise
         else:
             self._writer = prepare(path)
         if path is not None:

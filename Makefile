@@ -22,10 +22,11 @@ test: $(VENV)/.installed-dev  ## run the tests; ARGS="-k store" passes options t
 test-all: $(VENV)/.installed-dev  ## run the slow tests as well: kills, full disks, damage, all settings
 	$(PYTEST) -m "not network" $(ARGS)
 
-check: $(VENV)/.installed-dev  ## format, lint, types, import directions
+check: $(VENV)/.installed-dev  ## format, lint, types here and of examples, import directions
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
+	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 
 format: $(VENV)/.installed-dev  ## mend what can be mended
@@ -35,9 +36,10 @@ format: $(VENV)/.installed-dev  ## mend what can be mended
 bench: $(VENV)/.installed  ## measure what each way to score finds: make bench SQUAD=dev-v1.1.json
 	$(BIN)/python -m benchmarks.ranking $(SQUAD) $(ARGS)
 
-docs: $(VENV)/.installed  ## write docs/cli.md from the command line's own help, docs/reference.md from docstrings
+docs: $(VENV)/.installed  ## write docs/cli.md from the command line's help, docs/reference.md from docstrings, quoted code
 	$(BIN)/python tools/cli_help.py
 	$(BIN)/python tools/reference.py
+	$(BIN)/python tools/quotes.py
 
 clean:  ## remove the environment and everything that was built
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

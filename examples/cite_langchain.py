@@ -8,12 +8,13 @@ import sys
 
 from langchain_core.documents import Document
 from langchain_core.language_models import BaseChatModel, FakeListChatModel
+from langchain_core.messages.ai import add_ai_message_chunks
 from langchain_core.prompts import ChatPromptTemplate
 from langchain_core.runnables import RunnableLambda, RunnablePassthrough
 
 from factoid import PropCite
 from factoid.late_interaction import LateInteractionEncoder
-from langchain_factoid import PropCiteRunnable
+from langchain_factoid import PropCiteRunnable, citations_of
 
 DOCUMENTS = [
     Document(
@@ -29,6 +30,12 @@ ANSWER = (
     "The lighthouse at Skagen was designed by Niels Nebelong. "
     "The one at Rubjerg Knude stood near a cliff and was moved inland in 2019."
 )
+
+
+def retrieve(_question: str) -> list[Document]:
+    return DOCUMENTS  # or any retriever
+
+
 PROMPT = ChatPromptTemplate.from_template("Answer from these texts only.\n\n{documents}\n\nQuestion: {question}")
 
 
@@ -40,16 +47,16 @@ def main(citer: PropCite | None = None, chat: BaseChatModel | None = None) -> st
 
         chat = ChatOpenAI(model="gpt-5-mini")
     chat = chat or FakeListChatModel(responses=[ANSWER])
-    retriever = RunnableLambda(lambda _question: DOCUMENTS)  # any retriever
-    sources = {"documents": retriever, "question": RunnablePassthrough()}
+    sources = {"documents": RunnableLambda(retrieve), "question": RunnablePassthrough[str]()}
     chain = sources | RunnablePassthrough.assign(answer=PROMPT | chat) | PropCiteRunnable(citer=citer)
-    answer = None
+    chunks = []
     for chunk in chain.stream("Which Danish lighthouses are famous?"):
         print(chunk.text, end="", flush=True)
-        answer = chunk if answer is None else answer + chunk
+        chunks.append(chunk)
     print()
-    for citation in answer.content_blocks[0]["annotations"]:
-        print(f"[{citation['extras']['number']}] {citation['title']}: {citation['cited_text']}")
+    answer = add_ai_message_chunks(*chunks)
+    for citation in citations_of(answer):
+        print(f"[{citation['number']}] {citation['title']}: {citation['cited_text']}")
     return answer.text
 
 

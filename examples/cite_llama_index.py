@@ -4,12 +4,13 @@ python examples/cite_llama_index.py
 """
 
 from llama_index.core import Document, SummaryIndex
+from llama_index.core.base.response.schema import StreamingResponse
 from llama_index.core.llms import LLM, MockLLM
 from llama_index.core.prompts import PromptTemplate
 
 from factoid import PropCite
 from factoid.late_interaction import LateInteractionEncoder
-from llama_index_factoid import PropCiteQueryEngine
+from llama_index_factoid import PropCiteQueryEngine, citations_of
 
 DOCUMENTS = [
     Document(
@@ -35,9 +36,10 @@ def main(citer: PropCite | None = None, llm: LLM | None = None) -> str:
     options = {} if llm else {"text_qa_template": PromptTemplate(ANSWER)}
     engine = SummaryIndex.from_documents(DOCUMENTS).as_query_engine(llm=llm or MockLLM(), streaming=True, **options)
     response = PropCiteQueryEngine(engine, citer).query("Which Danish lighthouses are famous?")
-    response.print_response_stream()
+    if isinstance(response, StreamingResponse):
+        response.print_response_stream()
     print()
-    for citation in response.metadata["citations"]:
+    for citation in citations_of(response):
         print(f"[{citation['number']}] {citation['title']}: {citation['cited_text']}")
     return str(response)
 

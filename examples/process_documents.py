@@ -29,4 +29,5 @@ def main(source: str, target: str, propositionizer: Propositionizer | None = Non
 
 
 if __name__ == "__main__":
-    print(main(*sys.argv[1:3]), "units")
+    _, source, target = sys.argv
+    print(main(source, target), "units")

@@ -44,4 +44,4 @@ def main(model: str, embeddings: Embeddings | None = None, path: str | None = No
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2] or ["colbert-ir/colbertv2.0"])
+    main(sys.argv[1] if len(sys.argv) > 1 else "colbert-ir/colbertv2.0")

@@ -16,6 +16,7 @@ from llama_index_factoid import (
     MultiGranularFaissVectorStore,
     MultiGranularNodeParser,
     MultiGranularRetriever,
+    span_of,
 )
 
 DOCUMENTS = [
@@ -49,12 +50,12 @@ def main(model: str, embed_model: BaseEmbedding | None = None, llm: LLM | None =
     ranker = AnyGranularityRanker(model, cache=path)
     retriever = MultiGranularRetriever(index, embed_model, k=2, granularity="sentence", parents="unit", rerank=ranker)
     for one in retriever.retrieve(QUESTION):
-        node = one.node
-        print(f"{one.score:.2f}  {node.metadata['title']} {node.start_char_idx}–{node.end_char_idx}: {node.text}")
+        start, end = span_of(one.node) or (0, 0)
+        print(f"{one.score:.2f}  {one.metadata['title']} {start}–{end}: {one.text}")
     answer = str(RetrieverQueryEngine.from_args(retriever, llm=llm or MockLLM(max_tokens=60)).query(QUESTION))
     vector_store.close()
     return answer
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:2] or ["colbert-ir/colbertv2.0"])
+    main(sys.argv[1] if len(sys.argv) > 1 else "colbert-ir/colbertv2.0")

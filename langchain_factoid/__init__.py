@@ -7,8 +7,8 @@ require("langchain_core", extra="langchain")
 require("langchain_text_splitters", extra="langchain")
 
 from langchain_factoid.chat_model import ChatModelPropositionizer, ChatModelReader  # noqa: E402 - after the check above
-from langchain_factoid.citations import PropCiteRunnable  # noqa: E402
-from langchain_factoid.convert import with_headings  # noqa: E402
+from langchain_factoid.citations import PropCiteRunnable, citations_of  # noqa: E402
+from langchain_factoid.convert import matches_of, with_headings  # noqa: E402
 from langchain_factoid.documents import DocumentIntelligenceTransformer, regions_of  # noqa: E402
 from langchain_factoid.embeddings import EmbeddingsEncoder, EncoderEmbeddings  # noqa: E402
 from langchain_factoid.entity_retriever import EntityRetriever  # noqa: E402
@@ -30,6 +30,8 @@ __all__ = [
     "PassageTextSplitter",
     "PropCiteRunnable",
     "PropositionTextSplitter",
+    "citations_of",
+    "matches_of",
     "regions_of",
     "with_headings",
 ]

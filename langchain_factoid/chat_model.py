@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable
 
-from factoid.entities.reader import ChatReader
-from factoid.errors import InvalidInputError
-from factoid.propositions.prompting.chat import ChatPropositionizer, Reply
+from factoid.entities.reader import ChatReader, ReaderKwargs
+from factoid.errors import InvalidInputError, check_names
+from factoid.propositions.prompting.chat import ChatKwargs, ChatPropositionizer, Reply
 from factoid.propositions.prompting.cost import Usage
+from factoid.store.options import option_names
 from langchain_factoid.embeddings import model_name
 
 
@@ -27,13 +28,14 @@ class ChatModelPropositionizer(ChatPropositionizer):
         llm: A chat model, or a runnable around one such as `llm.bind(...)`, that takes a prompt and returns a message or a text.
         model: The model's name, under which a cache keeps results; None for the name that `llm` itself has.
         options: Those of `factoid.PromptPropositionizer` that need no client: `max_concurrency`, `prompt`, `requests_per_minute`,
-            `tokens_per_minute`, `show_progress`.
+            `tokens_per_minute`, `progress`.
 
     Raises:
         InvalidInputError: `llm` is not a runnable, or a number is out of range.
     """
 
-    def __init__(self, llm: Runnable[Any, Any], *, model: str | None = None, **options: Any) -> None:
+    def __init__(self, llm: Runnable[Any, Any], *, model: str | None = None, **options: Unpack[ChatKwargs]) -> None:
+        check_names(type(self).__name__, options, option_names(ChatKwargs) | {"model"})
         _check_runnable(llm)
         super().__init__(**options)
         self.llm = llm
@@ -57,7 +59,8 @@ class ChatModelReader(ChatReader):
         options: Those of `factoid.entities.reader.ChatReader`: `batch_size` and `prompt`.
     """
 
-    def __init__(self, llm: Runnable[Any, Any], **options: Any) -> None:
+    def __init__(self, llm: Runnable[Any, Any], **options: Unpack[ReaderKwargs]) -> None:
+        check_names(type(self).__name__, options, option_names(ReaderKwargs))
         _check_runnable(llm)
         super().__init__(llm, **options)
 

@@ -13,7 +13,8 @@ from langchain_core.messages.content import create_citation
 from langchain_core.runnables import RunnableGenerator
 
 from factoid.errors import InvalidInputError
-from factoid.late_interaction import CitedSentence, PropCite
+from factoid.late_interaction import CitationFields, CitedSentence, PropCite
+from factoid.late_interaction.cite import citation_fields
 from factoid.units import Document as CoreDocument
 from langchain_factoid.convert import to_passage
 
@@ -76,6 +77,24 @@ class PropCiteRunnable(RunnableGenerator[Any, AIMessageChunk]):
             async for sentence in sentences:
                 yield answer.chunk(sentence)
         yield answer.chunk()
+
+
+def citations_of(message: BaseMessage) -> list[CitationFields]:
+    """Return the citations in a message of `PropCiteRunnable`, in the order of the claims; [] if it has none.
+
+    The message may have been streamed, its chunks added up, or read back from JSON or a checkpoint.
+    """
+    citations: list[CitationFields] = []
+    for content in message.content_blocks:
+        if content["type"] != "text":
+            continue
+        for annotation in content.get("annotations", []):
+            if annotation["type"] != "citation":
+                continue
+            extras = annotation.get("extras", {})
+            if "claim" in extras:  # otherwise somebody else wrote it
+                citations.append(citation_fields({**annotation, **extras}, extras.get("document_id")))
+    return citations
 
 
 class _Answer:

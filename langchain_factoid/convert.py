@@ -15,7 +15,7 @@ from typing_extensions import override
 
 from factoid.encode import EMBED_TEMPLATE, check_template, with_heading
 from factoid.errors import InvalidInputError
-from factoid.metadata import hit_fields, plain_metadata, with_fields
+from factoid.metadata import MatchFields, hit_fields, match_fields, plain_metadata, with_fields
 from factoid.text.markup import MARKUP_KEYS
 from factoid.units import Document as CoreDocument
 from factoid.units import Granularity, Hit, Unit
@@ -139,12 +139,21 @@ def hit_documents(hits: Iterable[Hit], *, scores: bool = False, matches: bool = 
     documents = []
     for hit in hits:
         fields = ({"score": hit.score} if scores else {}) | hit_fields(hit, *SPAN, matches=matches)
-        if hit.unit.granularity is Granularity.DOCUMENT:
-            document = stored_document(hit.unit)
-            documents.append(retrieved(document, fields) if fields else document)
-        else:
-            documents.append(unit_document(hit.unit, fields))
+        documents.append(found_document(hit.unit, fields))
     return documents
+
+
+def found_document(unit: Unit, fields: Mapping[str, Any] | None = None) -> Document:
+    """Return a document as it was added, or a unit with its place, with fields that depend on the query."""
+    if unit.granularity is not Granularity.DOCUMENT:
+        return unit_document(unit, fields)
+    document = stored_document(unit)
+    return retrieved(document, fields) if fields else document
+
+
+def matches_of(document: Document) -> list[MatchFields]:
+    """Return the facts that made a retrieved document a hit, best first, with their scores and places; [] if it has none."""
+    return match_fields(document.metadata, *SPAN)
 
 
 def with_headings(documents: Iterable[Document], template: str = EMBED_TEMPLATE) -> list[Document]:

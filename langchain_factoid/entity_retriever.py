@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self, Unpack
 
 from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
 from langchain_core.documents import Document
+from langchain_core.embeddings import Embeddings
 from langchain_core.retrievers import BaseRetriever
 from langchain_core.runnables.config import run_in_executor
 from pydantic import ConfigDict, Field, PrivateAttr
@@ -16,14 +17,35 @@ from typing_extensions import override
 
 from factoid.encode import Encoder
 from factoid.entities.articles.store import ArticleStore
-from factoid.entities.importers.own_documents import add_own_articles, build_own_articles
-from factoid.entities.retriever import Ambiguous, EntityHit, with_fallback
+from factoid.entities.importers.own_documents import BuildingKwargs, add_own_articles, build_own_articles
+from factoid.entities.mention import EntityLinker
+from factoid.entities.retriever import Ambiguous, EntityHit, EntityKwargs, with_fallback
 from factoid.entities.retriever import EntityRetriever as CoreRetriever
+from factoid.errors import check_names
+from factoid.filters import Filter
 from factoid.metadata import with_fields
+from factoid.propositions.prompting.chat import split_names
+from factoid.store.options import option_names
 from langchain_factoid.convert import SPAN, retrieved, to_core
 from langchain_factoid.embeddings import EmbeddingsEncoder
 
-_BUILDING = ("path", "title_key", "aliases_key", "duplicates")
+
+class FieldKwargs(EntityKwargs, total=False):
+    """The fields of `EntityRetriever` besides its articles."""
+
+    linker: EntityLinker | None
+    encoder: Embeddings | Encoder | None
+    fallback: BaseRetriever | None
+    filter: Filter | None
+    tags: list[str] | None
+    metadata: dict[str, Any] | None
+
+
+class FromDocumentsKwargs(FieldKwargs, BuildingKwargs, total=False):
+    """The options of `EntityRetriever.from_documents`."""
+
+
+_OF_CALL = ("k", "words", "filter")
 
 
 class EntityRetriever(BaseRetriever):
@@ -50,6 +72,12 @@ class EntityRetriever(BaseRetriever):
     ambiguous: Ambiguous = "first"
     filter: Any = None
 
+    if not TYPE_CHECKING:  # fields say more than this signature
+
+        def __init__(self, **fields: Any) -> None:
+            check_names(type(self).__name__, fields, type(self).model_fields)
+            super().__init__(**fields)
+
     _built: tuple[dict[str, Any], CoreRetriever] | None = PrivateAttr(default=None)
 
     @override
@@ -73,14 +101,17 @@ class EntityRetriever(BaseRetriever):
         return self._built[1]
 
     @classmethod
-    def from_documents(cls, documents: Iterable[Document], **options: Any) -> Self:
+    def from_documents(cls, documents: Iterable[Document], **options: Unpack[FromDocumentsKwargs]) -> Self:
         """Make an article store of documents whose metadata hold titles, and a retriever over it.
 
         Options are those of this class and of `factoid.entities.build_own_articles`, which also lists the errors.
         """
-        building = {name: options.pop(name) for name in _BUILDING if name in options}
+        check_names(
+            f"{cls.__name__}.from_documents", options, option_names(FromDocumentsKwargs) | cls.model_fields.keys()
+        )
+        building, fields = split_names(option_names(BuildingKwargs), options)
         store = build_own_articles((to_core(document) for document in documents), **building)
-        return cls(articles=store, **options)
+        return cls(articles=store, **fields)
 
     def add_documents(self, documents: Iterable[Document]) -> None:
         """Add documents, or replace those of the same ids, as `factoid.entities.add_own_articles` does.
@@ -120,6 +151,7 @@ class EntityRetriever(BaseRetriever):
         return with_fallback(documents, passing, attrgetter("page_content"))
 
     def _entity_documents(self, query: str, k: int | None, options: dict[str, Any]) -> list[Document]:
+        check_names(f"a call of {type(self).__name__}", options, _OF_CALL)
         return [_document(hit) for hit in self._core.entity_hits(query, k=k, **options)]
 
 

@@ -21,7 +21,7 @@ from factoid.units import check_text
 from langchain_factoid.convert import hit_documents
 from langchain_factoid.vector_store import MultiGranularFAISS, SearchKwargs
 
-SearchType = Literal["hybrid", "similarity", "mmr"]
+SearchType = Literal["similarity", "mmr"]
 
 _SEARCH = sorted(option_names(SearchKwargs))
 
@@ -44,8 +44,8 @@ class MultiGranularRetriever(BaseRetriever):
         k: The number of documents, passages or units.
         granularity, parents, filter: As in `factoid.store.SearchOptions`, and so are the fields from `document_ids` on. `parents`
             None is the store's, and `score_threshold` is another name for `min_score`.
-        search_type: "hybrid" for the similarity of the best unit, that of its passage, and the query's words; "similarity"
-            without the words; or "mmr" for maximal marginal relevance.
+        search_type: "similarity" for the best score, that of the best unit, its passage, and the query's words (`lexical=0`
+            leaves the words out), or "mmr" for maximal marginal relevance.
         lambda_mult: For "mmr", from 0 (only diversity counts) to 1 (it does not).
     """
 
@@ -56,7 +56,7 @@ class MultiGranularRetriever(BaseRetriever):
     granularity: str | Sequence[str] | None = None
     parents: Parents | None = None
     filter: Filter | None = None
-    search_type: SearchType = "hybrid"
+    search_type: SearchType = "similarity"
     lambda_mult: float = Field(default=0.5, ge=0, le=1)
     # Checked by `SearchOptions`, whose errors say what they take.
     document_ids: SkipValidation[Sequence[str] | None] = None
@@ -117,8 +117,7 @@ class MultiGranularRetriever(BaseRetriever):
         search_type = options.pop("search_type", self.search_type)
         lambda_mult = options.pop("lambda_mult", self.lambda_mult)
         if search_type not in get_args(SearchType):
-            raise InvalidInputError(f"search_type must be 'hybrid', 'similarity' or 'mmr', got {search_type!r}")
+            raise InvalidInputError(f"search_type must be 'similarity' or 'mmr', got {search_type!r}")
         if search_type == "mmr":
             options["mmr"] = lambda_mult
-        hybrid, owner = search_type == "hybrid", type(self).__name__
-        return self.store._options(options, hybrid=hybrid, owner=owner, others=("search_type", "lambda_mult"))
+        return self.store._options(options, owner=type(self).__name__, others=("search_type", "lambda_mult"))

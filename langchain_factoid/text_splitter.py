@@ -6,25 +6,50 @@ import asyncio
 import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import partial
 from itertools import repeat
-from typing import Any, Self
+from typing import Any, Self, TypedDict, Unpack
 
 from langchain_core.documents import Document
 from langchain_core.runnables import Runnable
 from langchain_text_splitters import TextSplitter
 from typing_extensions import override
 
+from factoid.errors import check_names
+from factoid.progress import Progress, progress_bar, tracked
 from factoid.propositions import Decomposition, Propositionizer, Report, SyntaxPropositionizer, adecompose, decompose
 from factoid.propositions.cache import Cache
 from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy
-from factoid.propositions.prompting.chat import ChatPropositionizer, split_options
+from factoid.propositions.prompting.chat import ModelKwargs, split_names
 from factoid.split import split_passages
+from factoid.store.options import option_names
 from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import Unit
 from langchain_factoid.chat_model import ChatModelPropositionizer
 from langchain_factoid.convert import one_each, to_core, unit_document
+
+
+class PassageKwargs(TypedDict, total=False):
+    """The options of `PassageTextSplitter`."""
+
+    words: int
+    min_words: int
+    sentences: SentenceSplitter | None
+    progress: bool | None
+
+
+class PropositionKwargs(PassageKwargs, total=False):
+    """The options of `PropositionTextSplitter` besides the propositionizer."""
+
+    unsupported: Policy
+    cache: Cache
+
+
+class FromModelKwargs(ModelKwargs, PropositionKwargs, total=False):
+    """The options of `PropositionTextSplitter.from_llm`."""
+
+
+_BLOCK = 256  # passages for one call of the propositionizer
 
 
 class PassageTextSplitter(TextSplitter):
@@ -42,15 +67,17 @@ class PassageTextSplitter(TextSplitter):
     * `section`: The headings above the passage, outermost first; before them the source's `section` if it is a string.
 
     Args:
-        words, min_words, sentences: As in `factoid.split_passages`.
+        options: `words`, `min_words` and `sentences` of `factoid.split_passages`, and `progress` of `factoid.UnitStore`.
 
     Raises:
-        InvalidInputError: On use, if `words` or `min_words` is out of range.
+        InvalidInputError: On use, if `words` or `min_words` is out of range. An unknown option is refused at once.
     """
 
-    def __init__(self, *, words: int = 100, min_words: int = 50, sentences: SentenceSplitter | None = None) -> None:
+    def __init__(self, **options: Unpack[PassageKwargs]) -> None:
+        check_names(type(self).__name__, options, option_names(PassageKwargs))
         super().__init__()
-        self._cut = partial(split_passages, words=words, min_words=min_words, sentences=sentences)
+        self._progress = options.get("progress")
+        self._sizes, _ = split_names({"words", "min_words", "sentences"}, options)
 
     def split_text(self, text: str) -> list[str]:
         """Return the texts of the units."""
@@ -70,7 +97,8 @@ class PassageTextSplitter(TextSplitter):
         return _documents(self._passages(documents))
 
     def _passages(self, documents: Iterable[Document]) -> list[Unit]:
-        return [passage for document in documents for passage in self._cut(to_core(document))]
+        read = tracked(documents, show=self._progress, unit=" documents", desc="splitting")
+        return [passage for document in read for passage in split_passages(to_core(document), **self._sizes)]
 
 
 class PropositionTextSplitter(PassageTextSplitter):
@@ -82,49 +110,62 @@ class PropositionTextSplitter(PassageTextSplitter):
     of the latest call.
 
     Args:
-        propositionizer, unsupported: As in `factoid.propositions.decompose`; None for `SyntaxPropositionizer`.
-        cache: Keeps what the propositionizer returns: a `factoid.PropositionCache`, or the path of its file, made if absent.
-        options: Those of `PassageTextSplitter`, for the passages passed to the propositionizer.
+        propositionizer: As in `factoid.propositions.decompose`, and so is `unsupported`; None for `SyntaxPropositionizer`. A
+            `cache` keeps what it returns: a `factoid.PropositionCache`, or the path of its file, made if absent.
+        options: `unsupported` and `cache`, and those of `PassageTextSplitter`, for the passages passed to the propositionizer.
 
     Raises:
         InvalidInputError: On use, if an option is out of range.
         StoreError: On use, if the cache cannot be opened, read or written.
     """
 
-    def __init__(
-        self,
-        propositionizer: Propositionizer | None = None,
-        *,
-        unsupported: Policy = "drop",
-        cache: Cache = None,
-        **options: Any,
-    ) -> None:
-        super().__init__(**options)
-        self._propositionizer = with_cache(propositionizer or SyntaxPropositionizer(), cache)
-        self._unsupported: Policy = unsupported
+    def __init__(self, propositionizer: Propositionizer | None = None, **options: Unpack[PropositionKwargs]) -> None:
+        names = option_names(PropositionKwargs)
+        check_names(type(self).__name__, options, names | {"propositionizer"})
+        of_passages, _ = split_names(option_names(PassageKwargs), options)
+        super().__init__(**of_passages)
+        self._unsupported: Policy = options.get("unsupported", "drop")
+        self._propositionizer = with_cache(propositionizer or SyntaxPropositionizer(), options.get("cache"))
         self.last_report: Report | None = None
 
     @classmethod
-    def from_llm(cls, llm: Runnable[Any, Any], *, model: str | None = None, **options: Any) -> Self:
+    def from_llm(cls, llm: Runnable[Any, Any], *, model: str | None = None, **options: Unpack[FromModelKwargs]) -> Self:
         """Return a splitter whose propositions come from a LangChain chat model.
 
-        Options are those of `ChatModelPropositionizer` and those of this class; another one is a TypeError.
+        Options are those of `ChatModelPropositionizer` and those of this class; another one is refused.
         """
-        of_model, of_splitter = split_options(ChatPropositionizer, options)
+        check_names(f"{cls.__name__}.from_llm", options, option_names(FromModelKwargs) | {"model"})
+        of_model, of_splitter = split_names(option_names(ModelKwargs), options)
         return cls(ChatModelPropositionizer(llm, model=model, **of_model), **of_splitter)
 
     @override
     def split_documents(self, documents: Iterable[Document]) -> list[Document]:
         """Split documents as the class describes."""
         passages = self._passages(documents)
-        return self._propositions(decompose(passages, self._propositionizer, unsupported=self._unsupported))
+        decomposition = Decomposition()
+        with self._bar(passages) as bar:
+            for start in range(0, len(passages), _BLOCK):
+                block = passages[start : start + _BLOCK]
+                decomposition += decompose(block, self._propositionizer, unsupported=self._unsupported)
+                bar.update(len(block))
+        return self._propositions(decomposition)
 
     @override
     async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> Sequence[Document]:
         """Do the same as `split_documents`, without blocking the event loop."""
         passages = await asyncio.to_thread(self._passages, documents)
-        decomposition = await adecompose(passages, self._propositionizer, unsupported=self._unsupported)
+        decomposition = Decomposition()
+        with self._bar(passages) as bar:
+            for start in range(0, len(passages), _BLOCK):
+                block = passages[start : start + _BLOCK]
+                decomposition += await adecompose(block, self._propositionizer, unsupported=self._unsupported)
+                bar.update(len(block))
         return await asyncio.to_thread(self._propositions, decomposition)
+
+    def _bar(self, passages: Sequence[Unit]) -> Progress:
+        return progress_bar(
+            show=self._progress, unit=" passages", total=len(passages), desc="cutting into propositions"
+        )
 
     def _propositions(self, decomposition: Decomposition) -> list[Document]:
         self.last_report = decomposition.report

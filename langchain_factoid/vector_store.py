@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any, Self, Unpack
@@ -21,11 +23,19 @@ from factoid.propositions.prompting.chat import split_options
 from factoid.sources import AUTO
 from factoid.store import UnitStore
 from factoid.store.database.schema import local_folder
-from factoid.store.options import CommonSearchKwargs, Parents, Reranker, StoreKwargs, option_names
+from factoid.store.options import (
+    BY_TOKENS,
+    CommonSearchKwargs,
+    Parents,
+    Reranker,
+    SearchOptions,
+    StoreKwargs,
+    option_names,
+)
 from factoid.store.transfer.copies import copy_over
 from factoid.units import Document as CoreDocument
-from factoid.units import Hit, Unit
-from langchain_factoid.convert import hit_documents, one_each, stored_document, to_core
+from factoid.units import Granularity, Hit, Unit
+from langchain_factoid.convert import found_document, hit_documents, one_each, to_core
 from langchain_factoid.embeddings import EmbeddingsEncoder, EncoderEmbeddings
 
 Relevance = Callable[[float], float]
@@ -56,7 +66,7 @@ class MMRCallKwargs(MMRKwargs, total=False):
 class FAISSKwargs(StoreKwargs, total=False):
     """The options of `MultiGranularFAISS` for the methods that make one."""
 
-    parents: Parents | None
+    parents: Parents
     relevance_score_fn: Relevance | None
 
 
@@ -78,15 +88,16 @@ class MultiGranularFAISS(VectorStore):
     """Stores documents in SQLite and FAISS, and finds them by their passages, sentences or propositions.
 
     It holds a `factoid.UnitStore`: documents are split into passages, and these into sentences and propositions. A search
-    scores documents by their best unit of one granularity and returns the k best distinct documents, equal to those added.
-    Higher scores are better. `aadd_documents` awaits the embeddings; the other async methods work in threads.
+    scores passages by their best unit of one granularity and returns the k best distinct ones. A document that is one passage
+    comes back equal to the one added; of a longer one its passage comes back, with its place. Higher scores are better.
+    `aadd_documents` awaits the embeddings; the other async methods work in threads.
 
     Args:
         embedding: Embeds documents and queries; an `EmbeddingsEncoder` gives it another name in the store. Where its vectors are
             not of unit length, longer ones score higher, unless `similarity` is "cosine".
         store: A store of the core that has an encoder, in place of `embedding` and of options of `UnitStore`.
-        parents: What searches return by default: "document", "passage" or "unit". None for documents or, in a
-            store that has units without their documents, passages.
+        parents: What searches return by default: "auto" for passages, and for a document that is one passage the document as it
+            was added; "document", "passage" or "unit".
         relevance_score_fn: Turns a score into a relevance from 0 to 1; None for `(1 + score) / 2`, clipped.
         options: Those of `UnitStore.add_documents`, for all documents, and those of `factoid.UnitStore`, such as `path`;
             `granularities` is by default what the store has embedded, and all for an empty one.
@@ -106,7 +117,7 @@ class MultiGranularFAISS(VectorStore):
         embedding: Embeddings | EmbeddingsEncoder | None = None,
         *,
         store: UnitStore | None = None,
-        parents: Parents | None = None,
+        parents: Parents = "auto",
         relevance_score_fn: Relevance | None = None,
         **options: Unpack[StoreKwargs],
     ) -> None:
@@ -117,13 +128,14 @@ class MultiGranularFAISS(VectorStore):
             encoding = embedding
             if not isinstance(encoding, EmbeddingsEncoder):
                 encoding = EmbeddingsEncoder(embedding)  # type: ignore[arg-type]  # refuses None
+            of_store |= {name: self._recipe[name] for name in ("progress",) if name in self._recipe}
             store = UnitStore(encoder=encoding, **{"granularities": None} | of_store)
         elif embedding is not None or of_store or store.encoder is None:
             raise InvalidInputError(
                 "store takes a UnitStore that has an encoder, and neither embedding nor options beside it"
             )
         self.store = store
-        self.parents = parents or ("passage" if store.lacks_texts else "document")
+        self.parents = SearchOptions(parents=parents).parents
         self.last_report: AddReport | None = None
         self._relevance = relevance_score_fn or _relevance
 
@@ -180,7 +192,7 @@ class MultiGranularFAISS(VectorStore):
         """
         del batch_size
         added: list[str] = []
-        self.last_report = self.store.add_documents(_cores(documents, ids, added), **self._recipe)
+        self.last_report = self.store.add_documents(_Cores(documents, ids, added), **self._recipe)
         return added
 
     async def aadd_documents(  # type: ignore[override]
@@ -189,7 +201,7 @@ class MultiGranularFAISS(VectorStore):
         """Do the same as `add_documents`. The iterable is read in threads."""
         del batch_size
         added: list[str] = []
-        self.last_report = await self.store.aadd_documents(_cores(documents, ids, added), **self._recipe)
+        self.last_report = await self.store.aadd_documents(_Cores(documents, ids, added), **self._recipe)
         return added
 
     def add_texts(  # type: ignore[override]  # options are named: a wrong one is an error
@@ -233,7 +245,7 @@ class MultiGranularFAISS(VectorStore):
         texts = [text for text, _ in pairs]
         documents = _documents(texts, metadatas)
         added: list[str] = []
-        cores = {core.id: core for core in _cores(documents, ids, added)}
+        cores = {core.id: core for core in _Cores(documents, ids, added)}
         vectors = dict(zip(added, to_matrix([embedding for _, embedding in pairs], len(pairs)), strict=True))
         units: list[Unit] = []
         for core in cores.values():
@@ -245,8 +257,8 @@ class MultiGranularFAISS(VectorStore):
         return added
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """Return the documents with these ids, in this order; unknown ids are left out."""
-        return [stored_document(document) for document in self.store.documents(ids)]
+        """Return what has these ids, in this order: documents, else passages and units; unknown ids are left out."""
+        return [found_document(unit) for unit in self.store.get(ids, documents=True)]
 
     def delete(  # type: ignore[override]
         self,
@@ -259,24 +271,35 @@ class MultiGranularFAISS(VectorStore):
 
         Without ids nothing is deleted: `store.clear()` deletes everything. In place of ids, `unit_ids` deletes passages with the
         units under them, sentences or propositions, and a filter with a condition the units whose metadata pass, and documents
-        with their last unit.
+        with their last unit. The document of a passage that a search returned is `metadata["parent_id"]`.
+
+        Raises:
+            InvalidInputError: One of the ids is that of a passage or unit, and of no document; nothing is deleted.
         """
         if any(chosen is not None for chosen in (ids, unit_ids, filter)):
+            for unit in self.store.get(ids or (), documents=True):
+                if unit.granularity is not Granularity.DOCUMENT and unit.document_id != unit.id:
+                    raise InvalidInputError(
+                        f"{unit.id!r} is the id of a {unit.granularity}: delete it with unit_ids=[…], or its whole document, "
+                        f"{unit.document_id!r}"
+                    )
             self.store.delete(document_ids=ids, unit_ids=unit_ids, filter=filter)
         return True
 
     def similarity_search(  # type: ignore[override]
         self, query: str, k: int = 4, **options: Unpack[SearchKwargs]
     ) -> list[Document]:
-        """Return the k best distinct documents for a query by the similarity of their best unit and its passage, best first.
+        """Return the k best distinct documents or passages for a query, best first.
+
+        Their score is that of their best unit, of its passage, and of the query's words in it; `lexical=0` leaves the words out.
 
         Args:
             query: The question, as text.
             k: The number of documents; fewer only if the store has fewer, or fewer pass.
-            options: Those of `factoid.store.SearchOptions`, which every search takes. `parents` None is the store's, words
-                count only if `weights` or `lexical` is given, and `score_threshold` is another name for `min_score` (in
-                `similarity_search_with_relevance_scores` it is a relevance). Passages and units come with their place in the
-                document, as `PassageTextSplitter` describes it; what `expand` adds is under `neighbours`.
+            options: Those of `factoid.store.SearchOptions`, which every search takes. `parents` None is the store's, and
+                `score_threshold` is another name for `min_score` (in `similarity_search_with_relevance_scores` it is a
+                relevance). Passages and units come with their place in the document, as `PassageTextSplitter` describes it; what
+                `expand` adds is under `neighbours`.
 
         Raises:
             InvalidInputError: k or an option is out of range, or the store has no documents for its units. An unknown
@@ -288,7 +311,7 @@ class MultiGranularFAISS(VectorStore):
     def similarity_search_by_vector(  # type: ignore[override]
         self, embedding: list[float], k: int = 4, **options: Unpack[SearchKwargs]
     ) -> list[Document]:
-        """Do the same as `similarity_search` for a query that is already embedded."""
+        """Do the same as `similarity_search` for a query that is already embedded, by its vector alone."""
         return [document for document, _ in self.similarity_search_with_score_by_vector(embedding, k, **options)]
 
     def similarity_search_with_score(self, query: str, k: int = 4, **options: Unpack[SearchKwargs]) -> list[Scored]:
@@ -298,7 +321,7 @@ class MultiGranularFAISS(VectorStore):
     def similarity_search_with_score_by_vector(
         self, embedding: list[float], k: int = 4, **options: Unpack[SearchKwargs]
     ) -> list[Scored]:
-        """Return the k best documents for a query that is already embedded, each with its score."""
+        """Return the k best documents for a query that is already embedded, each with its score, by its vector alone."""
         return _scored(self.store.search_by_vector(to_matrix([embedding], 1), k, **self._options(options)))
 
     async def asimilarity_search_with_score_by_vector(
@@ -364,10 +387,8 @@ class MultiGranularFAISS(VectorStore):
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return self._relevance
 
-    def _options(
-        self, given: Mapping[str, Any], *, hybrid: bool = False, owner: str = "", others: Iterable[str] = ()
-    ) -> dict[str, Any]:
-        """Return options under the core's names, with the store's defaults; words count if asked for, or if hybrid.
+    def _options(self, given: Mapping[str, Any], *, owner: str = "", others: Iterable[str] = ()) -> dict[str, Any]:
+        """Return options under the core's names, with the store's defaults.
 
         Raises:
             UnknownOptionError: It is none of a search, nor among the others, as which the owner takes it.
@@ -376,8 +397,6 @@ class MultiGranularFAISS(VectorStore):
         options = dict(given)
         if options.get("parents") is None:
             options["parents"] = self.parents
-        if not hybrid and options.get("weights") is None and options.get("lexical") is None:
-            options["lexical"] = 0
         if (threshold := options.pop("score_threshold", None)) is not None:
             options["min_score"] = threshold
         return options
@@ -434,13 +453,25 @@ def _documents(texts: Iterable[str], metadatas: Iterable[Mapping[str, Any]] | No
     return [Document(page_content=text, metadata=dict(metadata)) for text, metadata in pairs]
 
 
-def _cores(documents: Iterable[Document], ids: Ids, added: list[str]) -> Iterator[CoreDocument]:
-    """Yield documents as the core takes them, and append their ids to `added`; without ids they are read as needed."""
-    pairs = ((document, None) for document in documents) if ids is None else one_each("ids", ids, documents)
-    for document, document_id in pairs:
-        core = to_core(document, document_id)
-        added.append(core.id)
-        yield core
+@dataclass(frozen=True)
+class _Cores:
+    """Documents as the core takes them. Reading them appends their ids to `added`; without ids they are read as needed."""
+
+    documents: Iterable[Document]
+    ids: Ids
+    added: list[str]
+
+    def __iter__(self) -> Iterator[CoreDocument]:
+        pairs: Iterable[tuple[Document, str | None]] = ((document, None) for document in self.documents)
+        if self.ids is not None:
+            pairs = one_each("ids", self.ids, self.documents)
+        for document, document_id in pairs:
+            core = to_core(document, document_id)
+            self.added.append(core.id)
+            yield core
+
+    def __length_hint__(self) -> int:
+        return operator.length_hint(self.documents)
 
 
 def _scored(hits: Sequence[Hit]) -> list[Scored]:

@@ -5,7 +5,8 @@ from factoid._optional import require
 # Before all else, so that a missing package is one error with the line that installs it.
 require("llama_index.core", extra="llama-index")
 
-from llama_index_factoid.citations import PropCiteQueryEngine  # noqa: E402 - after the check above
+from llama_index_factoid.citations import PropCiteQueryEngine, citations_of  # noqa: E402 - after the check above
+from llama_index_factoid.convert import matches_of, span_of  # noqa: E402
 from llama_index_factoid.documents import (  # noqa: E402 - after the check above
     DocumentIntelligenceNodeParser,
     DocumentIntelligenceReader,
@@ -34,5 +35,8 @@ __all__ = [
     "PassageNodeParser",
     "PropCiteQueryEngine",
     "PropositionNodeParser",
+    "citations_of",
+    "matches_of",
     "regions_of",
+    "span_of",
 ]

@@ -18,7 +18,8 @@ from llama_index.core.prompts.mixin import PromptMixinType
 from llama_index.core.schema import NodeWithScore, QueryBundle
 from llama_index.core.types import TokenAsyncGen, TokenGen
 
-from factoid.late_interaction import CitedSentence, PropCite
+from factoid.late_interaction import CitationFields, CitedSentence, PropCite
+from factoid.late_interaction.cite import citation_fields
 from factoid.units import Document
 from llama_index_factoid.convert import to_core
 
@@ -80,6 +81,12 @@ class PropCiteQueryEngine(BaseQueryEngine):
             async for sentence in sentences:
                 _add_citations(sentence, response.source_nodes, metadata)
                 yield sentence.text
+
+
+def citations_of(response: RESPONSE_TYPE) -> list[CitationFields]:
+    """Return the citations of a response of `PropCiteQueryEngine`; of one that streams, those that have arrived."""
+    records = (response.metadata or {}).get("citations", [])
+    return [citation_fields(record, record["node_id"]) for record in records]
 
 
 def _passages(response: Response | StreamingResponse | AsyncStreamingResponse) -> list[Document]:

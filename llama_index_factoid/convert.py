@@ -3,8 +3,8 @@
 A node's metadata says what it is: `granularity`, `passage_id`, `section`, `title` and, on a proposition that stands
 in for a failed decomposition, `fallback`. Filters can use these keys. Models get title and section with the text, unless
 the text itself says them; the other keys are hidden from models. The caller's own metadata reaches LLMs as the framework
-has it, and is not embedded. A caller's `title` and `section` are never replaced, and values under the other keys move to
-`source_<key>`.
+has it, and is not embedded, but for the keys that `embed_metadata` names, which a node keeps in turn. A caller's `title` and
+`section` are never replaced, and values under the other keys move to `source_<key>`.
 
 A store keeps a node as a unit with the node's id, text, span and metadata; the rest of the node is JSON in the unit's
 payload. A unit without such a payload was stored by the core, the command line or LangChain, and becomes a node as our
@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence, Set
+from types import MappingProxyType
 from typing import Any, Literal
 
-from llama_index.core.bridge.pydantic import Field
 from llama_index.core.constants import DATA_KEY, TYPE_KEY
 from llama_index.core.schema import (
     DEFAULT_METADATA_TMPL,
@@ -25,6 +25,7 @@ from llama_index.core.schema import (
     BaseNode,
     MetadataMode,
     NodeRelationship,
+    NodeWithScore,
     RelatedNodeInfo,
     RelatedNodeType,
     TextNode,
@@ -37,12 +38,13 @@ from llama_index.core.vector_stores.types import (
     MetadataFilter,
     MetadataFilters,
 )
+from typing_extensions import override
 
 from factoid.documents.boxes import LAYOUT, cut_boxes
 from factoid.encode import split_heading
 from factoid.errors import InvalidInputError
 from factoid.filters import All, AnyOf, Comparison, Not, Operator, Tree, too_deep
-from factoid.metadata import KIND, WINDOW, hit_fields, plain_metadata, with_fields
+from factoid.metadata import KIND, WINDOW, MatchFields, hit_fields, match_fields, plain_metadata, with_fields
 from factoid.split import seen_text
 from factoid.store import GRANULARITIES
 from factoid.text.markup import MARKUP_KEYS
@@ -52,6 +54,7 @@ Kind = Literal["passage", "sentence", "proposition"]
 
 HEADING = ("title", "section")
 SPAN = ("start_char_idx", "end_char_idx")
+EMBEDDED = "embed_metadata"  # the key under which a node says which metadata were embedded with its text
 _PLACE = (*KIND, *WINDOW)
 
 _Templates = tuple[str, str, str]  # of a metadatum, between metadata, of the text
@@ -68,7 +71,7 @@ def text_of(node: BaseNode) -> str:
 
 
 def span_of(node: BaseNode) -> tuple[int, int] | None:
-    """Return a node's span in its source, or None if it has none."""
+    """Return a node's place in its source, half-open, in characters; None if that is not known."""
     start, end = getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None)
     return None if start is None or end is None else (start, end)
 
@@ -77,6 +80,27 @@ def granularity_of(node: BaseNode) -> Granularity | None:
     """Return the granularity of a node of our parsers, or None for a node of another parser."""
     value = node.metadata.get("granularity")
     return Granularity(value) if value in GRANULARITIES else None
+
+
+def is_ours(node: BaseNode) -> bool:
+    """Return whether one of our parsers made a node."""
+    return granularity_of(node) is not None and "granularity" in node.excluded_llm_metadata_keys
+
+
+def embedded_metadata(nodes: Iterable[BaseNode]) -> list[str] | None:
+    """Return the `embed_metadata` of the parser that made some nodes; None if our parsers made none of them.
+
+    Raises:
+        InvalidInputError: Parsers with different lists made them.
+    """
+    lists: list[list[str]] = []
+    for node in nodes:
+        keys = node.metadata.get(EMBEDDED, []) if is_ours(node) else None
+        if keys is not None and keys not in lists:
+            lists.append(keys)
+    if len(lists) > 1:
+        raise InvalidInputError(f"these nodes were made with embed_metadata={lists[0]} and {lists[1]}: use one of them")
+    return lists[0] if lists else None
 
 
 def to_core(node: BaseNode) -> Document:
@@ -92,6 +116,7 @@ def to_nodes(
     *,
     include_metadata: bool = True,
     include_prev_next_rel: bool = True,
+    embed_metadata: Sequence[str] = (),
     windows: Mapping[str, str] | None = None,
 ) -> list[TextNode]:
     """Return units, parents before their children, as nodes.
@@ -103,8 +128,8 @@ def to_nodes(
     info = source_node.as_related_node_info()
     source = source_node.source_node or info
     inherited = {**source.metadata, **source_node.metadata} if include_metadata else {}
-    if granularity_of(source_node) and "granularity" in source_node.excluded_llm_metadata_keys:  # itself one of ours
-        inherited = {key: value for key, value in inherited.items() if key not in _PLACE}
+    if is_ours(source_node):
+        inherited = {key: value for key, value in inherited.items() if key not in (*_PLACE, EMBEDDED)}
     offset = offset_of(source_node)
     nodes: list[TextNode] = []
     infos: dict[str, RelatedNodeInfo] = {}  # by unit id
@@ -112,6 +137,10 @@ def to_nodes(
     for unit in units:
         passage = infos.get(unit.parent_id)
         metadata, hidden = _with_place(inherited, unit)
+        if embed_metadata:
+            first = {key: metadata[key] for key in embed_metadata if key in metadata}
+            metadata = first | with_fields(metadata, {EMBEDDED: list(embed_metadata)})
+            hidden.append(EMBEDDED)
         if offset is None and LAYOUT in metadata and LAYOUT in source_node.excluded_embed_metadata_keys:
             metadata[LAYOUT] = cut_boxes(metadata[LAYOUT], unit.start, unit.end)
         if windows is not None:
@@ -123,10 +152,12 @@ def to_nodes(
         elif unit.granularity is not Granularity.PASSAGE or source is not info:
             relationships[NodeRelationship.PARENT] = passage or info
         hidden += _repeated(unit, metadata)
-        unasked = [key for key in metadata if key not in HEADING]
+        unasked = [key for key in metadata if key not in (*HEADING, *embed_metadata)]
         not_embedded = list(dict.fromkeys([*source_node.excluded_embed_metadata_keys, *hidden, *unasked]))
+        not_embedded = [key for key in not_embedded if key not in embed_metadata]
         not_shown = list(dict.fromkeys([*source_node.excluded_llm_metadata_keys, *hidden]))
-        templates = _templates(source_node, metadata.keys() - ({*not_embedded} & {*not_shown}))
+        shown = metadata.keys() - ({*not_embedded} & {*not_shown}) - {*embed_metadata}
+        templates = _templates(source_node, shown)
         node = TextNode(
             id_=unit.id,
             text=unit.text,
@@ -283,29 +314,47 @@ def with_hits(nodes: Iterable[BaseNode], hits: Iterable[Hit], *, matches: bool) 
     return completed
 
 
-class RetrievedNode(TextNode):
-    """A node whose hash leaves out the metadata that depends on the query that retrieved it."""
+class RetrievedMetadata(dict[str, Any]):
+    """Metadata of a retrieved node: a dict whose `str` leaves out what depends on the query.
 
-    query_keys: tuple[str, ...] = Field(default=(), exclude=True, repr=False)
+    LlamaIndex makes a node's hash of it, so retrievers that fuse the results of several queries see one node. Copies keep
+    this; what LlamaIndex pickles or writes as JSON, and reads again, has a plain dict.
+    """
 
-    @property
-    def hash(self) -> str:
-        """Identify the stored node, so that retrievers that fuse the results of several queries see one node."""
-        lasting = dict(self.metadata)
-        for key in self.query_keys:
-            lasting.pop(key, None)
-        return TextNode(text=self.text, metadata=lasting).hash
+    def __init__(self, fields: Mapping[str, Any] = MappingProxyType({}), query_keys: Iterable[str] = ()) -> None:
+        super().__init__(fields)
+        self.query_keys = tuple(query_keys)
+
+    @override
+    def __str__(self) -> str:
+        lasting = {key: value for key, value in self.items() if key not in self.query_keys}
+        return str(lasting)
+
+
+def without_query(node: BaseNode) -> tuple[BaseNode, dict[str, Any]]:
+    """Return a node without the metadata that depend on a query, and these."""
+    metadata = node.metadata
+    if not isinstance(metadata, RetrievedMetadata):
+        return node, {}
+    lasting = {key: value for key, value in metadata.items() if key not in metadata.query_keys}
+    of_query = {key: value for key, value in metadata.items() if key in metadata.query_keys}
+    return node.model_copy(update={"metadata": lasting}), of_query
+
+
+def matches_of(result: BaseNode | NodeWithScore) -> list[MatchFields]:
+    """Return the facts that made a retrieved node a hit, best first, with their scores and places; [] if it has none."""
+    return match_fields(result.metadata, *SPAN)
 
 
 def retrieved(node: BaseNode, fields: Mapping[str, Any]) -> BaseNode:
     """Return a copy of a node with metadata that depends on the query, is hidden from models and does not change the hash."""
-    copy: BaseNode = node.model_copy()
-    if type(node) is TextNode:
-        copy = RetrievedNode.model_construct(node.model_fields_set, **dict(node), query_keys=tuple(fields))
-    copy.metadata = with_fields(node.metadata, fields)
-    copy.excluded_embed_metadata_keys = list(dict.fromkeys([*node.excluded_embed_metadata_keys, *fields]))
-    copy.excluded_llm_metadata_keys = list(dict.fromkeys([*node.excluded_llm_metadata_keys, *fields]))
-    return copy
+    changes = {
+        # Put in without a check, which would copy it as a plain dict.
+        "metadata": RetrievedMetadata(with_fields(node.metadata, fields), query_keys=fields),
+        "excluded_embed_metadata_keys": list(dict.fromkeys([*node.excluded_embed_metadata_keys, *fields])),
+        "excluded_llm_metadata_keys": list(dict.fromkeys([*node.excluded_llm_metadata_keys, *fields])),
+    }
+    return node.model_copy(update=changes)
 
 
 _OPERATORS = {operator: Operator[operator.name] for operator in FilterOperator}

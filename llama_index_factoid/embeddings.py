@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import PrivateAttr
 
 from factoid.encode import Encoder, Vectors, portable_name, to_matrix
+from factoid.progress import Progress, progress_bar
+
+_BATCHES = 10  # between two looks at the progress
+_LATEST = 1000  # texts of which an `EncoderEmbedding` keeps the vectors: equal ones of a document come in a row
 
 
 class EmbeddingEncoder:
@@ -45,14 +49,20 @@ class EmbeddingEncoder:
 class EncoderEmbedding(BaseEmbedding):
     """Wraps any factoid `Encoder` as a LlamaIndex embedding model: `EncoderEmbedding(SentenceTransformerEncoder())`.
 
-    Its `model_name` is the encoder's name. Options are fields of `BaseEmbedding`, such as `embed_batch_size`.
+    Its `model_name` is the encoder's name. Options are fields of `BaseEmbedding`, such as `embed_batch_size`. Equal texts are
+    encoded once, such as a sentence that is its own proposition; `EncoderEmbedding(EmbeddingEncoder(model))` does so for any
+    model of LlamaIndex. `progress` is as in `factoid.UnitStore`.
     """
 
     _encoder: Encoder = PrivateAttr()
+    _latest: dict[str, list[float]] = PrivateAttr(default_factory=dict)
 
-    def __init__(self, encoder: Encoder, **options: Any) -> None:
+    _progress: bool | None = PrivateAttr(default=None)
+
+    def __init__(self, encoder: Encoder, *, progress: bool | None = None, **options: Any) -> None:
         super().__init__(model_name=str(getattr(encoder, "name", type(encoder).__qualname__)), **options)
         self._encoder = encoder
+        self._progress = progress
 
     @property
     def encoder(self) -> Encoder:
@@ -64,6 +74,36 @@ class EncoderEmbedding(BaseEmbedding):
         """Return the name under which the framework saves this class."""
         return "EncoderEmbedding"
 
+    def get_text_embedding_batch(
+        self, texts: list[str], show_progress: bool = False, **options: Any
+    ) -> list[list[float]]:
+        """Return the embeddings of texts, as LlamaIndex's own models do, and show the progress of long work."""
+        embeddings: list[list[float]] = []
+        with self._bar(texts, show_progress) as bar:
+            for block in self._blocks(texts):
+                embeddings += super().get_text_embedding_batch(block, **options)
+                bar.update(len(block))
+        return embeddings
+
+    async def aget_text_embedding_batch(
+        self, texts: list[str], show_progress: bool = False, **options: Any
+    ) -> list[list[float]]:
+        """Do the same without blocking the event loop."""
+        embeddings: list[list[float]] = []
+        with self._bar(texts, show_progress) as bar:
+            for block in self._blocks(texts):
+                embeddings += await super().aget_text_embedding_batch(block, **options)
+                bar.update(len(block))
+        return embeddings
+
+    def _bar(self, texts: list[str], show_progress: bool) -> Progress:
+        return progress_bar(show=show_progress or self._progress, unit=" texts", total=len(texts), desc="embedding")
+
+    def _blocks(self, texts: list[str]) -> Iterator[list[str]]:
+        size = _BATCHES * self.embed_batch_size
+        for start in range(0, len(texts), size):
+            yield texts[start : start + size]
+
     def _get_query_embedding(self, query: str) -> list[float]:
         return self._encoder.encode_queries([query])[0].tolist()  # type: ignore[no-any-return]
 
@@ -71,7 +111,13 @@ class EncoderEmbedding(BaseEmbedding):
         return self._get_text_embeddings([text])[0]
 
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
-        return self._encoder.encode_units(texts).tolist()  # type: ignore[no-any-return]
+        known = dict(self._latest)
+        new = [text for text in dict.fromkeys(texts) if text not in known]
+        if new:
+            known |= zip(new, to_matrix(self._encoder.encode_units(new), len(new)).tolist(), strict=True)
+        # Assigned in one step, since several threads may do so.
+        self._latest = known if len(known) <= _LATEST else {text: known[text] for text in texts}
+        return [list(known[text]) for text in texts]
 
     async def _aget_query_embedding(self, query: str) -> list[float]:
         return await asyncio.to_thread(self._get_query_embedding, query)

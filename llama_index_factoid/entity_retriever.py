@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any, Self
+from typing import Self, Unpack
 
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.embeddings.base import BaseEmbedding
@@ -15,17 +15,27 @@ from llama_index.core.vector_stores import MetadataFilters
 
 from factoid.encode import Encoder
 from factoid.entities.articles.store import ArticleStore
-from factoid.entities.importers.own_documents import add_own_articles, build_own_articles
+from factoid.entities.importers.own_documents import BuildingKwargs, add_own_articles, build_own_articles
 from factoid.entities.mention import EntityLinker
-from factoid.entities.retriever import EntityHit, with_fallback
+from factoid.entities.retriever import EntityHit, EntityKwargs, with_fallback
 from factoid.entities.retriever import EntityRetriever as CoreRetriever
-from factoid.errors import InvalidInputError
+from factoid.errors import InvalidInputError, check_names
 from factoid.metadata import with_fields
+from factoid.propositions.prompting.chat import split_names
+from factoid.store.options import option_names
 from factoid.units import Document
 from llama_index_factoid.convert import SPAN, retrieved, text_of, to_tree
 from llama_index_factoid.embeddings import EmbeddingEncoder
 
-_BUILDING = ("path", "title_key", "aliases_key", "duplicates")
+
+class FromDocumentsKwargs(EntityKwargs, BuildingKwargs, total=False):
+    """The options of `EntityRetriever.from_documents`."""
+
+    linker: EntityLinker | None
+    encoder: BaseEmbedding | Encoder | None
+    fallback: BaseRetriever | None
+    filters: MetadataFilters | None
+    callback_manager: CallbackManager | None
 
 
 class EntityRetriever(BaseRetriever):
@@ -47,8 +57,10 @@ class EntityRetriever(BaseRetriever):
         fallback: BaseRetriever | None = None,
         filters: MetadataFilters | None = None,
         callback_manager: CallbackManager | None = None,
-        **options: Any,
+        **options: Unpack[EntityKwargs],
     ) -> None:
+        others = ("articles", "linker", "encoder", "fallback", "filters", "callback_manager")
+        check_names(type(self).__name__, options, option_names(EntityKwargs) | {*others})
         super().__init__(callback_manager)
         if fallback is not None and not isinstance(fallback, BaseRetriever):
             raise InvalidInputError(f"fallback must be a LlamaIndex retriever, got {type(fallback).__name__}")
@@ -64,14 +76,15 @@ class EntityRetriever(BaseRetriever):
         )
 
     @classmethod
-    def from_documents(cls, documents: Iterable[BaseNode], **options: Any) -> Self:
+    def from_documents(cls, documents: Iterable[BaseNode], **options: Unpack[FromDocumentsKwargs]) -> Self:
         """Make an article store of documents whose metadata hold titles, and a retriever over it.
 
         Options are those of this class and of `factoid.entities.build_own_articles`, which also lists the errors.
         """
-        building = {name: options.pop(name) for name in _BUILDING if name in options}
+        check_names(f"{cls.__name__}.from_documents", options, option_names(FromDocumentsKwargs))
+        building, of_class = split_names(option_names(BuildingKwargs), options)
         store = build_own_articles((_core(node) for node in documents), **building)
-        return cls(store, **options)
+        return cls(store, **of_class)
 
     def add_documents(self, documents: Iterable[BaseNode]) -> None:
         """Add documents, or replace those of the same ids, as `factoid.entities.add_own_articles` does.

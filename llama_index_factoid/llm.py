@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 from llama_index.core.async_utils import run_jobs
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse, CompletionResponse
 from llama_index.core.llms import LLM, CustomLLM
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore
 
-from factoid.entities.reader import ChatReader
-from factoid.errors import InvalidInputError
-from factoid.propositions.prompting.chat import ChatPropositionizer, Reply
+from factoid.entities.reader import ChatReader, ReaderKwargs
+from factoid.errors import InvalidInputError, check_names
+from factoid.propositions.prompting.chat import ChatKwargs, ChatPropositionizer, Reply
 from factoid.propositions.prompting.cost import Usage
+from factoid.store.options import option_names
 
 
 class LLMPropositionizer(ChatPropositionizer):
@@ -28,13 +29,14 @@ class LLMPropositionizer(ChatPropositionizer):
         llm: The LLM.
         model: The model's name, under which a cache keeps results; None for the name that `llm` itself has.
         options: Those of `factoid.PromptPropositionizer` that need no client: `max_concurrency`, `prompt`, `requests_per_minute`,
-            `tokens_per_minute`, `show_progress`.
+            `tokens_per_minute`, `progress`.
 
     Raises:
         InvalidInputError: `llm` is not an LLM, or a number is out of range.
     """
 
-    def __init__(self, llm: LLM, *, model: str | None = None, **options: Any) -> None:
+    def __init__(self, llm: LLM, *, model: str | None = None, **options: Unpack[ChatKwargs]) -> None:
+        check_names(type(self).__name__, options, option_names(ChatKwargs) | {"model"})
         _check_llm(llm)
         super().__init__(**options)
         self.llm = llm
@@ -64,7 +66,8 @@ class LLMReader(ChatReader):
             `aread_batch` with an LLM that awaits; otherwise requests go one after the other.
     """
 
-    def __init__(self, llm: LLM, **options: Any) -> None:
+    def __init__(self, llm: LLM, **options: Unpack[ReaderKwargs]) -> None:
+        check_names(type(self).__name__, options, option_names(ReaderKwargs))
         _check_llm(llm)
         super().__init__(llm, **options)
 

@@ -15,35 +15,49 @@ from llama_index.core.callbacks.base import CallbackManager
 from llama_index.core.llms import LLM
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.schema import BaseNode, Document
-from llama_index.core.utils import get_tqdm_iterable
+from pydantic import AfterValidator
 
+from factoid.encode import check_metadata_keys
 from factoid.errors import InvalidInputError, check_names
 from factoid.ingest import assemble, whole_passage
-from factoid.propositions import Propositionizer, Report, SyntaxPropositionizer, decompose
+from factoid.progress import progress_bar, tracked
+from factoid.propositions import Decomposition, Propositionizer, Report, SyntaxPropositionizer, decompose
 from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy
-from factoid.propositions.prompting.chat import ChatPropositionizer, split_options
+from factoid.propositions.prompting.chat import ModelKwargs, split_names
 from factoid.split import split_passages, split_sentences
+from factoid.store.options import option_names
 from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import Granularity, Unit
 from llama_index_factoid.convert import Kind, to_core, to_nodes
 from llama_index_factoid.llm import LLMPropositionizer
+
+_BLOCK = 256  # passages for one call of the propositionizer
 
 
 class ParserKwargs(TypedDict, total=False):
     """The options of `MultiGranularNodeParser` besides the propositionizer and its cache."""
 
     granularities: Sequence[Kind]
+    embed_metadata: Sequence[str]
     words: int
     min_words: int
     unsupported: Policy
     chunker: NodeParser | None
+    sentences: SentenceSplitter | None
     window: int | Literal["passage"] | None
     propositionizer_name: str
+    progress: bool | None
     include_metadata: bool
     include_prev_next_rel: bool
     callback_manager: CallbackManager
     id_func: Callable[[int, BaseNode], str]
+
+
+class FromModelKwargs(ModelKwargs, ParserKwargs, total=False):
+    """The options of `MultiGranularNodeParser.from_llm`."""
+
+    cache: str | Path | None
 
 
 class MultiGranularNodeParser(NodeParser):
@@ -63,12 +77,16 @@ class MultiGranularNodeParser(NodeParser):
     Args:
         propositionizer, words, min_words, unsupported, sentences: As in `factoid.UnitStore.add_documents`.
         granularities: What to return, some of "passage", "sentence" and "proposition".
+        embed_metadata: Keys of the documents' metadata that are embedded with the text and searched by words: ["product"] for
+            documents that differ in these only. By default no metadata is embedded but title and section. A store takes the
+            list from the first nodes, and refuses nodes that were made with another one.
         cache: A file, made if absent, that keeps what the propositionizer returns, or the folder of a store. The worker
             processes of a pipeline share it.
         window: Put the text around each node into its metadata under `window`, and its own under `original_text`, for
             LlamaIndex's `MetadataReplacementPostProcessor`: a number of sentences before and after, or "passage".
         chunker: Another node parser or splitter, whose chunks are the passages; `words` and `min_words` are not used. A chunk
             keeps its id and relationships; relations of sentences and propositions do not cross chunks.
+        progress: As in `factoid.UnitStore`; the framework's `show_progress=True` shows a bar, too.
         fields: Those of the framework's `NodeParser`, of which `id_func` is not used.
 
     Raises:
@@ -79,6 +97,7 @@ class MultiGranularNodeParser(NodeParser):
     model_config = ConfigDict(extra="forbid")
 
     granularities: tuple[Kind, ...] = Field(default=("passage", "sentence", "proposition"), min_length=1)
+    embed_metadata: Annotated[tuple[str, ...], AfterValidator(check_metadata_keys)] = ()
     words: int = 100
     min_words: int = 50
     unsupported: Policy = "drop"
@@ -87,6 +106,7 @@ class MultiGranularNodeParser(NodeParser):
     sentences: SentenceSplitter | None = Field(default=None, exclude=True, repr=False)
     propositionizer: Propositionizer | None = Field(default=None, exclude=True, repr=False)
     cache: str | None = Field(default=None, exclude=True)
+    progress: bool | None = Field(default=None, exclude=True)
     propositionizer_name: str = Field(default="", description="Name and version, as a part of the keys of caches.")
     _last_report: Report | None = PrivateAttr(default=None)
 
@@ -120,12 +140,13 @@ class MultiGranularNodeParser(NodeParser):
         return cls.__name__
 
     @classmethod
-    def from_llm(cls, llm: LLM, *, model: str | None = None, **options: Any) -> Self:
+    def from_llm(cls, llm: LLM, *, model: str | None = None, **options: Unpack[FromModelKwargs]) -> Self:
         """Return a node parser whose propositions come from a LlamaIndex LLM.
 
-        Options are those of `LLMPropositionizer` and those of this class; another one is a ValueError.
+        Options are those of `LLMPropositionizer` and those of this class; another one is refused.
         """
-        llm_options, parser_options = split_options(ChatPropositionizer, options)
+        check_names(f"{cls.__name__}.from_llm", options, option_names(FromModelKwargs) | {"model"})
+        llm_options, parser_options = split_names(option_names(ModelKwargs), options)
         return cls(LLMPropositionizer(llm, model=model, **llm_options), **parser_options)
 
     @property
@@ -135,10 +156,16 @@ class MultiGranularNodeParser(NodeParser):
 
     def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
         chunks = nodes if self.chunker is None else self.chunker(nodes, show_progress=show_progress)
-        cuts = [self._passages(node) for node in get_tqdm_iterable(chunks, show_progress, "Splitting documents")]
+        show = show_progress or self.progress
+        cuts = [self._passages(node) for node in tracked(chunks, show=show, unit=" documents", desc="splitting")]
         kinds = [Granularity(kind) for kind in self.granularities]
         passages = [passage for cut in cuts for passage in cut] if Granularity.PROPOSITION in kinds else []
-        decomposition = decompose(passages, self._ready(), unsupported=self.unsupported)
+        decomposition, propositionizer = Decomposition(), self._ready()
+        with progress_bar(show=show, unit=" passages", total=len(passages), desc="cutting into propositions") as bar:
+            for start in range(0, len(passages), _BLOCK):
+                block = passages[start : start + _BLOCK]
+                decomposition += decompose(block, propositionizer, unsupported=self.unsupported)
+                bar.update(len(block))
         self._last_report = decomposition.report
         propositions: dict[str, list[Unit]] = defaultdict(list)
         for unit in decomposition.units:
@@ -152,6 +179,7 @@ class MultiGranularNodeParser(NodeParser):
                 units,
                 include_metadata=self.include_metadata,
                 include_prev_next_rel=self.include_prev_next_rel,
+                embed_metadata=self.embed_metadata,
                 windows=None if self.window is None else _windows(to_core(node).text, cut, units, self.window),
             )
         return parsed

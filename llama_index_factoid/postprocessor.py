@@ -13,7 +13,7 @@ from factoid.late_interaction import AnyGranularityRanker, SpanHit
 from factoid.metadata import hit_fields
 from factoid.store.options import RankedParents
 from factoid.units import Granularity
-from llama_index_factoid.convert import SPAN, offset_of, retrieved, to_core, to_nodes
+from llama_index_factoid.convert import SPAN, offset_of, retrieved, to_core, to_nodes, without_query
 
 
 class AnyGranularityRerank(BaseNodePostprocessor):
@@ -63,10 +63,13 @@ class AnyGranularityRerank(BaseNodePostprocessor):
 
 
 def _scored(hit: SpanHit, node: BaseNode) -> NodeWithScore:
+    source, earlier = without_query(node)
     if hit.unit is not hit.passage:
-        [unit_node] = to_nodes(node, [hit.unit])
+        [unit_node] = to_nodes(source, [hit.unit])
         return NodeWithScore(node=unit_node, score=hit.score)
     offset, fields = offset_of(node), hit_fields(hit, *SPAN)
     for match in fields.get("matches", ()):
         match |= {key: None if None in (offset, match[key]) else offset + match[key] for key in SPAN}
-    return NodeWithScore(node=retrieved(node, fields) if fields else node, score=hit.score)
+    kept = {key: value for key, value in earlier.items() if key != "matches"}  # the ranker's own are in their place
+    found = kept | fields
+    return NodeWithScore(node=retrieved(source, found) if found else source, score=hit.score)

@@ -46,7 +46,7 @@ class MultiGranularRetriever(VectorIndexRetriever):
         k: int = 4,
         similarity_top_k: int | None = None,
         filters: MetadataFilters | None = None,
-        mode: str = VectorStoreQueryMode.HYBRID,
+        mode: str = VectorStoreQueryMode.DEFAULT,
         callback_manager: CallbackManager | None = None,
         **options: Unpack[QueryKwargs],
     ) -> None:

@@ -34,9 +34,10 @@ from factoid.store import UnitStore
 from factoid.store.database.schema import local_folder
 from factoid.store.options import CommonSearchKwargs, IndexKwargs, Parents, SearchOptions, option_names
 from factoid.store.transfer.copies import copy_over
-from factoid.units import Unit
+from factoid.units import Granularity, Unit
 from llama_index_factoid.convert import (
     Kind,
+    embedded_metadata,
     lone_node,
     stored_node,
     to_tree,
@@ -60,6 +61,16 @@ class StoreKwargs(IndexKwargs, total=False):
     stores_text: bool
     flat_metadata: bool
     class_name: str
+
+
+class PersistedKwargs(StoreKwargs, total=False):
+    """The options of `MultiGranularFaissVectorStore.from_persist_dir`."""
+
+    embed_model: BaseEmbedding | None
+    granularity: Kind | Literal["mixed"] | Sequence[Kind] | None
+    parents: Parents
+    granularities: Sequence[Kind]
+    settings: Mapping[str, Any] | None
 
 
 class QueryKwargs(CommonSearchKwargs, total=False):
@@ -112,7 +123,8 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         embed_model: The model that embeds the nodes. The store remembers its name, and refuses another one when it is opened
             again. Without it nobody notices a query that another model of the same dimension has embedded.
         granularity, parents: What queries are compared with, by default the finest that the store holds, and what they return,
-            as in `factoid.store.SearchOptions`. Documents are only in stores that the core, the command line or LangChain filled.
+            as in `factoid.store.SearchOptions`; by default passages, and documents that are one. Documents are only in stores
+            that the core, the command line or LangChain filled.
         granularities: What can be searched.
         settings: Those of `factoid.UnitStore`, here or as options of their own, such as `index` and `similarity`.
 
@@ -129,7 +141,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     path: str | None = None
     embed_model: BaseEmbedding | None = Field(default=None, exclude=True, repr=False)
     granularity: Kind | Literal["mixed"] | tuple[Kind, ...] | None = None
-    parents: Parents = "passage"
+    parents: Parents = "auto"
     granularities: tuple[Kind, ...] = Field(default=("passage", "sentence", "proposition"), min_length=1)
     settings: dict[str, Any] = Field(default_factory=dict)
     _store: UnitStore = PrivateAttr()
@@ -140,7 +152,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         *,
         embed_model: BaseEmbedding | None = None,
         granularity: Kind | Literal["mixed"] | Sequence[Kind] | None = None,
-        parents: Parents = "passage",
+        parents: Parents = "auto",
         granularities: Sequence[Kind] = ("passage", "sentence", "proposition"),
         settings: Mapping[str, Any] | None = None,
         **options: Unpack[StoreKwargs],
@@ -188,7 +200,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
 
         Raises:
             InvalidInputError: A node has no embedding, or text or metadata that cannot be stored.
-            EncoderMismatchError: The embeddings have another dimension than the store's.
+            EncoderMismatchError: The embeddings have another dimension than the store's, or other metadata in them.
         """
         nodes = list(nodes)
         for node in nodes:
@@ -202,7 +214,8 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         vectors = [np.asarray(node.embedding, np.float32) for node in nodes]
         units = [to_unit(node) for node in nodes]
         stale = stale_ids(self._store, nodes, units)
-        ids = self._store.add(units, vectors=vectors, keep_children=True)
+        embedded = embedded_metadata(nodes)
+        ids = self._store.add(units, vectors=vectors, keep_children=True, embed_metadata=embedded)
         if stale:
             self._store.delete(unit_ids=stale)
         return ids
@@ -213,7 +226,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         """Return the nodes that filters let a query return: those of some ids, in that order, or all, oldest first."""
         tree = to_tree(filters)
         ids = self._store.ids(tree) if node_ids is None else node_ids
-        return self._nodes(self._store.get(ids, filter=tree), tree)
+        return self._nodes(self._units(ids, tree), tree)
 
     aget_nodes = _threaded(get_nodes)
 
@@ -226,14 +239,19 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     def delete_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **_: Any) -> None:
         """Delete nodes by id, by filters, or by both at once, with the sentences and propositions under them.
 
+        An id that no node has, but a document whose text is stored, means all of the document: queries return such documents.
+
         Raises:
             InvalidInputError: Neither is given, or only an empty list of filters.
         """
         tree = to_tree(filters)
         if node_ids is not None:
-            units = self._store.get(node_ids)
-            chosen = [unit.id for unit in units if tree is None or matches(tree, unit.metadata)]
-            self._store.delete(unit_ids=chosen)
+            units = self._units(node_ids, None)
+            chosen = [unit for unit in units if tree is None or matches(tree, unit.metadata)]
+            whole = [unit.id for unit in chosen if unit.granularity is Granularity.DOCUMENT]
+            self._store.delete(unit_ids=[unit.id for unit in chosen if unit.granularity is not Granularity.DOCUMENT])
+            if whole:
+                self._store.delete(document_ids=whole)
             return
         if tree is None:
             raise InvalidInputError("delete_nodes needs node_ids or filters; clear() deletes everything")
@@ -252,10 +270,11 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     ) -> VectorStoreQueryResult:
         """Return the k best nodes, k being `similarity_top_k`, or all if there are fewer.
 
-        Mode `default` ranks by the similarity of the best unit and its passage. Mode `hybrid` weighs the query's words as well,
-        by `weights` or `lexical`, else by `alpha`, the share of vectors; `text_search` and `sparse` rank passages by words alone
-        (BM25) and need no embedding. Mode `mmr` chooses nodes that are near the query and, by the units that matched it, far from
-        each other. `index.as_retriever` passes options on as `vector_store_kwargs`.
+        Modes `default` and `hybrid` rank by the similarity of the best unit and its passage and, if the query has a text, by its
+        words: weighed by `weights` or `lexical`, else by `alpha`, the share of vectors; `lexical=0` leaves the words out. Modes
+        `text_search` and `sparse` rank passages by words alone (BM25) and need no embedding. Mode `mmr` chooses nodes that are
+        near the query and, by the units that matched it, far from each other. `index.as_retriever` passes options on as
+        `vector_store_kwargs`.
 
         Args:
             query: The query, with its embedding, its text, or both, as the mode needs them.
@@ -321,11 +340,8 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
             )
         if query.mode in _TEXT_MODES:
             search["lexical"] = 1
-        elif not search.keys() & {"weights", "lexical"}:
-            if query.mode != VectorStoreQueryMode.HYBRID:
-                search["lexical"] = 0
-            elif query.alpha is not None:
-                search["lexical"] = 1 - query.alpha
+        elif query.alpha is not None and not search.keys() & {"weights", "lexical"}:
+            search["lexical"] = 1 - query.alpha
         return search
 
     def persist(self, persist_path: str, fs: AbstractFileSystem | None = None) -> None:
@@ -346,7 +362,10 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
 
     @classmethod
     def from_persist_dir(
-        cls, persist_dir: str = DEFAULT_PERSIST_DIR, namespace: str = DEFAULT_VECTOR_STORE, **options: Any
+        cls,
+        persist_dir: str = DEFAULT_PERSIST_DIR,
+        namespace: str = DEFAULT_VECTOR_STORE,
+        **options: Unpack[PersistedKwargs],
     ) -> Self:
         """Open the store in a folder that `StorageContext.persist` wrote; options are those of the class.
 
@@ -357,6 +376,14 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         if not (folder / FILE).exists():
             raise StoreFormatError(f"there is no store at {folder}: a store is a folder that holds {FILE}")
         return cls(folder, **options)
+
+    def _units(self, ids: Sequence[str], condition: Filter | None) -> list[Unit]:
+        """Return the units with these ids, or documents where no unit has the id, that a filter lets a query return."""
+        units = {unit.id: unit for unit in self._store.get(ids, filter=condition)}
+        others = [name for name in ids if name not in units]
+        if others:
+            units |= {unit.id: unit for unit in self._store.get(others, filter=condition, documents=True)}
+        return [units[name] for name in ids if name in units]
 
     def _nodes(self, units: Sequence[Unit], condition: Filter | None) -> list[BaseNode]:
         """Return units as nodes; with a filter, without anything that they hold of other nodes."""

@@ -199,10 +199,10 @@ def test_langchain(store):
         index(documents, records, langchain, cleanup="full", source_id_key="source", key_encoder=lambda each: each.id)
         index([], records, langchain, cleanup="full", source_id_key="source", key_encoder=lambda each: each.id)
         untouched(store, before)
-        langchain.delete(names)
-        langchain.delete(names)  # their documents are gone; the units are no documents
+        with pytest.raises(InvalidInputError, match="is the id of a passage"):
+            langchain.delete(names)  # their documents are gone; the units are no documents
         untouched(store, before)
-    assert langchain.get_by_ids(names) == []
+    assert [document.metadata["parent_id"] for document in langchain.get_by_ids(names)] == ["a"] * len(names)
     langchain.delete(unit_ids=names[:1])
     assert ids_of(store) != names
 

@@ -76,7 +76,7 @@ def check_langchain(store: langchain_factoid.MultiGranularFAISS, chosen: Any, di
     options["parents"] = dice.choice([None, "document", "passage", "unit"])
     options["granularity"] = dice.choice([None, "passage", "sentence", "proposition", "mixed"])
     options["expand"] = dice.choice([0, 2])
-    retrieving = options | {"search_type": dice.choice(["hybrid", "similarity", "mmr"])}
+    retrieving = options | {"search_type": dice.choice(["similarity", "mmr"])}
     reranking = options | {"granularity": "sentence", "rerank": recorder}
     retriever = langchain_factoid.MultiGranularRetriever(store=store, **retrieving)
     search = {key: value for key, value in options.items() if key != "k"}

@@ -72,7 +72,9 @@ def test_the_core_is_alone_in_its_folder_and_every_package_typed():
     assert all((ROOT / folder / "py.typed").exists() for folder in ("shared/factoid", *list(PACKAGES)[1:]))
 
 
-@pytest.mark.parametrize(("tool", "page"), [("cli_help.py", "cli.md"), ("reference.py", "reference.md")])
+@pytest.mark.parametrize(
+    ("tool", "page"), [("cli_help.py", "cli.md"), ("reference.py", "reference.md"), ("quotes.py", "production.md")]
+)
 def test_generated_pages_are_up_to_date(tool, page):
     render = runpy.run_path(str(ROOT / "tools" / tool))["render"]
     assert (ROOT / "docs" / page).read_text(encoding="utf-8") == render(), "run make docs"

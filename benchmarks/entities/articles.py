@@ -88,7 +88,7 @@ def build(path: Path, articles: int) -> dict[str, Any]:
     texts = [len(record.text.encode()) for record in Synthetic(sample) if isinstance(record, Article)]
     making = (time.perf_counter() - started) / sample * articles
     before, started = resource.getrusage(resource.RUSAGE_SELF), time.perf_counter()
-    report = build_articles(path, source, show_progress=sys.stderr.isatty())
+    report = build_articles(path, source, progress=sys.stderr.isatty())
     after = resource.getrusage(resource.RUSAGE_SELF)
     return {
         "seconds": time.perf_counter() - started,

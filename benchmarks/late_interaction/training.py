@@ -134,7 +134,7 @@ def run(folder: Path, variant: str, seed: int, rate: float, examples: list[Train
         settings=settings,
         measure=lambda model: rates(judge(model, small)),
         use_cpu=True,
-        show_progress=True,
+        progress=True,
     )
     rights = judge(load_model(str(target), device="cpu"), cases)
     values = {"record": asdict(record), "measures": rates(rights), "rights": rights}
@@ -145,9 +145,9 @@ def taught(folder: Path, examples: list[TrainingExample], seed: int) -> list[Tra
     """Return the examples with the scores of a cross-encoder that was trained on them, in place of the labels."""
     bare = [replace(example, sentence_scores=None) for example in examples]
     settings = FitSettings(model=mini_lm(), batch_size=8, learning_rate=5e-5, seed=seed)
-    train_teacher(bare, folder / f"teacher-{seed}", settings=settings, use_cpu=True, show_progress=True)
+    train_teacher(bare, folder / f"teacher-{seed}", settings=settings, use_cpu=True, progress=True)
     scores = folder / f"teacher-{seed}.jsonl"
-    return score_sentences(bare, folder / f"teacher-{seed}", scores, use_cpu=True, show_progress=True)
+    return score_sentences(bare, folder / f"teacher-{seed}", scores, use_cpu=True, progress=True)
 
 
 def table(folder: Path) -> str:

@@ -19,7 +19,7 @@ from factoid.evaluate.answers import has_answer_dpr
 from factoid.evaluate.rankings import judge, top_k_accuracy
 from factoid.files.readers import read_documents
 from factoid.late_interaction import CitedAnswer, PropCite
-from factoid.progress import progress
+from factoid.progress import tracked
 from factoid.propositions import Propositionizer, Report
 from factoid.search import Weights
 from factoid.store import GRANULARITIES, UnitStore
@@ -78,7 +78,7 @@ from llama_index_factoid import MultiGranularFaissVectorStore, MultiGranularNode
 storage = StorageContext.from_defaults(vector_store=MultiGranularFaissVectorStore())
 nodes = MultiGranularNodeParser()(documents)
 index = VectorStoreIndex(nodes, storage_context=storage, embed_model=EncoderEmbedding(encoder))
-hits = index.as_retriever(vector_store_query_mode="hybrid").retrieve(question)
+hits = index.as_retriever().retrieve(question)
 """,
 }
 
@@ -91,7 +91,7 @@ def run_demo(
     propositionizer: Propositionizer | None = None,
     citer: PropCite | None = None,
     color: bool = False,
-    show_progress: bool = False,
+    progress: bool | None = None,
 ) -> None:
     """Split documents, index them at three granularities and print what each finds.
 
@@ -100,7 +100,7 @@ def run_demo(
     """
     documents, prepared = load_encyclopedia(find_data()) if docs is None else (list(read_documents([docs])), [])
     with UnitStore(encoder=encoder) as store:
-        report = store.add_documents(documents, propositionizer=propositionizer, show_progress=show_progress)
+        report = store.add_documents(documents, propositionizer=propositionizer, progress=progress)
         units = store.get(store.ids())
         if not units:
             raise InvalidInputError(f"{docs} holds no text")
@@ -119,7 +119,7 @@ def run_demo(
             print("\n\n".join(_best_unit(kind, hit, question, color=color) for kind, hit in best))
         if prepared:
             _print_head("How often the answer is found")
-            rows = progress(MEASURED.items(), show=show_progress, unit=" rows")
+            rows = tracked(MEASURED.items(), show=progress, unit=" rows")
             print(_table({name: measure(store, prepared, **options) for name, options in rows}, len(prepared)))
         if citer is not None and CITED in by_text:
             _print_head("An answer, cited fact by fact")

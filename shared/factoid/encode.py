@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from factoid._optional import require
 from factoid.errors import EncoderMismatchError, FactoidError, InvalidInputError
 from factoid.forks import Exclusion, at_work
-from factoid.units import Document, Unit
+from factoid.units import LONGEST_HEADING, Document, Unit
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
@@ -117,18 +117,25 @@ def check_template(template: str | None) -> str:
 def with_heading(unit: Unit | Document, template: str = EMBED_TEMPLATE) -> str:
     """Return a unit's text with its title and section before it, as it is encoded.
 
-    The template names the fields {title}, {section}, {text} and keys of the metadata. A title that the section begins with is
-    left out, and so is a title or section that the text begins with. The characters before an empty field are left out with it,
-    and any that would then open the result lose their punctuation.
+    The template names the fields {title}, {section}, {text} and keys of the metadata, of whose values the first 1,000 characters
+    are written, lists with commas. A title that the section begins with is left out, and so is a title or section that the text
+    begins with, and a value that one of the three begins with. The characters before an empty field are left out with it, and any
+    that would then open the result lose their punctuation.
 
     Raises:
         InvalidInputError: The template cannot be parsed.
     """
     title, section = split_heading(unit)
-    values = {**unit.metadata, "title": title, "section": section, "text": unit.text}
+    heading = {"title": title, "section": section, "text": unit.text}
     result = ""
     for position, (label, name) in enumerate(_parts(template)):
-        value = _written(name, values.get(name)) if name is not None else ""
+        value = ""
+        if name in heading:
+            value = heading[name]
+        elif name is not None:
+            value = _written(name, unit.metadata.get(name))
+            if value and any(_begins(text, value) for text in heading.values()):
+                value = ""
         if value or name is None:
             result += (label if result or position == 0 else _MARKUP.sub("", label)) + value
     return result
@@ -140,11 +147,35 @@ def encoded_text(unit: Unit, template: str = EMBED_TEMPLATE) -> str:
     return with_heading(seen, template)
 
 
+def with_metadata(template: str, keys: Iterable[str]) -> str:
+    """Return a template with values of the metadata before it."""
+    return "".join(f"{{{key}}} — " for key in keys) + template
+
+
+def check_metadata_keys(keys: Sequence[str]) -> tuple[str, ...]:
+    """Return checked keys of metadata that are encoded with the text, in the order in which they are written.
+
+    Raises:
+        InvalidInputError: They are no list of keys, or one of them cannot be a field of a template.
+    """
+    if isinstance(keys, str) or not all(isinstance(key, str) for key in keys):
+        raise InvalidInputError(f'embed_metadata must be a list of keys, such as ["product"], got {keys!r}')
+    for key in keys:
+        if key in ("title", "section", "text"):
+            raise InvalidInputError(f"embed_metadata: {key} is always encoded, leave it out")
+        if not key or {"{", "}"} & {*key} or _parts(f"{{{key}}}") != (("", key),):
+            raise InvalidInputError(
+                f"embed_metadata: the key {key!r} cannot be used: it is empty, or holds braces or a !"
+            )
+    return tuple(dict.fromkeys(keys))
+
+
 def _written(name: str, value: object) -> str:
     try:
-        return "" if value is None else str(value)
+        text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
     except (ValueError, RecursionError) as error:  # an integer of more than 4,300 digits
         raise InvalidInputError(f"metadata[{name!r}] cannot be a part of the text: {error}") from error
+    return "" if value is None else " ".join(text[:LONGEST_HEADING].split())
 
 
 def split_heading(unit: Unit | Document) -> tuple[str, str]:
@@ -319,9 +350,16 @@ def bare_name(name: str) -> str:
 def _parts(template: str) -> tuple[tuple[str, str | None], ...]:
     """Return the fields of a template, each with the text before it; the end has the field None."""
     try:
-        return tuple((label, name) for label, name, *_ in Formatter().parse(template))
+        return tuple((label, _field(*field)) for label, *field in Formatter().parse(template))
     except ValueError as error:
         raise InvalidInputError(f"{template!r} is not a template: {error}") from error
+
+
+def _field(name: str | None, suffix: str | None, conversion: str | None) -> str | None:
+    """Return the whole name of a field: "dc:title" is a key, and says nothing of a format."""
+    if name is None:
+        return None
+    return name + (f"!{conversion}" if conversion else "") + (f":{suffix}" if suffix else "")
 
 
 def _begins(text: str, part: str) -> bool:

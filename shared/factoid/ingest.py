@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import operator
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from factoid.encode import EMBED_TEMPLATE, AsyncEncoder, Vectors, encoded_text, to_matrix
 from factoid.errors import InvalidInputError
-from factoid.progress import progress
+from factoid.progress import Progress, progress_bar
 from factoid.propositions import Decomposition, Propositionizer, Report, adecompose, decompose
 from factoid.propositions.decompose import Policy
 from factoid.sources import Sources
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 GRANULARITIES = (Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION)
 
 _BATCH = 256  # passages decomposed, encoded and committed together: the most that an interrupted call has to do again
+_TEXTS = 2048  # encoded in one call of the encoder
 
 logger = logging.getLogger(__name__)
 
@@ -49,14 +53,14 @@ class Recipe:
     words: int = 100
     min_words: int = 50
     unsupported: Policy = "drop"
-    embed_template: str = EMBED_TEMPLATE
+    template: str = EMBED_TEMPLATE
     sentences: SentenceSplitter | None = None  # None for the rules of `factoid.text.sentence_ends`
 
     def digest(self, document: Document) -> str:
         """Return a digest of a document and of this recipe."""
         content = [document.id, document.text, document.title, document.section, dict(document.metadata)]
         name = getattr(self.propositionizer, "name", type(self.propositionizer).__qualname__)
-        making = [list(self.granularities), name, self.words, self.min_words, self.unsupported, self.embed_template]
+        making = [list(self.granularities), name, self.words, self.min_words, self.unsupported, self.template]
         if self.sentences is not None:
             making.append(getattr(self.sentences, "name", type(self.sentences).__qualname__))
         return content_id(*content, *making)
@@ -77,7 +81,7 @@ def ingest(
     recipe: Recipe,
     *,
     sources: Sources | None = None,
-    show_progress: bool = False,
+    progress: bool | None = None,
 ) -> AddReport:
     """Split, decompose, encode and commit documents, as `UnitStore.add_documents` does; the last of equal ids in a batch wins.
 
@@ -87,14 +91,19 @@ def ingest(
     """
     counts: Counter[str] = Counter()
     total = Report()
-    for batch in _changed(store, documents, recipe, counts, sources, show_progress=show_progress):
-        passages = [passage for split in batch for passage in split.passages]
-        decomposition = Decomposition()
-        if recipe.propositionizer is not None:
-            decomposition = decompose(passages, recipe.propositionizer, unsupported=recipe.unsupported)
-        units = assemble(passages, decomposition.units, recipe.granularities)
-        _put(store, batch, units, encode(store, units), decomposition, counts)
-        total += decomposition.report
+    with _bar(documents, progress) as bar:
+        for batch in _changed(store, documents, recipe, counts, sources):
+            passages = [passage for split in batch for passage in split.passages]
+            decomposition = Decomposition()
+            for block, propositionizer in _blocks(passages, recipe):
+                decomposition += decompose(block, propositionizer, unsupported=recipe.unsupported)
+                _tell(bar, counts, passages=len(block))
+            units = assemble(passages, decomposition.units, recipe.granularities)
+            vectors = encode(store, units, known=store.reusable_vectors(batch), progress=partial(_tell, bar, counts))
+            _put(store, batch, units, vectors, decomposition, counts)
+            total += decomposition.report
+            bar.reach(counts["read"])
+        bar.reach(counts["read"])  # also where the last ones had not changed
     removed = 0 if sources is None else sources.delete_others(store)
     return _report(counts, total, removed)
 
@@ -105,20 +114,26 @@ async def aingest(
     recipe: Recipe,
     *,
     sources: Sources | None = None,
-    show_progress: bool = False,
+    progress: bool | None = None,
 ) -> AddReport:
     """Do the same as `ingest` without blocking the event loop: what cannot be awaited runs in threads."""
     counts: Counter[str] = Counter()
     total = Report()
-    batches = _changed(store, documents, recipe, counts, sources, show_progress=show_progress)
-    while (batch := await asyncio.to_thread(next, batches, None)) is not None:
-        passages = [passage for split in batch for passage in split.passages]
-        decomposition = Decomposition()
-        if recipe.propositionizer is not None:
-            decomposition = await adecompose(passages, recipe.propositionizer, unsupported=recipe.unsupported)
-        units = await asyncio.to_thread(assemble, passages, decomposition.units, recipe.granularities)
-        await asyncio.to_thread(_put, store, batch, units, await _aencode(store, units), decomposition, counts)
-        total += decomposition.report
+    with _bar(documents, progress) as bar:
+        batches = _changed(store, documents, recipe, counts, sources)
+        while (batch := await asyncio.to_thread(next, batches, None)) is not None:
+            passages = [passage for split in batch for passage in split.passages]
+            decomposition = Decomposition()
+            for block, propositionizer in _blocks(passages, recipe):
+                decomposition += await adecompose(block, propositionizer, unsupported=recipe.unsupported)
+                _tell(bar, counts, passages=len(block))
+            units = await asyncio.to_thread(assemble, passages, decomposition.units, recipe.granularities)
+            known = await asyncio.to_thread(store.reusable_vectors, batch)
+            vectors = await _aencode(store, units, known, partial(_tell, bar, counts))
+            await asyncio.to_thread(_put, store, batch, units, vectors, decomposition, counts)
+            total += decomposition.report
+            bar.reach(counts["read"])
+        bar.reach(counts["read"])  # also where the last ones had not changed
     removed = 0 if sources is None else await asyncio.to_thread(sources.delete_others, store)
     return _report(counts, total, removed)
 
@@ -160,14 +175,33 @@ def whole_passage(document: Document) -> Unit:
     return replace(passage, visible=seen_text(document.text, document.metadata))
 
 
-def encode(store: UnitStore, units: Sequence[Unit], others: Container[int] = ()) -> dict[int, Vectors]:
-    """Return the vector of each searched unit, and of others, by position. Shape: (dim,).
+def encode(
+    store: UnitStore,
+    units: Sequence[Unit],
+    others: Container[int] = (),
+    *,
+    known: Mapping[str, Vectors] = MappingProxyType({}),
+    progress: Callable[..., None] | None = None,
+) -> dict[int, Vectors]:
+    """Return the vector of each searched unit, and of others, by position. Equal texts are encoded once. Shape: (dim,).
+
+    Args:
+        store: The store.
+        units: The units.
+        others: Positions of units that are encoded, too, though they are not searched.
+        known: Vectors of texts that need not be encoded again.
+        progress: Called with the number of `texts` each time that some were encoded.
 
     Raises:
         EncoderMismatchError: The encoder did not return one vector for each text.
     """
     places = _places(store, units, others)
-    return _by_position(places, store.encoder.encode_units(list(places))) if store.encoder and places else {}
+    vectors = dict(known)
+    for block in _new_texts(places, known):
+        vectors |= zip(block, to_matrix(store.encoder.encode_units(block), len(block)), strict=True)  # type: ignore[union-attr]
+        if progress is not None:
+            progress(texts=len(block))
+    return _by_position(places, vectors)
 
 
 def lone_units(store: UnitStore, units: Sequence[Unit]) -> set[int]:
@@ -194,11 +228,44 @@ def lone_units(store: UnitStore, units: Sequence[Unit]) -> set[int]:
     return lone
 
 
-async def _aencode(store: UnitStore, units: Sequence[Unit]) -> dict[int, Vectors]:
+async def _aencode(
+    store: UnitStore, units: Sequence[Unit], known: Mapping[str, Vectors], progress: Callable[..., None]
+) -> dict[int, Vectors]:
     if not isinstance(store.encoder, AsyncEncoder):
-        return await asyncio.to_thread(encode, store, units)
+        return await asyncio.to_thread(encode, store, units, known=known, progress=progress)
     places = await asyncio.to_thread(_places, store, units)
-    return _by_position(places, await store.encoder.aencode_units(list(places))) if places else {}
+    vectors = dict(known)
+    for block in _new_texts(places, known):
+        encoded = to_matrix(await store.encoder.aencode_units(block), len(block))
+        vectors |= zip(block, encoded, strict=True)
+        progress(texts=len(block))
+    return _by_position(places, vectors)
+
+
+def _new_texts(places: Iterable[str], known: Container[str]) -> Iterator[list[str]]:
+    """Yield the texts that are not known, in lists for one call of an encoder."""
+    texts = [text for text in places if text not in known]
+    for start in range(0, len(texts), _TEXTS):
+        yield texts[start : start + _TEXTS]
+
+
+def _blocks(passages: Sequence[Unit], recipe: Recipe) -> Iterator[tuple[Sequence[Unit], Propositionizer]]:
+    """Yield the passages for one call of the propositionizer, and that; none if there is no propositionizer."""
+    if recipe.propositionizer is not None:
+        for start in range(0, len(passages), _BATCH):
+            yield passages[start : start + _BATCH], recipe.propositionizer
+
+
+def _bar(documents: Iterable[Document], progress: bool | None) -> Progress:
+    """Return the progress over documents; lazy iterables may tell their length, too."""
+    return progress_bar(show=progress, unit=" documents", total=operator.length_hint(documents) or None, desc="adding")
+
+
+def _tell(bar: Progress, counts: Counter[str], *, passages: int = 0, texts: int = 0) -> None:
+    """Say what was done within a batch of documents."""
+    counts["cut"] += passages
+    counts["encoded"] += texts
+    bar.reach(bar.done, f"{counts['cut']:,} passages, {counts['encoded']:,} texts encoded")
 
 
 def _changed(
@@ -207,11 +274,9 @@ def _changed(
     recipe: Recipe,
     counts: Counter[str],
     sources: Sources | None,
-    *,
-    show_progress: bool,
 ) -> Iterator[list[Split]]:
-    """Yield batches of the documents that are not stored as given, and count the others."""
-    for batch in _batches(documents, recipe, sources, show_progress=show_progress):
+    """Yield batches of the documents that are not stored as given, and count the others, and all that were read."""
+    for batch in _batches(documents, recipe, counts, sources):
         changed = store.changed(batch)
         counts["unchanged"] += len(batch) - len(changed)
         if changed:
@@ -219,13 +284,14 @@ def _changed(
 
 
 def _batches(
-    documents: Iterable[Document], recipe: Recipe, sources: Sources | None, *, show_progress: bool
+    documents: Iterable[Document], recipe: Recipe, counts: Counter[str], sources: Sources | None
 ) -> Iterator[list[Split]]:
     batch: dict[str, Split] = {}
     size = 0
     if isinstance(documents, Document):
         raise InvalidInputError("expected a list of documents, got a single one")
-    for document in progress(documents, show=show_progress, unit=" documents"):
+    for document in documents:
+        counts["read"] += 1
         if not isinstance(document, Document):
             raise InvalidInputError(f"expected factoid.Document, got {type(document).__name__}")
         if sources is not None:
@@ -269,7 +335,7 @@ def _report(counts: Counter[str], decomposition: Report, removed: int) -> AddRep
 
 def _places(store: UnitStore, units: Sequence[Unit], others: Container[int] = ()) -> dict[str, list[int]]:
     """Return the distinct texts to encode, each with the positions of its units."""
-    template = store.embed_template  # read from the store once
+    template = store.template  # read from the store once
     places: dict[str, list[int]] = {}
     for position, unit in enumerate(units):
         if position in others or store.searches(unit):
@@ -279,6 +345,5 @@ def _places(store: UnitStore, units: Sequence[Unit], others: Container[int] = ()
     return places
 
 
-def _by_position(places: Mapping[str, Sequence[int]], vectors: Vectors) -> dict[int, Vectors]:
-    rows = zip(places.values(), to_matrix(vectors, len(places)), strict=True)
-    return {position: vector for positions, vector in rows for position in positions}
+def _by_position(places: Mapping[str, Sequence[int]], vectors: Mapping[str, Vectors]) -> dict[int, Vectors]:
+    return {position: vectors[text] for text, positions in places.items() for position in positions}

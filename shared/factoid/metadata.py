@@ -9,7 +9,7 @@ from decimal import Decimal
 from enum import Enum
 from operator import attrgetter
 from pathlib import PurePath
-from typing import Any
+from typing import Any, TypedDict
 from uuid import UUID
 
 import numpy as np
@@ -109,3 +109,32 @@ def hit_fields(hit: Hit, start: str, end: str, *, matches: bool = True) -> dict[
     for entry, match in zip(fields.get("matches", ()), hit.matches, strict=False):
         entry["score"] = match.score
     return fields
+
+
+class MatchFields(TypedDict):
+    """A unit that made a result a hit, as `matches_of` of both frameworks returns it."""
+
+    id: str
+    text: str
+    granularity: str
+    start: int | None  # of its place in the document's text, half-open; None where that is not known
+    end: int | None
+    score: float
+
+
+def match_fields(metadata: Mapping[str, Any], start: str, end: str) -> list[MatchFields]:
+    """Return the matches that `hit_fields` put into the metadata of a result, best first; [] if there are none."""
+    entries = metadata.get("matches")
+    if not isinstance(entries, list):
+        return []
+    return [
+        MatchFields(
+            id=entry["id"],
+            text=entry["text"],
+            granularity=entry["granularity"],
+            start=entry[start],
+            end=entry[end],
+            score=entry["score"],
+        )
+        for entry in entries
+    ]

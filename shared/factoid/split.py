@@ -13,6 +13,7 @@ from factoid.sections import Paragraph, outline
 from factoid.sentences import read_sentences
 from factoid.text.blocks import Block
 from factoid.text.markup import markup_of
+from factoid.text.paragraphs import cell_texts, written_leads
 from factoid.text.reading import Sentence, moved, sentences_of
 from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import LINES, PROPOSITIONS, Document, Granularity, Metadata, Unit, child_unit
@@ -64,15 +65,37 @@ def split_passages(
 
 
 def split_sentences(passage: Unit, sentences: SentenceSplitter | None = None) -> list[Unit]:
-    """Cut a passage, or any unit whose text is the document's at its span, into sentences, by rules or another splitter."""
+    """Cut a passage, or any unit whose text is the document's at its span, into sentences, by rules or another splitter.
+
+    What is encoded of an item of a list or a row of a table begins with what it goes on from, and names the row's columns.
+    """
     units = []
+    last: Block | None = None
     for sentence in sentences_in(passage, sentences):
         start = sentence.start - passage.start
         text = passage.text[start : sentence.end - passage.start]
         unit = child_unit(passage, text, Granularity.SENTENCE, sentence.start, sentence.end)
-        visible = visible_text([sentence])
+        visible = _in_context(sentence, is_first=sentence.block is not last)
+        last = sentence.block
         units.append(replace(unit, visible="" if visible == text else visible, sentences=(sentence,)))
     return units
+
+
+def _in_context(sentence: Sentence, *, is_first: bool) -> str:
+    """Return what a reader sees of a sentence, behind what its block goes on from if it is the block's first."""
+    block = sentence.block
+    text = sentence.visible.text
+    if block.kind == "row" and not block.is_header:
+        text = _named_cells(block) if text == block.visible.text else visible_text([sentence])
+    leads = written_leads(block) if is_first and block.kind in ("item", "paragraph", "row") else ""
+    return f"{leads} {text}" if leads else text
+
+
+def _named_cells(row: Block) -> str:
+    """Return the cells of a row, each with the name of its column."""
+    cells = cell_texts(row)
+    names = [*row.names[: len(cells)], *[""] * (len(cells) - len(row.names))]
+    return "; ".join(f"{name}: {cell}" if name else cell for name, cell in zip(names, cells, strict=True) if cell)
 
 
 def sentences_in(passage: Unit, splitter: SentenceSplitter | None = None) -> Sequence[Sentence]:

@@ -195,7 +195,8 @@ class Unit:
         section: Path of headings, outermost first, joined by ", ".
         metadata: The document's metadata. A proposition that replaces a failed decomposition adds `fallback`.
         payload: Any text of the caller's, returned with the unit; it is neither searched nor filtered.
-        visible: What a reader sees of the text where that differs, as in Markdown: this is encoded and searched.
+        visible: What a reader sees of the text where that differs, as in Markdown: this is encoded and searched. Of an item of a
+            list or a row of a table with what it goes on from, if the unit is a sentence.
         sentences: The sentences of a passage as it was read in its document, if it comes from there; never stored.
     """
 
@@ -250,3 +251,9 @@ def child_unit(parent: Document | Unit, text: str, granularity: Granularity, sta
     if isinstance(parent, Document):
         title, section = title[:LONGEST_HEADING], section[:LONGEST_HEADING]
     return Unit("", text, granularity, document_id, parent.id, start, end, title, section, parent.metadata)
+
+
+def document_unit(document: Document) -> Unit:
+    """Return a document as a unit."""
+    content = (document.text, Granularity.DOCUMENT, document.id, document.id, 0, len(document.text))
+    return Unit(document.id, *content, document.title, document.section, document.metadata)

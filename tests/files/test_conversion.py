@@ -215,16 +215,26 @@ def test_html_is_read_in_linear_time(piece):
 def test_html_of_mixed_pieces_is_converted_in_linear_time(tmp_path):
     choice = random.Random(11)
     path = tmp_path / "a.html"
-    for _ in range(150):
-        unit = "".join(choice.choices(PIECES, k=choice.randrange(1, 5)))
+
+    def growth(unit):
+        """Return how many times the processor time of four times the text is, and that time in seconds."""
         seconds = []
         for size in (50_000, 200_000):
             path.write_text(unit * (size // len(unit)))
-            try:
-                seconds.append(cpu_seconds(lambda: list(convert(path, HERE))))
-            except UnreadableFileError:
-                break
-        assert len(seconds) < 2 or seconds[1] < max(10 * seconds[0], 1), unit
+            seconds.append(cpu_seconds(lambda: list(convert(path, HERE))))
+        return seconds[1] / seconds[0], seconds[1]
+
+    def is_linear(unit):
+        try:
+            times, seconds = growth(unit)
+        except UnreadableFileError:
+            return True
+        return times < 10 or seconds < 1
+
+    for _ in range(150):
+        unit = "".join(choice.choices(PIECES, k=choice.randrange(1, 5)))
+        # What other processes do to the caches of a busy machine does not happen three times in a row.
+        assert any(is_linear(unit) for _ in range(3)), unit
 
 
 @pytest.mark.parametrize("unit", ["<div>", "<b><i>", "<ul><li>", "<table><tr><td>", "<blockquote>"])

@@ -116,7 +116,7 @@ def test_a_graph_that_was_interrupted_goes_on_with_the_documents(
 
 
 def test_results_of_two_queries_are_one_document(store: MultiGranularFAISS) -> None:
-    retriever = MultiGranularRetriever(store=store, k=2)
+    retriever = MultiGranularRetriever(store=store, k=2, parents="document")
     first, second = ({document.id: document for document in retriever.invoke(query)} for query in (QUESTION, "olm"))
     assert first[OLM.id].metadata["score"] != second[OLM.id].metadata["score"]
     assert (first[OLM.id] != second[OLM.id]) is False  # dicts have an operator of their own for this
@@ -131,8 +131,8 @@ def test_fusing_retrievers_return_each_document_once(store: MultiGranularFAISS) 
     from langchain_classic.retrievers.multi_query import _unique_documents
 
     retrievers: list[BaseRetriever] = [
-        MultiGranularRetriever(store=store, k=2),
-        MultiGranularRetriever(store=store, k=2, granularity="sentence", search_type="similarity"),
+        MultiGranularRetriever(store=store, k=2, parents="document"),
+        MultiGranularRetriever(store=store, k=2, parents="document", granularity="sentence"),
     ]
     ensemble = EnsembleRetriever(retrievers=retrievers, weights=[0.5, 0.5]).invoke(QUESTION)
     assert sorted(document.id or "" for document in ensemble) == sorted([KAKAPO.id, OLM.id])

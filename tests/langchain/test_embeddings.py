@@ -47,7 +47,7 @@ def test_texts_with_their_embeddings(embedding: HashEmbeddings) -> None:
             [(found, score)] = store.similarity_search_with_score(texts[0], k=1, granularity=granularity)
             assert (found.id, score) == ("olm", pytest.approx(1))
         assert store.add_embeddings([(texts[0], pairs[1][1])], ids=["olm"]) == ["olm"]
-        assert len(store.similarity_search("Titan orbits Saturn.", min_score=0.99)) == 2
+        assert len(store.similarity_search("Titan orbits Saturn.", min_score=0.99, lexical=0)) == 2
         assert store.add_embeddings([]) == []
 
 

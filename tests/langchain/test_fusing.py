@@ -43,7 +43,7 @@ def animals(embedding: HashEmbeddings) -> Iterator[MultiGranularFAISS]:
 
 @pytest.mark.parametrize("parents", ["document", "unit"])
 async def test_multi_query_returns_each_document_once(animals: MultiGranularFAISS, parents: str) -> None:
-    retriever = MultiGranularRetriever(store=animals, k=4, parents=parents, search_type="similarity")
+    retriever = MultiGranularRetriever(store=animals, k=4, parents=parents, lexical=0)
     several = [document.id for question in QUESTIONS for document in retriever.invoke(question)]
     assert len(several) == 12 > len(set(several))
     llm = FakeListChatModel(responses=["\n".join(QUESTIONS)])

@@ -26,7 +26,7 @@ def store(embedding: HashEmbeddings) -> Iterator[MultiGranularFAISS]:
 
 async def test_searches_by_vector_return_scores(store: MultiGranularFAISS, embedding: HashEmbeddings) -> None:
     vector = embedding.embed_query(QUESTION)
-    expected = store.similarity_search_with_score(QUESTION, k=3)
+    expected = store.similarity_search_with_score(QUESTION, k=3, lexical=0)
     assert store.similarity_search_with_score_by_vector(vector, k=3) == expected
     assert await store.asimilarity_search_with_score_by_vector(vector, k=3) == expected
     assert store.similarity_search_by_vector(vector, k=3) == [document for document, _ in expected]
@@ -34,7 +34,7 @@ async def test_searches_by_vector_return_scores(store: MultiGranularFAISS, embed
     assert [document.id for document, _ in filtered] == ["titan"]
     options = {"k": 2, "fetch_k": 3, "lambda_mult": 0.3}
     diverse = store.max_marginal_relevance_search_with_score_by_vector(vector, **options)  # type: ignore[arg-type]
-    assert [document for document, _ in diverse] == store.max_marginal_relevance_search(QUESTION, **options)  # type: ignore[arg-type]
+    assert [document for document, _ in diverse] == store.max_marginal_relevance_search(QUESTION, lexical=0, **options)  # type: ignore[arg-type]
     scores = {document.id: score for document, score in expected}
     assert [score for _, score in diverse] == [scores[document.id] for document, _ in diverse]
     again = await store.amax_marginal_relevance_search_with_score_by_vector(vector, **options)  # type: ignore[arg-type]
@@ -52,7 +52,7 @@ def test_several_stores_are_saved_by_name_in_one_folder(
     counts = {}
     for name in ("index", "animals", "fewer"):
         with MultiGranularFAISS.load_local(folder, embedding, name) as loaded:
-            counts[name] = len(loaded.similarity_search(QUESTION, k=9))
+            counts[name] = len(loaded.similarity_search(QUESTION, k=9, parents="document"))
     assert counts == {"index": 3, "animals": 3, "fewer": 2}
     with pytest.raises(StoreFormatError, match=r"there is no store in .*absent"):
         MultiGranularFAISS.load_local(folder, embedding, index_name="absent")

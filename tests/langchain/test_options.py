@@ -6,10 +6,21 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from langchain_core.documents import Document
+from langchain_core.language_models import FakeListChatModel
 
 from factoid import AnyGranularityRanker
 from factoid.errors import FactoidError, UnknownOptionError
-from langchain_factoid import AnyGranularityReranker, MultiGranularFAISS, MultiGranularRetriever
+from langchain_factoid import (
+    AnyGranularityReranker,
+    ChatModelPropositionizer,
+    ChatModelReader,
+    EntityRetriever,
+    MultiGranularFAISS,
+    MultiGranularRetriever,
+    PassageTextSplitter,
+    PropositionTextSplitter,
+)
 from tests.langchain.conftest import HashEmbeddings
 from tests.langchain.documents import KAKAPO, OLM, TITAN
 from tests.late_interaction.word_vectors import WordVectors
@@ -110,3 +121,55 @@ def test_every_option_of_a_search_is_a_field(store: MultiGranularFAISS) -> None:
     assert (document.id, "neighbours" in document.metadata) == ("olm", True)
     assert retriever.model_copy(update={"document_ids": []}).invoke("eyes") == []
     assert MultiGranularRetriever(store=store, score_threshold=5.0).invoke("eyes") == []
+
+
+LLM = FakeListChatModel(responses=["[]"])
+BUILT: dict[str, tuple[Callable[[], Any], str]] = {
+    "splitter": (
+        lambda: PassageTextSplitter(chunk_size=100),
+        "PassageTextSplitter has no option 'chunk_size': did you mean 'words'",
+    ),
+    "propositions": (
+        lambda: PropositionTextSplitter(min_wrds=10),
+        "PropositionTextSplitter has no option 'min_wrds': did you mean 'min_words'",
+    ),
+    "from_llm": (
+        lambda: PropositionTextSplitter.from_llm(LLM, max_concurency=4),
+        "PropositionTextSplitter.from_llm has no option 'max_concurency': did you mean 'max_concurrency'",
+    ),
+    "model": (
+        lambda: ChatModelPropositionizer(LLM, request_per_minute=4),
+        "ChatModelPropositionizer has no option 'request_per_minute': did you mean 'requests_per_minute'",
+    ),
+    "reader": (
+        lambda: ChatModelReader(LLM, batchsize=4),
+        "ChatModelReader has no option 'batchsize': did you mean 'batch_size'",
+    ),
+    "entities": (
+        lambda: EntityRetriever.from_documents([], title_kye="name"),
+        "EntityRetriever.from_documents has no option 'title_kye': did you mean 'title_key'",
+    ),
+    "entity fields": (
+        lambda: EntityRetriever(articles="a", wrds=9),
+        "EntityRetriever has no option 'wrds': did you mean 'words'",
+    ),
+    "entity call": (
+        lambda: EntityRetriever.from_documents(GLOSSARY).invoke("Tern", top_k=2),
+        "a call of EntityRetriever has no option 'top_k': did you mean 'k'",
+    ),
+}
+GLOSSARY = [Document("Tern is a pump.", metadata={"title": "Tern"})]
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_a_wrong_option_of_what_builds_is_named_too(name: str) -> None:
+    call, message = BUILT[name]
+    with pytest.raises(UnknownOptionError, match=message):
+        call()
+
+
+def test_right_options_of_what_builds() -> None:
+    splitter = PropositionTextSplitter.from_llm(LLM, max_concurrency=2, words=60, unsupported="keep", progress=False)
+    assert splitter.split_text("Ice floats.") == ["Ice floats."]
+    retriever = EntityRetriever.from_documents(GLOSSARY, k=2, words=9, tags=["glossary"], aliases_key="other")
+    assert [document.id for document in retriever.invoke("Is Tern a pump?", k=1)]

@@ -32,8 +32,10 @@ def books() -> Any:
 @pytest.mark.parametrize("granularity", [*GRANULARITIES, "mixed"])
 def test_documents_passages_and_units(books: MultiGranularFAISS, granularity: str) -> None:
     options: dict[str, Any] = {"k": 1, "granularity": granularity, "document_ids": ["book"]}
-    assert books.similarity_search("thing2", **options) == [BOOK]
+    assert books.similarity_search("thing2", parents="document", **options) == [BOOK]
     [passage] = books.similarity_search("thing2", parents="passage", **options)
+    assert books.similarity_search("thing2", **options) == books.as_retriever(search_kwargs=options).invoke("thing2")
+    assert books.similarity_search("thing2", **options) == [passage]
     start, end = passage.metadata["start_index"], passage.metadata["end_index"]
     assert passage.page_content == TEXT[start:end]
     assert "thing2" in passage.page_content
@@ -44,7 +46,7 @@ def test_documents_passages_and_units(books: MultiGranularFAISS, granularity: st
     assert unit.metadata["parent_id"] == "book"
     assert unit.metadata["granularity"] in (GRANULARITIES if granularity == "mixed" else [granularity])
     assert books.get_by_ids(["book", "none"]) == [BOOK]
-    for parents, document in (("document", BOOK), ("passage", passage), ("unit", unit)):
+    for parents, document in (("auto", passage), ("document", BOOK), ("passage", passage), ("unit", unit)):
         assert MultiGranularRetriever(store=books).invoke("thing2", parents=parents, **options) == [document]
 
 
@@ -54,7 +56,7 @@ def test_a_store_that_is_given(tmp_path: Path) -> None:
         assert store.embeddings is EMBEDDINGS
         store.add_documents([BOOK])
         assert (store.store, core.stats()["encoder"]) == (core, "mine")
-        assert store.similarity_search("thing2") == [BOOK]
+        assert store.similarity_search("thing2", parents="document") == [BOOK]
         for arguments, options in (((EMBEDDINGS,), {}), ((), {"path": tmp_path})):
             with pytest.raises(InvalidInputError, match="neither embedding nor options"):
                 MultiGranularFAISS(*arguments, store=core, **options)  # type: ignore[arg-type]

@@ -12,7 +12,7 @@ from tests.langchain.documents import OLM, SENTENCES
 
 
 def test_parents_carry_score_and_matches(filled: MultiGranularFAISS) -> None:
-    first, second, _ = MultiGranularRetriever(store=filled).invoke("Who has no eyes?")
+    first, second, *_ = MultiGranularRetriever(store=filled).invoke("Who has no eyes?")
     assert (first.id, first.page_content) == ("olm", OLM.page_content)
     assert first.metadata["year"] == 1768
     best = first.metadata["matches"][0]
@@ -39,8 +39,8 @@ async def test_async_awaits_the_embeddings(embedding: Any) -> None:
 
 
 def test_hybrid_weighs_words_as_well(filled: MultiGranularFAISS) -> None:
-    hybrid = MultiGranularRetriever(store=filled, k=1, search_type="hybrid")
-    assert [document.id for document in hybrid.invoke("a parrot that cannot fly")] == ["kakapo"]
+    [found] = MultiGranularRetriever(store=filled, k=1).invoke("a parrot that cannot fly")
+    assert found.metadata["parent_id"] == "kakapo"
     words = MultiGranularRetriever(store=filled, lexical=1.0)
     [found] = words.invoke("caves")
     assert found.id == "olm"
@@ -49,12 +49,12 @@ def test_hybrid_weighs_words_as_well(filled: MultiGranularFAISS) -> None:
 
 
 def test_options_of_fields_and_of_a_call(filled: MultiGranularFAISS) -> None:
-    retriever = MultiGranularRetriever(store=filled, filter={"year": 1845})
+    retriever = MultiGranularRetriever(store=filled, filter={"year": 1845}, parents="document")
     assert [document.id for document in retriever.invoke("eyes")] == ["kakapo"]
     assert [document.id for document in retriever.invoke("eyes", filter=None, k=1)] == ["olm"]
     (found,) = retriever.invoke("eyes", granularity="sentence")
     assert found.metadata["matches"][0]["granularity"] == "sentence"
-    others = MultiGranularRetriever(store=filled, k=1, document_ids=["kakapo"])
+    others = MultiGranularRetriever(store=filled, k=1, document_ids=["kakapo"], parents="document")
     assert [document.id for document in others.invoke("eyes")] == ["kakapo"]
     with pytest.raises(TypeError, match="hybrid"):
         others.invoke("eyes", hybrid=False)

@@ -54,11 +54,11 @@ async def test_documents_are_read_as_they_are_needed(embedding: HashEmbeddings) 
 
 
 async def test_a_progress_bar_over_documents(embedding: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    with MultiGranularFAISS(embedding, propositionizer=SENTENCES, show_progress=True) as store:
+    with MultiGranularFAISS(embedding, propositionizer=SENTENCES, progress=True) as store:
         store.add_documents([KAKAPO, OLM, TITAN])
-        assert "3 documents" in capsys.readouterr().err
+        assert "3/3" in capsys.readouterr().err
         await store.aadd_documents([OLM])
-        assert "1 documents" in capsys.readouterr().err
+        assert "1/1" in capsys.readouterr().err
 
 
 def test_metadata_are_plain_and_those_handed_out_the_callers_own(filled: MultiGranularFAISS) -> None:
@@ -81,7 +81,7 @@ def test_bad_documents_are_refused_before_any_work(filled: MultiGranularFAISS, e
     with pytest.raises(TypeError, match="bach_size"):
         filled.add_documents([OLM], bach_size=2)
     assert embedding.embedded == embedded
-    assert len(filled.similarity_search("it", k=99)) == 3
+    assert len(filled.similarity_search("it", k=99, parents="document")) == 3
 
 
 @pytest.mark.parametrize(
@@ -109,7 +109,8 @@ def test_delete(filled: MultiGranularFAISS) -> None:
     filled.delete([])
     assert filled.get_by_ids(["kakapo", "olm", "titan"]) == [OLM, TITAN]
     (unit,) = filled.similarity_search("no eyes", k=1, parents="unit")
-    filled.delete([str(unit.id)])  # an id of documents only
+    with pytest.raises(InvalidInputError, match="is the id of a proposition: delete it with unit_ids"):
+        filled.delete([str(unit.id), "titan"])
     assert unit in filled.similarity_search("no eyes", k=99, parents="unit")
     filled.delete(unit_ids=[str(unit.id)])
     assert unit not in filled.similarity_search("no eyes", k=99, parents="unit")

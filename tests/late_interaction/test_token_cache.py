@@ -189,7 +189,7 @@ def test_a_file_that_cannot_be_written_is_read(tmp_path: Path, monkeypatch: pyte
 def test_a_cache_is_filled_before_anything_is_asked(tmp_path: Path) -> None:
     ranker = cached(tmp_path / "tokens")
     texts = [f"Ship {number} sank." for number in range(300)]
-    report = ranker.encode_passages(iter(texts), show_progress=True)
+    report = ranker.encode_passages(iter(texts), progress=True)
     assert (report.passages, report.encoded, report.stored) == (300, 300, 0)
     ranker.rank("ship", texts)
     assert sources(ranker) == (0, 300)

@@ -42,7 +42,7 @@ def index(embed_model, parser):
 
 @pytest.mark.parametrize("parents", ["passage", "unit"])
 async def test_query_fusion_returns_each_node_once(index, parents):
-    retriever = MultiGranularRetriever(index, k=4, parents=parents, expand=1, mode="default")
+    retriever = MultiGranularRetriever(index, k=4, parents=parents, expand=1, lexical=0)
     several = [found.node.node_id for question in QUESTIONS for found in retriever.retrieve(question)]
     assert len(several) == 12 > len(set(several))
     llm = AsksAgain(questions=QUESTIONS[1:])

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import pytest
 from llama_index.core import VectorStoreIndex
+from llama_index.core.llms import MockLLM
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from factoid import AnyGranularityRanker
 from factoid.errors import FactoidError, InvalidInputError, UnknownOptionError
 from llama_index_factoid import (
     AnyGranularityRerank,
+    EntityRetriever,
+    LLMPropositionizer,
+    LLMReader,
     MultiGranularFaissVectorStore,
     MultiGranularNodeParser,
     MultiGranularRetriever,
@@ -98,3 +102,39 @@ def test_the_frameworks_own_names_work(embed_model):
     index.insert_nodes([scored.node for scored in nodes])
     assert len(MultiGranularRetriever(index, similarity_top_k=1).retrieve("olm")) == 1
     assert len(index.as_retriever(similarity_top_k=1).retrieve("olm")) == 1
+
+
+BUILT = {
+    "from_llm": (
+        lambda: PassageNodeParser.from_llm(MockLLM(), max_concurency=4),
+        "PassageNodeParser.from_llm has no option 'max_concurency': did you mean 'max_concurrency'",
+    ),
+    "model": (
+        lambda: LLMPropositionizer(MockLLM(), request_per_minute=4),
+        "LLMPropositionizer has no option 'request_per_minute': did you mean 'requests_per_minute'",
+    ),
+    "reader": (
+        lambda: LLMReader(MockLLM(), batchsize=4),
+        "LLMReader has no option 'batchsize': did you mean 'batch_size'",
+    ),
+    "entities": (
+        lambda: EntityRetriever.from_documents([], title_kye="name"),
+        "EntityRetriever.from_documents has no option 'title_kye': did you mean 'title_key'",
+    ),
+    "entity options": (
+        lambda: EntityRetriever("a", similarity_top_k=9),
+        "EntityRetriever has no option 'similarity_top_k': did you mean 'k'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", BUILT)
+def test_a_wrong_option_of_what_builds_is_named_too(name):
+    call, message = BUILT[name]
+    with pytest.raises(UnknownOptionError, match=message):
+        call()
+
+
+def test_right_options_of_what_builds():
+    parser = MultiGranularNodeParser.from_llm(MockLLM(), max_concurrency=2, words=20, cache=None, progress=False)
+    assert (parser.words, parser.progress, parser.propositionizer.max_concurrency) == (20, False, 2)

@@ -118,7 +118,7 @@ def test_a_read_only_cache_answers_what_it_holds(kept, monkeypatch, propositioni
 def test_a_bar_shows_progress_where_it_is_wanted(kept, capsys):
     CachedPropositionizer(Batching(), kept).propositionize(passages(4))
     assert capsys.readouterr().err == ""
-    CachedPropositionizer(Batching(), kept, show_progress=True).propositionize(passages(10))
+    CachedPropositionizer(Batching(), kept, progress=True).propositionize(passages(10))
     assert "10/10" in capsys.readouterr().err
 
 

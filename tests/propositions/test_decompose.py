@@ -209,3 +209,12 @@ async def test_a_passage_that_is_propositions_line_by_line_is_not_asked_about():
     assert result == awaited
     assert script.calls == [other, other]
     assert result.report.failed == result.report.uncovered == result.report.unsupported == 0
+
+
+def test_what_rules_leave_as_it_stands_is_no_warning(caplog):
+    class Rules(ScriptedPropositionizer):
+        costly = False
+
+    with caplog.at_level(logging.INFO, "factoid"):
+        assert decompose([PASSAGE], Rules({TEXT: []})).report.failed == 1
+    assert [record.levelname for record in caplog.records] == ["INFO"]

@@ -69,6 +69,6 @@ def test_the_model_is_loaded_once_on_first_use(tiny_t5, engine, monkeypatch):
 def test_progress_is_shown_if_asked_for(tiny, monkeypatch, capsys):
     tiny.propositionize([about(city) for city in CITIES])
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr(tiny, "show_progress", True)
+    monkeypatch.setattr(tiny, "progress", True)
     tiny.propositionize([about(city) for city in CITIES])
     assert re.search(r"propositions: 100%.* 5/5 ", capsys.readouterr().err)

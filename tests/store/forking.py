@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import faulthandler
 import json
 import os
 import signal
@@ -15,6 +16,8 @@ def in_child(work: Callable[[], object]) -> object:
     readable, writable = os.pipe()
     child = os.fork()
     if child == 0:
+        # What hangs shows where: the stacks of all threads go to the log before the signal ends the child.
+        faulthandler.register(signal.SIGALRM, chain=True)
         signal.alarm(LIMIT)
         try:
             result = json.dumps(work())
@@ -25,5 +28,6 @@ def in_child(work: Callable[[], object]) -> object:
     os.close(writable)
     with os.fdopen(readable, "rb") as source:
         content = source.read()
-    assert os.waitpid(child, 0)[1] == 0, "the child hung or crashed"
+    status = os.waitpid(child, 0)[1]
+    assert status == 0, f"the child hung or crashed: wait status {status}"
     return json.loads(content)

@@ -71,7 +71,7 @@ def test_any_units_come_back_equal(ending, made):
 def test_a_whole_store_comes_back_and_answers_the_same(tmp_path, ending):
     path = tmp_path / "new" / f"x{ending}"
     with filled(tmp_path / "a", 2010) as store, opened(tmp_path / "b") as copy:
-        assert store.export(path, show_progress=True) == copy.import_from(path, show_progress=True) == len(store) + 3
+        assert store.export(path, progress=True) == copy.import_from(path, progress=True) == len(store) + 3
         assert [file.name for file in path.parent.iterdir()] == [path.name]
         assert (state(copy), answers(copy)) == (state(store), answers(store))
         assert copy.verify() == []

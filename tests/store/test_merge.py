@@ -34,7 +34,7 @@ ZERO = dict.fromkeys(["units", "replaced", "deleted", "documents", "propositions
 @pytest.mark.parametrize("where", ["folder", "store", "memory"])
 def test_an_empty_store_becomes_the_other(tmp_path, where):
     with filled(None if where == "memory" else tmp_path / "a") as other, opened(tmp_path / "b") as store:
-        counts = store.merge(tmp_path / "a" if where == "folder" else other, show_progress=True)
+        counts = store.merge(tmp_path / "a" if where == "folder" else other, progress=True)
         assert counts == ZERO | {"units": len(other), "documents": 3}
         assert unordered(state(store)) == unordered(state(other))
         assert scores(store) == scores(other)

@@ -11,6 +11,7 @@ import pytest
 from factoid import Document
 from factoid.errors import StoreError, StoreFormatError
 from tests.store.content import DIM, answers, change, filled, opened, put, state, unit, units
+from tests.volumes import read_only_mount
 
 pytest.importorskip("faiss")
 
@@ -63,6 +64,63 @@ def test_a_store_on_a_read_only_disk(before, frozen, tmp_path):
         assert (state(copy), answers(copy)) == before
         with opened(frozen, read_only=True) as store:
             assert copy.merge(frozen) == copy.merge(store)
+
+
+def test_a_volume_that_is_read_only_here_and_written_elsewhere(folder, before, tmp_path):
+    with read_only_mount(folder, tmp_path / "mount") as mount, opened(mount, read_only=True) as reader:
+        assert (state(reader), answers(reader)) == before  # nobody had it open: there was no log
+        with opened(folder) as writer:
+            for number in range(3):
+                put(writer, units(40, seed=number, prefix=f"later{number}-"))
+                assert (state(reader), answers(reader)) == (state(writer), answers(writer))
+            writer.delete([f"doc{number}" for number in range(7)])
+            after = state(writer), answers(writer)
+            assert (state(reader), answers(reader)) == after
+        assert (state(reader), answers(reader)) == after  # the log is gone, and the file was written
+        assert reader.verify() == []
+        for number in range(3):  # by processes that close it again
+            with opened(folder) as writer:
+                put(writer, units(10, seed=number, prefix=f"last{number}-"))
+                after = state(writer), answers(writer)
+            assert (state(reader), answers(reader)) == after
+
+
+def test_what_was_read_while_a_file_was_written_elsewhere_is_no_answer(folder, tmp_path):
+    written = []
+
+    def write(metadata):
+        if not written:
+            with opened(folder) as writer:
+                put(writer, units(500, prefix="later"))
+            written.append(True)
+        return True
+
+    with read_only_mount(folder, tmp_path / "mount") as mount, opened(mount, read_only=True) as reader:
+        with pytest.raises(
+            StoreError, match="written elsewhere while it was read here from a read-only disk: try again"
+        ):
+            reader.ids(write)
+        assert written
+        assert len(reader.ids(write)) > 500
+        assert reader.verify() == []
+
+
+def test_a_store_in_the_place_of_another_is_not_read_with_its_indexes(folder, tmp_path):
+    with filled(tmp_path / "other", seed=5) as other:
+        expected = answers(other)
+    link = tmp_path / "link"
+    link.symlink_to(folder, target_is_directory=True)
+    with opened(link, read_only=True) as reader:
+        first = answers(reader)
+        assert first != expected
+        link.unlink()
+        link.symlink_to(tmp_path / "other", target_is_directory=True)
+        assert answers(reader) == first  # what is open stays open
+        with reader.connections.reading(), pytest.raises(StoreError, match="moved, deleted or replaced"):
+            reader.ids()  # needs another connection
+        assert answers(reader) == first
+    with opened(link, read_only=True) as reader:
+        assert answers(reader) == expected
 
 
 @pytest.mark.parametrize("up_to_date", [True, False])

@@ -9,7 +9,7 @@ from factoid import Document, UnitStore, Weights
 from factoid.ingest import own_children
 from factoid.store.indexes.compared import compared_units
 from factoid.testing import HashEncoder
-from factoid.units import Granularity, Unit
+from factoid.units import Granularity, Hit, Unit
 from tests.store.content import put, unit
 
 pytest.importorskip("faiss")
@@ -71,6 +71,30 @@ def test_a_passage_without_propositions_is_found_by_its_sentences(store):
     assert (hit.unit, hit.matches[0].unit) == (above, sentences[0])
     [both] = store.search("What is the cat called?", k=1, granularity=["sentence", "proposition"])
     assert [match.unit for match in both.matches] == sentences  # each once
+
+
+class ByLength:
+    """A reranker that puts shorter units first."""
+
+    def rank(self, query, passages, granularity, *, k=None, parents="unit", units=None):
+        hits = [Hit(unit, -float(len(unit.text))) for under in units for unit in under]
+        return sorted(hits, key=lambda hit: -hit.score)[:k]
+
+
+def test_a_reranker_ranks_what_a_search_compares(store):
+    """The sentences of a passage without propositions, and not the passage as a whole."""
+    above = passage(f"{CAT} It sleeps.")
+    sentences = [
+        Unit(text, text, SENTENCE, "cat", above.id, at, at + len(text)) for at, text in ((0, CAT), (34, "It sleeps."))
+    ]
+    store.add([above, *sentences])
+    options = {"k": 50, "granularity": "proposition", "parents": "unit"}
+    plain = store.search("What is the cat called?", **options)
+    ranked = store.search("What is the cat called?", rerank=ByLength(), candidates=50, **options)
+    assert {hit.unit.id for hit in ranked} == {hit.unit.id for hit in plain}
+    assert set(sentences) <= {hit.unit for hit in ranked}
+    condition = {"kind": "none"}
+    assert store.search("What is the cat called?", rerank=ByLength(), filter=condition, **options) == []
 
 
 def test_sentences_without_a_passage_are_found_beside_propositions(store):

@@ -2,14 +2,26 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
+from langchain_core.runnables import Runnable
 
 from factoid import AnyGranularityRanker, UnitStore, Weights
-from langchain_factoid import AnyGranularityReranker, MultiGranularFAISS, MultiGranularRetriever
+from langchain_factoid import (
+    AnyGranularityReranker,
+    EntityRetriever,
+    MultiGranularFAISS,
+    MultiGranularRetriever,
+    PassageTextSplitter,
+    PropositionTextSplitter,
+)
 
 
-def calls(embeddings: Embeddings, ranker: AnyGranularityRanker, core: UnitStore) -> list[Document]:
+def calls(
+    embeddings: Embeddings, ranker: AnyGranularityRanker, core: UnitStore, llm: Runnable[Any, Any]
+) -> list[Document]:
     store = MultiGranularFAISS(
         embeddings, path="facts", similarity="cosine", words=80, source_key="url", read_only=False
     )
@@ -22,6 +34,15 @@ def calls(embeddings: Embeddings, ranker: AnyGranularityRanker, core: UnitStore)
     MultiGranularRetriever(store=store, search_kwargs={"k": 3})
     MultiGranularRetriever(store=store, granularty="sentence")  # wrong
     MultiGranularRetriever(store=store, min_score="much")  # wrong
+    PassageTextSplitter(words=80, progress=True)
+    PassageTextSplitter(chunk_size=80)  # wrong
+    PropositionTextSplitter(unsupported="keep", words=80)
+    PropositionTextSplitter.from_llm(llm, max_concurrency=4, words=80, cache="facts", progress=False)
+    PropositionTextSplitter.from_llm(llm, max_concurency=4)  # wrong
+    EntityRetriever.from_documents([Document("A text.")], title_key="name", k=2, hybrid=True)
+    EntityRetriever.from_documents([Document("A text.")], title_kye="name")  # wrong
+    EntityRetriever(articles="articles", wrds=9)  # wrong
+    MultiGranularFAISS(embeddings, embed_metadata=["product"], progress=False, parents="auto")
     AnyGranularityReranker(ranker=ranker, top_n=1)
     AnyGranularityReranker(ranker=ranker, granularty="sentence")  # wrong
     found = store.similarity_search("question", k=3, min_score=0.2, filter={"year": 1}, score_threshold=0.1, fetch_k=9)

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
+from llama_index.core.llms import LLM
 from llama_index.core.schema import NodeWithScore
 from llama_index.core.vector_stores.types import VectorStoreQuery
 
 from factoid import AnyGranularityRanker, Weights
 from llama_index_factoid import (
     AnyGranularityRerank,
+    EntityRetriever,
     MultiGranularFaissVectorStore,
     MultiGranularNodeParser,
     MultiGranularRetriever,
 )
 
 
-def calls(embed_model: BaseEmbedding, ranker: AnyGranularityRanker) -> list[NodeWithScore]:
+def calls(embed_model: BaseEmbedding, ranker: AnyGranularityRanker, llm: LLM) -> list[NodeWithScore]:
     store = MultiGranularFaissVectorStore("facts", embed_model=embed_model, similarity="cosine", granularity="sentence")
     MultiGranularFaissVectorStore("facts", embed_modl=embed_model)  # wrong
     with MultiGranularFaissVectorStore(granularities=["passage", "sentence"], read_only=True) as opened:
@@ -24,6 +26,13 @@ def calls(embed_model: BaseEmbedding, ranker: AnyGranularityRanker) -> list[Node
     MultiGranularNodeParser(words=80, granularities=["passage"], window=1, include_metadata=False)
     MultiGranularNodeParser.from_defaults(words=80)
     MultiGranularNodeParser(wrds=80)  # wrong
+    MultiGranularNodeParser(embed_metadata=["product"], progress=True)
+    MultiGranularNodeParser.from_llm(llm, max_concurrency=4, words=80, cache="facts")
+    MultiGranularNodeParser.from_llm(llm, max_concurency=4)  # wrong
+    MultiGranularFaissVectorStore.from_persist_dir("folder", parents="auto", granularity="sentence")
+    MultiGranularFaissVectorStore.from_persist_dir("folder", granularty="sentence")  # wrong
+    EntityRetriever("articles", words=9, hybrid=False)
+    EntityRetriever("articles", wrds=9)  # wrong
     AnyGranularityRerank(ranker=ranker, top_n=1)
     AnyGranularityRerank(ranker=ranker, granularty="sentence")  # wrong
     MultiGranularRetriever(store, granularty="sentence")  # wrong

@@ -103,7 +103,7 @@ def _demo(
         encoder=opts.make_encoder(encoder),
         citer=PropCite(LateInteractionEncoder(encoder, projection=False)),
         color=wants_color(sys.stdout),
-        show_progress=opts.show_progress(quiet),
+        progress=opts.progress(quiet),
     )
 
 

@@ -60,7 +60,7 @@ def build_articles(
         words=words,
         duplicates=duplicates,
         resume=f"{title_key} in {stamps}",
-        show_progress=output.show_progress,
+        progress=output.progress,
     )
     rows = asdict(report)
     output.print(

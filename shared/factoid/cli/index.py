@@ -55,6 +55,14 @@ def index(
             default="the store's, else {title} — {section}: {text}",
         ),
     ] = "auto",
+    embed_metadata: Annotated[
+        str | None,
+        option(
+            "LIST",
+            "Metadata keys whose values are embedded before the text and searched by words, separated by commas.",
+            default="the store's, else none",
+        ),
+    ] = None,
     sync: Annotated[
         bool,
         option(
@@ -84,6 +92,7 @@ def index(
     if not {*names} <= {*get_args(opts.Kind)}:
         raise typer.BadParameter(f"expected some of passage,sentence,proposition, got {granularities!r}")
     searched = [Granularity(name) for name in names]
+    keys = None if embed_metadata is None else [key.strip() for key in embed_metadata.split(",") if key.strip()]
     least = opts.min_words(splitting.words)
     propositionizer = opts.make_propositionizer(splitting) if Granularity.PROPOSITION in searched else None
     exists = (Path(store) / FILE).exists()
@@ -97,6 +106,7 @@ def index(
         granularities=searched,
         index=kind,
         similarity=similarity,
+        embed_metadata=keys,
         embed_template=embed_template,
     ) as opened:
         if retry_failed:
@@ -110,7 +120,7 @@ def index(
             min_words=least,
             unsupported=unsupported,
             cache=cache,
-            show_progress=output.show_progress,
+            progress=output.progress,
         )
         removed = []
         if sync:

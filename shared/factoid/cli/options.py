@@ -16,7 +16,7 @@ import typer
 from factoid._optional import require
 from factoid.errors import EncoderMismatchError, InvalidInputError, PropositionizerError, StoreError
 from factoid.files.lines import parse_json
-from factoid.progress import progress
+from factoid.progress import tracked
 from factoid.split import split_passages
 from factoid.terminal import count
 from factoid.units import Granularity, Unit, check_text, whole_number
@@ -102,9 +102,9 @@ class Output:
     quiet: Quiet = False
 
     @property
-    def show_progress(self) -> bool:
+    def progress(self) -> bool:
         """Whether to show progress bars on stderr."""
-        return show_progress(self.quiet)
+        return progress(self.quiet)
 
     def print(self, value: Any, text: object) -> None:
         """Print a record or a dict as JSON if that is wanted, else the text."""
@@ -228,14 +228,14 @@ def read_limits(options: list[str] | None) -> ReadLimits:
     return parse_limits(options or ())
 
 
-def read_passages(paths: list[str], words: int, reading: Reading, *, show_progress: bool) -> Iterator[Unit]:
+def read_passages(paths: list[str], words: int, reading: Reading, *, progress: bool) -> Iterator[Unit]:
     """Yield the passages of files, with a progress bar if wanted; a missing file is an error at once."""
     from factoid.files.readers import read_documents
 
     least = min_words(words)
     documents = read_documents(paths, follow_links=reading.follow_links, limits=reading.limits)
     passages = (part for text in documents for part in split_passages(text, words=words, min_words=least))
-    return progress(passages, show=show_progress, unit=" passages")
+    return tracked(passages, show=progress, unit=" passages")
 
 
 def min_words(words: int) -> int:
@@ -263,7 +263,7 @@ def check_question(question: str) -> None:
         raise InvalidInputError("the question is empty")
 
 
-def show_progress(quiet: bool = False) -> bool:
+def progress(quiet: bool = False) -> bool:
     """Return whether to show progress bars on stderr."""
     return not quiet and sys.stderr.isatty()
 

@@ -38,7 +38,7 @@ def split(
     if retry_failed and not cache:
         raise InvalidInputError("--retry-failed needs --cache, where failures are kept")
     propositionizer = opts.make_propositionizer(splitting) if granularity == "proposition" else None
-    passages = opts.read_passages(paths, splitting.words, reading, show_progress=opts.show_progress(quiet))
+    passages = opts.read_passages(paths, splitting.words, reading, progress=opts.progress(quiet))
     if propositionizer is None:
         for passage in passages:
             _print_units([passage] if granularity == "passage" else split_sentences(passage))
@@ -81,7 +81,7 @@ def estimate(
     if (price_in is None) != (price_out is None):
         raise InvalidInputError("--price-in and --price-out go together: prompts and answers have different prices")
     prices = Prices(price_in, price_out) if price_in is not None and price_out is not None else None
-    passages = opts.read_passages(paths, words, reading, show_progress=output.show_progress)
+    passages = opts.read_passages(paths, words, reading, progress=output.progress)
     known = PropositionCache(cache) if cache and Path(cache).exists() else None
     cost = estimate_cost(passages, prices, model=model, cache=known)
     output.print(cost, cost)
@@ -113,9 +113,9 @@ def batch(
 
     if bool(paths) != (action == "submit"):
         raise InvalidInputError(f"factoid batch {action} takes {'files' if action == 'submit' else 'no files'}")
-    show = output.show_progress
+    show = output.progress
     chat = opts.Splitting(model=model, base_url=base_url, temperature=temperature)
-    batches = PropositionBatch(opts.make_prompted(chat), cache, max_requests=max_requests, show_progress=show)
+    batches = PropositionBatch(opts.make_prompted(chat), cache, max_requests=max_requests, progress=show)
     if action != "submit" and not batches.folder.exists():
         raise InvalidInputError(f"there is no {batches.folder}: name the --cache of factoid batch submit")
     if action == "collect":
@@ -128,7 +128,7 @@ def batch(
         output.print({**asdict(report), "not_ended": len(rest)}, "\n".join(lines))
         return
     if action == "submit":
-        chosen = batches.submit(list(opts.read_passages(paths or [], words, reading, show_progress=show)))
+        chosen = batches.submit(list(opts.read_passages(paths or [], words, reading, progress=show)))
     else:
         chosen = batches.cancel() if action == "cancel" else batches.poll()
     names = ("batch_id", "status", "completed", "requests", "error")

@@ -51,7 +51,7 @@ def compact(store: Folder, *, output: opts.Output) -> None:
     """Shrink a store to the size of its content."""
     with opts.open_store(store) as opened:
         before = opened.stats()["bytes"]
-        opened.compact(show_progress=output.show_progress)
+        opened.compact(progress=output.progress)
         after = opened.stats()["bytes"]
     output.print({"before": before, "after": after}, f"database: {before:,} bytes before, {after:,} after")
 
@@ -65,7 +65,7 @@ def export(
 ) -> None:
     """Write units and documents as JSON lines or Parquet."""
     with opts.open_store(store, read_only=True) as opened:
-        records = opened.export(file, vectors=not no_vectors, show_progress=output.show_progress)
+        records = opened.export(file, vectors=not no_vectors, progress=output.progress)
     output.print({"records": records}, f"{records:,} units and documents in {file}")
 
 
@@ -83,7 +83,7 @@ def import_units(
     from factoid.store import UnitStore
 
     with UnitStore(store, encoder=None if encoder is None else opts.make_encoder(encoder)) as opened:
-        records = opened.import_from(file, edited=edited, show_progress=output.show_progress)
+        records = opened.import_from(file, edited=edited, progress=output.progress)
     output.print({"records": records}, f"{records:,} units and documents added to {store}")
 
 
@@ -98,7 +98,7 @@ def merge(
 ) -> None:
     """Add everything from another store."""
     with opts.open_store(store) as opened:
-        counts = opened.merge(other, keep=keep, show_progress=output.show_progress)
+        counts = opened.merge(other, keep=keep, progress=output.progress)
     output.print(counts, "\n".join(f"{name}: {number:,}" for name, number in counts.items()))
 
 

@@ -59,15 +59,15 @@ def train_propositionizer(
     settings = TrainingSettings(model=numbers.pop("base_model"), **numbers)
     folder = Path(output)
     folder.mkdir(parents=True, exist_ok=True)
-    show = printing.show_progress
+    show = printing.progress
     if pairs:
         seeds = Seeds(read_pairs(pairs))
     else:
         store = cache or folder / "propositions.sqlite"
         if retry_failed:
             PropositionCache(store).forget(failures=True)
-        source = with_cache(opts.make_propositionizer(splitting), store, show_progress=show)
-        units = list(opts.read_passages(paths or [], splitting.words, reading, show_progress=show))
+        source = with_cache(opts.make_propositionizer(splitting), store, progress=show)
+        units = list(opts.read_passages(paths or [], splitting.words, reading, progress=show))
         if passages is not None:
             # Ids come from content: every run chooses the same passages, and mostly the same when the corpus grows.
             units.sort(key=lambda unit: hashlib.sha256(unit.id.encode()).digest())
@@ -78,7 +78,7 @@ def train_propositionizer(
             print(f"{seeds}: {folder / 'pairs.jsonl'}", flush=True)
     if pairs_only:
         return
-    options: dict[str, Any] = {"held_out": held_out, "dropped": seeds.dropped, "use_cpu": cpu, "show_progress": show}
+    options: dict[str, Any] = {"held_out": held_out, "dropped": seeds.dropped, "use_cpu": cpu, "progress": show}
     record = train(seeds.pairs, folder, settings=settings, **options)
     _print(printing, folder, record, f"{record['training_pairs']:,} pairs", "FlanT5Propositionizer")
 
@@ -149,7 +149,7 @@ def train_agrame(
     if teacher_examples and not teacher_model:
         raise InvalidInputError("expected --teacher-model with --teacher-examples")
     settings = RankerSettings(**asdict(fitting))
-    folder, show = Path(output), printing.show_progress
+    folder, show = Path(output), printing.progress
     if queries and collection:
         read = read_colbert_examples(examples, queries, collection, ways=settings.ways)
     else:
@@ -162,9 +162,9 @@ def train_agrame(
             answered = read_examples(teacher_examples) if teacher_examples else read
             numbers = {field.name: getattr(settings, field.name) for field in fields(FitSettings)}
             teaching = FitSettings(**{**numbers, "model": teacher_model, "learning_rate": _TEACHER_RATE})
-            train_teacher(answered, teacher, settings=teaching, use_cpu=cpu, show_progress=show)
+            train_teacher(answered, teacher, settings=teaching, use_cpu=cpu, progress=show)
         scores = folder / "sentence_scores.jsonl"
-        read = score_sentences(read, teacher or "", scores, ways=settings.ways, use_cpu=cpu, show_progress=show)
-    record = train_ranker(read, folder, settings=settings, use_cpu=cpu, show_progress=show)
+        read = score_sentences(read, teacher or "", scores, ways=settings.ways, use_cpu=cpu, progress=show)
+    record = train_ranker(read, folder, settings=settings, use_cpu=cpu, progress=show)
     data = f"{record['training_examples']:,} queries with {record['ways']} passages ({record['dropped']:,} have fewer)"
     _print(printing, folder, record, data, "AnyGranularityRanker")

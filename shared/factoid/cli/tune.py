@@ -47,11 +47,11 @@ def tune(
     """Measure kinds of index on a store's own vectors, or fit the weights of its searches to questions with answers."""
     from factoid.files.encodings import decode
 
-    show = output.show_progress
+    show = output.progress
     if answers is not None:
         pairs = list(read_records(answers, _answered, expected='{"question": "…", "answers": ["…"]}'))
         with opts.open_store(store, encoder=opts.make_encoder(encoder), read_only=dry_run) as opened:
-            fitted = opened.tune_weights(pairs, granularity=granularity, keep=not dry_run, show_progress=show)
+            fitted = opened.tune_weights(pairs, granularity=granularity, keep=not dry_run, progress=show)
         output.print(fitted, "\n".join(_fitted(fitted)))
         return
     questions = None
@@ -60,7 +60,7 @@ def tune(
         questions = [line.strip() for line in lines if line.strip()]
     names = [kind for value in kinds for kind in value.split()] if kinds else None
     with opts.open_store(store, encoder=opts.make_encoder(encoder) if questions else None, read_only=True) as opened:
-        rows = opened.tune(granularity=granularity, kinds=names, questions=questions, k=k, show_progress=show)
+        rows = opened.tune(granularity=granularity, kinds=names, questions=questions, k=k, progress=show)
     output.print({"store": store, "rows": [asdict(row) for row in rows]}, "\n".join(_table(rows)))
 
 

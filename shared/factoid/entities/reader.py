@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Protocol, TypedDict, runtime_checkable
 
 from factoid.entities.prompts import Context, question_prompt
 from factoid.errors import InvalidInputError
@@ -44,6 +44,13 @@ class LLMReader:
                 raise InvalidInputError(f"give a callable that returns a string, got {type(completion).__name__}")
             answers.append(clean_answer(completion))
         return answers
+
+
+class ReaderKwargs(TypedDict, total=False):
+    """The options of a `ChatReader`."""
+
+    batch_size: int
+    prompt: Prompt
 
 
 class ChatReader(ABC):

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal, TypeVar, get_args
+from typing import Any, Literal, TypedDict, TypeVar, get_args
 
 import numpy as np
 
@@ -52,6 +52,17 @@ class EntityHit(Hit):
         if self.mention.ambiguous:
             fields["candidates"] = [candidate.title for candidate in self.mention.candidates]
         return fields | hit_fields(self, start, end)
+
+
+class EntityKwargs(TypedDict, total=False):
+    """The options of an `EntityRetriever` that the frameworks share."""
+
+    words: int
+    k: int
+    granularity: str
+    propositionizer: Propositionizer | None
+    hybrid: bool
+    ambiguous: Ambiguous
 
 
 class EntityRetriever:

@@ -39,6 +39,8 @@ _REMEDIES = {
     errno.EROFS: f"{_MAKE_WRITABLE}, or name another place",
 }
 
+_NEW_FILE = "name another one, or delete it: it is a cache, and is made again"
+
 # Statistics, which a user's ANALYZE makes, are no harm.
 _OBJECTS = """SELECT type, name, tbl_name, sql FROM sqlite_master
     WHERE sql IS NOT NULL AND name NOT IN ('sqlite_stat1', 'sqlite_stat4') AND coalesce(?1 = tbl_name, TRUE)"""
@@ -47,12 +49,43 @@ _OBJECTS = """SELECT type, name, tbl_name, sql FROM sqlite_master
 class _Connection(sqlite3.Connection):
     """A connection whose errors are SQLite's, even if they quote names of a damaged file that are not UTF-8."""
 
+    frozen: _FrozenFile | None = None  # what it reads, if it was opened as a file that nobody writes to
+
     def execute(self, *arguments: Any) -> sqlite3.Cursor:
         """Do what the base class does."""
         try:
             return super().execute(*arguments)
         except UnicodeDecodeError as error:
             raise sqlite3.DatabaseError("malformed: SQLite's message about it is not UTF-8") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _FrozenFile:
+    """A database that could be read only as one that nobody writes to, and its state when it was opened."""
+
+    file: Path
+    state: tuple[int, int]
+
+    @classmethod
+    def of(cls, file: Path) -> _FrozenFile:
+        """Return a file as it is now."""
+        return cls(file, cls._state(file))
+
+    @staticmethod
+    def _state(file: Path) -> tuple[int, int]:
+        status = file.stat()
+        return status.st_size, status.st_mtime_ns
+
+    def is_written(self) -> bool:
+        """Return whether the file itself has changed."""
+        try:
+            return self._state(self.file) != self.state
+        except OSError:
+            return False  # it was removed: what is open stays as it was
+
+    def has_news(self) -> bool:
+        """Return whether there is anything that a connection opened now would see, and one opened then does not."""
+        return self.is_written() or _has_log(self.file)
 
 
 def connect(target: str | Path) -> sqlite3.Connection:
@@ -69,24 +102,48 @@ def connect(target: str | Path) -> sqlite3.Connection:
 
 
 def connect_read_only(file: Path, check: Callable[[sqlite3.Connection], object]) -> sqlite3.Connection:
-    """Open a database that may be on a read-only disk; `check` reads from it, and raises if it is a foreign one."""
+    """Open a database that may be on a read-only disk; `check` reads from it, and raises if it is a foreign one.
+
+    A disk that is read-only here may be written elsewhere: ask `has_news` before each use, and `is_mixed` after it.
+    """
     address = f"{file.absolute().as_uri()}?mode=ro"
     connection = connect(address)
     try:
         try:
             check(connection)
         except sqlite3.OperationalError:
-            log = file.with_name(f"{file.name}-wal")
-            if log.exists() and log.stat().st_size:
+            if _has_log(file):
                 raise
-            # A write-ahead log cannot be made here, and without a log nobody can be writing.
+            # A write-ahead log cannot be made here, and without a log nobody can be writing yet.
             connection.close()
+            frozen = _FrozenFile.of(file)
             connection = connect(f"{address}&immutable=1")
+            if isinstance(connection, _Connection):
+                connection.frozen = frozen
             check(connection)
     except BaseException:
         connection.close()
         raise
     return connection
+
+
+def has_news(connection: sqlite3.Connection) -> bool:
+    """Return whether a connection of `connect_read_only` cannot see what was written since it was opened."""
+    frozen = connection.frozen if isinstance(connection, _Connection) else None
+    return frozen is not None and frozen.has_news()
+
+
+def is_mixed(connection: sqlite3.Connection) -> bool:
+    """Return whether a connection of `connect_read_only` may have read a file of which a part is older than the rest."""
+    frozen = connection.frozen if isinstance(connection, _Connection) else None
+    return frozen is not None and frozen.is_written()
+
+
+def _has_log(file: Path) -> bool:
+    """Return whether a database has a write-ahead log that is not empty."""
+    with suppress(FileNotFoundError):
+        return file.with_name(f"{file.name}-wal").stat().st_size > 0
+    return False
 
 
 def drop_log(file: Path) -> None:
@@ -98,8 +155,14 @@ def drop_log(file: Path) -> None:
         connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
 
 
-def is_empty(connection: sqlite3.Connection, content: str, *known: tuple[int, int]) -> bool:
+def is_empty(connection: sqlite3.Connection, content: str, *known: tuple[int, int], upgrade: str = _NEW_FILE) -> bool:
     """Return whether a database has no tables yet; only reads.
+
+    Args:
+        connection: The database.
+        content: What it should hold.
+        known: The application ids and formats that it may have, its own first.
+        upgrade: What to do about one of another format.
 
     Raises:
         StoreFormatError: It has another application id and format than those known.
@@ -109,8 +172,13 @@ def is_empty(connection: sqlite3.Connection, content: str, *known: tuple[int, in
         FROM pragma_application_id AS a, pragma_user_version AS v, pragma_database_list AS d WHERE d.seq = 0"""
     ).fetchone()
     if (application_id, version) not in known and (application_id, version, tables) != (0, 0, 0):
+        expected, newest = known[0]
+        if application_id == expected:
+            raise StoreFormatError(
+                f"{file} is a {content} of format {version}, and this version of factoid reads format {newest}: {upgrade}"
+            )
         raise StoreFormatError(
-            f"{file} is not a {content} of format {known[0][1]} (application {application_id:#x}, format {version}): name "
+            f"{file} is not a {content} of format {newest} (application {application_id:#x}, format {version}): name "
             "another one"
         )
     return not tables

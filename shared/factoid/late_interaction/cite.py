@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from math import inf, isfinite
 from operator import attrgetter
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, get_args
 
 from factoid.errors import InvalidInputError
 from factoid.late_interaction.align import align
@@ -38,6 +38,23 @@ if TYPE_CHECKING:
     from sentence_transformers import MultiVectorEncoder
 
 Method = Literal["proposition", "sentence"]
+
+
+class CitationFields(TypedDict):
+    """A citation as LangChain's messages and LlamaIndex's responses carry it; places are half-open, in characters."""
+
+    number: int  # of the source, from 1, as in the markers
+    source_id: str  # of the cited document or node, or ""
+    title: str  # of the source, or ""
+    url: str  # of the source, or ""
+    start_index: int  # of the claim in the cited answer
+    end_index: int
+    cited_text: str  # the sentence of the source that supports the claim
+    cited_start_index: int  # of that sentence in the source's text
+    cited_end_index: int
+    claim: str  # the fact that the answer states
+    score: float  # MaxSim of the claim with the source
+    margin: float  # how far the score is above that of the next source; infinite if there is none
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +93,24 @@ class Citation:
             "score": self.score,
             **({"margin": self.margin} if isfinite(self.margin) else {}),
         }
+
+
+def citation_fields(record: Mapping[str, Any], source_id: str | None) -> CitationFields:
+    """Return the fields that `Citation.fields` made, with those that may be absent filled in."""
+    return CitationFields(
+        number=record["number"],
+        source_id=source_id or "",
+        title=record.get("title", ""),
+        url=record.get("url", ""),
+        start_index=record["start_index"],
+        end_index=record["end_index"],
+        cited_text=record["cited_text"],
+        cited_start_index=record["cited_start_index"],
+        cited_end_index=record["cited_end_index"],
+        claim=record["claim"],
+        score=record["score"],
+        margin=record.get("margin", inf),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -175,7 +175,7 @@ class AnyGranularityRanker:
         """Run `rank` in another thread."""
         return await asyncio.to_thread(self.rank, query, passages, granularity, **options)
 
-    def encode_passages(self, passages: Passages, *, show_progress: bool = False) -> RankReport:
+    def encode_passages(self, passages: Passages, *, progress: bool | None = None) -> RankReport:
         """Fill the cache with the token vectors of passages, such as all of a store, before they are ranked.
 
         Passages are read as needed, and each batch is stored when it is ready, so that a second call continues after an
@@ -189,7 +189,7 @@ class AnyGranularityRanker:
             raise InvalidInputError("there is no cache to fill: AnyGranularityRanker(model, cache=...)")
         counts: Counter[str] = Counter()
         units = map(as_passage, passages)
-        with progress_bar(show=show_progress, unit=" passages") as bar:
+        with progress_bar(show=progress, unit=" passages") as bar:
             while batch := list(islice(units, _BATCH)):
                 counts["passages"] += len(batch)
                 counts.update(_token_counts(self.tokens(batch)))

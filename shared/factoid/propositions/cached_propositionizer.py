@@ -33,7 +33,7 @@ class CachedPropositionizer:
             a `stream` (or `astream`) are stored one by one.
         cache: The cache, or the path of its file.
         batch_size: Maximum number of passages in one call of the propositionizer.
-        show_progress: Show a progress bar over passages, if there is more than one.
+        progress: Show a progress bar over passages, if there is more than one.
 
     Raises:
         InvalidInputError: `propositionizer` is not one, or has no name, or `batch_size` is below 1.
@@ -46,7 +46,7 @@ class CachedPropositionizer:
         cache: PropositionCache | str | Path,
         *,
         batch_size: int = 256,
-        show_progress: bool = False,
+        progress: bool = False,
     ) -> None:
         check_propositionizer(propositionizer)
         # A property is not read yet: the name of a model may come from its files.
@@ -58,7 +58,7 @@ class CachedPropositionizer:
         self.propositionizer = propositionizer
         self.cache = cache if isinstance(cache, PropositionCache) else PropositionCache(cache)
         self.batch_size = whole_number("batch_size", batch_size)
-        self.show_progress = show_progress
+        self.progress = progress
 
     @property
     def name(self) -> str:
@@ -118,7 +118,7 @@ class CachedPropositionizer:
         return results
 
     def _bar(self, passages: Sequence[Unit], missing: Sequence[Unit]) -> tqdm[Any]:
-        hidden = not self.show_progress or len(passages) < 2
+        hidden = not self.progress or len(passages) < 2
         done = len(passages) - len(missing)
         return tqdm(total=len(passages), initial=done, desc="propositions", unit=" passages", disable=hidden)
 

@@ -6,15 +6,13 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from factoid.propositions.rows import LONGEST_FACT, cell_pieces, row_facts
-from factoid.text.paragraphs import cell_texts
+from factoid.text.paragraphs import SENTENCE_ENDS, cell_texts, written_leads
 from factoid.text.reading import Sentence
 from factoid.words import count_words
 
 Fact = tuple[str, int, int]  # a proposition, and its span in the document
 
-_COLONS = (":", "：")
 _KEY_WORDS = 12  # most words of a cell that names a part of its row
-_ENDS = (".", "!", "?", "。", "！", "？")  # a whole sentence is a fact of its own as well
 
 
 class Context:
@@ -44,10 +42,11 @@ class Context:
                 if block.names and header >= 0 and cell_texts(sentences[header].block) == block.names:
                     self.repeats.setdefault(index, set()).add(header)
             elif block.kind in ("item", "paragraph") and is_first and block.leads:
-                self.leads[index] = _written(sentence)
+                self.leads[index] = written_leads(sentence.block)
             if index in self.facts or index in self.leads:
+                # A whole sentence is a fact of its own as well.
                 said = [places[lead.start] for lead in block.leads if lead.start in places]
-                above = {place for place in said if sentences[place].text[-1:] not in _ENDS}
+                above = {place for place in said if sentences[place].text[-1:] not in SENTENCE_ENDS}
                 self.repeats.setdefault(index, set()).update(above)
 
     @property
@@ -80,7 +79,7 @@ def _row_facts(sentence: Sentence) -> list[Fact]:
             for begin, stop in cell_pieces(visible.text[start:end]):
                 cells.append((name, visible.text[start + begin : start + stop]))
                 places.append((start + begin, start + stop))
-    lead = _written(sentence)
+    lead = written_leads(sentence.block)
     facts: list[Fact] = []
     for fact in row_facts(cells, words=LONGEST_FACT if is_whole else 0):
         text = f"{lead} {fact.text}" if lead else fact.text
@@ -94,12 +93,3 @@ def _row_facts(sentence: Sentence) -> list[Fact]:
             end = visible.offsets[inside[-1][1] - 1] + 1
         facts.append((text, start, end))
     return facts
-
-
-def _written(sentence: Sentence) -> str:
-    """Return what a sentence goes on from, as it stands before it."""
-    leads = []
-    for lead in sentence.block.leads:
-        text = lead.text.rstrip(" .。—–-") or lead.text
-        leads.append(text if text.endswith((*_COLONS, *_ENDS)) else f"{text}:")
-    return " ".join(leads)

@@ -42,6 +42,9 @@ class Decomposition:
     report: Report = field(default_factory=Report)
     retry: list[Unit] = field(default_factory=list)  # passages that failed for a transient reason
 
+    def __add__(self, other: Decomposition) -> Decomposition:
+        return Decomposition(self.units + other.units, self.report + other.report, self.retry + other.retry)
+
 
 def decompose(
     passages: Sequence[Unit], propositionizer: Propositionizer, *, unsupported: Policy = "drop", log: bool = True
@@ -64,7 +67,8 @@ def decompose(
     """
     passages, asked = _asked(passages, propositionizer, unsupported)
     outputs = propositionizer.propositionize(asked) if asked else []
-    return ground(passages, _with_written(passages, asked, outputs), unsupported=unsupported, log=log)
+    level = _log_level(propositionizer) if log else logging.NOTSET
+    return ground(passages, _with_written(passages, asked, outputs), unsupported=unsupported, failures_at=level)
 
 
 async def adecompose(
@@ -78,13 +82,21 @@ async def adecompose(
     elif asked:
         outputs = await asyncio.to_thread(propositionizer.propositionize, asked)
     written = _with_written(passages, asked, outputs)
-    return await asyncio.to_thread(ground, passages, written, unsupported=unsupported)
+    level = _log_level(propositionizer)
+    return await asyncio.to_thread(ground, passages, written, unsupported=unsupported, failures_at=level)
 
 
 def ground(
-    passages: Sequence[Unit], outputs: Sequence[Sequence[str]], *, unsupported: Policy = "drop", log: bool = True
+    passages: Sequence[Unit],
+    outputs: Sequence[Sequence[str]],
+    *,
+    unsupported: Policy = "drop",
+    failures_at: int = logging.WARNING,
 ) -> Decomposition:
-    """Turn the propositionizer's texts into units, one list of texts for each passage."""
+    """Turn the propositionizer's texts into units, one list of texts for each passage.
+
+    The counts are logged: at level INFO, and where passages failed at `failures_at`; `NOTSET` logs nothing.
+    """
     units: list[Unit] = []
     retry: list[Unit] = []
     report = Report()
@@ -94,9 +106,14 @@ def ground(
         report += counts
         if counts.transient:
             retry.append(passage)
-    if log:
-        logger.log(logging.WARNING if report.failures else logging.INFO, "%s", report)
+    if failures_at != logging.NOTSET:
+        logger.log(failures_at if report.failures else logging.INFO, "%s", report)
     return Decomposition(units, report, retry)
+
+
+def _log_level(propositionizer: Propositionizer) -> int:
+    """Return the level at which failures are logged: a warning, but for rules, which are made to leave some texts alone."""
+    return logging.WARNING if getattr(propositionizer, "costly", True) else logging.INFO
 
 
 def check_policy(policy: str) -> None:

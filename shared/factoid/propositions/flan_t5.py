@@ -45,7 +45,7 @@ class FlanT5Propositionizer:
         max_new_tokens: Maximum length of an output. If an output is cut off, its complete propositions are kept.
         copy: Whether a T5 in the transformers engine drafts from the passage, for the same output in fewer steps.
         revision: Branch, tag or commit of a model on the hub.
-        show_progress: Whether to show a bar when there is more than one passage.
+        progress: Whether to show a bar when there is more than one passage.
     """
 
     costly = True
@@ -60,7 +60,7 @@ class FlanT5Propositionizer:
         max_new_tokens: int = _MAX_NEW_TOKENS,
         copy: bool = True,
         revision: str | None = None,
-        show_progress: bool = False,
+        progress: bool = False,
     ) -> None:
         self.model = os.fspath(model)
         self.engine = engine
@@ -69,7 +69,7 @@ class FlanT5Propositionizer:
         self.max_new_tokens = max_new_tokens
         self.copy = copy
         self.revision = revision
-        self.show_progress = show_progress
+        self.progress = progress
         self._engine: Engine | None = None
         self._lock = Lock()
 
@@ -103,7 +103,7 @@ class FlanT5Propositionizer:
         inputs = engine.tokenizer([passage_input(passage) for passage in passages], verbose=False)["input_ids"]
         readable = {position: tokens for position, tokens in enumerate(inputs) if len(tokens) <= engine.limit}
         positions = list(readable)
-        hidden = not self.show_progress or len(passages) == 1
+        hidden = not self.progress or len(passages) == 1
         with tqdm(total=len(passages), desc="propositions", unit="passage", disable=hidden) as bar:
             for position in range(len(passages)):
                 if position not in readable:

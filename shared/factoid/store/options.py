@@ -13,11 +13,11 @@ from factoid.filters import Filter
 from factoid.index.kinds import NAMES
 from factoid.propositions import PropositionCache, Propositionizer
 from factoid.propositions.decompose import Policy
-from factoid.search import Weights
+from factoid.search import Level, Weights
 from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import Granularity, Hit, Unit, whole_number
 
-Parents = Literal["passage", "document", "unit"]
+Parents = Literal["auto", "passage", "document", "unit"]
 RankedParents = Literal["passage", "unit"]
 BY_TOKENS: Final = "tokens"  # of `rerank`, and the part of a hit's score
 
@@ -66,6 +66,7 @@ class SearchKwargs(CommonSearchKwargs, total=False):
 class IndexKwargs(TypedDict, total=False):
     """The options of a store that its front ends share: see `factoid.UnitStore`."""
 
+    embed_metadata: Sequence[str] | None
     embed_template: str | None
     index: str | Mapping[str, str] | None
     similarity: str | None
@@ -76,10 +77,11 @@ class IndexKwargs(TypedDict, total=False):
     gpu_float16: bool
     mmap: bool
     read_only: bool
+    progress: bool | None
 
 
-class AddKwargs(TypedDict, total=False):
-    """The options of `UnitStore.add_documents`."""
+class RecipeKwargs(TypedDict, total=False):
+    """The options of `UnitStore.add_documents` that say what becomes of a document."""
 
     propositionizer: Propositionizer | None
     words: int
@@ -88,10 +90,15 @@ class AddKwargs(TypedDict, total=False):
     unsupported: Policy
     cache: PropositionCache | str | Path | None
     source_key: str | None
-    show_progress: bool
 
 
-class StoreKwargs(IndexKwargs, AddKwargs, total=False):
+class AddKwargs(RecipeKwargs, total=False):
+    """The options of `UnitStore.add_documents`."""
+
+    progress: bool | None
+
+
+class StoreKwargs(IndexKwargs, RecipeKwargs, total=False):
     """The options of a store that splits documents itself: those of `UnitStore` and of its `add_documents`."""
 
     path: str | Path | None
@@ -116,7 +123,9 @@ class SearchOptions:
             propositions, else the finest that the store searches. A passage without propositions is compared by its sentences,
             one without sentences by its propositions, and one without either as a whole.
         parents: What to return: the k best distinct passages, each with the units that made it a hit in `matches`; the k best
-            distinct documents; or the units themselves.
+            distinct documents; or the units themselves. "auto" is "passage", but a document that is one passage comes back whole,
+            as it was added: the frameworks' default. It does so if its text is stored, nothing was deleted from it, and no filter
+            excludes a part.
         filter: Conditions on metadata, applied before the search (see `factoid.filters`). What they exclude is in no answer in
             any form: a passage or document is returned, compared and read only if all of its units pass as well. In place of a
             passage of which a part is excluded comes its best unit that passes; in place of such a document its best passage
@@ -167,7 +176,7 @@ class SearchOptions:
 
     def __post_init__(self) -> None:
         if self.parents not in get_args(Parents):
-            raise InvalidInputError(f"parents must be 'passage', 'document' or 'unit', got {self.parents!r}")
+            raise InvalidInputError(f"parents must be 'auto', 'passage', 'document' or 'unit', got {self.parents!r}")
         if not isinstance(self.weights, Weights | None):
             raise InvalidInputError(f"weights must be factoid.Weights(passage=..., lexical=...), got {self.weights!r}")
         for name, number in (("min_score", self.min_score), ("mmr", self.mmr)):
@@ -193,6 +202,11 @@ class SearchOptions:
             raise InvalidInputError(
                 f'parameters must be a dict such as {{"nprobe": 32, "efSearch": 128}}, got {self.parameters!r}'
             )
+
+    @property
+    def level(self) -> Level:
+        """What is ranked: with parents="auto", passages."""
+        return "passage" if self.parents == "auto" else self.parents
 
     @property
     def by_tokens(self) -> bool:

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 
 from factoid.errors import InvalidInputError
 from factoid.store.database.snapshot import Snapshot
+from factoid.store.indexes.compared import SUBSTITUTES
 from factoid.store.indexes.views import IndexState
 from factoid.store.indexes.wall import MIXED_PASSAGES, Wall
 from factoid.store.options import FINEST_FIRST, RankedParents, Reranker
-from factoid.store.search import Query, find_within, open_documents, wall_of, with_neighbours
+from factoid.store.search import Query, find_within, open_documents, wall_of, whole_documents, with_neighbours
 from factoid.units import Granularity, Hit, Unit
 
 if TYPE_CHECKING:
@@ -56,10 +57,11 @@ def expanded(
 def _candidates(
     query: Query, kind: Granularity | None, snapshot: Snapshot, states: Sequence[IndexState]
 ) -> tuple[list[list[Hit]], Children | None, dict[str, Unit]]:
-    """Return the best passages for each query, their units to rank, and for document hits the open documents by id.
+    """Return the best passages for each query, their units to rank, and the documents that may come back, by id.
 
-    A unit stands for a passage that is closed, or not stored. For document hits, the best passage of each further document is
-    also a candidate. Without a kind, the reranker cuts the passages into units.
+    These are for document hits the open ones, and with parents="auto" those that are one passage. A unit stands for a passage
+    that is closed, or not stored. For document hits, the best passage of each further document is also a candidate. Without a
+    kind, the reranker cuts the passages into units.
     """
     wall = wall_of(query, snapshot, states)
     options = replace(query.options, parents="passage", min_score=None, expand=0, rerank=None)
@@ -76,6 +78,9 @@ def _candidates(
         ids = {hit.unit.document_id for passages in results for hit in passages}
         rows = snapshot.document_rows(sorted(ids)).tolist()
         documents = {unit.id: unit for unit in open_documents(snapshot, rows, wall).values()}
+    elif query.options.parents == "auto":
+        rows = snapshot.unit_rows(sorted({hit.unit.id for passages in results for hit in passages})).tolist()
+        documents = {unit.id: unit for unit in whole_documents(snapshot, rows, wall).values()}
     if kind is None:
         return results, None, documents
     units_under = partial(_units_under, snapshot, kind, options.unit_ids, wall)
@@ -100,8 +105,16 @@ def _units_under(
     wall: Wall | None,
     passage_ids: Sequence[str],
 ) -> dict[str, list[Unit]]:
-    """Return the searched units under some passages that may be shown, by the passage's id."""
-    units = snapshot.searched_units(passage_ids, kind, unit_ids, None if wall is None else wall.allowed)
+    """Return the units under some passages that a search compares and that may be shown, by the passage's id.
+
+    A passage that has no unit of the kind is ranked by those that take their place, as in the search itself.
+    """
+    allowed = None if wall is None else wall.allowed
+    having = {unit.parent_id for unit in snapshot.searched_units(passage_ids, kind, None)}
+    lacking = [passage_id for passage_id in passage_ids if passage_id not in having]
+    own = snapshot.searched_units(passage_ids, kind, unit_ids, allowed)
+    substitutes = snapshot.searched_units(lacking, SUBSTITUTES[kind], unit_ids, allowed)
+    units = [*own, *substitutes]
     by_passage: dict[str, list[Unit]] = {}
     for unit in units if wall is None else wall.shown(snapshot, units):
         by_passage.setdefault(unit.parent_id, []).append(unit)
@@ -170,6 +183,8 @@ def _ranked(
         ranked = {f"{RERANK} {name}": part for name, part in hit.parts.items()} if len(hit.parts) > 1 else {}
         parts = {**candidate.parts, **ranked, RERANK: hit.score}
         key = unit.document_id if options.parents == "document" else unit.id
+        if options.parents == "auto" and unit.granularity is Granularity.PASSAGE:
+            unit = documents.get(unit.document_id, unit)
         found = hits.setdefault(key, Hit(unit, hit.score, matches, parts=parts))
         if unit.granularity is Granularity.PASSAGE and found.unit.granularity in FINEST_FIRST[:-1]:
             hits[key] = replace(found, unit=unit)  # the best open passage of a document that is not open itself

@@ -16,13 +16,13 @@ from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
 from factoid.filters import Condition, to_condition
 from factoid.index import RowIds, Similarity, prepare
-from factoid.search import LEXICAL, Group, View, Weights, best_by_words, best_groups, diverse_groups
+from factoid.search import LEXICAL, Group, Level, View, Weights, best_by_words, best_groups, diverse_groups
 from factoid.store.database.records import DamagedRowError
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.indexes.views import IndexState, Mask
 from factoid.store.indexes.wall import MIXED_PASSAGES, Wall
-from factoid.store.options import FINEST_FIRST, Parents, SearchOptions
-from factoid.units import Granularity, Hit, Unit, check_text, whole_number
+from factoid.store.options import FINEST_FIRST, SearchOptions
+from factoid.units import Granularity, Hit, Unit, check_text, document_unit, whole_number
 
 if TYPE_CHECKING:
     from factoid.store.unit_store import UnitStore
@@ -116,7 +116,7 @@ def find_within(wall: Wall | None, query: Query, snapshot: Snapshot, states: Seq
     if query.vectors is None:
         groups: list[list[Group]] = [[] for _ in texts]
         if words is not None:
-            groups = best_by_words(words.index, texts, limit, words.columns, level=options.parents, allowed=mask)
+            groups = best_by_words(words.index, texts, limit, words.columns, level=options.level, allowed=mask)
     else:
         chosen = list(filter(None, map(views.get, query.searched)))
         if not chosen:
@@ -135,7 +135,7 @@ def find_within(wall: Wall | None, query: Query, snapshot: Snapshot, states: Seq
             views.get(Granularity.PASSAGE),
             queries,
             limit,
-            level=options.parents,
+            level=options.level,
             weights=query.weights,
             lexical=None if words is None else words.index,
             texts=texts,
@@ -166,10 +166,13 @@ def _hits(
     highest: float,
     wall: Wall | None,
 ) -> list[list[Hit]]:
-    level = options.parents
-    documents: dict[int, Unit] = {}
+    level = options.level
+    documents: dict[int, Unit] = {}  # by row of the parent: of the document, or with parents="auto" of its only passage
+    keys = {group.key for group in chain.from_iterable(groups)}
     if level == "document":
-        documents = open_documents(snapshot, {group.key for group in chain.from_iterable(groups)}, wall)
+        documents = open_documents(snapshot, keys, wall)
+    elif options.parents == "auto":
+        documents = whole_documents(snapshot, keys, wall)
     shown = [[_shown_row(group, level, documents, wall) for group in best] for best in groups]
     rows = {row for row in chain.from_iterable(shown) if row is not None}
     for group in chain.from_iterable(groups):
@@ -193,14 +196,14 @@ def _hits(
     return hits
 
 
-def _shown_row(group: Group, level: Parents, documents: Mapping[int, Unit], wall: Wall | None) -> int | None:
+def _shown_row(group: Group, level: Level, documents: Mapping[int, Unit], wall: Wall | None) -> int | None:
     """Return the row of the unit that is returned for a group; None for its document.
 
     In place of a document that is not open this is the best of its open passages, and in place of a passage its best unit.
     """
+    if group.key in documents:
+        return None
     if level == "document":
-        if group.key in documents:
-            return None
         return group.matches[0].row if group.passage is None else group.passage
     if level == "passage" and wall is not None and wall.is_closed(group.key):
         return group.matches[0].row
@@ -230,6 +233,13 @@ def open_documents(snapshot: Snapshot, rows: Iterable[int], wall: Wall | None) -
     return {row: documents[row] for row in wall.open_documents(snapshot, documents)}
 
 
+def whole_documents(snapshot: Snapshot, rows: Iterable[int], wall: Wall | None) -> dict[int, Unit]:
+    """Return the documents of which some passages are all there is, as units by the passage's row: those to show as added."""
+    documents = snapshot.whole_documents(sorted(rows))
+    units = open_documents(snapshot, documents.values(), wall)
+    return {passage: units[document] for passage, document in documents.items() if document in units}
+
+
 def _document_units(snapshot: Snapshot, rows: Iterable[int]) -> dict[int, Unit]:
     """Return documents as units, by row."""
     units = {}
@@ -239,8 +249,7 @@ def _document_units(snapshot: Snapshot, rows: Iterable[int]) -> dict[int, Unit]:
                 f"the store holds units of document {document_id!r}, and not its text: parents='document' needs documents "
                 "that were added by add_documents; use parents='passage'"
             )
-        content = (document.text, Granularity.DOCUMENT, document_id, document_id, 0, len(document.text))
-        units[row] = Unit(document_id, *content, document.title, document.section, document.metadata)
+        units[row] = document_unit(document)
     return units
 
 
@@ -269,9 +278,25 @@ def allowed_ids(
 
 
 def allowed_units(
-    condition: Condition, ids: Sequence[str], snapshot: Snapshot, states: Sequence[IndexState]
+    condition: Condition, ids: Sequence[str], documents: bool, snapshot: Snapshot, states: Sequence[IndexState]
 ) -> list[Unit]:
-    """Return the units with these ids that a filter lets a search return, in this order."""
-    allowed = {*allowed_ids(condition, ids, snapshot, states)}
-    units = snapshot.units_by_id([unit_id for unit_id in ids if unit_id in allowed])
-    return states[0].wall(snapshot, condition).shown(snapshot, units)
+    """Return what `stored_by_id` returns, without what a filter excludes."""
+    wall = states[0].wall(snapshot, condition)
+    found = stored_by_id(snapshot, ids, documents=documents)
+    units = [unit for unit in found if unit.granularity is not Granularity.DOCUMENT]
+    allowed = {*allowed_ids(condition, [unit.id for unit in units], snapshot, states)}
+    shown = {unit.id: unit for unit in wall.shown(snapshot, [unit for unit in units if unit.id in allowed])}
+    whole = [unit.id for unit in found if unit.granularity is Granularity.DOCUMENT]
+    for document in open_documents(snapshot, snapshot.document_rows(whole).tolist(), wall).values():
+        shown[document.id] = document
+    return [shown[unit.id] for unit in found if unit.id in shown]
+
+
+def stored_by_id(snapshot: Snapshot, ids: Sequence[str], *, documents: bool) -> list[Unit]:
+    """Return the units with these ids, in this order; with `documents`, documents whose texts are stored come before units."""
+    if not documents:
+        return snapshot.units_by_id(ids)
+    whole = {document.id: document_unit(document) for document, _ in snapshot.documents_by_id(ids).values()}
+    units = {unit.id: unit for unit in snapshot.units_by_id([unit_id for unit_id in ids if unit_id not in whole])}
+    found = units | whole
+    return [found[unit_id] for unit_id in ids if unit_id in found]

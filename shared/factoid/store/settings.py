@@ -17,10 +17,16 @@ from factoid.store.database.records import DamagedRowError
 from factoid.store.database.snapshot import Snapshot, write_meta
 from factoid.units import Granularity
 
-_SAME_WEIGHTS = (
-    " If both are the same weights, say so by the first name: name={0!r} of SentenceTransformerEncoder, of EmbeddingsEncoder "
-    "(LangChain) or of EmbeddingEncoder (LlamaIndex)"
-)
+_ADVICE = {
+    "encoder": (
+        " If both are the same weights, say so by the first name: name={0!r} of SentenceTransformerEncoder, of EmbeddingsEncoder "
+        "(LangChain) or of EmbeddingEncoder (LlamaIndex)"
+    ),
+    "embed_metadata": (
+        " It is embed_metadata={0} of the store or, in LlamaIndex, of the node parser, as in "
+        "MultiGranularNodeParser(embed_metadata={0})"
+    ),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,5 +94,5 @@ def check_identity(snapshot: Snapshot, source: str, **identity: object) -> None:
         if value is not None and stored is not None and bare_name(str(value)) != bare_name(str(stored)):
             raise EncoderMismatchError(
                 f"the store was built with the {name} {stored!r}, and {source} {value!r}: use the first one, or a new store."
-                + (_SAME_WEIGHTS.format(stored) if name == "encoder" else "")
+                + _ADVICE.get(name, "").format(stored)
             )

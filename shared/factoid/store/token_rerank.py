@@ -51,7 +51,7 @@ def answer_by_tokens(store: UnitStore, query: Query) -> list[list[Hit]]:
     encoder = query.options.rerank
     if not isinstance(encoder, TokenVectorEncoder):
         encoder = token_vector_encoder(store.encoder)
-    template = store.embed_template
+    template = store.template
     found = store.views.at(query.indexes, partial(_candidates, query))
     tokens: OrderedDict[str, Vectors] = OrderedDict()
     results = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
@@ -10,7 +11,15 @@ from typing import Any, Self, Unpack
 
 import numpy as np
 
-from factoid.encode import EMBED_TEMPLATE, Encoder, Vectors, check_template
+from factoid.encode import (
+    EMBED_TEMPLATE,
+    Encoder,
+    Vectors,
+    check_metadata_keys,
+    check_template,
+    encoded_text,
+    with_metadata,
+)
 from factoid.errors import InvalidInputError, check_names
 from factoid.files.sqlite import FILE
 from factoid.filters import Filter, to_condition
@@ -25,14 +34,14 @@ from factoid.search import LEXICAL, Weights
 from factoid.sources import Sources
 from factoid.store.database.connections import Connections
 from factoid.store.database.schema import local_folder
-from factoid.store.database.snapshot import StoredUnit
+from factoid.store.database.snapshot import INCOMPLETE, StoredUnit, metadata_keys
 from factoid.store.database.transaction import Selection, Transaction, check_unit
 from factoid.store.indexes.build import INDEXES, Builder, LexicalBuilder, VectorBuilder
 from factoid.store.indexes.views import Views
 from factoid.store.indexes.wall import MIXED_PASSAGES, MixedPassagesBuilder
 from factoid.store.options import AddKwargs, SearchKwargs, SearchOptions, option_names
 from factoid.store.rerank import answer
-from factoid.store.search import Query, allowed_ids, allowed_units, find
+from factoid.store.search import Query, allowed_ids, allowed_units, find, stored_by_id
 from factoid.store.settings import Settings, check_identity, keep_settings
 from factoid.store.token_rerank import answer_by_tokens
 from factoid.store.token_vectors import TOKENS, TokenVectorCache
@@ -55,6 +64,9 @@ class UnitStore:
         encoder: Encodes units and queries; None if the caller passes all vectors.
         granularities: The granularities to encode and search; passages are always stored. None for those that the store has
             vectors of, and for all in an empty store.
+        embed_metadata: Keys of the metadata whose values are encoded before the text, as the title is, and are words of the index
+            of words: for documents that differ in these only, such as ["product", "version"]. None for those that the store was
+            filled with, and for none in an empty store.
         embed_template: Template of the text that is encoded for a unit, such as "{title}: {text}", with keys of the metadata as
             further fields; None for the text alone. "auto" for the template that the store was filled with, else "{title} —
             {section}: {text}" (see `factoid.encode.with_heading`). It does not apply to vectors from the caller.
@@ -68,11 +80,13 @@ class UnitStore:
         gpu_float16: Hold exact indexes on GPUs in half precision; hits are scored again with the exact vectors.
         mmap: Leave the index files on disk, and read only what a search touches.
         read_only: Reject writes and leave the folder untouched; it may be on a read-only disk.
+        progress: Whether long work shows a progress bar, also the building of indexes. None for a bar in a terminal or notebook,
+            once it takes longer than a second, and elsewhere a line in the log (`factoid.progress`, INFO) every half a minute.
 
     Raises:
         InvalidInputError: A setting is unknown, or the dtype differs from that of a store that is not empty.
         StoreFormatError: The path holds something other than a store of this version, or a damaged store.
-        EncoderMismatchError: The store was built by another encoder, or with another template.
+        EncoderMismatchError: The store was built by another encoder, or with another template or other metadata.
     """
 
     def __init__(
@@ -81,6 +95,7 @@ class UnitStore:
         *,
         encoder: Encoder | None,
         granularities: Sequence[str] | None = GRANULARITIES,
+        embed_metadata: Sequence[str] | None = None,
         embed_template: str | None = AUTO,
         index: str | Mapping[str, str] | None = None,
         similarity: str | None = None,
@@ -91,6 +106,7 @@ class UnitStore:
         gpu_float16: bool = False,
         mmap: bool = False,
         read_only: bool = False,
+        progress: bool | None = None,
     ) -> None:
         named = None if isinstance(granularities, str) else granularities
         chosen = tuple(map(Granularity, named or ()))
@@ -101,6 +117,8 @@ class UnitStore:
         if dtype not in (None, "float32", "float16"):
             raise InvalidInputError(f"dtype must be one of float32, float16, got {dtype!r}")
         self.requested_template = None if embed_template == AUTO else check_template(embed_template)
+        self.progress = progress
+        self.requested_metadata = None if embed_metadata is None else check_metadata_keys(embed_metadata)
         if encoder is not None and not isinstance(encoder, Encoder):
             raise InvalidInputError(
                 f"expected an encoder, such as SentenceTransformerEncoder({encoder!r:.60}), or None"
@@ -122,7 +140,7 @@ class UnitStore:
         builders: dict[str, Builder] = dict.fromkeys(self.granularities, vectors)
         builders[MIXED_PASSAGES] = MixedPassagesBuilder()
         builders[LEXICAL] = LexicalBuilder(self._settings.language)
-        self.views = Views(self.connections, builders)
+        self.views = Views(self.connections, builders, progress=progress)
 
     def __enter__(self) -> Self:
         return self
@@ -134,7 +152,8 @@ class UnitStore:
         return self  # a connection: what it leads to is there once
 
     def __len__(self) -> int:
-        return sum(self.counts().values())
+        with self.connections.reading() as snapshot:
+            return int(snapshot.meta["units"])  # kept, since to count them reads an index of all units
 
     @property
     def similarity(self) -> Similarity:
@@ -143,14 +162,39 @@ class UnitStore:
 
     @property
     def identity(self) -> dict[str, str | None]:
-        """What makes vectors here: the encoder's name, and the template; None for one that is not named."""
-        return {"encoder": getattr(self.encoder, "name", None), "embed_template": self.requested_template}
+        """What makes vectors here: the encoder's name, template and metadata; None for one that is not named."""
+        keys = self.requested_metadata
+        return {
+            "encoder": getattr(self.encoder, "name", None),
+            "embed_template": self.requested_template,
+            "embed_metadata": None if keys is None else json.dumps(keys),
+        }
+
+    @property
+    def known_identity(self) -> dict[str, str | None]:
+        """The same, with what the store was filled with or, in an empty one, would be, for what is not named."""
+        with self.connections.reading() as snapshot:
+            stored = {name: snapshot.meta.get(name) for name in self.identity}
+        known: dict[str, str | None] = {"embed_template": EMBED_TEMPLATE, "embed_metadata": "[]"}
+        for source in (stored, self.identity):
+            known |= {name: value for name, value in source.items() if value is not None}
+        return known
 
     @property
     def embed_template(self) -> str:
-        """The template of the text that is encoded for a unit."""
-        with self.connections.reading() as snapshot:
-            return self.requested_template or snapshot.meta.get("embed_template") or EMBED_TEMPLATE
+        """The template of the text that is encoded for a unit, without metadata."""
+        return self.known_identity["embed_template"] or EMBED_TEMPLATE
+
+    @property
+    def embed_metadata(self) -> tuple[str, ...]:
+        """The keys of metadata that are encoded before the text of a unit."""
+        return metadata_keys(self.known_identity["embed_metadata"])
+
+    @property
+    def template(self) -> str:
+        """The template of the text that is encoded for a unit, with metadata."""
+        known = self.known_identity
+        return with_metadata(known["embed_template"] or EMBED_TEMPLATE, metadata_keys(known["embed_metadata"]))
 
     @property
     def weights(self) -> Weights:
@@ -169,9 +213,9 @@ class UnitStore:
         finally:
             self.views.alone(self.connections.close)
 
-    def refresh(self, *, show_progress: bool = False) -> None:
+    def refresh(self, *, progress: bool | None = None) -> None:
         """Update the indexes and write them now, so that the next search finds them ready."""
-        self.views.refresh(show_progress=show_progress)
+        self.views.refresh(progress=progress)
         self.views.save()
 
     def add_documents(
@@ -185,7 +229,7 @@ class UnitStore:
         sentences: SentenceSplitter | None = None,
         cache: PropositionCache | str | Path | None = None,
         source_key: str | None = None,
-        show_progress: bool = False,
+        progress: bool | None = None,
     ) -> AddReport:
         """Split, decompose, encode and commit documents, a few hundred passages at a time.
 
@@ -208,7 +252,7 @@ class UnitStore:
                 again, are deleted: so all documents of a source belong into one call. Documents with ids of their own are left
                 alone. "auto" for "source", else "file_path", where it is a file or an address; while a store is open, later calls
                 may then bring further parts whose metadata differ, such as pages. None deletes nothing.
-            show_progress: Show a progress bar over documents.
+            progress: Show a progress bar over documents; None as the constructor says.
 
         Raises:
             InvalidInputError: Metadata does not survive JSON, an option is out of range, or a propositionizer lacks the `name`
@@ -217,14 +261,16 @@ class UnitStore:
         """
         sizes = {"words": words, "min_words": min_words, "sentences": sentences}
         recipe = self._recipe(propositionizer, cache, unsupported=unsupported, **sizes)
-        return ingest(self, documents, recipe, sources=self._sources_of(source_key), show_progress=show_progress)
+        progress = self.progress if progress is None else progress
+        return ingest(self, documents, recipe, sources=self._sources_of(source_key), progress=progress)
 
     async def aadd_documents(self, documents: Iterable[Document], **options: Unpack[AddKwargs]) -> AddReport:
         """Do the same as `add_documents` without blocking the event loop; documents are read in threads."""
         check_names("UnitStore.aadd_documents", options, option_names(AddKwargs))
-        sources, show_progress = self._sources_of(options.pop("source_key", None)), options.pop("show_progress", False)
+        sources, progress = self._sources_of(options.pop("source_key", None)), options.pop("progress", None)
+        progress = self.progress if progress is None else progress
         recipe = await asyncio.to_thread(self._recipe, **options)
-        return await aingest(self, documents, recipe, sources=sources, show_progress=show_progress)
+        return await aingest(self, documents, recipe, sources=sources, progress=progress)
 
     def add(
         self,
@@ -232,6 +278,7 @@ class UnitStore:
         *,
         vectors: Sequence[Vectors | None] | Vectors | None = None,
         keep_children: bool = False,
+        embed_metadata: Sequence[str] | None = None,
     ) -> list[str]:
         """Add units, and return their ids. A stored unit with the same id is replaced, a passage with all units under it.
 
@@ -241,9 +288,10 @@ class UnitStore:
             vectors: Their vectors, shape (len(units), dim), with None for a unit that should be stored but not found. If the
                 argument is None, the units for which `searches` is true are encoded, and passages without such units.
             keep_children: Replace only the units with these ids; the units under a replaced passage stay.
+            embed_metadata: What was encoded with the texts of the given vectors, if that is known: as in the constructor.
 
         Raises:
-            EncoderMismatchError: The vectors have another dimension than the store's.
+            EncoderMismatchError: The vectors have another dimension than the store's, or other metadata in them.
             InvalidInputError: There are neither vectors nor an encoder, the number of vectors is wrong, or JSON cannot hold the
                 metadata.
         """
@@ -255,7 +303,7 @@ class UnitStore:
         with self.connections.transaction() as writing:
             stored = (StoredUnit(unit, known.get(position)) for position, unit in enumerate(units))
             writing.put_units(stored, under=not keep_children)
-            self._identify(writing)
+            self._identify(writing, self.embed_metadata if vectors is None else embed_metadata)
         return [unit.id for unit in units]
 
     def changed(self, batch: Sequence[Split]) -> list[Split]:
@@ -264,6 +312,20 @@ class UnitStore:
             stored = snapshot.digests([split.document.id for split in batch])
         return [split for split in batch if stored.get(split.document.id) != split.digest]
 
+    def reusable_vectors(self, batch: Sequence[Split]) -> dict[str, Vectors]:
+        """Return the vectors of the texts in earlier versions of some documents, by text. A step of `factoid.ingest`.
+
+        Only what `add_documents` added counts, by an encoder that has a name: another one may have made the other vectors.
+        """
+        if self.identity["encoder"] is None:
+            return {}
+        template = self.template
+        with self.connections.reading() as snapshot:
+            digests = snapshot.digests([split.document.id for split in batch])
+            known = [document_id for document_id, recipe in digests.items() if recipe not in ("", INCOMPLETE)]
+            stored = snapshot.stored_units(known) if known else ()
+            return {encoded_text(unit, template): vector for unit, vector in stored if vector is not None}
+
     def replace_documents(self, batch: Sequence[Split], units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
         """Replace documents and their units by these. A step of `factoid.ingest`."""
         with self.connections.transaction() as writing:
@@ -271,7 +333,7 @@ class UnitStore:
             for split in batch:
                 writing.put_document(split.document, split.digest)
             writing.insert(units, vectors)
-            self._identify(writing)
+            self._identify(writing, self.embed_metadata)
 
     def delete(
         self,
@@ -313,7 +375,7 @@ class UnitStore:
         Other keys stay unchanged. Ids and filter choose documents and units as in `delete`, whose errors are raised.
 
         Raises:
-            InvalidInputError: JSON would change the metadata, or they hold too much.
+            InvalidInputError: JSON would change the metadata, they hold too much, or a key is one of `embed_metadata`.
         """
         selected = Selection(ids=ids, document_ids=document_ids, unit_ids=unit_ids, filter=filter)
         with self.connections.transaction() as writing:
@@ -333,12 +395,23 @@ class UnitStore:
                 return snapshot.ids()
         return self.views.at([MIXED_PASSAGES], partial(allowed_ids, to_condition(filter), None))
 
-    def get(self, ids: Sequence[str], *, filter: Filter | None = None) -> list[Unit]:  # noqa: A002 - as in search
-        """Return the units with these ids, in this order, if a filter lets a search return them; unknown ids are skipped."""
+    def get(
+        self,
+        ids: Sequence[str],
+        *,
+        filter: Filter | None = None,  # noqa: A002 - as in search
+        documents: bool = False,
+    ) -> list[Unit]:
+        """Return the units with these ids, in this order, if a filter lets a search return them; unknown ids are skipped.
+
+        With `documents`, an id means the document that has it, as a unit, and a unit only where there is no text of such a
+        document, so that whatever a search returned is found by its id.
+        """
         if filter is not None:
-            return self.views.at([MIXED_PASSAGES], partial(allowed_units, to_condition(filter), ids))
+            work = partial(allowed_units, to_condition(filter), ids, documents)
+            return self.views.at([MIXED_PASSAGES], work)
         with self.connections.reading() as snapshot:
-            return snapshot.units_by_id(ids)
+            return stored_by_id(snapshot, ids, documents=documents)
 
     def searches(self, unit: Unit) -> bool:
         """Return whether a unit is encoded: its granularity is searched, and its text is more than white space."""
@@ -359,13 +432,6 @@ class UnitStore:
         """Return all units of some documents, oldest first; unknown ids are skipped."""
         with self.connections.reading() as snapshot:
             return list(snapshot.units(snapshot.units_of_documents(document_ids).tolist()).values())
-
-    @property
-    def lacks_texts(self) -> bool:
-        """Whether the store holds units without their documents, judged by the first document."""
-        with self.connections.reading() as snapshot:
-            sql = "SELECT 1 FROM (SELECT text FROM documents ORDER BY row LIMIT 1) WHERE text IS NULL"
-            return bool(snapshot.values(sql))
 
     def counts(self) -> dict[Granularity, int]:
         """Return the number of units of each granularity."""
@@ -432,6 +498,7 @@ class UnitStore:
             units = {str(kind): count for kind, count in snapshot.counts().items()}
             content: dict[str, Any] = {**snapshot.totals(), "units": units}
             content |= {name: snapshot.meta.get(name) for name in ("encoder", "embed_template", "dim")}
+            content["embed_metadata"] = list(snapshot.embed_metadata)
             content |= {"dtype": str(snapshot.dtype), "similarity": str(settings.similarity)}
             content["kinds"] = {str(granularity): kind for granularity, kind in settings.kinds.items()}
         if self.path is not None:
@@ -478,11 +545,16 @@ class UnitStore:
             return partial(answer, self, query)
         return partial(self.views.at, query.indexes, partial(find, query))
 
-    def _identify(self, writing: Transaction) -> None:
+    def _identify(self, writing: Transaction, embed_metadata: Sequence[str] | None) -> None:
         """Record what made the vectors; refuse others, since another process may have filled the store."""
         check_identity(writing, "was opened with", **self.identity)
+        requested = self.identity["embed_metadata"]
+        made = requested if embed_metadata is None else json.dumps(check_metadata_keys(embed_metadata))
+        identity = {**self.identity, "embed_metadata": requested or made}
         if self.encoder is not None:
-            writing.identify({**self.identity, "embed_template": self.requested_template or EMBED_TEMPLATE})
+            identity["embed_template"] = self.requested_template or EMBED_TEMPLATE
+        writing.identify(identity)
+        check_identity(writing, "these vectors with", embed_metadata=made)
 
     def _sources_of(self, key: str | None) -> Sources | None:
         return None if key is None else Sources(key, self._known_sources)
@@ -496,7 +568,7 @@ class UnitStore:
         self.connections.check_writable()  # before anything is needlessly decomposed and encoded
         makes_facts = Granularity.PROPOSITION in self.granularities
         maker = with_cache(propositionizer or SyntaxPropositionizer(), cache, store=self.path) if makes_facts else None
-        return Recipe(self.granularities, maker, embed_template=self.embed_template, **options)
+        return Recipe(self.granularities, maker, template=self.template, **options)
 
 
 def _size(files: Iterable[Path]) -> int:

@@ -51,6 +51,16 @@ class LineStart(NamedTuple):
     text: int
 
 
+def line_spans(text: str) -> list[tuple[int, int]]:
+    """Return where each line of a text begins and ends, without the line feeds."""
+    spans = []
+    start = 0
+    for line in text.split("\n"):
+        spans.append((start, start + len(line)))
+        start += len(line) + 1
+    return spans
+
+
 def line_starts(text: str) -> list[LineStart]:
     """Find the lines of a plain text that start a unit of their own, in order.
 

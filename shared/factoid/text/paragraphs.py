@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 
 from factoid.text.blocks import Block, Kind, Lead, Visible
-from factoid.text.lines import LineStart, line_starts
+from factoid.text.lines import LineStart, line_spans, line_starts
 from factoid.text.sentence_ends import block_sentences
 from factoid.words import count_words
 
@@ -19,6 +19,8 @@ Read = Callable[[str, Sequence[int]], Visible]
 UNWRAPPED = 200  # characters of a line; text is not wrapped at this width: every line is a paragraph
 LONGEST_LEAD = 30  # words; more would outweigh what goes on from it
 _GOES_ON = (":", "：")
+_QUESTION = ("?", "？")
+SENTENCE_ENDS = (".", "!", "?", "。", "！", "？")
 _SENTENCE_END = re.compile(r"[.!?…。！？;][\"'”’)\]]*\Z")
 _CAPTION = re.compile(
     r"(?:Table|Tab\.|Tabelle|Tableau|Tabla|Tabella|Tabel|Таблица|表)\s?(?:\d|[IVX]+\b)", re.IGNORECASE
@@ -59,12 +61,15 @@ class Above:
 
 
 def lead_of(block: Block | None) -> tuple[Lead, ...]:
-    """Return what a list goes on from: a sentence that ends in a colon, or an item, of which the first sentence is enough."""
+    """Return what a list goes on from: a sentence that ends in a colon, a question that stands alone, or an item.
+
+    The first sentence of an item is enough.
+    """
     if block is None or block.kind not in ("paragraph", "item"):
         return ()
     visible = block.visible
     text = visible.text
-    if not text.endswith(_GOES_ON) and block.kind != "item":
+    if not text.endswith(_GOES_ON) and not _is_question(block) and block.kind != "item":
         return ()
     first = 0
     last = len(text)
@@ -77,6 +82,11 @@ def lead_of(block: Block | None) -> tuple[Lead, ...]:
     start = widened_start(visible, visible.offsets[first], block.start)
     end = block.end if last == len(text) else visible.offsets[last - 1] + 1
     return (Lead(start, end, " ".join(lead.split())),)
+
+
+def _is_question(block: Block) -> bool:
+    text = block.visible.text
+    return text.endswith(_QUESTION) and len(block_sentences(text, block.visible.protected)) < 2
 
 
 def caption_of(block: Block | None) -> tuple[Lead, ...]:
@@ -99,7 +109,7 @@ def paragraph_blocks(source: Source, read: Read, above: Above, kind: Kind = "par
     """
     text, places = source
     blocks: list[Block] = []
-    lines = _lines(text)
+    lines = line_spans(text)
     for is_row, run in groupby(lines, lambda span: _is_row(text, *span)):
         spans = list(run)
         start, end = spans[0][0], spans[-1][1]
@@ -126,14 +136,19 @@ def table_blocks(lines: Sequence[Source], read: Read, leads: tuple[Lead, ...]) -
         if number not in rules:
             rows.append(_row(line, read, columns))
             columns = columns or len(rows[-1].cells if rows[-1] else ())
-    has_header = 1 in rules or (not rules and _is_header(rows))
+    is_named = 1 in rules or (not rules and has_header(rows))
     is_grid = bool(lines) and _GRID_RULE.fullmatch(lines[0][0]) is not None
     if is_grid:  # the names stand above a rule of "=", or above the only rule within the table
         is_ruled_once = rules == [0, 2, len(lines) - 1] and len(lines) > 4
         is_below_names = 2 in rules and "=" in lines[2][0]
-        has_header = has_header or is_below_names or is_ruled_once or _is_header(rows)
+        is_named = is_named or is_below_names or is_ruled_once or has_header(rows)
     filled = [number for number, row in enumerate(rows) if row is not None]
-    header = filled[0] if has_header and filled else -1
+    header = filled[0] if is_named and filled else -1
+    return named_rows(rows, header, leads)
+
+
+def named_rows(rows: Sequence[Block | None], header: int, leads: tuple[Lead, ...]) -> list[Block]:
+    """Return the rows of a table with the names of its columns, which the row of a number holds; -1 if none does."""
     names: tuple[str, ...] = ()
     blocks = []
     for number, row in enumerate(rows):
@@ -144,6 +159,15 @@ def table_blocks(lines: Sequence[Source], read: Read, leads: tuple[Lead, ...]) -
             names = cell_texts(row)
         blocks.append(replace(row, is_header=is_header, names=() if is_header else names, leads=leads))
     return blocks
+
+
+def written_leads(block: Block) -> str:
+    """Return what a block goes on from, as it stands before the block's text, outermost first."""
+    leads = []
+    for lead in block.leads:
+        text = lead.text.rstrip(" .。—–-") or lead.text
+        leads.append(text if text.endswith((*_GOES_ON, *SENTENCE_ENDS)) else f"{text}:")
+    return " ".join(leads)
 
 
 def cell_texts(row: Block) -> tuple[str, ...]:
@@ -241,14 +265,14 @@ def _has_edges(line: str) -> bool:
     return line.rstrip().endswith("|")
 
 
-def _is_header(rows: Sequence[Block | None]) -> bool:
+def has_header(rows: Sequence[Block | None]) -> bool:
     """Return whether the first row of a table without a rule names its columns: short names above a column of numbers."""
     filled = [cell_texts(row) for row in rows if row is not None]
     if len(filled) < 2 or rows[0] is None:
         return False
     names, *below = filled
-    is_named = len(names) > 1 and all(names) and len({*names}) == len(names)
-    if not is_named or any(NUMBER.fullmatch(name) or count_words(name) > _NAME_WORDS for name in names):
+    is_distinct = len(names) > 1 and all(names) and len({*names}) == len(names)
+    if not is_distinct or any(NUMBER.fullmatch(name) or count_words(name) > _NAME_WORDS for name in names):
         return False
     for column in range(len(names)):
         values = [row[column] for row in below if column < len(row) and row[column]]
@@ -291,7 +315,7 @@ def _text_blocks(visible: Visible, above: Above, kind: Kind, start: int) -> list
 
 def _unwrapped_lines(text: str) -> list[LineStart]:
     """Return the lines that start a paragraph, in a text whose lines are not wrapped."""
-    lines = _lines(text)
+    lines = line_spans(text)
     if not any(end - start > UNWRAPPED for start, end in lines):
         return []
     starts = []
@@ -345,12 +369,3 @@ def _column(visible: Visible, at: int, start: int) -> int:
     while first < at and visible.text[first].isspace():
         first += 1
     return visible.offsets[first] - line_start
-
-
-def _lines(text: str) -> list[tuple[int, int]]:
-    spans = []
-    start = 0
-    for line in text.split("\n"):
-        spans.append((start, start + len(line)))
-        start += len(line) + 1
-    return spans

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from factoid.text.aligned import AlignedTable, aligned_tables, seen
 from factoid.text.blocks import Block, Visible
-from factoid.text.paragraphs import Above, paragraph_blocks
+from factoid.text.paragraphs import Above, caption_of, has_header, joined, named_rows, paragraph_blocks
 
 _INK = re.compile(r"\S")
 _PARAGRAPH = re.compile(r"[^\S\n]*+\S[^\n]*+(?:\n(?![^\S\n]*+(?:\n|\Z))[^\n]*+)*+")
@@ -19,17 +20,47 @@ def plain_blocks(text: str, start: int = 0) -> list[Block]:
     """Return the blocks of a plain text from a place on, in order; blank lines stand between paragraphs."""
     above = Above()
     blocks: list[Block] = []
-    for paragraph in _paragraphs(text, start):
-        for begin, end in _between_rules(text, *paragraph):
-            source = text[begin:end]
-            places = range(begin, end)
-            if _is_code(source):
-                stripped = source.rstrip()
-                visible = Visible(stripped, places[: len(stripped)], ((0, len(stripped)),))
-                above.last = Block("code", begin, begin + len(stripped), visible)
-                blocks.append(above.last)
-            else:
-                blocks += paragraph_blocks((source, places), as_it_is, above)
+    for begin, end in _paragraphs(text, start):
+        paragraph = text[begin:end]
+        at = begin
+        for table in [] if _is_code(paragraph) else aligned_tables(paragraph):
+            blocks += _blocks_between(text, at, begin + table.start, above)
+            blocks += _rows(paragraph, begin, table, above)
+            at = min(begin + table.end + 1, end)
+        blocks += _blocks_between(text, at, end, above)
+    return blocks
+
+
+def _blocks_between(text: str, start: int, end: int, above: Above) -> list[Block]:
+    """Return the blocks of the lines of a paragraph that are in no aligned table."""
+    blocks: list[Block] = []
+    for begin, stop in _between_rules(text, start, end):
+        source = text[begin:stop]
+        places = range(begin, stop)
+        if _is_code(source):
+            stripped = source.rstrip()
+            visible = Visible(stripped, places[: len(stripped)], ((0, len(stripped)),))
+            above.last = Block("code", begin, begin + len(stripped), visible)
+            blocks.append(above.last)
+        else:
+            blocks += paragraph_blocks((source, places), as_it_is, above)
+    return blocks
+
+
+def _rows(paragraph: str, start: int, table: AlignedTable, above: Above) -> list[Block]:
+    """Return the rows of an aligned table in a paragraph that begins at a place."""
+    places = range(start, start + len(paragraph))
+    rows = []
+    for cells in table.rows:
+        filled = [cell for cell in cells if cell]
+        starts = [places[cell[0]] if cell else start for cell in cells[1:]]
+        visible, spans = joined([seen(paragraph, cell, places) for cell in cells], starts)
+        first = places[filled[0][0]]
+        last = places[filled[-1][-1]]
+        rows.append(Block("row", first, last + 1, visible, cells=spans))
+    is_named = table.is_ruled or has_header(rows)
+    blocks = named_rows(rows, 0 if is_named else -1, caption_of(above.last))
+    above.last = blocks[-1]
     return blocks
 
 

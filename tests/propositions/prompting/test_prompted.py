@@ -154,7 +154,7 @@ async def test_usage_adds_up(ask, server):
 async def test_progress_is_shown_if_asked_for(ask, capsys):
     await ask([unit("A."), unit("B.")])
     assert capsys.readouterr().err == ""
-    await ask([unit("A."), unit("B.")], show_progress=True)
+    await ask([unit("A."), unit("B.")], progress=True)
     assert re.search(r"propositions: 100%.* 2/2 ", capsys.readouterr().err)
 
 

@@ -109,7 +109,7 @@ def test_an_interrupted_training_goes_on_to_the_same_weights(start, tmp_path, mo
 
     monkeypatch.setattr(Progress, "on_step_begin", interrupt)
     with pytest.raises(Interrupted):
-        train_propositionizer(PAIRS, tmp_path / "parts", **options, show_progress=True)
+        train_propositionizer(PAIRS, tmp_path / "parts", **options, progress=True)
     [run] = (tmp_path / "parts" / "checkpoints").iterdir()
     broken = run / "checkpoint-6"  # as a kill leaves it
     broken.mkdir()
@@ -121,9 +121,9 @@ def test_an_interrupted_training_goes_on_to_the_same_weights(start, tmp_path, mo
     with monkeypatch.context() as patched:  # after the training, before its record
         patched.setattr(train, "evaluate_propositionizer", stop)
         with pytest.raises(Interrupted):
-            train_propositionizer(PAIRS, tmp_path / "parts", **options, show_progress=True)
+            train_propositionizer(PAIRS, tmp_path / "parts", **options, progress=True)
     smaller = {**options, "settings": settings(start, epochs=4, checkpoint_steps=3, device_batch_size=1)}
-    parts = train_propositionizer(PAIRS, tmp_path / "parts", **smaller, show_progress=True)
+    parts = train_propositionizer(PAIRS, tmp_path / "parts", **smaller, progress=True)
     out, err = capsys.readouterr()
     assert out == ""
     assert "loss=" in err

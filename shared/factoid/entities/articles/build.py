@@ -124,7 +124,7 @@ def build_articles(
     words: int = 1000,
     duplicates: Duplicates = "first",
     resume: str = "",
-    show_progress: bool = False,
+    progress: bool | None = None,
 ) -> BuildReport:
     """Build an article store (Entity Retrieval, Appendix A.3), in place of an earlier one if there is one.
 
@@ -140,7 +140,7 @@ def build_articles(
             ("keep", for those of several tenants). Links of all of them count. Aliases are those of the articles kept.
         resume: A name for the sources. An interrupted build goes on when it is called again with this name, the same words and
             duplicates; another name, or none, starts it over.
-        show_progress: Show a progress bar on stderr.
+        progress: Show a progress bar on stderr.
 
     Raises:
         InvalidInputError: An argument or record is bad, or there are no articles.
@@ -156,18 +156,18 @@ def build_articles(
     if path.exists() and identify(path)[0] != APPLICATION_ID:
         raise StoreFormatError(f"{path} is not an article store, and is not replaced: move it, or build another file")
     with writing(path), Build(path, arguments) as build:
-        build.read(sources, show_progress=show_progress)
+        build.read(sources, progress=progress)
         return build.finish()
 
 
 def build_in_memory(
-    *sources: Iterable[Record], words: int, duplicates: Duplicates, show_progress: bool
+    *sources: Iterable[Record], words: int, duplicates: Duplicates, progress: bool | None
 ) -> tuple[BuildReport, bytes]:
     """Do what `build_articles` does without a file. Return the bytes of the store, too."""
     arguments = {"words": whole_number("words", words), "duplicates": duplicates, "resume": ""}
     _check_duplicates(duplicates)
     with writing(None), Build(None, arguments) as build:
-        build.read(sources, show_progress=show_progress)
+        build.read(sources, progress=progress)
         report = build.finish()
     return report, build.content
 
@@ -244,10 +244,10 @@ class Build:
         if self._file is not None and (error is None or damaged or not self.meta["resume"]):
             self._file.unlink()
 
-    def read(self, sources: Sequence[Iterable[Record]], *, show_progress: bool) -> None:
+    def read(self, sources: Sequence[Iterable[Record]], *, progress: bool | None) -> None:
         """Add the rest of the sources."""
         skip = self.meta["records"]
-        with progress_bar(show=show_progress, unit=" records", desc="reading", initial=skip) as bar:
+        with progress_bar(show=progress, unit=" records", desc="reading", initial=skip) as bar:
             for source in sources[self.meta["source"] :]:
                 read = getattr(source, "read", None)  # of sources that skip faster
                 records = read(skip) if read else islice(source, skip, None)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 from factoid.entities.articles.article import Article
 from factoid.entities.articles.build import Duplicates, build_articles, build_in_memory
@@ -63,6 +63,16 @@ def add_own_articles(store: ArticleStore, documents: Iterable[Document]) -> None
     store.put(list(OwnDocuments(documents, **store.stats()["keys"])))
 
 
+class BuildingKwargs(TypedDict, total=False):
+    """The options of `build_own_articles` that the frameworks share."""
+
+    path: str | Path | None
+    title_key: str
+    aliases_key: str
+    duplicates: Duplicates
+    progress: bool | None
+
+
 def build_own_articles(
     documents: Iterable[Document],
     path: str | Path | None = None,
@@ -71,7 +81,7 @@ def build_own_articles(
     aliases_key: str = "aliases",
     words: int = 10_000,
     duplicates: Duplicates = "first",
-    show_progress: bool = False,
+    progress: bool | None = None,
 ) -> ArticleStore:
     """Make an article store of documents, each about the entity that its title names, and open it.
 
@@ -80,9 +90,9 @@ def build_own_articles(
     """
     source = OwnDocuments(documents, title_key=title_key, aliases_key=aliases_key)
     if path is None:
-        _, content = build_in_memory(source, words=words, duplicates=duplicates, show_progress=show_progress)
+        _, content = build_in_memory(source, words=words, duplicates=duplicates, progress=progress)
         return opened(ArticleFile(None, content))
-    build_articles(path, source, words=words, duplicates=duplicates, show_progress=show_progress)
+    build_articles(path, source, words=words, duplicates=duplicates, progress=progress)
     return ArticleStore(path)
 
 

@@ -27,7 +27,7 @@ def fit(
     *,
     evaluator: BaseEvaluator | None,
     use_cpu: bool,
-    show_progress: bool,
+    progress: bool,
 ) -> dict[str, Any]:
     """Train, from the last checkpoint if there is one, write the model, and return counts and logs."""
     finer = FINER_PROMPT if settings.sentence_weight else None
@@ -59,7 +59,7 @@ def fit(
         data_collator=batches,
         evaluator=evaluator,
     )
-    run_trainer(trainer, show_progress=show_progress)
+    run_trainer(trainer, progress=progress)
     model.save_pretrained(str(folder), create_model_card=False)
     sentences = sum(len(scores) for row in rows for scores in row["sentences"])
     counts = {

@@ -17,7 +17,7 @@ from factoid.errors import InvalidInputError
 from factoid.files.atomic import write_file
 from factoid.late_interaction.training.examples import TrainingExample, mark_sentence
 from factoid.late_interaction.training.train import FitSettings, require_trainer
-from factoid.progress import progress
+from factoid.progress import tracked
 from factoid.sentences import sentence_spans
 from factoid.units import content_id
 
@@ -33,7 +33,7 @@ def train_teacher(
     *,
     settings: FitSettings,
     use_cpu: bool = False,
-    show_progress: bool = False,
+    progress: bool = False,
 ) -> None:
     """Train a cross-encoder to recognise sentences with an answer, by binary cross-entropy, and write it to a folder.
 
@@ -72,7 +72,7 @@ def train_teacher(
     arguments = training_arguments(CrossEncoderTrainingArguments, settings, checkpoints, len(rows), **options)
     data, loss = Dataset.from_list(rows), BinaryCrossEntropyLoss(model)
     trainer = CrossEncoderTrainer(model=model, args=arguments, train_dataset=data, loss=loss)
-    run_trainer(trainer, show_progress=show_progress)
+    run_trainer(trainer, progress=progress)
     model.save_pretrained(str(folder), create_model_card=False)
     write_file(folder / _RECORD, lambda file: file.write(record))
     shutil.rmtree(checkpoints.parent)
@@ -86,7 +86,7 @@ def score_sentences(
     ways: int | None = None,
     batch_size: int = 32,
     use_cpu: bool = False,
-    show_progress: bool = False,
+    progress: bool = False,
 ) -> list[TrainingExample]:
     """Return the examples with the teacher's scores of their sentences, as logits.
 
@@ -99,7 +99,7 @@ def score_sentences(
         ways: Number of passages of each example to use, from the first; None for all.
         batch_size: Sentences in one forward pass.
         use_cpu: Do not use GPUs.
-        show_progress: Show a progress bar.
+        progress: Show a progress bar.
 
     Raises:
         InvalidInputError: The teacher cannot be loaded.
@@ -113,7 +113,7 @@ def score_sentences(
     todo = [place for place, key in enumerate(keys) if key not in scored and not examples[place].sentence_scores]
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as out:
-        for start in progress(range(0, len(todo), _CHUNK), show=show_progress, unit=f" times {_CHUNK} queries"):
+        for start in tracked(range(0, len(todo), _CHUNK), show=progress, unit=f" times {_CHUNK} queries"):
             marked = {place: _marked(examples[place], ways) for place in todo[start : start + _CHUNK]}
             pairs = [(examples[place].query, text) for place in marked for texts in marked[place] for text in texts]
             scores = iter(_logits(model, pairs, batch_size))

@@ -48,7 +48,7 @@ def train_ranker(
     settings: RankerSettings,
     evaluator: BaseEvaluator | None = None,
     use_cpu: bool = False,
-    show_progress: bool = False,
+    progress: bool = False,
 ) -> dict[str, Any]:
     """Train a model on passages and their sentences. `AnyGranularityRanker(output)` loads it.
 
@@ -61,7 +61,7 @@ def train_ranker(
         settings: How to train, and from which model.
         evaluator: Sentence Transformers calls it before the first step and every `checkpoint_steps`, and logs its results.
         use_cpu: Do not use GPUs. Otherwise CUDA is used if available, in bfloat16 if supported.
-        show_progress: Show progress bars.
+        progress: Show progress bars.
 
     Returns:
         What training.json holds: settings, version, `training_examples`, their `ways`, `dropped` examples with fewer passages,
@@ -79,7 +79,7 @@ def train_ranker(
 
     folder = Path(output)
     check_unfinished(folder)
-    record = fit(folder, examples, settings, evaluator=evaluator, use_cpu=use_cpu, show_progress=show_progress)
+    record = fit(folder, examples, settings, evaluator=evaluator, use_cpu=use_cpu, progress=progress)
     return finish(folder, {"settings": asdict(settings), **record}, folder / CHECKPOINTS)
 
 

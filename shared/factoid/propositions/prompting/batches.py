@@ -94,7 +94,7 @@ class PropositionBatch:
         cache: Where results go, under the propositionizer's name; a `PropositionCache` or its path.
         max_requests: Maximum number of requests of a batch. OpenAI allows 50,000 and 200 MB, and fewer to accounts with a short
             queue.
-        show_progress: Whether `wait` shows a bar over requests.
+        progress: Whether `wait` shows a bar over requests.
 
     Raises:
         PropositionizerError: The propositionizer has an asynchronous client. In methods: the server rejects the request, or
@@ -108,14 +108,14 @@ class PropositionBatch:
         cache: PropositionCache | str | Path,
         *,
         max_requests: int = 40_000,
-        show_progress: bool = False,
+        progress: bool = False,
     ) -> None:
         if not propositionizer._can_send:
             raise PropositionizerError("batches need a synchronous client, such as openai.OpenAI()")
         self.propositionizer = propositionizer
         self.cache = cache if isinstance(cache, PropositionCache) else PropositionCache(cache)
         self.max_requests = max_requests
-        self.show_progress = show_progress
+        self.progress = progress
         path = self.cache.path
         self.folder = path / "batches" if path.is_dir() else path.with_name(f"{path.name}.batches")
         self._client = propositionizer._client
@@ -156,7 +156,7 @@ class PropositionBatch:
         """Collect batches as they end, until all have ended. Call `submit` first; an interrupt loses nothing."""
         total = sum(batch.requests for batch in self.poll())
         report = self.collect()
-        with tqdm(total=total, desc="propositions", unit=" passages", disable=not self.show_progress) as bar:
+        with tqdm(total=total, desc="propositions", unit=" passages", disable=not self.progress) as bar:
             while live := [batch for batch in self.poll() if batch.batch_id]:
                 bar.update(total - sum(batch.requests - batch.completed for batch in live) - bar.n)
                 time.sleep(_POLL)

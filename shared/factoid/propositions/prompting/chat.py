@@ -7,12 +7,12 @@ import logging
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence, Set
 from contextlib import aclosing, closing
 from dataclasses import dataclass, field
 from functools import partial
 from inspect import signature
-from typing import Any
+from typing import Any, TypedDict
 
 from tqdm.auto import tqdm
 
@@ -78,6 +78,21 @@ class Pace:
             self._next_token += self._per_token * tokens
 
 
+class ModelKwargs(TypedDict, total=False):
+    """The options of a model that is asked: see `factoid.PromptPropositionizer`."""
+
+    max_concurrency: int
+    prompt: str | None
+    requests_per_minute: float | None
+    tokens_per_minute: float | None
+
+
+class ChatKwargs(ModelKwargs, total=False):
+    """The options of a `ChatPropositionizer`."""
+
+    progress: bool
+
+
 class ChatPropositionizer(ABC):
     """Decompose passages with a chat model, one request for each passage, several at a time.
 
@@ -98,11 +113,11 @@ class ChatPropositionizer(ABC):
         prompt: str | None = None,
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
-        show_progress: bool = False,
+        progress: bool = False,
     ) -> None:
         self.max_concurrency = whole_number("max_concurrency", max_concurrency)
         self.prompt = prompt
-        self.show_progress = show_progress
+        self.progress = progress
         self._pace = Pace(requests_per_minute, tokens_per_minute)
         self.usage = Usage()  # tokens of all answers so far, as reported by the server
         self._alone = Exclusion()
@@ -158,7 +173,7 @@ class ChatPropositionizer(ABC):
         return in_threads(partial(self._ask, len(passages), stop), passages, width=self.max_concurrency, stop=stop)
 
     def _bar(self, total: int) -> tqdm[Any]:
-        hidden = not self.show_progress or total < 2
+        hidden = not self.progress or total < 2
         return tqdm(total=total, desc="propositions", unit=" requests", disable=hidden)
 
     # One passage of a call with `count` of them
@@ -247,5 +262,12 @@ class ChatPropositionizer(ABC):
 def split_options(function: Callable[..., Any], options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the options that a function or a class takes as keyword-only arguments, and the others."""
     parameters = signature(function).parameters.values()
-    names = {parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY} & options.keys()
-    return {key: options[key] for key in names}, {key: value for key, value in options.items() if key not in names}
+    return split_names(
+        {parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}, options
+    )
+
+
+def split_names(names: Set[str], options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the options with these names, and the others."""
+    chosen = {key: value for key, value in options.items() if key in names}
+    return chosen, {key: value for key, value in options.items() if key not in names}

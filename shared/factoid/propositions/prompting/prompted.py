@@ -55,7 +55,7 @@ class PromptPropositionizer(ChatPropositionizer):
         max_retries: Maximum number of further tries of one request, by the client.
         requests_per_minute: Maximum number of requests, which are spread evenly. None for no limit.
         tokens_per_minute: Maximum tokens of prompts and answers, estimated before a request and corrected by its answer.
-        show_progress: Whether to show a bar when there is more than one passage.
+        progress: Whether to show a bar when there is more than one passage.
 
     Raises:
         InvalidInputError: The client has no `chat.completions.create`, or a number is out of range.
@@ -75,14 +75,14 @@ class PromptPropositionizer(ChatPropositionizer):
         max_retries: int = 6,
         requests_per_minute: float | None = None,
         tokens_per_minute: float | None = None,
-        show_progress: bool = False,
+        progress: bool = False,
     ) -> None:
         super().__init__(
             max_concurrency=max_concurrency,
             prompt=prompt,
             requests_per_minute=requests_per_minute,
             tokens_per_minute=tokens_per_minute,
-            show_progress=show_progress,
+            progress=progress,
         )
         options = dict(options or {})
         self.client: Any = client

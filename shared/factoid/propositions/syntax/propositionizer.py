@@ -39,6 +39,7 @@ class SyntaxPropositionizer:
     adjectives, adverbs, numbers). A sentence that does not parse as one is kept unchanged.
     """
 
+    costly = False  # no model that may fail: what it leaves as it stands is no cause for a warning
     name = f"syntax {VERSION}"  # what a store records for the way its propositions were made
 
     def __init__(self) -> None:

@@ -31,13 +31,13 @@ def fine_tune(
     settings: TrainingSettings,
     *,
     use_cpu: bool,
-    show_progress: bool,
+    progress: bool,
 ) -> dict[str, Any]:
     """Train, from the last checkpoint if there is one, write model and tokenizer, and return counts and logs."""
     dropped: Counter[str] = Counter()
     checkpoint = Checkpoint(settings.model, settings.revision)
     model, tokenizer = checkpoint.model(torch.float32), checkpoint.tokenizer()
-    bar = tqdm(training, desc="tokens", disable=not show_progress)
+    bar = tqdm(training, desc="tokens", disable=not progress)
     features = _features(bar, tokenizer, settings.max_tokens, dropped)
     if not features:
         raise InvalidInputError(f"no pair is left to train on: {dict(dropped)} of {len(training)} pairs")
@@ -58,7 +58,7 @@ def fine_tune(
         eval_dataset=_features(held_out, tokenizer, settings.max_tokens, dropped) or None,
         processing_class=tokenizer,
     )
-    run_trainer(trainer, show_progress=show_progress)
+    run_trainer(trainer, progress=progress)
     model.config.use_cache = True  # the trainer turns it off, and generation would be slow without it
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
@@ -119,10 +119,10 @@ def training_arguments(
     )
 
 
-def run_trainer(trainer: Any, *, show_progress: bool) -> None:
+def run_trainer(trainer: Any, *, progress: bool) -> None:
     """Train from the last whole checkpoint, if there is one."""
     trainer.remove_callback(transformers.trainer_callback.PrinterCallback)
-    if show_progress:
+    if progress:
         trainer.add_callback(Progress())
     states = Path(trainer.args.output_dir).glob("checkpoint-*/trainer_state.json")
     whole = (path.parent for path in states if path.read_bytes().endswith(b"}\n"))  # a state is written last

@@ -49,7 +49,7 @@ def train_propositionizer(
     similarity: Similarity | None = None,
     dropped: Mapping[str, int] | None = None,
     use_cpu: bool = False,
-    show_progress: bool = False,
+    progress: bool = False,
 ) -> dict[str, Any]:
     """Fine-tune a seq2seq model on pairs. `FlanT5Propositionizer(output)` loads the result.
 
@@ -64,7 +64,7 @@ def train_propositionizer(
         similarity: Similarity used by proposition-set F1; None for `TokenF1`.
         dropped: Counts to report beside those of pairs left out here, as in `Seeds`.
         use_cpu: Do not use GPUs. Otherwise CUDA is used if available, in bfloat16 if supported.
-        show_progress: Show progress bars.
+        progress: Show progress bars.
 
     Returns:
         What training.json holds: settings, version, the `propositionizers` that wrote the pairs, `training_pairs` and
@@ -84,13 +84,13 @@ def train_propositionizer(
     folder = Path(output)
     check_unfinished(folder)
     training, evaluation = split_held_out(pairs, held_out)
-    record = fine_tune(folder, training, evaluation, settings, use_cpu=use_cpu, show_progress=show_progress)
+    record = fine_tune(folder, training, evaluation, settings, use_cpu=use_cpu, progress=progress)
     record["dropped"] = dict(sorted((Counter(record["dropped"]) + Counter(dropped or {})).items()))
     record["propositionizers"] = sorted({pair.propositionizer for pair in training if pair.propositionizer})
     score = None
     if evaluation:
         device = "cpu" if use_cpu else None
-        model = FlanT5Propositionizer(folder, engine="transformers", device=device, show_progress=show_progress)
+        model = FlanT5Propositionizer(folder, engine="transformers", device=device, progress=progress)
         score = asdict(evaluate_propositionizer(model, evaluation, similarity))
     record |= {"score": score, "similarity": getattr(similarity, "name", type(similarity).__name__)}
     return finish(folder, {"settings": asdict(settings), **record}, folder / CHECKPOINTS)

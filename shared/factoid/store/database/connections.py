@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from factoid.errors import StoreError, StoreFormatError
-from factoid.files.sqlite import FILE, committing, drop_log
+from factoid.files.sqlite import FILE, committing, drop_log, has_news, is_mixed
 from factoid.forks import at_work, follow, refused_after_fork
 from factoid.store.database.records import DamagedRowError
 from factoid.store.database.schema import failure, open_reader, prepare
@@ -34,15 +34,20 @@ class Connections:
         self.closed = False
         self._inherited = False  # in use by another thread while this process was forked
         self._writer: sqlite3.Connection | None = None
-        self._file: os.stat_result | None = None  # of the writer
+        self._file: os.stat_result | None = None  # that was opened
         self._had_log = True  # when a reader opened the store
         follow(self)
         if read_only and path is not None:
             self._had_log = log_of(path).exists()
-            self._idle.append(open_reader(path, read_only=True))
+            try:
+                self._idle.append(open_reader(path, read_only=True))
+            except BaseException:
+                self.close()  # leaves the folder as it was
+                raise
         else:
             self._writer = prepare(path)
-            self._file = None if path is None else (path / FILE).stat()
+        if path is not None:
+            self._file = (path / FILE).stat()
 
     @contextmanager
     def reading(self) -> Iterator[Snapshot]:
@@ -56,15 +61,16 @@ class Connections:
                         yield Snapshot(self._writing_connection())
                     return
                 self._check_usable()
-                try:
-                    connection = self._idle.pop()
-                except IndexError:
-                    connection = open_reader(self.path, read_only=self.read_only)
+                connection = self._reader(self.path)
                 connection.execute("BEGIN")
                 yield Snapshot(connection)
                 connection.execute("COMMIT")
+                if is_mixed(connection):
+                    raise self._written_elsewhere()
                 sound = True
             except _FAILURES as error:
+                if connection is not None and is_mixed(connection):
+                    raise self._written_elsewhere() from error
                 raise self._failure(error) from error
             finally:
                 if connection is not None:
@@ -130,6 +136,27 @@ class Connections:
         self._inherited = not prepared
         self._had_log = True  # the parent cleans up
 
+    def _reader(self, path: Path) -> sqlite3.Connection:
+        """Return a connection for reading that sees all that was committed."""
+        with suppress(IndexError):
+            while True:
+                connection = self._idle.pop()
+                if not has_news(connection):
+                    return connection
+                connection.close()
+        connection = open_reader(path, read_only=self.read_only)
+        try:
+            self._check_place()  # otherwise indexes of one store could be used with the database of another
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _written_elsewhere(self) -> StoreError:
+        return StoreError(
+            f"the store at {self.path} was written elsewhere while it was read here from a read-only disk: try again"
+        )
+
     def _check_usable(self) -> None:
         if self.closed:
             raise _closed()
@@ -154,7 +181,7 @@ class Connections:
             self._writer = None
 
     def _check_place(self) -> None:
-        """Refuse to write to a file that was moved or deleted: commits to it are lost when it is closed."""
+        """Refuse a file that was moved, deleted or replaced: commits to it would be lost when it is closed."""
         if self._file is None or self.path is None:
             return
         with suppress(OSError):

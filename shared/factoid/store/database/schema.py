@@ -40,6 +40,10 @@ CREATE INDEX units_by_vector ON units (vector) WHERE vector IS NOT NULL;
 CREATE TABLE commits (generation INTEGER PRIMARY KEY, last INTEGER NOT NULL);
 CREATE TABLE changes (generation INTEGER, row INTEGER, PRIMARY KEY (generation, row)) WITHOUT ROWID
 """
+_UPGRADE = (
+    "export it with the version that made it (factoid store export), and import that file into a new store with this one "
+    "(factoid store import)"
+)
 _PAGE = 8192  # five vectors of 384 dimensions to a page; SQLite's own 4096 leaves a quarter of it empty
 
 
@@ -137,7 +141,7 @@ def check_folder(path: Path) -> None:
 
 
 def _is_empty(connection: sqlite3.Connection) -> bool:
-    empty = sqlite.is_empty(connection, "factoid store", (APPLICATION_ID, FORMAT))
+    empty = sqlite.is_empty(connection, "factoid store", (APPLICATION_ID, FORMAT), upgrade=_UPGRADE)
     if not empty:
         sqlite.check_objects(connection, "store", _TABLES, PROPOSITIONS)
     return empty

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from factoid.encode import Vectors, check_template
+from factoid.encode import EMBED_TEMPLATE, Vectors, check_metadata_keys, check_template, with_metadata
 from factoid.errors import InvalidInputError
 from factoid.filters import Condition, parse_metadata, passing_rows, says_kinds
 from factoid.index import RowIds
@@ -38,8 +38,10 @@ _UNDER = "passages.id = units.parent_id AND +passages.granularity = 'passage' AN
 
 _BLOCK = 10_000  # vectors read at a time
 _NUMBERS = ("generation", "units", "dim", "logged", "forgotten")  # in `meta`
-_TEXTS = ("settings", "dtype", "embed_template", "encoder")
+_TEXTS = ("settings", "dtype", "embed_template", "embed_metadata", "encoder")
 _HIGHEST = 1 << 62
+
+INCOMPLETE = "incomplete"  # the digest of a document from which units were deleted, since its text still holds them
 _KINDS = {str(kind): kind for kind in Granularity}  # faster than calling the enumeration for each unit
 
 # Tells which units are allowed from their rows and the rows of their metadata, both of shape (n,).
@@ -72,6 +74,16 @@ class Snapshot:
     def generation(self) -> int:
         """A number that every commit raises by a random step, so that a database restored from a backup gets others."""
         return int(self.meta["generation"])
+
+    @property
+    def embed_metadata(self) -> tuple[str, ...]:
+        """The keys of metadata that are encoded with the text of a unit."""
+        return metadata_keys(self.meta.get("embed_metadata"))
+
+    @property
+    def template(self) -> str:
+        """The template of the text that is encoded for a unit, with those keys."""
+        return with_metadata(self.meta.get("embed_template") or EMBED_TEMPLATE, self.embed_metadata)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -132,6 +144,15 @@ class Snapshot:
     def all_documents(self) -> Iterator[tuple[Document, str]]:
         """Yield all documents whose texts are stored, each with the digest of how it was added."""
         return self._documents(f"SELECT digest, {DOCUMENT} FROM documents ORDER BY row")  # noqa: S608
+
+    def whole_documents(self, passages: Sequence[int]) -> dict[int, int]:
+        """Return the rows of the documents whose text is stored, and of which a passage is all there is, by the passage's row."""
+        sql = f"""SELECT units.row, documents.row FROM units JOIN documents ON documents.row = units.document
+            WHERE units.row {AMONG} AND units.granularity = 'passage'
+            AND documents.text IS NOT NULL AND documents.digest <> ?
+            AND NOT EXISTS (SELECT 1 FROM units AS others
+                WHERE others.document = units.document AND others.granularity = 'passage' AND others.row <> units.row)"""  # noqa: S608
+        return dict(self.connection.execute(sql, [to_array(passages), INCOMPLETE]).fetchall())
 
     def digests(self, ids: Sequence[str]) -> dict[str, str]:
         """Return the digests of the stored documents."""
@@ -469,8 +490,14 @@ def _check_meta(meta: Mapping[str, Any]) -> None:
         raise DamagedRowError(sorted(meta), what="the record of")
     try:
         check_template(meta.get("embed_template"))
-    except InvalidInputError as error:
+        metadata_keys(meta.get("embed_metadata"))
+    except (InvalidInputError, ValueError, TypeError, RecursionError) as error:
         raise DamagedRowError("embed_template", what="the text") from error
+
+
+def metadata_keys(written: str | None) -> tuple[str, ...]:
+    """Return the keys of `embed_metadata` from the JSON that a store keeps; none if it keeps nothing."""
+    return check_metadata_keys(json.loads(written or "[]"))
 
 
 def ascending(rows: Sequence[int]) -> RowIds:

@@ -19,6 +19,7 @@ from factoid.store.database.records import DamagedRowError, digest, to_array, to
 from factoid.store.database.snapshot import (
     AMONG,
     FROM_UNITS,
+    INCOMPLETE,
     UNIT,
     Snapshot,
     StoredUnit,
@@ -183,12 +184,21 @@ class Transaction(Snapshot):
         removed = self.connection.execute(sql, array).fetchall()
         self.count -= len(removed)
         self._log(rows)
-        self._mark_changed(document for document, *_ in removed)
+        self._mark_changed({document for document, *_ in removed}, INCOMPLETE)
         for column, table in enumerate(_USES):
             self._drop_unused(table, {row[column] for row in removed} - {None}, keep_texts=keep_texts)
 
     def describe(self, selected: Selection, changes: Metadata) -> int:
-        """Set metadata keys of units, and of documents all of whose units are among them; return how many units."""
+        """Set metadata keys of units, and of documents all of whose units are among them; return how many units.
+
+        Raises:
+            InvalidInputError: One of the keys is encoded with the texts.
+        """
+        if encoded := sorted(changes.keys() & {*self.embed_metadata}):
+            raise InvalidInputError(
+                f"metadata[{encoded[0]!r}] is encoded with the texts here (embed_metadata): add the documents again with the "
+                "new value"
+            )
         rows = self.chosen_rows(selected)
         sql = f"""SELECT units.document, units.metadata, {UNIT} FROM {FROM_UNITS}
             WHERE units.row {AMONG}"""  # noqa: S608
@@ -209,7 +219,8 @@ class Transaction(Snapshot):
         counts = dict(self.connection.execute(sql, [json.dumps(list(altered))]).fetchall())
         for row, (_, document) in self.documents(list(altered)).items():
             if document is not None and counts[row] == altered[row]:
-                self.put_document(replace(document, metadata={**document.metadata, **changes}), "")
+                recipe = INCOMPLETE if self.digests([document.id]) == {document.id: INCOMPLETE} else ""
+                self.put_document(replace(document, metadata={**document.metadata, **changes}), recipe)
         return len(rows)
 
     def clear(self) -> None:
@@ -218,7 +229,7 @@ class Transaction(Snapshot):
         tables = ("units", "documents", "vectors", "fields", "metadata", "changes", "commits", *cache)
         for table in tables:
             self.connection.execute(f"DELETE FROM {table}")  # noqa: S608
-        for key in ("encoder", "embed_template", "dim"):
+        for key in ("encoder", "embed_template", "embed_metadata", "dim"):
             self.meta.pop(key, None)
             self.connection.execute("DELETE FROM meta WHERE key = ?", [key])
         self._changed.clear()
@@ -226,10 +237,10 @@ class Transaction(Snapshot):
 
     def forget_failures(self) -> int:
         """Make documents with passages that fell back to their sentences count as changed; return their number."""
-        sql = """UPDATE documents SET digest = '' WHERE text IS NOT NULL AND row IN (
+        sql = """UPDATE documents SET digest = '' WHERE text IS NOT NULL AND digest <> ? AND row IN (
             SELECT units.document FROM units JOIN metadata ON metadata.row = units.metadata
             WHERE units.granularity = 'proposition' AND json_extract(metadata.json, '$.fallback') NOT IN (?, ?))"""
-        return self.connection.execute(sql, [UNCOVERED, UNSUPPORTED]).rowcount
+        return self.connection.execute(sql, [INCOMPLETE, UNCOVERED, UNSUPPORTED]).rowcount
 
     def finish(self) -> None:
         """Record the new generation, and what readers of earlier ones need to know."""
@@ -307,10 +318,10 @@ class Transaction(Snapshot):
             rows[position] = known[0]
         return rows
 
-    def _mark_changed(self, documents: Iterable[int]) -> None:
+    def _mark_changed(self, documents: Iterable[int], recipe: str = "") -> None:
         """Record that documents are no longer as added, so that adding them again restores them."""
-        sql = f"UPDATE documents SET digest = '' WHERE row {AMONG}"  # noqa: S608
-        self.connection.execute(sql, [json.dumps(list(set(documents)))])
+        sql = f"UPDATE documents SET digest = ? WHERE row {AMONG} AND digest <> ?"  # noqa: S608
+        self.connection.execute(sql, [recipe, json.dumps(list(set(documents))), INCOMPLETE])
 
     def _last_row(self, table: str) -> int:
         """Return the last row number that a table used; numbers are never used twice."""

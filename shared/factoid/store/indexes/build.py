@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from factoid.encode import EMBED_TEMPLATE, encoded_text
+from factoid.encode import encoded_text
 from factoid.errors import InvalidInputError, StoreError
 from factoid.files.sqlite import explain
 from factoid.index import AUTO, RowIds, VectorIndex, load, prepare, save, usable_kind, usable_memory
@@ -72,10 +72,10 @@ class VectorBuilder:
         state.index = self._placed(state.index)
         return state
 
-    def update(self, state: IndexState, snapshot: Snapshot, since: int | None, *, show_progress: bool = False) -> None:
+    def update(self, state: IndexState, snapshot: Snapshot, since: int | None, *, progress: bool | None = None) -> None:
         """Update an index from a generation to that of a snapshot in the cheapest way; None rebuilds it."""
         if since is None or not self._caught_up(state, snapshot, since):
-            self._build(state, snapshot, show_progress=show_progress)
+            self._build(state, snapshot, progress=progress)
         state.has_own = snapshot.has_vectors(Granularity(state.granularity))
         state.scale = None
         count = len(state.columns)
@@ -103,7 +103,7 @@ class VectorBuilder:
         state.columns = change.columns
         return bool(index.hidden <= _HIDDEN * (len(index) + index.hidden))
 
-    def _build(self, state: IndexState, snapshot: Snapshot, *, show_progress: bool) -> None:
+    def _build(self, state: IndexState, snapshot: Snapshot, *, progress: bool | None) -> None:
         columns = compared_units(snapshot, state.granularity)
         ids = columns.distinct_vectors()
         state.index, state.columns, state.built_for = None, columns, len(ids)
@@ -114,7 +114,7 @@ class VectorBuilder:
         index = VectorIndex(dim, kind=kind, similarity=self.settings.similarity)
         if not index.trained:
             index.train(snapshot.vectors(sample(ids, index.ability.max_training)))
-        with progress_bar(show=show_progress, unit=f" {state.granularity}s indexed", total=len(ids)) as bar:
+        with progress_bar(show=progress, unit=f" {state.granularity}s indexed", total=len(ids)) as bar:
             for rows, vectors in snapshot.vector_blocks(ids):
                 index.add(rows, vectors)
                 bar.update(len(rows))
@@ -144,7 +144,7 @@ class LexicalBuilder:
         state = read_index(path, generation=snapshot.generation, later=later)
         return state if state is not None and state.index.language == self.language else None
 
-    def update(self, state: IndexState, snapshot: Snapshot, since: int | None, *, show_progress: bool = False) -> None:
+    def update(self, state: IndexState, snapshot: Snapshot, since: int | None, *, progress: bool | None = None) -> None:
         """Apply the changes since a generation to an index; None rebuilds it."""
         change = None
         if state.index is not None and since is not None:
@@ -154,7 +154,7 @@ class LexicalBuilder:
             change = _Change(np.empty(0, np.int64), columns.rows, columns)
             state.index = LexicalIndex(self.language)
         if len(change.removed) or len(change.added):
-            with progress_bar(show=show_progress, unit=" passages indexed by words", total=len(change.added)) as bar:
+            with progress_bar(show=progress, unit=" passages indexed by words", total=len(change.added)) as bar:
                 state.index.update(change.removed, change.added, _texts(snapshot, change.added, bar))
         state.columns = change.columns
         state.built_for = len(change.columns)
@@ -244,7 +244,7 @@ def _change_since(state: IndexState, snapshot: Snapshot, since: int) -> _Change 
 
 def _texts(snapshot: Snapshot, rows: RowIds, bar: Any) -> Iterator[str]:
     """Yield the texts of passages with their headings, as encoded."""
-    template = snapshot.meta.get("embed_template") or EMBED_TEMPLATE
+    template = snapshot.template
     for start in range(0, len(rows), _BLOCK):
         block = rows[start : start + _BLOCK].tolist()
         units = snapshot.units(block)

@@ -17,11 +17,11 @@ from factoid.store.database.records import DamagedRowError, to_array
 from factoid.store.database.snapshot import AMONG, Snapshot, ascending
 from factoid.units import Granularity
 
-# For units of each fine granularity, those that take their place in a passage that has none.
-_SUBSTITUTES = {
+SUBSTITUTES = {
     Granularity.SENTENCE: Granularity.PROPOSITION,
     Granularity.PROPOSITION: Granularity.SENTENCE,
 }
+"""For each fine granularity, the one whose units take the place of missing ones in a passage that has none."""
 _OF_DOCUMENTS = f"units.document {AMONG.replace('?', ':documents')} AND units.granularity = :kind"
 _TOUCHED = "SELECT row FROM units WHERE row > :last UNION SELECT value FROM json_each(:changed)"
 
@@ -95,7 +95,7 @@ def _with_substitutes(
     if not len(searched):
         return columns
     among = {"documents": to_array(searched.tolist())}
-    others = snapshot.unit_columns(_SUBSTITUTES[granularity], _OF_DOCUMENTS, among)
+    others = snapshot.unit_columns(SUBSTITUTES[granularity], _OF_DOCUMENTS, among)
     in_passage = membership(others.parents, passages[lacking])
     in_bare_document = (others.parents == others.rows) & membership(others.documents, bare)
     substitutes = others.stacked()[:, in_passage | in_bare_document]

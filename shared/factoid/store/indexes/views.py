@@ -113,7 +113,10 @@ class Views:
     the function that calls the work: it is released however the call ends.
     """
 
-    def __init__(self, connections: Connections, builders: Mapping[str, Builder]) -> None:
+    def __init__(
+        self, connections: Connections, builders: Mapping[str, Builder], *, progress: bool | None = None
+    ) -> None:
+        self._progress = progress
         self._connections = connections
         self._builders = builders
         self.states: dict[str, IndexState] = {name: IndexState(name) for name in builders}
@@ -168,10 +171,10 @@ class Views:
             finally:
                 self._alone = None
 
-    def refresh(self, *, show_progress: bool = False) -> None:
+    def refresh(self, *, progress: bool | None = None) -> None:
         """Update all indexes."""
         for kind in list(self.states):
-            self._refreshed([kind], lambda *_: None, show_progress=show_progress)
+            self._refreshed([kind], lambda *_: None, progress=progress)
 
     def save(self) -> None:
         """Write the indexes that are newer than their files. One that cannot be written is rebuilt later."""
@@ -182,17 +185,17 @@ class Views:
         self.alone(lambda: self.states.update({kind: IndexState(kind) for kind in self.states}))
 
     def _refreshed(
-        self, kinds: Sequence[str], work: Callable[[Snapshot, list[IndexState]], T], *, show_progress: bool = False
+        self, kinds: Sequence[str], work: Callable[[Snapshot, list[IndexState]], T], *, progress: bool | None = None
     ) -> T:
         """Do some work alone with updated indexes."""
 
         def refreshed() -> T:
             with self._connections.reading() as snapshot:
                 try:
-                    return work(snapshot, [self._refresh(kind, snapshot, show_progress) for kind in kinds])
+                    return work(snapshot, [self._refresh(kind, snapshot, progress) for kind in kinds])
                 except ChangedPieceError as error:
                     self._doubt(error, self.states[LEXICAL])
-                    return work(snapshot, [self._refresh(kind, snapshot, show_progress) for kind in kinds])
+                    return work(snapshot, [self._refresh(kind, snapshot, progress) for kind in kinds])
 
         return self.alone(refreshed)
 
@@ -202,7 +205,7 @@ class Views:
             logger.warning("the file of the index of words in %s has changed (%s)", self._connections.path, error)
             self.states[LEXICAL] = IndexState(LEXICAL, doubted=True)
 
-    def _refresh(self, kind: str, snapshot: Snapshot, show_progress: bool) -> IndexState:
+    def _refresh(self, kind: str, snapshot: Snapshot, progress: bool | None) -> IndexState:
         """Return an index updated to the generation of a snapshot in the cheapest way."""
         state, builder, folder = self.states[kind], self._builders[kind], self._connections.path
         if state.generation == snapshot.generation:
@@ -215,7 +218,7 @@ class Views:
         state.walls.clear()
         state.passages = None
         columns = state.columns
-        builder.update(state, snapshot, since, show_progress=show_progress)
+        builder.update(state, snapshot, since, progress=self._progress if progress is None else progress)
         state.saved = state.saved and state.columns is columns
         state.generation = snapshot.generation
         return state

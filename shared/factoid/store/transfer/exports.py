@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import chain, islice
 from math import inf
 from pathlib import Path
@@ -25,12 +25,12 @@ from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
 from factoid.files.lines import filled_lines, located, parse_json, parse_object
 from factoid.files.parquet import read_rows
 from factoid.files.sqlite import explain, row_checksum
-from factoid.progress import progress, progress_bar
+from factoid.progress import progress_bar, tracked
 from factoid.store.database.records import to_json
 from factoid.store.database.snapshot import Snapshot, StoredUnit
 from factoid.store.database.transaction import check_unit
 from factoid.store.settings import check_identity
-from factoid.units import Document, Granularity, Unit
+from factoid.units import Document, Granularity, Unit, document_unit
 
 if TYPE_CHECKING:
     from factoid.store.unit_store import UnitStore
@@ -47,7 +47,7 @@ _ABOUT = "factoid"  # the key of what describes all records
 _FIELDS = tuple(field.name for field in fields(Unit) if field.name != "sentences")  # those are never stored
 
 
-def export(store: UnitStore, path: str | Path, *, vectors: bool = True, show_progress: bool = False) -> int:
+def export(store: UnitStore, path: str | Path, *, vectors: bool = True, progress: bool | None = None) -> int:
     """Write all units, then all documents, to a file, .jsonl or .parquet, and return the number of records.
 
     One generation of the store is written, and the file appears whole or not at all. Vectors are written as float32.
@@ -68,7 +68,7 @@ def export(store: UnitStore, path: str | Path, *, vectors: bool = True, show_pro
             about |= {"records": totals["units"] + totals["documents"], "vectors": vectors}
             about["checksum"] = _about_checksum(about)
             records = _records(snapshot, vectors=vectors)
-            write(part, about, progress(records, show=show_progress, unit=" records", total=about["records"]))
+            write(part, about, tracked(records, show=progress, unit=" records", total=about["records"]))
             move_into_place(part, target)
     except OSError as error:
         raise StoreError(f"cannot export to {target}: {explain(error)}") from error
@@ -81,7 +81,7 @@ def import_from(
     *,
     edited: bool = False,
     limits: ReadLimits = DEFAULT_LIMITS,
-    show_progress: bool = False,
+    progress: bool | None = None,
 ) -> int:
     """Add the units and documents of a file, .parquet or else JSON lines, and return the number of records.
 
@@ -94,7 +94,7 @@ def import_from(
         edited: Import an export that was changed on purpose: the number of records and their checksums are not compared.
         limits: Of a line of JSON lines (`unpacked_bytes`), and of the process that reads Parquet (`memory_bytes`; none with
             `seconds=None`). There is no limit of time.
-        show_progress: Show a progress bar over records.
+        progress: Show a progress bar over records.
 
     Raises:
         EncoderMismatchError: The vectors come from another encoder or other texts, or have another dimension.
@@ -103,7 +103,7 @@ def import_from(
         InvalidInputError: Vectors are needed, and there is no encoder.
     """
     file = Path(path)
-    with progress_bar(show=show_progress, unit=" records") as bar:
+    with progress_bar(show=progress, unit=" records") as bar:
         importing = _Import(store, file, edited, bar)
         if file.suffix == ".parquet":
             read_rows(file, limits, importing.begin_parquet, importing.add_row)
@@ -125,7 +125,9 @@ class _Import:
     def __init__(self, store: UnitStore, file: Path, edited: bool, bar: Any) -> None:
         self._store, self._file, self._edited, self._bar = store, file, edited, bar
         self._about: Record | None = None
-        self._identity = {**store.identity, "embed_template": store.embed_template if store.encoder else None}
+        self._identity = store.identity
+        if store.encoder is not None:
+            self._identity |= store.known_identity
         self._block: list[tuple[StoredUnit, bool]] = []
         self._characters = 0  # of the texts in the block
         self._count = 0  # of committed records
@@ -234,8 +236,7 @@ def _records(snapshot: Snapshot, *, vectors: bool) -> Iterator[Record]:
 
 
 def _as_unit(document: Document, digest: str) -> Unit:
-    content = (document.text, Granularity.DOCUMENT, document.id, document.id, 0, len(document.text))
-    return Unit(document.id, *content, document.title, document.section, document.metadata, digest)
+    return replace(document_unit(document), payload=digest)
 
 
 def _write_jsonl(part: Path, about: Record, records: Iterable[Record]) -> None:
@@ -274,7 +275,8 @@ def _checked_about(about: Any, *, edited: bool) -> Record:
     described = {name: value for name, value in about.items() if name != "checksum"}
     if not edited and about.get("checksum") != _about_checksum(described):
         raise InvalidInputError(f"what describes the export differs from what was written. {_AGAIN}")
-    records, names = described.get("records"), [described.get(name) for name in ("encoder", "embed_template")]
+    records = described.get("records")
+    names = [described.get(name) for name in ("encoder", "embed_template", "embed_metadata")]
     if type(records) is not int or not all(isinstance(name, str | None) for name in names):
         raise InvalidInputError(
             f"expected the number of records, and names of encoder and template, got {shown(about)}"

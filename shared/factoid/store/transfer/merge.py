@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING
 
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.files.sqlite import has_table, row_checksum
-from factoid.progress import progress
+from factoid.progress import tracked
 from factoid.propositions import PropositionCache
 from factoid.store.database.connections import Connections
 from factoid.store.database.records import to_array
 from factoid.store.database.schema import local_folder
-from factoid.store.database.snapshot import AMONG, Snapshot, StoredUnit
+from factoid.store.database.snapshot import AMONG, INCOMPLETE, Snapshot, StoredUnit
 from factoid.store.database.transaction import Transaction
 from factoid.store.settings import Settings, check_identity
 
@@ -32,7 +32,7 @@ _INSERT_PROPOSITION = """INSERT INTO propositions (key, name, output, reason, ch
 
 
 def merge(
-    store: UnitStore, other: UnitStore | str | Path, *, keep: bool = False, show_progress: bool = False
+    store: UnitStore, other: UnitStore | str | Path, *, keep: bool = False, progress: bool | None = None
 ) -> dict[str, int]:
     """Add all documents, units, vectors and cached propositions of another store, at one generation.
 
@@ -61,7 +61,7 @@ def merge(
         if target is source or (target.path and source.path and target.path.samefile(source.path)):
             raise InvalidInputError(f"a store cannot be merged into itself: {target.path or 'memory'}")
         theirs = stack.enter_context(source.reading())
-        for ids in progress(_blocks(theirs), show=show_progress, unit=" blocks"):
+        for ids in tracked(_blocks(theirs), show=progress, unit=" blocks"):
             with target.transaction() as writing:
                 counts.update(_put(writing, theirs, ids, keep=keep))
         counts["propositions"] = _merge_propositions(target, theirs.connection)
@@ -70,7 +70,7 @@ def merge(
 
 def _put(writing: Transaction, theirs: Snapshot, ids: Sequence[str], *, keep: bool) -> dict[str, int]:
     """Add documents of the other store with their units; return counts as `merge` does."""
-    identity = {name: theirs.meta.get(name) for name in ("encoder", "embed_template")}
+    identity = {name: theirs.meta.get(name) for name in ("encoder", "embed_template", "embed_metadata")}
     check_identity(writing, "the other one with", **identity, dim=theirs.meta.get("dim"))
     similarities = {str(Settings.of(snapshot).similarity) for snapshot in (writing, theirs)}
     if theirs.meta.get("dim") is not None and len(similarities) > 1:
@@ -79,7 +79,8 @@ def _put(writing: Transaction, theirs: Snapshot, ids: Sequence[str], *, keep: bo
     if keep:
         skipped = {*writing.values(f"SELECT id FROM documents WHERE id {AMONG}", [to_array(ids)])}  # noqa: S608
     else:
-        skipped = {id_ for id_, (_, digest) in texts.items() if digest and digest == digests.get(id_)}
+        complete = {id_: digest for id_, (_, digest) in texts.items() if digest not in ("", INCOMPLETE)}
+        skipped = {id_ for id_, digest in complete.items() if digest == digests.get(id_)}
     chosen = [stored for stored in theirs.stored_units(ids) if stored.unit.document_id not in skipped]
     owners = writing.owners(stored.unit.id for stored in chosen)
     present = {*owners}

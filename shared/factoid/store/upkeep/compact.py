@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from factoid.store.unit_store import UnitStore
 
 
-def compact(store: UnitStore, *, show_progress: bool = False) -> None:
+def compact(store: UnitStore, *, progress: bool | None = None) -> None:
     """Shrink the store to its content; needs about its size of free disk, and the same again for temporary files.
 
     Data that only old readers need and token vectors of texts that are not passages of the store are dropped, and indexes are
@@ -26,7 +26,7 @@ def compact(store: UnitStore, *, show_progress: bool = False) -> None:
     store.views.forget()
     if store.path is not None:
         remove_indexes(store.path, INDEXES)
-    store.views.refresh(show_progress=show_progress)
+    store.views.refresh(progress=progress)
     store.views.save()
     if store.path is not None and (store.path / TOKENS).exists():
         with store.connections.reading() as snapshot:

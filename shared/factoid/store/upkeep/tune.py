@@ -15,7 +15,7 @@ from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
 from factoid.index import VectorIndex, check_kind, kinds_to_try, prepare
 from factoid.inner_products import products
-from factoid.progress import progress
+from factoid.progress import tracked
 from factoid.search import Weights
 from factoid.store.indexes.compared import compared_units
 from factoid.units import Granularity, Unit, check_text, whole_number
@@ -62,7 +62,7 @@ def tune(
     kinds: Sequence[str] | None = None,
     questions: Sequence[str] | None = None,
     k: int = 10,
-    show_progress: bool = False,
+    progress: bool | None = None,
 ) -> list[TuneRow]:
     """Measure kinds of index on the vectors of this store: recall against exact search, time and bytes.
 
@@ -76,7 +76,7 @@ def tune(
         questions: Questions of users, of which the first 200 are encoded. None for vectors of the store itself, chosen at random
             and left out of the search. Questions are farther from facts than these, so their recall may be lower.
         k: Number of vectors that each search should find.
-        show_progress: Show a progress bar over kinds.
+        progress: Show a progress bar over kinds.
 
     Raises:
         InvalidInputError: There are too few vectors, questions without an encoder, an unknown kind, or a number out of range.
@@ -111,7 +111,7 @@ def tune(
     exact.add(np.arange(count), vectors)
     least = exact.search(queries, k)[0][:, -1]
     rows: list[TuneRow] = []
-    for kind in progress(kinds or kinds_to_try(count), show=show_progress, unit=" kinds"):
+    for kind in tracked(kinds or kinds_to_try(count), show=progress, unit=" kinds"):
         needed = check_kind(kind, dim).min_training
         if needed > count:
             logger.warning("%s is left out: it needs %s vectors to be trained, and there are %s", kind, needed, count)
@@ -167,7 +167,7 @@ def tune_weights(
     *,
     granularity: str | Sequence[str] | None = None,
     keep: bool = True,
-    show_progress: bool = False,
+    progress: bool | None = None,
 ) -> WeightsReport:
     """Search with a grid of weights of passage and words, and keep the best if they are significantly better.
 
@@ -179,7 +179,7 @@ def tune_weights(
         questions: Questions, each with its answers.
         granularity: The units that searches will compare; None for the default of searches.
         keep: Whether to keep better weights in the store, for every search that names none.
-        show_progress: Show a progress bar over weights.
+        progress: Show a progress bar over weights.
 
     Raises:
         InvalidInputError: Fewer than twenty questions have an answer in the store, or the store has no encoder.
@@ -197,7 +197,7 @@ def tune_weights(
     current = store.weights
     choices = [current, *_GRID]
     ranks = np.zeros((len(choices), len(pairs)))
-    for row, weights in zip(ranks, progress(choices, show=show_progress, unit=" weights"), strict=True):
+    for row, weights in zip(ranks, tracked(choices, show=progress, unit=" weights"), strict=True):
         results = store.search_batch_by_vector(vectors, _DEPTH, texts=texts, granularity=granularity, weights=weights)
         for column, (hits, (_, answers)) in enumerate(zip(results, pairs, strict=True)):
             row[column] = next((1 / rank for rank, hit in enumerate(hits, start=1) if _holds(hit.unit, answers)), 0.0)

@@ -1,0 +1,223 @@
+"""What each set of granularities costs and finds, beside what people use today: the table of README.
+
+    python -m benchmarks.presets ../shared/data/domain-retrieval --cache build/vectors
+
+Costs are those of indexing the same sample of all sets from nothing, encoder included: processor seconds of all threads, bytes on
+disk and vectors, as multiples of chunks of 500 characters in LangChain's `FAISS` on disk. The settings take turns, and each figure
+is the median of the rounds. What is found is measured on whole sets, as in `benchmarks.ranking.domain`, with kept vectors.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import statistics
+import tempfile
+import time
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+
+import numpy as np
+from langchain_core.documents import Document as LangChainDocument
+from langchain_text_splitters import RecursiveCharacterTextSplitter
+
+from benchmarks.ranking.domain import BUDGETS, CUTS, DomainQuestion, DomainSet, read
+from benchmarks.ranking.measures import table
+from benchmarks.ranking.peers import Chunks
+from benchmarks.ranking.vectors import CachedEncoder
+from factoid import Document, Hit, SentenceTransformerEncoder, Unit, UnitStore
+from factoid.encode import Encoder
+from langchain_factoid import EncoderEmbeddings
+
+SETS = ("chunkeval", "covidqa", "hotpot", "tatqa")
+CHUNK = 500  # characters
+FETCHED = 50
+RANK_CONSTANT = 60  # of LangChain's EnsembleRetriever
+SAMPLE = 40_000  # words that are indexed to measure costs
+
+# Results for a question: passages or chunks for recall, and units for a context.
+Results = tuple[Sequence[Unit], Sequence[Unit | Hit]]
+Search = Callable[[DomainQuestion, np.ndarray], Results]
+
+
+class Cost(NamedTuple):
+    """What indexing costs: processor seconds, bytes on disk, vectors."""
+
+    seconds: float
+    size: int
+    vectors: int
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Granularities of a store, under the name of the table."""
+
+    name: str
+    granularities: tuple[str, ...]
+
+    def cost(self, documents: Sequence[Document], encoder: Encoder) -> Cost:
+        with tempfile.TemporaryDirectory() as folder:
+            start = time.process_time()
+            with UnitStore(Path(folder) / "store", encoder=encoder, granularities=self.granularities) as store:
+                store.add_documents(documents)
+                store.refresh()
+                count = sum(store.counts().values())
+            return Cost(time.process_time() - start, folder_size(Path(folder)), count)
+
+    @contextmanager
+    def opened(self, data: DomainSet, encoder: Encoder) -> Iterator[Search]:
+        with UnitStore(encoder=encoder, granularities=self.granularities) as store:
+            store.add_documents(data.documents)
+            yield partial(self._search, store)
+
+    def _search(self, store: UnitStore, question: DomainQuestion, _: np.ndarray) -> Results:
+        options = {"document_ids": question.scope or None}
+        passages = store.search(question.text, k=max(CUTS), parents="passage", **options)
+        units = store.search(question.text, k=FETCHED, parents="unit", **options)
+        return [hit.unit for hit in passages], units
+
+
+@dataclass(frozen=True)
+class Peer:
+    """Chunks of so many characters, by LangChain's splitter; with words, ranks are fused as EnsembleRetriever fuses them."""
+
+    name: str
+    has_words: bool
+
+    def cost(self, documents: Sequence[Document], encoder: Encoder) -> Cost:
+        with warnings.catch_warnings(action="ignore"):  # the package says that it is being sunset
+            from langchain_community.vectorstores import FAISS
+        with tempfile.TemporaryDirectory() as folder:
+            start = time.process_time()
+            splitter = RecursiveCharacterTextSplitter(chunk_size=CHUNK, chunk_overlap=0)
+            chunks = splitter.split_documents([LangChainDocument(document.text) for document in documents])
+            store = FAISS.from_documents(chunks, EncoderEmbeddings(encoder))
+            store.save_local(folder)
+            if self.has_words:
+                from langchain_community.retrievers import BM25Retriever
+
+                BM25Retriever.from_documents(chunks)
+            return Cost(time.process_time() - start, folder_size(Path(folder)), len(chunks))
+
+    @contextmanager
+    def opened(self, data: DomainSet, encoder: Encoder) -> Iterator[Search]:
+        yield partial(self._search, Chunks(data.documents, CHUNK, encoder), {})
+
+    def _search(self, whole: Chunks, by_scope: dict, question: DomainQuestion, vector: np.ndarray) -> Results:
+        chunks = whole
+        if question.scope:
+            if question.scope not in by_scope:
+                inside = [document for document in whole.documents if document.id in question.scope]
+                by_scope[question.scope] = Chunks(inside, CHUNK, whole.encoder)
+            chunks = by_scope[question.scope]
+        [found] = chunks.by_cosine(vector[None], FETCHED)
+        if self.has_words:
+            [by_words] = chunks.by_words([question.text], FETCHED)
+            found = fused(found, by_words)
+        return found, found
+
+
+def fused(*rankings: Sequence[Unit]) -> list[Unit]:
+    """Return units by the sum of their reciprocal ranks."""
+    scores: dict[str, float] = {}
+    units = {}
+    for ranking in rankings:
+        for rank, unit in enumerate(ranking, 1):
+            units[unit.id] = unit
+            scores[unit.id] = scores.get(unit.id, 0) + 1 / (RANK_CONSTANT + rank)
+    return [units[key] for key in sorted(scores, key=scores.__getitem__, reverse=True)]
+
+
+def folder_size(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+SETTINGS = (
+    Peer("chunks of 500 characters, vectors", has_words=False),
+    Peer("the same with BM25, ranks fused (EnsembleRetriever)", has_words=True),
+    Setting("passages", ("passage",)),
+    Setting("passages and sentences", ("passage", "sentence")),
+    Setting("passages and propositions", ("passage", "proposition")),
+    Setting("all three", ("passage", "sentence", "proposition")),
+)
+
+
+def sample_of(sets: Sequence[DomainSet]) -> list[Document]:
+    """Return documents of all sets in turn, about as many words of each."""
+    chosen = []
+    for data in sets:
+        left = SAMPLE // len(sets)
+        for document in data.documents:
+            if left <= 0:
+                break
+            words = document.text.split(" ")
+            chosen.append(Document(" ".join(words[:left]), title=document.title, id=f"{data.name} {document.id}"))
+            left -= len(words)
+    return chosen
+
+
+def costs(documents: Sequence[Document], encoder: Encoder, rounds: int) -> list[Cost]:
+    """Return the median costs of each setting, which take turns."""
+    encoder.encode_units([document.text for document in documents[:8]])  # the first call is slower
+    measured: list[list[Cost]] = [[] for _ in SETTINGS]
+    for _ in range(rounds):
+        for setting, figures in zip(SETTINGS, measured, strict=True):
+            figures.append(setting.cost(documents, encoder))
+    return [Cost(*(statistics.median(column) for column in zip(*figures, strict=True))) for figures in measured]
+
+
+def found_in(data: DomainSet, encoder: Encoder, limit: int) -> list[list[float]]:
+    """Return for each setting the means of recall and of the words curve, in percent."""
+    questions = data.questions[:: max(1, len(data.questions) // limit)][:limit]
+    vectors = encoder.encode_queries([question.text for question in questions])
+    rows = []
+    for setting in SETTINGS:
+        values = []
+        with setting.opened(data, encoder) as search:
+            for question, vector in zip(questions, vectors, strict=True):
+                results, context = search(question, vector)
+                values.append([*data.recall(question, results), *data.curve(question, context)])
+        rows.append([100 * float(value) for value in np.nanmean(np.array(values), axis=0)])
+        print(data.name, setting.name, [f"{value:.1f}" for value in rows[-1]], flush=True)
+    return rows
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--cache", type=Path)
+    parser.add_argument("--sets", nargs="+", default=SETS)
+    parser.add_argument("--questions", type=int, default=400, help="most questions of a set")
+    parser.add_argument("--rounds", type=int, default=3)
+    arguments = parser.parse_args()
+    encoder = SentenceTransformerEncoder()
+    sets = [read(arguments.folder / name) for name in arguments.sets]
+    sample = sample_of(sets)
+    measured = costs(sample, encoder, arguments.rounds)
+    plain = measured[0]
+    cells = [[setting.name] for setting in SETTINGS]
+    for row, cost in zip(cells, measured, strict=True):
+        row += [f"{mine / theirs:.1f}" for mine, theirs in zip(cost, plain, strict=True)]
+    for data in sets:
+        for row, values in zip(
+            cells, found_in(data, CachedEncoder(encoder, arguments.cache), arguments.questions), strict=True
+        ):
+            recall = " / ".join(f"{value:.1f}" for value in values[: len(CUTS)])
+            curve = " / ".join(f"{value:.1f}" for value in values[len(CUTS) :])
+            row.append(f"{recall} · {curve}")
+    print(f"{len(sample)} documents of {SAMPLE:,} words; a chunk of 500 characters: 1")
+    print(f"Each set: R@{' / R@'.join(map(str, CUTS))} · the first {' / '.join(map(str, BUDGETS))} words")
+    add_row = table("index", ["CPU", "disk", "vectors", *(data.name for data in sets)])
+    for name, *rest in cells:
+        add_row(name, rest)
+
+
+if __name__ == "__main__":
+    main()

@@ -24,7 +24,6 @@ from factoid.sources import AUTO
 from factoid.store import UnitStore
 from factoid.store.database.schema import local_folder
 from factoid.store.options import (
-    BY_TOKENS,
     CommonSearchKwargs,
     Parents,
     Reranker,

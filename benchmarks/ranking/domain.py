@@ -181,6 +181,7 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="holds a folder for each set")
     parser.add_argument("--sets", nargs="+", default=SETS, help="names of folders")
     parser.add_argument("--cache", type=Path, metavar="FOLDER", help="keep vectors here for the next run")
+    parser.add_argument("--stores", type=Path, metavar="FOLDER", help="keep the stores here for the next run")
     parser.add_argument("--questions", type=int, metavar="N", help="only so many of each set, evenly spread")
     parser.add_argument("--rows", nargs="+", choices=list(ROWS), default=list(ROWS), help="only these")
     parser.add_argument(
@@ -195,7 +196,9 @@ def main() -> None:
         for name in arguments.sets:
             encoder = TokenCachedEncoder(SentenceTransformerEncoder(), arguments.cache)
             domain = read(arguments.folder / name)
-            measure(domain, encoder, spread(domain.questions, arguments.questions), arguments.rows, options)
+            path = None if arguments.stores is None else arguments.stores / name
+            questions = spread(domain.questions, arguments.questions)
+            measure(domain, encoder, questions, arguments.rows, options, path)
 
 
 class TokenCachedEncoder(CachedEncoder):
@@ -222,10 +225,11 @@ def measure(
     questions: Sequence[DomainQuestion],
     rows: Sequence[str],
     options: dict[str, Any],
+    path: Path | None,
 ) -> None:
-    """Print what each way to score finds."""
+    """Print what each way to score finds; the store is kept at the path."""
     encoder.encode_queries([question.text for question in questions])  # into the cache, so that times are of searches
-    with UnitStore(encoder=encoder) as store:
+    with UnitStore(path, encoder=encoder) as store:
         store.add_documents(domain.documents)
         counts = ", ".join(f"{count:,} {kind}s" for kind, count in store.counts().items())
         print(f"\n{domain.name}: {len(domain.documents):,} documents, {len(questions):,} questions; {counts}")

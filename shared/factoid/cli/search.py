@@ -26,7 +26,7 @@ def search(
     ] = None,
     lexical: Annotated[
         float | None,
-        option("SHARE", "Share of the question's words in the score, from 0 to 1 (words alone).", default="0.3"),
+        option("SHARE", "Share of the question's words in the score, from 0 to 1 (words alone).", default="0.33"),
     ] = None,
     explain: Annotated[bool, option(None, "Show the parts of each score.")] = False,
     condition: opts.Filter = None,

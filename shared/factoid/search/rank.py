@@ -59,8 +59,8 @@ class Weights:
         InvalidInputError: A weight is out of range.
     """
 
-    passage: float = 0.2
-    lexical: float = 0.3
+    passage: float = 0.25
+    lexical: float = 0.33
 
     def __post_init__(self) -> None:
         for name in ("passage", "lexical"):

@@ -2,9 +2,10 @@
 
     python -m benchmarks.presets ../shared/data/domain-retrieval --cache build/vectors
 
-Costs are those of indexing the same sample of all sets from nothing, encoder included: processor seconds of all threads, bytes on
-disk and vectors, as multiples of chunks of 500 characters in LangChain's `FAISS` on disk. The settings take turns, and each figure
-is the median of the rounds. What is found is measured on whole sets, as in `benchmarks.ranking.domain`, with kept vectors.
+Costs are those of indexing the same sample of all sets from nothing, encoder included: processor
+seconds of all threads, bytes on disk and vectors, as multiples of chunks of 500 characters in
+LangChain's `FAISS` on disk. The settings take turns, and each figure is the median of the rounds.
+What is found is measured on whole sets, as in `benchmarks.ranking.domain`, with kept vectors.
 """
 
 from __future__ import annotations

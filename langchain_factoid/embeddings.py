@@ -35,6 +35,12 @@ class EmbeddingsEncoder:
         # An encoder of the core that comes back as itself keeps its name, so that all front ends share a store.
         self.name = name or (model if isinstance(inner, EncoderEmbeddings) else f"{type(inner).__name__}({model})")
 
+    @property
+    def wrapped(self) -> Encoder | None:
+        """The encoder of the core that the embeddings wrap, if they do."""
+        inner = getattr(self.embeddings, "underlying_embeddings", self.embeddings)
+        return inner.encoder if isinstance(inner, EncoderEmbeddings) else None
+
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors of queries. Shape: (len(texts), dim)."""
         return to_matrix(list(map(self.embeddings.embed_query, texts)), len(texts))

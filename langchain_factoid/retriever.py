@@ -12,7 +12,7 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field, SkipValidation, model_validator
 from typing_extensions import override
 
-from factoid.encode import to_matrix
+from factoid.encode import TokenVectorEncoder, to_matrix
 from factoid.errors import InvalidInputError, check_names
 from factoid.filters import Filter
 from factoid.search import Weights
@@ -69,8 +69,8 @@ class MultiGranularRetriever(BaseRetriever):
     fetch_k: SkipValidation[int] = 20
     expand: SkipValidation[int] = 0
     parameters: SkipValidation[Mapping[str, Any] | None] = None
-    rerank: SkipValidation[Reranker | None] = None
-    candidates: SkipValidation[int] = 100
+    rerank: SkipValidation[Reranker | TokenVectorEncoder | Literal["tokens"] | None] = None
+    candidates: SkipValidation[int | None] = None
     search_kwargs: dict[str, Any] = Field(default_factory=dict)
 
     if not TYPE_CHECKING:  # fields say more than this signature

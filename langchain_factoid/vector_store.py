@@ -23,7 +23,14 @@ from factoid.propositions.prompting.chat import split_options
 from factoid.sources import AUTO
 from factoid.store import UnitStore
 from factoid.store.database.schema import local_folder
-from factoid.store.options import CommonSearchKwargs, Parents, SearchOptions, StoreKwargs, option_names
+from factoid.store.options import (
+    CommonSearchKwargs,
+    Parents,
+    Reranker,
+    SearchOptions,
+    StoreKwargs,
+    option_names,
+)
 from factoid.store.transfer.copies import copy_over
 from factoid.units import Document as CoreDocument
 from factoid.units import Granularity, Hit, Unit
@@ -367,7 +374,7 @@ class MultiGranularFAISS(VectorStore):
         return await run_in_executor(None, search)
 
     def _similarity_search_with_relevance_scores(self, query: str, k: int = 4, **options: Any) -> list[Scored]:
-        if options.get("rerank") is not None:
+        if isinstance(options.get("rerank"), Reranker):
             raise InvalidInputError(
                 "relevance is made from similarities, which the scores of rerank are not: leave it out"
             )

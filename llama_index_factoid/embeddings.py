@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import PrivateAttr
 
 from factoid.encode import Encoder, Vectors, portable_name, to_matrix
+from factoid.progress import Progress, progress_bar
 
+_BATCHES = 10  # between two looks at the progress
 _LATEST = 1000  # texts of which an `EncoderEmbedding` keeps the vectors: equal ones of a document come in a row
 
 
@@ -30,6 +32,11 @@ class EmbeddingEncoder:
         of_core = isinstance(embed_model, EncoderEmbedding)
         self.name = name or (model if of_core else f"{embed_model.class_name()}({model})")
 
+    @property
+    def wrapped(self) -> Encoder | None:
+        """The encoder of the core that the model wraps, if it does."""
+        return self.embed_model.encoder if isinstance(self.embed_model, EncoderEmbedding) else None
+
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors of queries. Shape: (len(texts), dim)."""
         return to_matrix([self.embed_model.get_query_embedding(text) for text in texts], len(texts))
@@ -44,20 +51,58 @@ class EncoderEmbedding(BaseEmbedding):
 
     Its `model_name` is the encoder's name. Options are fields of `BaseEmbedding`, such as `embed_batch_size`. Equal texts are
     encoded once, such as a sentence that is its own proposition; `EncoderEmbedding(EmbeddingEncoder(model))` does so for any
-    model of LlamaIndex.
+    model of LlamaIndex. `progress` is as in `factoid.UnitStore`.
     """
 
     _encoder: Encoder = PrivateAttr()
     _latest: dict[str, list[float]] = PrivateAttr(default_factory=dict)
 
-    def __init__(self, encoder: Encoder, **options: Any) -> None:
+    _progress: bool | None = PrivateAttr(default=None)
+
+    def __init__(self, encoder: Encoder, *, progress: bool | None = None, **options: Any) -> None:
         super().__init__(model_name=str(getattr(encoder, "name", type(encoder).__qualname__)), **options)
         self._encoder = encoder
+        self._progress = progress
+
+    @property
+    def encoder(self) -> Encoder:
+        """The encoder of the core."""
+        return self._encoder
 
     @classmethod
     def class_name(cls) -> str:
         """Return the name under which the framework saves this class."""
         return "EncoderEmbedding"
+
+    def get_text_embedding_batch(
+        self, texts: list[str], show_progress: bool = False, **options: Any
+    ) -> list[list[float]]:
+        """Return the embeddings of texts, as LlamaIndex's own models do, and show the progress of long work."""
+        embeddings: list[list[float]] = []
+        with self._bar(texts, show_progress) as bar:
+            for block in self._blocks(texts):
+                embeddings += super().get_text_embedding_batch(block, **options)
+                bar.update(len(block))
+        return embeddings
+
+    async def aget_text_embedding_batch(
+        self, texts: list[str], show_progress: bool = False, **options: Any
+    ) -> list[list[float]]:
+        """Do the same without blocking the event loop."""
+        embeddings: list[list[float]] = []
+        with self._bar(texts, show_progress) as bar:
+            for block in self._blocks(texts):
+                embeddings += await super().aget_text_embedding_batch(block, **options)
+                bar.update(len(block))
+        return embeddings
+
+    def _bar(self, texts: list[str], show_progress: bool) -> Progress:
+        return progress_bar(show=show_progress or self._progress, unit=" texts", total=len(texts), desc="embedding")
+
+    def _blocks(self, texts: list[str]) -> Iterator[list[str]]:
+        size = _BATCHES * self.embed_batch_size
+        for start in range(0, len(texts), size):
+            yield texts[start : start + size]
 
     def _get_query_embedding(self, query: str) -> list[float]:
         return self._encoder.encode_queries([query])[0].tolist()  # type: ignore[no-any-return]

@@ -10,7 +10,9 @@ from llama_index.core.indices.vector_store.base import VectorStoreIndex
 from llama_index.core.indices.vector_store.retrievers import VectorIndexRetriever
 from llama_index.core.vector_stores.types import MetadataFilters, VectorStoreQuery, VectorStoreQueryMode
 
+from factoid.encode import token_vector_encoder
 from factoid.errors import EncoderMismatchError, InvalidInputError
+from factoid.store.options import BY_TOKENS
 from llama_index_factoid.embeddings import EmbeddingEncoder
 from llama_index_factoid.vector_store import MultiGranularFaissVectorStore, QueryKwargs
 
@@ -74,3 +76,5 @@ class MultiGranularRetriever(VectorIndexRetriever):
                 f"the store was opened with the embedding model {stored!r}, and the queries would be embedded by {asked!r}: use "
                 "the first one"
             )
+        if options.get("rerank") == BY_TOKENS:  # the store may not know the model
+            self._kwargs["rerank"] = token_vector_encoder(EmbeddingEncoder(self._embed_model))

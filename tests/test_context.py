@@ -79,3 +79,39 @@ def test_never_more_words_and_never_fewer_than_there_are(texts, words):
     assert result.split() == everything.split()[:words]
     folded = " ".join(everything.split()).casefold()
     assert all(" ".join(text.split()).casefold() in folded for text in texts)
+
+
+def headed(text, document_id, title, section="", kind=Granularity.PASSAGE):
+    start = len(text)
+    return Unit("", text, kind, document_id, document_id, start, start + 1, title, section)
+
+
+def test_a_title_is_written_once_for_each_document_and_stays_above_its_texts():
+    ranked = [
+        headed("It weighs 59 kg.", "tern", "Manual of the Tern", "Data"),
+        headed("It weighs 40 kg.", "heron", "Manual of the Heron", "Data"),
+        headed("It runs at 400 volts.", "tern", "Manual of the Tern", "Data"),
+        headed("It needs a cold room.", "tern", "Manual of the Tern", "Care"),
+    ]
+    assert pack_context(ranked) == (
+        "Manual of the Tern — Data: It weighs 59 kg.\nIt runs at 400 volts.\nCare: It needs a cold room.\n"
+        "Manual of the Heron — Data: It weighs 40 kg."
+    )
+    assert pack_context(ranked, headings=False).splitlines() == [unit.text for unit in ranked]
+    assert pack_context(ranked, words=10) == "Manual of the Tern — Data: It weighs 59 kg."
+
+
+def test_of_a_path_only_what_is_new_is_written():
+    sections = ["Leave", "Leave, Parents", "Leave, Illness", "Pay"]
+    texts = ["All have leave.", "Mothers have more.", "A doctor writes a note.", "It is on the first."]
+    ranked = [headed(text, "d", "Handbook", section) for text, section in zip(texts, sections, strict=True)]
+    assert pack_context(ranked) == (
+        "Handbook: All have leave.\nParents: Mothers have more.\nIllness: A doctor writes a note.\nPay: It is on the first."
+    )
+
+
+def test_what_a_text_says_itself_is_not_written_above_it():
+    tower = headed("The Leaning Tower of Pisa leans.", "d", "Leaning Tower of Pisa", "The tower leans")
+    assert pack_context([tower]) == tower.text
+    again = headed("It is old.", "d", "Leaning Tower of Pisa", "History")
+    assert pack_context([tower, again]) == f"{tower.text}\nHistory: It is old."

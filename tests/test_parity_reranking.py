@@ -10,14 +10,18 @@ pytest.importorskip("langchain_core")
 pytest.importorskip("llama_index.core")
 
 from langchain_core.documents import Document
+from langchain_core.embeddings import DeterministicFakeEmbedding
+from llama_index.core import MockEmbedding
 from llama_index.core.schema import NodeWithScore, TextNode
 
 from factoid import AnyGranularityRanker
 from factoid import Document as CoreDocument
-from langchain_factoid import AnyGranularityReranker
-from llama_index_factoid import AnyGranularityRerank
+from factoid.errors import InvalidInputError
+from factoid.testing import HashEncoder
+from langchain_factoid import AnyGranularityReranker, MultiGranularFAISS
+from llama_index_factoid import AnyGranularityRerank, MultiGranularRetriever
 from tests.late_interaction.word_vectors import WordVectors
-from tests.test_parity import CORPUS, QUERIES, langchain, llama_index, rounded
+from tests.test_parity import CORPUS, QUERIES, langchain, langchain_store, llama_index, llama_index_index, rounded
 
 METADATA = [{"title": f"Title {place}", "page": place} for place in range(len(CORPUS))]
 
@@ -70,3 +74,33 @@ def test_searches_that_are_ranked_again_are_the_same(granularity: str, parents: 
         assert len(one) == 5
     assert [text for text, *_ in langchain(query, **options)] != [text for text, *_ in langchain(query, **plain)]
     assert max(score for _, score, *_ in one) > 2  # no cosine
+
+
+@pytest.mark.parametrize("parents", ["passage", "unit"])
+def test_reranking_by_tokens_is_one_word_in_every_way_in(parents: Any) -> None:
+    options: dict[str, Any] = {"parents": parents, "k": 5, "rerank": "tokens"}
+    for query in QUERIES[:3]:
+        one, other = langchain(query, **options), llama_index(query, **options)
+        assert rounded(one) == rounded(other)
+        hits = langchain_store().store.search(query, **options)
+        assert [score for _, score, *_ in one] == [hit.score for hit in hits]
+        assert all("tokens" in hit.parts for hit in hits)
+        retriever = langchain_store().as_retriever(search_kwargs=options)
+        assert [document.page_content for document in retriever.invoke(query)] == [text for text, *_ in one]
+        scored = langchain_store().similarity_search_with_relevance_scores(query, **options)
+        assert all(0 <= relevance <= 1 for _, relevance in scored)
+        by_model = {"rerank": HashEncoder(), "parents": parents}  # the store of the index was given no model
+        nodes = llama_index_index().as_retriever(similarity_top_k=5, vector_store_kwargs=by_model).retrieve(query)
+        assert [node.score for node in nodes] == sorted((node.score or 0 for node in nodes), reverse=True)
+        assert len(nodes) == 5
+
+
+def test_embeddings_without_tokens_are_told_what_to_do() -> None:
+    store = MultiGranularFAISS(DeterministicFakeEmbedding(size=5))
+    store.add_texts(CORPUS)
+    with pytest.raises(InvalidInputError, match="in LangChain as EncoderEmbeddings"):
+        store.similarity_search("Who designed the Fram?", rerank="tokens")
+    with pytest.raises(InvalidInputError, match="a store without an encoder does not give"):
+        llama_index_index().as_retriever(vector_store_kwargs={"rerank": "tokens"}).retrieve("Who designed the Fram?")
+    with pytest.raises(InvalidInputError, match="MockEmbedding does not give"):
+        MultiGranularRetriever(llama_index_index(), MockEmbedding(5), rerank="tokens")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import sys
 from types import SimpleNamespace
@@ -121,6 +122,15 @@ def test_both_frameworks_take_it(capsys):
     llama_index.MultiGranularNodeParser()(documents, show_progress=True)
     llama_index.MultiGranularNodeParser(progress=True)(documents)
     assert capsys.readouterr().err.count("splitting: 100%") == 2
+    texts = [f"Text {n}." for n in range(250)]
+    model = llama_index.EncoderEmbedding(HashEncoder())
+    embeddings = model.get_text_embedding_batch(texts)
+    assert capsys.readouterr().err == ""
+    assert model.get_text_embedding_batch(texts, show_progress=True) == embeddings
+    assert "embedding: 100%" in capsys.readouterr().err
+    shown = llama_index.EncoderEmbedding(HashEncoder(), progress=True)
+    assert asyncio.run(shown.aget_text_embedding_batch(texts)) == embeddings
+    assert "250/250" in capsys.readouterr().err
     assert llama_index.MultiGranularFaissVectorStore(progress=False).client.progress is False
 
 

@@ -119,7 +119,7 @@ class Bench:
         if self.rows == "ours":
             return
         if parents != "unit":
-            channels = [self.search(FETCHED, {"weights": Weights(0.4, share), "parents": parents}) for share in (0, 1)]
+            channels = [self.search(FETCHED, {"weights": Weights(0.25, share), "parents": parents}) for share in (0, 1)]
             yield "ranks of vectors and words fused, in place of weights", math.nan, fuse_ranks(*channels)
         if find_spec("bm25s") is None:
             print("Without bm25s the rows of chunks are left out: pip install --group bench")
@@ -177,9 +177,9 @@ def print_smaller(shares: dict[str, Shares], columns: Sequence[str]) -> None:
     row = table("smaller less larger units, 95 %", columns)
     for smaller, larger in (
         ("propositions", "sentences"),
-        (DEFAULT, "sentences, .4 passage, .2 words"),
+        (DEFAULT, "sentences, .25 passage, .33 words"),
         ("sentences", "passages"),
-        ("sentences, .4 passage, .2 words", "passages, .2 words"),
+        ("sentences, .25 passage, .33 words", "passages, .33 words"),
     ):
         pairs = zip(shares[smaller].T, shares[larger].T, strict=True)
         row(f"{smaller} − {larger}", [difference(*pair) for pair in pairs])

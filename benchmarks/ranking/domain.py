@@ -2,18 +2,21 @@
 
     python -m benchmarks.ranking.domain ../shared/data/domain-retrieval --cache build/vectors
 
-Each folder holds `corpus.jsonl` (or `.gz`) with documents, and `queries.jsonl` with questions, the documents that answer them, and
-where there are any, the characters of the evidence. R@k is the share of a question's evidence among its k best results, of as much
-as k results can hold: passages that have half of a span of evidence, or where the set names none, documents. The words curve is the
-share of questions whose evidence, by nine tenths of its distinct words, or whose answer stands in the first 100 or 200 words of
-context. Contexts hold the units' texts, without headings. Questions of tatqa are asked of their own report only.
+Each folder holds `corpus.jsonl` (or `.gz`) with documents, and `queries.jsonl` with questions, the documents that answer them,
+and where there are any, the characters of the evidence. R@k is the share of a question's evidence among its k best results, of as
+much as k results can hold: passages that have half of a span of evidence, or where the set names none, documents. The words curve
+is the share of questions whose evidence, by nine tenths of its distinct words, or whose answer stands in the first 100 or 200
+words of context. Contexts hold the units' texts, without headings. Questions of tatqa are asked of their own report only. A
+third of its reports is kept, and of scifact a third of the abstracts that no question cites.
 """
 
 from __future__ import annotations
 
+import argparse
 import gzip
 import json
 import os
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,17 +25,24 @@ from typing import Any
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import numpy as np
+import torch
+from numpy.typing import NDArray
 
-from benchmarks.ranking.corpora import NEARLY_WHOLE, normal
-from factoid import Document, Hit, Unit, pack_context
+from benchmarks.ranking.corpora import NEARLY_WHOLE, normal, spread
+from benchmarks.ranking.measures import table
+from benchmarks.ranking.vectors import CachedEncoder
+from factoid import Document, Hit, SentenceTransformerEncoder, Unit, UnitStore, Weights, pack_context
+from factoid.encode import Vectors
 
 SETS = ("chunkeval", "covidqa", "scifact", "hotpot", "tatqa")
+BY_SPAN = ("chunkeval", "covidqa")
 CUTS = (1, 5)
 BUDGETS = (100, 200)
 FETCHED = 50  # results of a search for passages, and units of a context
 _HALF = 0.5  # of a span of evidence, or of a passage that is shorter than two of them
 _GOLD_ALONE = 3  # of documents that answer no question, every so many are kept in a large set
 _LARGE = 5000
+_REPORTS = 3  # every so many reports of tatqa are kept
 
 
 @dataclass(frozen=True)
@@ -95,12 +105,16 @@ class DomainSet:
 def read(folder: Path) -> DomainSet:
     """Read a set. Of a large one, only a third of the documents that answer no question is kept."""
     questions = []
-    scopes: dict[str, list[str]] = {}
     corpus = list(_lines(folder / "corpus.jsonl"))
     entries = list(_lines(folder / "queries.jsonl"))
+    reports = sorted({row["context"] for row in corpus if "context" in row})[::_REPORTS]
+    if reports:
+        corpus = [row for row in corpus if row["context"] in reports]
+        entries = [entry for entry in entries if entry["context"] in reports]
+    scopes: dict[str, list[str]] = {report: [] for report in reports}
     for row in corpus:
-        if "context" in row:
-            scopes.setdefault(row["context"], []).append(row["id"])
+        if reports:
+            scopes[row["context"]].append(row["id"])
     gold = {document_id for entry in entries for document_id in entry["gold"]}
     documents = []
     for number, row in enumerate(corpus):
@@ -108,9 +122,8 @@ def read(folder: Path) -> DomainSet:
             documents.append(Document(row["text"], title=row["title"], id=row["id"]))
     by_id = {document.id: document for document in documents}
     for entry in entries:
-        evidence = []
-        for span in entry.get("evidence", ()):
-            evidence.append(Evidence(span["id"], span["start"], span["end"], span["text"]))
+        spans = [span for span in entry.get("evidence", ()) if span["start"] is not None]
+        evidence = [Evidence(span["id"], span["start"], span["end"], span["text"]) for span in spans]
         answers = []
         for answer in entry.get("answers", ()):  # in the words of the text, so that they can be found
             is_there = any(_stands(answer, by_id[document_id].text) for document_id in entry["gold"])
@@ -118,7 +131,10 @@ def read(folder: Path) -> DomainSet:
                 answers.append(answer)
         scope = tuple(scopes.get(entry.get("context", ""), ()))
         questions.append(DomainQuestion(entry["text"], tuple(entry["gold"]), tuple(evidence), tuple(answers), scope))
-    return DomainSet(folder.name, documents, questions, by_span=folder.name in ("chunkeval", "covidqa"))
+    by_span = folder.name in BY_SPAN
+    if by_span:
+        questions = [question for question in questions if question.evidence]
+    return DomainSet(folder.name, documents, questions, by_span)
 
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
@@ -147,3 +163,91 @@ def _answers(context: str, question: DomainQuestion) -> bool:
 
 def _stands(answer: str, text: str) -> bool:
     return f" {normal(answer)} " in f" {normal(text)} "
+
+
+ROWS: dict[str, dict[str, Any]] = {
+    "**the default**": {},
+    'rerank="tokens"': {"rerank": "tokens"},
+    "sentences": {"granularity": "sentence"},
+    "passages and words": {"granularity": "passage"},
+    "vectors alone": {"lexical": 0},
+    "words alone": {"lexical": 1},
+}
+"""Options of `UnitStore.search` by the name of their row."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, help="holds a folder for each set")
+    parser.add_argument("--sets", nargs="+", default=SETS, help="names of folders")
+    parser.add_argument("--cache", type=Path, metavar="FOLDER", help="keep vectors here for the next run")
+    parser.add_argument("--stores", type=Path, metavar="FOLDER", help="keep the stores here for the next run")
+    parser.add_argument("--questions", type=int, metavar="N", help="only so many of each set, evenly spread")
+    parser.add_argument("--rows", nargs="+", choices=list(ROWS), default=list(ROWS), help="only these")
+    parser.add_argument(
+        "--weights", nargs=2, type=float, metavar=("PASSAGE", "LEXICAL"), help="in place of the default"
+    )
+    parser.add_argument(
+        "--bfloat16", action="store_true", help="encode in bfloat16, which some CPUs do several times as fast"
+    )
+    arguments = parser.parse_args()
+    options = {} if arguments.weights is None else {"weights": Weights(*arguments.weights)}
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=arguments.bfloat16):
+        for name in arguments.sets:
+            encoder = TokenCachedEncoder(SentenceTransformerEncoder(), arguments.cache)
+            domain = read(arguments.folder / name)
+            path = None if arguments.stores is None else arguments.stores / name
+            questions = spread(domain.questions, arguments.questions)
+            measure(domain, encoder, questions, arguments.rows, options, path)
+
+
+class TokenCachedEncoder(CachedEncoder):
+    """A `CachedEncoder` that keeps the token vectors of passages in memory, so that a set is encoded once."""
+
+    def __init__(self, encoder: SentenceTransformerEncoder, folder: Path | None) -> None:
+        super().__init__(encoder, folder)
+        self._of_tokens = encoder
+        self._tokens: dict[str, NDArray[np.float16]] = {}
+
+    def encode_query_tokens(self, texts: Sequence[str]) -> list[Vectors]:
+        return self._of_tokens.encode_query_tokens(texts)
+
+    def encode_unit_tokens(self, texts: Sequence[str]) -> list[Vectors]:
+        missing = [text for text in texts if text not in self._tokens]
+        for text, vectors in zip(missing, self._of_tokens.encode_unit_tokens(missing), strict=True):
+            self._tokens[text] = vectors.astype(np.float16)
+        return [self._tokens[text].astype(np.float32) for text in texts]
+
+
+def measure(
+    domain: DomainSet,
+    encoder: CachedEncoder,
+    questions: Sequence[DomainQuestion],
+    rows: Sequence[str],
+    options: dict[str, Any],
+    path: Path | None,
+) -> None:
+    """Print what each way to score finds; the store is kept at the path."""
+    encoder.encode_queries([question.text for question in questions])  # into the cache, so that times are of searches
+    with UnitStore(path, encoder=encoder) as store:
+        store.add_documents(domain.documents)
+        counts = ", ".join(f"{count:,} {kind}s" for kind, count in store.counts().items())
+        print(f"\n{domain.name}: {len(domain.documents):,} documents, {len(questions):,} questions; {counts}")
+        row = table(domain.name, [*(f"R@{k}" for k in CUTS), *(f"{words} words" for words in BUDGETS), "ms"])
+        for name in rows:
+            found, curves = [], []
+            began = time.perf_counter()
+            for question in questions:
+                common = {**options, **ROWS[name], "document_ids": question.scope or None}
+                found.append([hit.unit for hit in store.search(question.text, FETCHED, **common)])
+            seconds = time.perf_counter() - began
+            for question in questions:
+                common = {**options, **ROWS[name], "document_ids": question.scope or None}
+                curves.append(domain.curve(question, store.search(question.text, FETCHED, parents="unit", **common)))
+            recalls = np.mean([domain.recall(*pair) for pair in zip(questions, found, strict=True)], axis=0)
+            shares = [f"{100 * share:.1f}" for share in [*recalls, *np.nanmean(curves, axis=0)]]
+            row(name, [*shares, f"{1000 * seconds / len(questions):.0f}"])
+
+
+if __name__ == "__main__":
+    main()

@@ -13,21 +13,21 @@ FETCHED = 100  # results that fusion by ranks sees, and units of a context
 _BATCH = 256
 _RANK_CONSTANT = 60  # of LangChain's EnsembleRetriever, and ours
 
-DEFAULT = "**propositions, .4 passage, .2 words** (the default)"
+DEFAULT = "**propositions, .25 passage, .33 words** (the default)"
 SCORES: dict[str, dict[str, Any]] = {
     DEFAULT: {},
     "passages": {"granularity": "passage", "weights": Weights(0, 0)},
     "sentences": {"granularity": "sentence", "weights": Weights(0, 0)},
     "propositions": {"weights": Weights(0, 0)},
-    "passages, .2 words": {"granularity": "passage", "weights": Weights(0, 0.2)},
-    "sentences, .4 passage, .2 words": {"granularity": "sentence"},
+    "passages, .33 words": {"granularity": "passage", "weights": Weights(0, 0.33)},
+    "sentences, .25 passage, .33 words": {"granularity": "sentence"},
     "words alone": {"lexical": 1},
-    "sentences, .4 passage": {"granularity": "sentence", "weights": Weights(0.4, 0)},
-    "propositions, .4 passage": {"weights": Weights(0.4, 0)},
-    "propositions, .4 passage, .1 words": {"lexical": 0.1},
-    "propositions, .4 passage, .3 words": {"lexical": 0.3},
-    "propositions, .2 words": {"weights": Weights(0, 0.2)},
-    "all three, equally, .2 words": {"granularity": "mixed", "weights": Weights(1 / 3, 0.2)},
+    "sentences, .25 passage": {"granularity": "sentence", "weights": Weights(0.25, 0)},
+    "propositions, .25 passage": {"weights": Weights(0.25, 0)},
+    "propositions, .25 passage, .2 words": {"lexical": 0.2},
+    "propositions, .25 passage, .5 words": {"lexical": 0.5},
+    "propositions, .33 words": {"weights": Weights(0, 0.33)},
+    "all three, equally, .33 words": {"granularity": "mixed", "weights": Weights(1 / 3, 0.33)},
     "all three, equally": {"granularity": "mixed", "weights": Weights(1 / 3, 0)},
 }
 """Options of `UnitStore.search` by the name of their row."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from itertools import chain, takewhile
 
 from factoid.encode import with_heading
 from factoid.units import Hit, Unit, whole_number
@@ -11,6 +12,7 @@ from factoid.words import count_words, cut_words, stands_in
 
 # A source is replaced by what a reader sees of it if it is this much longer, in times and characters.
 _TIMES, _UNSEEN = 2, 1000
+_LEVELS = ", "  # between the headings of a section's path
 _MARKS = ".,;:!?()[]\"'“”‘’«»"
 _FILLERS = {
     "",
@@ -21,20 +23,24 @@ _FILLERS = {
 def pack_context(hits: Iterable[Hit | Unit], *, words: int = 100, separator: str = "\n", headings: bool = True) -> str:
     """Return the first `words` words of the ranked units, best first, without repeating a text.
 
-    A unit is left out if an earlier one contains it, ignoring case, or if all of its words are in earlier units of the same
-    source span (facts of one sentence often overlap). The same text under another heading is not a repetition.
+    With headings the units of a document come together, documents in the order of their best units, so that a title is written
+    once and it stays clear what a text is about. A unit is left out if an earlier one contains it, ignoring case, or if all of
+    its words are in earlier units of the same source span (facts of one sentence often overlap). The same text under another
+    heading is not a repetition.
 
     Args:
         hits: Hits or units, best first.
         words: The budget, at least 1. The last unit is cut where the budget ends.
         separator: Text between units; it must not contain words.
-        headings: Write "title — section: " before a unit, once for consecutive units of the same section. Its words count.
+        headings: Write "title — section: " before a unit: the title once for each document, and of a section's path what the unit
+            before it does not share. What the unit's text says itself is not written. The words count.
 
     Raises:
         InvalidInputError: `words` is below 1.
     """
     taken: list[tuple[tuple[str, str], str, Unit]] = []
-    parts: list[str] = []
+    groups: dict[tuple[str, str], list[str]] = {}
+    sections: dict[tuple[str, str], str] = {}  # of the latest unit in a group
     room = whole_number("words", words)
     for hit in hits:
         unit = hit.unit if isinstance(hit, Hit) else hit
@@ -46,19 +52,37 @@ def pack_context(hits: Iterable[Hit | Unit], *, words: int = 100, separator: str
             continue
         if (said := _said(unit, place, taken)) and _content(folded) <= said:
             continue
-        if headings and not (taken and place == taken[-1][0]):
-            text = with_heading(unit).strip()
+        group = (unit.document_id, unit.title) if any(place) else ("", "")
+        if headings:
+            text = with_heading(_introduced(unit, sections.get(group))).strip()
             heading = count_words(text) - count_words(unit.text)
             if heading >= room:  # no room for a word of the unit itself
-                if parts:
+                if taken:
                     break
                 text = unit.text.strip()
         taken.append((place, folded, unit))
-        parts.append(cut_words(text, room))
+        sections[group] = unit.section
+        groups.setdefault(group, []).append(cut_words(text, room))
         room -= count_words(text)
         if room <= 0:
             break
-    return separator.join(parts)
+    return separator.join(chain.from_iterable(groups.values()))
+
+
+def _introduced(unit: Unit, before: str | None) -> Unit:
+    """Return a unit with what is to be written of its title and section after a unit of this section; None if it is the first."""
+    said = _content(" ".join(unit.text.split()).casefold())
+    title = unit.title if before is None else ""
+    section = unit.section
+    if before is not None:
+        path, shared = section.split(_LEVELS), before.split(_LEVELS)
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(path, shared, strict=False)))
+        section = _LEVELS.join(path[same:])
+    if _content(title.casefold()) <= said:
+        title = ""
+    if _content(section.casefold()) <= said:
+        section = ""
+    return replace(unit, title=title, section=section)
 
 
 def _without_data(unit: Unit) -> Unit:

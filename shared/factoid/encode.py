@@ -64,6 +64,46 @@ class AsyncEncoder(Encoder, Protocol):
         """Encode units as `encode_units` does, without blocking the event loop."""
 
 
+@runtime_checkable
+class TokenVectorEncoder(Protocol):
+    """An encoder that also returns a vector for each token of a text, by which a search with `rerank="tokens"` compares texts.
+
+    Tokens that stand for no text, such as [CLS], are left out.
+    """
+
+    def encode_query_tokens(self, texts: Sequence[str]) -> list[Vectors]:
+        """Return the float32 unit vectors of the tokens of queries. Shape of each: (tokens, dim)."""
+
+    def encode_unit_tokens(self, texts: Sequence[str]) -> list[Vectors]:
+        """Return the float32 unit vectors of the tokens of passages. Shape of each: (tokens, dim)."""
+
+
+def token_vector_encoder(encoder: object) -> TokenVectorEncoder:
+    """Return an encoder that gives vectors of tokens: this one, or the one that it wraps for a framework.
+
+    Raises:
+        InvalidInputError: It gives none.
+    """
+    for candidate in (encoder, getattr(encoder, "wrapped", None)):
+        if isinstance(candidate, TokenVectorEncoder):
+            return candidate
+    raise InvalidInputError(
+        f"rerank='tokens' needs the vectors of tokens, which {_described(encoder)} does not give: open the store with "
+        "SentenceTransformerEncoder(model) (in LangChain as EncoderEmbeddings, in LlamaIndex as EncoderEmbedding of it), or with "
+        "an encoder that has encode_query_tokens and encode_unit_tokens; or pass such an encoder, or "
+        "AnyGranularityRanker(model), as rerank"
+    )
+
+
+def _described(encoder: object) -> str:
+    """Return the class of an encoder, or of what it wraps for a framework."""
+    if encoder is None:
+        return "a store without an encoder"
+    for name in ("embeddings", "embed_model"):
+        encoder = getattr(encoder, name, encoder)
+    return type(encoder).__name__
+
+
 def check_template(template: str | None) -> str:
     """Return a checked template for `with_heading`, which must name {text} exactly once; None stands for the text alone."""
     template = "{text}" if template is None else template
@@ -204,6 +244,29 @@ class SentenceTransformerEncoder:
     def encode_units(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors. Shape: (len(texts), dim)."""
         return self._encode("encode_document", texts)
+
+    def encode_query_tokens(self, texts: Sequence[str]) -> list[Vectors]:
+        """Return the float32 unit vectors of the tokens of queries. Shape of each: (tokens, dim)."""
+        return self._encode_tokens("encode_query", texts)
+
+    def encode_unit_tokens(self, texts: Sequence[str]) -> list[Vectors]:
+        """Return the float32 unit vectors of the tokens of units. Shape of each: (tokens, dim)."""
+        return self._encode_tokens("encode_document", texts)
+
+    def _encode_tokens(self, method: str, texts: Sequence[str]) -> list[Vectors]:
+        model = self._model()
+        special = model.tokenizer.all_special_ids
+        options = {"batch_size": self.batch_size, "show_progress_bar": False}
+        tokens = []
+        for features in getattr(model, method)(
+            list(texts), output_value=None, **options
+        ):  # None: all features of a text
+            vectors = features["token_embeddings"].float().cpu().numpy()
+            ids = features["input_ids"].cpu().numpy()
+            vectors = vectors[~np.isin(ids, special)]  # padding is special, too
+            lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+            tokens.append(np.asarray(vectors / np.where(lengths > 0, lengths, 1), np.float32))
+        return tokens
 
     def _encode(self, method: str, texts: Sequence[str]) -> Vectors:
         model = self._model()

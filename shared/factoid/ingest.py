@@ -103,6 +103,7 @@ def ingest(
             _put(store, batch, units, vectors, decomposition, counts)
             total += decomposition.report
             bar.reach(counts["read"])
+        bar.reach(counts["read"])  # also where the last ones had not changed
     removed = 0 if sources is None else sources.delete_others(store)
     return _report(counts, total, removed)
 
@@ -132,6 +133,7 @@ async def aingest(
             await asyncio.to_thread(_put, store, batch, units, vectors, decomposition, counts)
             total += decomposition.report
             bar.reach(counts["read"])
+        bar.reach(counts["read"])  # also where the last ones had not changed
     removed = 0 if sources is None else await asyncio.to_thread(sources.delete_others, store)
     return _report(counts, total, removed)
 

@@ -35,6 +35,14 @@ class HashEncoder:
         vectors /= np.where(norms > 0, norms, 1)
         return vectors
 
+    def encode_query_tokens(self, texts: Sequence[str]) -> list[Vectors]:
+        """Return the vectors of the content words of each text. Shape of each: (words, dim)."""
+        return self.encode_unit_tokens(texts)
+
+    def encode_unit_tokens(self, texts: Sequence[str]) -> list[Vectors]:
+        """Return the vectors of the content words of each text. Shape of each: (words, dim)."""
+        return [self.encode_units([word for word, _, _ in content_tokens(text)]) for text in texts]
+
 
 class ScriptedPropositionizer:
     """Return scripted propositions, by the text of the passage.

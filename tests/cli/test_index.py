@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 import sys
 
 from factoid import UnitStore
@@ -114,3 +115,13 @@ def test_index_reads_standard_input(run, tmp_path, monkeypatch):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(b"# Vasa\n\nShe sank in 1628.\n")))
     assert run("index", "-", "--store", tmp_path / "s")[0] == 0
     assert "She sank in 1628." in run("search", tmp_path / "s", "When did she sink?")[1]
+
+
+def test_index_embeds_metadata_that_tell_texts_apart(run, report, tmp_path):
+    lines = [json.dumps({"text": "The warranty lasts 24 months.", "product": name}) for name in ("Tern 40", "Heron 7")]
+    (tmp_path / "manuals.jsonl").write_text("\n".join(lines))
+    report("index", tmp_path / "manuals.jsonl", "--store", tmp_path / "s", "--embed-metadata", "product")
+    with UnitStore(tmp_path / "s", encoder=None, read_only=True) as store:
+        assert store.embed_metadata == ("product",)
+    found = report("search", tmp_path / "s", "warranty of the Heron 7", "-k", "1")["hits"][0]["unit"]
+    assert found["metadata"]["product"] == "Heron 7"

@@ -67,6 +67,11 @@ def test_search_explains_scores(run, store):
     assert re.search(r"proposition \d\.\d{3}  passage \d\.\d{3}  lexical \d\.\d{3}", out)
 
 
+def test_search_ranks_again_by_tokens(run, store):
+    _, out, _ = run("search", store, YEAR, "-k", "2", "--explain", "--rerank", "tokens")
+    assert re.search(r"lexical \d\.\d{3}  tokens \d\.\d{3}", out)
+
+
 def test_search_says_which_encoder_a_store_wants(fails, store, monkeypatch):
     monkeypatch.setattr("factoid.encode.SentenceTransformerEncoder", lambda _name: HashEncoder(7))
     assert re.search(r"HashEncoder\(256\).*HashEncoder\(7\).*with --encoder", fails("search", store, "Vasa"))

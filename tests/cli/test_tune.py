@@ -83,6 +83,6 @@ def test_weights_are_fitted_to_questions_with_answers(run, report, fails, tmp_pa
     assert code == 0
     assert "30 questions, 30 with an answer" in out
     assert "the store keeps its weights" in out
-    assert report("tune", tmp_path / "s", "--answers", file)["current"] == {"passage": 0.4, "lexical": 0.2}
+    assert report("tune", tmp_path / "s", "--answers", file)["current"] == {"passage": 0.25, "lexical": 0.33}
     file.write_text('{"question": "When?"}\n')
     assert 'answers.jsonl:1: expected {"question"' in fails("tune", tmp_path / "s", "--answers", file)

@@ -44,7 +44,7 @@ def test_texts_with_their_embeddings(embedding: HashEmbeddings) -> None:
         assert embedding.embedded == []
         assert store.get_by_ids(["olm"]) == [Document(id="olm", page_content=texts[0], metadata={"n": 1})]
         for granularity in ("passage", "sentence", "proposition"):
-            [(found, score)] = store.similarity_search_with_score(texts[0], k=1, granularity=granularity)
+            [(found, score)] = store.similarity_search_with_score(texts[0], k=1, granularity=granularity, lexical=0)
             assert (found.id, score) == ("olm", pytest.approx(1))
         assert store.add_embeddings([(texts[0], pairs[1][1])], ids=["olm"]) == ["olm"]
         assert len(store.similarity_search("Titan orbits Saturn.", min_score=0.99, lexical=0)) == 2

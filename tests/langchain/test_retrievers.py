@@ -42,7 +42,9 @@ def test_hybrid_weighs_words_as_well(filled: MultiGranularFAISS) -> None:
     [found] = MultiGranularRetriever(store=filled, k=1).invoke("a parrot that cannot fly")
     assert found.metadata["parent_id"] == "kakapo"
     words = MultiGranularRetriever(store=filled, lexical=1.0)
-    assert [(found.id, found.metadata["score"]) for found in words.invoke("caves")] == [("olm", 1.0)]
+    [found] = words.invoke("caves")
+    assert found.id == "olm"
+    assert 0.7 < found.metadata["score"] < 1  # it has all words of the question
     assert [found.id for found in filled.similarity_search("caves", lexical=1.0)] == ["olm"]
 
 

@@ -253,13 +253,16 @@ class Oracle:
         scored = {}
         for key, found in under.items():
             parts = []
+            above = self.units[key]
+            itself = []  # the passage, if it counts
+            if has_context and above.granularity is PASSAGE and key in self.vectors and self.is_open(above):
+                itself = [self.score(query, above, similarity)]
             for kind in finer:
                 here = [unit for unit in self.compared(kind) if unit in found]
                 scores = [self.score(query, unit, similarity) for unit in here]
-                parts += [(max(scores), (1 - share) / len(finer))] if scores else []
-            above = self.units[key]
-            if has_context and above.granularity is PASSAGE and key in self.vectors and self.is_open(above):
-                parts.append((self.score(query, above, similarity), share))
+                nearest = max([*scores, *(itself if share else [])], default=0)
+                parts += [(nearest, (1 - share) / len(finer))] if scores else []
+            parts += [(score, share) for score in itself]
             weight = sum(part[1] for part in parts)
             total = (
                 sum(score * part for score, part in parts) / weight if weight else np.mean([each for each, _ in parts])

@@ -26,7 +26,7 @@ def search(
     ] = None,
     lexical: Annotated[
         float | None,
-        option("SHARE", "Share of the question's words in the score, from 0 to 1 (words alone).", default="0.2"),
+        option("SHARE", "Share of the question's words in the score, from 0 to 1 (words alone).", default="0.33"),
     ] = None,
     explain: Annotated[bool, option(None, "Show the parts of each score.")] = False,
     condition: opts.Filter = None,
@@ -37,7 +37,12 @@ def search(
     ] = None,
     expand: Annotated[int, option("N", "Show N sentences before and after each fact.")] = 0,
     rerank: Annotated[
-        str | None, option("MODEL", "Rank the best passages again with a late-interaction model, by name or folder.")
+        str | None,
+        option(
+            "MODEL",
+            "Rank the best passages again with a late-interaction model, by name or folder; or with the store's own encoder, "
+            "token by token: tokens.",
+        ),
     ] = None,
     words: Annotated[
         int | None, option("N", "Print the first N words of the best units, as context for a reader model.")
@@ -56,7 +61,9 @@ def search(
         "mmr": mmr,
         "lexical": lexical,
     }
-    if rerank is not None:
+    if rerank == "tokens":
+        options["rerank"] = rerank
+    elif rerank is not None:
         from factoid.late_interaction import AnyGranularityRanker
 
         options["rerank"] = AnyGranularityRanker(rerank, cache=store)

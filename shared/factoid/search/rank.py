@@ -3,9 +3,9 @@
     S(passage) = (1 - λ) · [(1 - α) · mean over granularities of its best unit + α · the passage itself] + λ · words
 
 as AGRaME scores a unit with its passage (§3.2), but with single vectors. The passage itself is one of its units: where no finer
-unit is as near to the query, it takes their place. Words are BM25 as a share of the highest possible score, so that they count less
-where no text has many of them; multiplied by the reach of the encoder's scores, since the cosines of some encoders lie within a
-tenth of each other (`Scale`). A convex combination of scores ranks better than one of ranks (Bruch et al., 2023).
+unit is as near to the query, it takes their place. Words are BM25 as a share of the highest possible score, so that they count
+less where no text has many of them; multiplied by the reach of the encoder's scores (`Scale`), since the cosines of some encoders
+lie within a tenth of each other. A convex combination of scores ranks better than one of ranks (Bruch et al., 2023).
 
 All units are scored, or those that a filter allows. Where an index is not exact, only the units of those passages are scored that
 the indexes and words find; their scores are exact.
@@ -59,8 +59,8 @@ class Weights:
         InvalidInputError: A weight is out of range.
     """
 
-    passage: float = 0.2
-    lexical: float = 0.3
+    passage: float = 0.25
+    lexical: float = 0.33
 
     def __post_init__(self) -> None:
         for name in ("passage", "lexical"):
@@ -111,9 +111,9 @@ def best_groups(
 ) -> list[list[Group]]:
     """Return the k best parents for each query by their blended score; equal ones by row. They are exact if the indexes are.
 
-    A document scores as its best passage, and a unit as its passage would if it were the best unit of each granularity. A passage
-    that lacks units of a granularity, or a vector of its own, scores by the mean of what it has. Passages of allowed units count,
-    unless they are closed: these score by their allowed units alone.
+    A document scores as its best passage, and a unit as its passage would if it were the nearest unit of each granularity. A
+    passage that lacks units of a granularity, or a vector of its own, scores by the mean of what it has. Passages of allowed
+    units count, unless they are closed: these score by their allowed units alone.
 
     Args:
         views: One for each searched granularity, all filtered or none.
@@ -180,8 +180,7 @@ def best_groups(
         ranking = _Ranking(channels, parts, chosen, some, level, k, closed)
         if words and scale is not None:
             words = [reach * shares for reach, shares in zip(scale.reach(some).tolist(), words, strict=True)]
-        for number in range(len(some)):
-            results.append(ranking.best(number, words[number] if words else None, share))
+        results += [ranking.best(number, words[number] if words else None, share) for number in range(len(some))]
     return results
 
 

@@ -1,7 +1,7 @@
 """The scale of an encoder's scores, on which the words of a query are weighed.
 
-Some encoders give unrelated texts a cosine of .1, and others one of .8. What tells related texts from others is how far a score is
-above the average one, and how far it can be.
+Some encoders give unrelated texts a cosine of .1, and others one of .8. What tells related texts from others is how far a score
+is above the average one, and how far it can be.
 """
 
 from __future__ import annotations
@@ -38,9 +38,10 @@ class Scale:
     def reach(self, queries: Vectors) -> NDArray[np.float64]:
         """Return how far scores of each query reach: from the average one to that of a vector in the query's own direction.
 
-        A constant that is added to all scores changes nothing, and a factor of all scores is one of the result. Shape: (queries,).
+        A constant that is added to all scores changes nothing, and a factor of all scores is one of the result.
+        Shape: (queries,).
         """
         exact = queries.astype(np.float64)
         highest = np.linalg.norm(exact, axis=1) * self.length
         average = (exact * self.mean).sum(axis=1)  # by row, so that a query has one result in any batch
-        return np.maximum(highest - average, _LEAST * highest)
+        return np.asarray(np.maximum(highest - average, _LEAST * highest), np.float64)

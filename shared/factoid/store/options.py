@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal, Protocol, SupportsFloat, TypedDict, get_args, runtime_checkable
+from typing import Any, Final, Literal, Protocol, SupportsFloat, TypedDict, get_args, runtime_checkable
 
+from factoid.encode import TokenVectorEncoder
 from factoid.errors import InvalidInputError
 from factoid.filters import Filter
 from factoid.index.kinds import NAMES
@@ -18,6 +19,7 @@ from factoid.units import Granularity, Hit, Unit, whole_number
 
 Parents = Literal["auto", "passage", "document", "unit"]
 RankedParents = Literal["passage", "unit"]
+BY_TOKENS: Final = "tokens"  # of `rerank`, and the part of a hit's score
 
 
 @runtime_checkable
@@ -49,8 +51,8 @@ class CommonSearchKwargs(TypedDict, total=False):
     lexical: float | None
     expand: int
     parameters: Mapping[str, Any] | None
-    rerank: Reranker | None
-    candidates: int
+    rerank: Reranker | TokenVectorEncoder | Literal["tokens"] | None
+    candidates: int | None
 
 
 class SearchKwargs(CommonSearchKwargs, total=False):
@@ -143,11 +145,15 @@ class SearchOptions:
         expand: Number of sentences to put into `neighbours` before and after each matched fact, with those it comes from; for a
             passage, the number of passages around it.
         parameters: For approximate indexes: {"nprobe": 32} or {"efSearch": 128}; each index takes those that it knows.
-        rerank: Ranks the best passages of the search again, or the units of one granularity in them; a
+        rerank: "tokens" compares the best passages with the query token by token, with the store's own encoder, and takes the
+            mean of that and the search's score; `parts` has the first as "tokens", on the scale of the candidates' scores. It
+            needs an encoder that gives vectors of tokens, such as `SentenceTransformerEncoder`, and encodes the passages in each
+            search. Such an encoder in place of the word does the same where the store has none.
+            Otherwise what ranks the best passages of the search again, or the units of one granularity in them; a
             `factoid.AnyGranularityRanker`. Its scores become those of the hits, and `min_score` applies to them; `parts` has them
             beside those by which the search found the passage. Units of a granularity that the store does not search are cut from
             the passages.
-        candidates: How many passages `rerank` gets, at least k; 100 as in AGRaME, §4.1.
+        candidates: How many passages `rerank` gets, at least k. None for 50 with "tokens", else 100.
 
     Raises:
         InvalidInputError: An option is out of range; the message names it and what it takes.
@@ -165,8 +171,8 @@ class SearchOptions:
     fetch_k: int = 20
     expand: int = 0
     parameters: Mapping[str, Any] | None = None
-    rerank: Reranker | None = None
-    candidates: int = 100
+    rerank: Reranker | TokenVectorEncoder | Literal["tokens"] | None = None
+    candidates: int | None = None
 
     def __post_init__(self) -> None:
         if self.parents not in get_args(Parents):
@@ -176,15 +182,18 @@ class SearchOptions:
         for name, number in (("min_score", self.min_score), ("mmr", self.mmr)):
             if number is not None and not isinstance(number, SupportsFloat):  # which takes longer to find out for None
                 raise InvalidInputError(f"{name} must be a number, got {number!r}")
-        if self.rerank is not None and not isinstance(self.rerank, Reranker):
+        if not (self.rerank is None or self.by_tokens or isinstance(self.rerank, Reranker)):
             raise InvalidInputError(
-                f"rerank must be a ranker such as factoid.AnyGranularityRanker(model), got {self.rerank!r}"
+                "rerank must be 'tokens', for the token vectors of the store's encoder, or a ranker such as "
+                f"factoid.AnyGranularityRanker(model), got {self.rerank!r}"
             )
         if self.lexical is not None:
             Weights(lexical=self.lexical)  # rejects a value out of range
         if self.mmr is not None and not 0 <= self.mmr <= 1:
             raise InvalidInputError(f"mmr must be from 0 (only diversity counts) to 1 (it does not), got {self.mmr!r}")
         for name, least in (("expand", 0), ("fetch_k", 1), ("candidates", 1)):
+            if name == "candidates" and self.candidates is None:
+                continue
             if type(value := getattr(self, name)) is not int or value < least:
                 whole_number(name, value, least=least)
         if self.rerank is not None and self.mmr is not None:
@@ -199,6 +208,11 @@ class SearchOptions:
         """What is ranked: with parents="auto", passages."""
         return "passage" if self.parents == "auto" else self.parents
 
+    @property
+    def by_tokens(self) -> bool:
+        """Whether token vectors of an encoder rank the best passages again."""
+        return self.rerank == BY_TOKENS or isinstance(self.rerank, TokenVectorEncoder)
+
     def blend(self, default: Weights, *, has_texts: bool) -> Weights:
         """Return the weight of each channel; reject a weight of words that cannot be searched."""
         weights, requested = self.weights or default, self.weights is not None
@@ -212,8 +226,8 @@ class SearchOptions:
 
     def kinds(self, searched: Sequence[Granularity]) -> list[Granularity]:
         """Return the granularities to compare with the query; raise InvalidInputError for any that cannot be compared."""
-        if self.rerank is not None:
-            kind = self.ranked(searched)
+        if self.rerank is not None and not self.by_tokens:
+            kind = self.ranked_granularity(searched)
             return [kind if kind in searched else min(searched, key=FINEST_FIRST.index)]
         if self.granularity is None:
             return [min(searched, key=FINEST_FIRST.index)]
@@ -226,8 +240,8 @@ class SearchOptions:
             raise InvalidInputError(f"this store searches {', '.join(searched)}: {missing or 'name one, or several'}")
         return kinds
 
-    def ranked(self, searched: Sequence[Granularity]) -> Granularity:
-        """Return the granularity that `rerank` ranks."""
+    def ranked_granularity(self, searched: Sequence[Granularity]) -> Granularity:
+        """Return the granularity that a ranker ranks."""
         if self.granularity is None:
             return min(searched, key=FINEST_FIRST.index)
         if not isinstance(self.granularity, str) or self.granularity in (MIXED, Granularity.DOCUMENT):

@@ -12,7 +12,7 @@ from factoid.store.database.snapshot import Snapshot
 from factoid.store.indexes.compared import SUBSTITUTES
 from factoid.store.indexes.views import IndexState
 from factoid.store.indexes.wall import MIXED_PASSAGES, Wall
-from factoid.store.options import FINEST_FIRST, RankedParents
+from factoid.store.options import FINEST_FIRST, RankedParents, Reranker
 from factoid.store.search import Query, find_within, open_documents, wall_of, whole_documents, with_neighbours
 from factoid.units import Granularity, Hit, Unit
 
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 RERANK = "rerank"
 """The reranker's score among the parts of a hit."""
 
+_CANDIDATES = 100  # as in AGRaME, §4.1
 
 Children = Mapping[str, Sequence[Unit]]
 """The stored units of passages, by the passage's id."""
@@ -35,17 +36,17 @@ def answer(store: UnitStore, query: Query) -> list[list[Hit]]:
     texts = query.texts
     if texts is None:
         raise InvalidInputError("rerank needs the text of the query: give text, or leave rerank out")
-    kind = query.options.ranked(store.granularities)
+    kind = query.options.ranked_granularity(store.granularities)
     stored = kind in store.granularities and kind is not Granularity.PASSAGE
     results, children, documents = store.views.at(query.indexes, partial(_candidates, query, kind if stored else None))
     ranked = [_ranked(text, query, kind, hits, children, documents) for text, hits in zip(texts, results, strict=True)]
     if not query.options.expand:
         return ranked
     mixed = [name for name in query.indexes if name == MIXED_PASSAGES]
-    return store.views.at(mixed, partial(_expanded, query, ranked))
+    return store.views.at(mixed, partial(expanded, query, ranked))
 
 
-def _expanded(
+def expanded(
     query: Query, ranked: Sequence[Sequence[Hit]], snapshot: Snapshot, states: Sequence[IndexState]
 ) -> list[list[Hit]]:
     """Return hits with their neighbours."""
@@ -64,7 +65,7 @@ def _candidates(
     """
     wall = wall_of(query, snapshot, states)
     options = replace(query.options, parents="passage", min_score=None, expand=0, rerank=None)
-    first = replace(query, k=max(query.k, options.candidates), options=options)
+    first = replace(query, k=max(query.k, options.candidates or _CANDIDATES), options=options)
     results = find_within(wall, first, snapshot, states)
     documents: dict[str, Unit] = {}
     if query.options.parents == "document":
@@ -157,7 +158,7 @@ def _ranked(
 ) -> list[Hit]:
     """Return the k best reranked hits, as hits of the search."""
     options = query.options
-    if options.rerank is None or not candidates:
+    if not isinstance(options.rerank, Reranker) or not candidates:
         return []
     by_id = {hit.unit.id: hit for hit in candidates}
     passages = [_placed(hit.unit) for hit in candidates]

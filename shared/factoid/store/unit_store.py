@@ -43,6 +43,7 @@ from factoid.store.options import AddKwargs, SearchKwargs, SearchOptions, option
 from factoid.store.rerank import answer
 from factoid.store.search import Query, allowed_ids, allowed_units, find, stored_by_id
 from factoid.store.settings import Settings, check_identity, keep_settings
+from factoid.store.token_rerank import answer_by_tokens
 from factoid.store.token_vectors import TOKENS, TokenVectorCache
 from factoid.store.transfer.copies import copy_to
 from factoid.store.transfer.exports import export, import_from
@@ -538,6 +539,8 @@ class UnitStore:
         """Return a function that runs a checked search with encoded queries."""
         check_names("UnitStore.search", options, option_names(SearchKwargs))
         query = Query.of(self, texts, vectors, k, SearchOptions(**options))
+        if query.options.by_tokens:
+            return partial(answer_by_tokens, self, query)
         if query.options.rerank is not None:
             return partial(answer, self, query)
         return partial(self.views.at, query.indexes, partial(find, query))

@@ -39,7 +39,7 @@ _GROWN = 4
 _MARGIN = 1.25
 
 _BLOCK = 10_000  # passages read at a time
-_SAMPLE = 256  # vectors from which the scale of scores is estimated
+_SAMPLE = 256  # units from whose vectors the scale of scores is estimated
 
 
 logger = logging.getLogger(__name__)
@@ -78,10 +78,11 @@ class VectorBuilder:
             self._build(state, snapshot, progress=progress)
         state.has_own = snapshot.has_vectors(Granularity(state.granularity))
         state.scale = None
-        if len(state.columns):
-            ids = state.columns.distinct_vectors()
-            evenly = np.unique(np.linspace(0, len(ids) - 1, _SAMPLE).astype(np.int64))
-            state.scale = Scale.of(prepare(snapshot.vectors(ids[evenly]), self.settings.similarity))
+        count = len(state.columns)
+        if count:
+            evenly = np.linspace(0, count - 1, min(count, _SAMPLE)).astype(np.int64)
+            ids, places = np.unique(state.columns.vectors[evenly], return_inverse=True)
+            state.scale = Scale.of(prepare(snapshot.vectors(ids)[places], self.settings.similarity))
 
     def write(self, state: IndexState, path: Path) -> None:
         """Write the files of an index."""

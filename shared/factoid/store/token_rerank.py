@@ -1,0 +1,143 @@
+"""Search with `rerank="tokens"`: the best passages are compared with the query token by token, by the store's own encoder.
+
+A passage's similarity is MaxSim (Khattab and Zaharia, 2020): the mean, over the query's tokens, of the largest inner product with
+a token of the passage. It is brought to the mean and the spread of the candidates' scores by the search, and counts as much as
+these. Alone it would lose what words and propositions know.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import compress
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from factoid.encode import TokenVectorEncoder, Vectors, encoded_text, token_vector_encoder
+from factoid.errors import InvalidInputError
+from factoid.inner_products import products
+from factoid.store.database.snapshot import Snapshot
+from factoid.store.indexes.views import IndexState
+from factoid.store.indexes.wall import MIXED_PASSAGES, Wall
+from factoid.store.options import BY_TOKENS
+from factoid.store.rerank import expanded
+from factoid.store.search import Query, find_within, wall_of
+from factoid.units import Granularity, Hit, Unit
+
+if TYPE_CHECKING:
+    from factoid.store.unit_store import UnitStore
+
+_CANDIDATES = 50
+_UNITS = 3  # candidates of a search for units, for each passage that is read
+_REMEMBERED = 1000  # passages whose token vectors are kept during a call, for its other queries
+
+Candidate = tuple[Hit, Unit]
+"""A hit of the search, and the passage that is compared for it."""
+
+
+def answer_by_tokens(store: UnitStore, query: Query) -> list[list[Hit]]:
+    """Return the k best hits for each query by the search's score and the similarity of tokens, half and half.
+
+    The model runs after the search has ended, so neither writes nor other searches wait for it.
+
+    Raises:
+        InvalidInputError: There is no text, or the encoder gives no vectors of tokens.
+    """
+    if query.texts is None:
+        raise InvalidInputError("rerank needs the text of the query: give text, or leave rerank out")
+    encoder = query.options.rerank
+    if not isinstance(encoder, TokenVectorEncoder):
+        encoder = token_vector_encoder(store.encoder)
+    template = store.template
+    found = store.views.at(query.indexes, partial(_candidates, query))
+    tokens: OrderedDict[str, Vectors] = OrderedDict()
+    results = []
+    for text, candidates in zip(query.texts, found, strict=True):
+        similarities = _similarities(
+            encoder, text, [encoded_text(passage, template) for _, passage in candidates], tokens
+        )
+        hits = _mixed([hit for hit, _ in candidates], similarities)
+        if query.options.min_score is not None:
+            hits = [hit for hit in hits if hit.score >= query.options.min_score]
+        results.append(hits[: query.k])
+    if not query.options.expand:
+        return results
+    mixed = [name for name in query.indexes if name == MIXED_PASSAGES]
+    return store.views.at(mixed, partial(expanded, query, results))
+
+
+def _candidates(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list[list[Candidate]]:
+    """Return the best hits of the search for each query, as many as have so many passages, each with its passage."""
+    wall = wall_of(query, snapshot, states)
+    most = max(query.k, query.options.candidates or _CANDIDATES)
+    count = most * _UNITS if query.options.parents == "unit" else most
+    options = replace(query.options, min_score=None, expand=0, rerank=None)
+    results = find_within(wall, replace(query, k=count, options=options), snapshot, states)
+    compared = [[_compared_unit(hit) for hit in hits] for hits in results]
+    above = {unit.parent_id for units in compared for unit in units if unit.granularity is not Granularity.PASSAGE}
+    passages = {unit.id: unit for unit in _open_units(snapshot, wall, sorted(above))}
+    candidates: list[list[Candidate]] = []
+    for hits, units in zip(results, compared, strict=True):
+        of_query: list[Candidate] = []
+        read: set[str] = set()
+        for hit, unit in zip(hits, units, strict=True):
+            passage = passages.get(unit.parent_id, unit)
+            if passage.document_id != unit.document_id:  # the passage that a unit names may be of another document
+                passage = unit
+            if passage.id in read or len(read) < most or len(of_query) < query.k:
+                read.add(passage.id)
+                of_query.append((hit, passage))
+        candidates.append(of_query)
+    return candidates
+
+
+def _compared_unit(hit: Hit) -> Unit:
+    """Return the unit of a hit; for a document, the one that matched best."""
+    if hit.unit.granularity is Granularity.DOCUMENT:
+        return hit.matches[0].unit
+    return hit.unit
+
+
+def _open_units(snapshot: Snapshot, wall: Wall | None, ids: Sequence[str]) -> list[Unit]:
+    """Return those of some units that a wall leaves open."""
+    if wall is None:
+        return snapshot.units_by_id(ids)
+    names, rows, metadata = snapshot.unit_metadata(ids)
+    allowed = compress(names, wall.allowed(rows, metadata).tolist())
+    return wall.shown(snapshot, snapshot.units_by_id(list(allowed)))
+
+
+def _similarities(
+    encoder: TokenVectorEncoder, query: str, texts: Sequence[str], tokens: OrderedDict[str, Vectors]
+) -> Vectors:
+    """Return the MaxSim of the query with each text; `tokens` keeps the vectors of the latest texts. Shape: (texts,)."""
+    [of_query] = encoder.encode_query_tokens([query])
+    missing = [text for text in dict.fromkeys(texts) if text not in tokens]
+    if missing:
+        tokens.update(zip(missing, encoder.encode_unit_tokens(missing), strict=True))
+    similarities = np.zeros(len(texts), np.float32)
+    for place, text in enumerate(texts):
+        tokens.move_to_end(text)
+        if len(of_query) and len(tokens[text]):
+            similarities[place] = products(of_query, tokens[text].T).max(axis=1).mean()
+    while len(tokens) > _REMEMBERED:
+        tokens.popitem(last=False)
+    return similarities
+
+
+def _mixed(hits: Sequence[Hit], similarities: Vectors) -> list[Hit]:
+    """Return hits by the mean of their score and of their similarity on the scale of the scores, best first."""
+    if not hits:
+        return []
+    scores = np.array([hit.score for hit in hits])
+    spread = float(similarities.std())
+    factor = float(scores.std()) / spread if spread > 0 else 0.0
+    scaled = scores.mean() + factor * (similarities - similarities.mean(dtype=np.float64))
+    mixed = [
+        replace(hit, score=(hit.score + similarity) / 2, parts={**hit.parts, BY_TOKENS: similarity})
+        for hit, similarity in zip(hits, scaled.tolist(), strict=True)
+    ]
+    return sorted(mixed, key=lambda hit: -hit.score)

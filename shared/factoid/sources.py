@@ -9,7 +9,7 @@ import json
 import logging
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from factoid.errors import InvalidInputError
 from factoid.filters import Comparison, Operator
@@ -23,29 +23,51 @@ _AUTO_KEYS = ("source", "file_path")  # under which loaders of LangChain and rea
 
 # A file or an address, rather than a word such as "news" that many documents share.
 _PLACE = re.compile(r"[/\\]|\.[A-Za-z]\w{0,4}\Z")
+# Keys that say whose a document is: two tenants have a "handbook.pdf" each.
+_OWNER_KEY = re.compile(
+    r"(?:tenant|user|owner|customer|client|account|org|organi[sz]ation|company|team|group|workspace|namespace|project|acl)"
+    r"(?:[_.-]?(?:id|name|key))?s?",
+    re.IGNORECASE,
+)
 _BLOCK = 500  # sources looked up at a time
 
 logger = logging.getLogger(__name__)
+
+
+class Source(NamedTuple):
+    """Where a document comes from.
+
+    Attributes:
+        place: A file or an address, or what else the key of the metadata holds.
+        owner: The other values that keep sources of one place apart, by key, as JSON.
+    """
+
+    place: str
+    owner: str
 
 
 class Sources:
     """The sources of the documents of one call, and which documents it brought of each.
 
     Args:
-        key: The key of the metadata that names the source; "auto" for the rules of `UnitStore.add_documents`.
+        key: The key of the metadata that names the source, perhaps with further ones that belong to it, such as
+            ("source", "tenant"); "auto" for the rules of `UnitStore.add_documents`.
         known: Sources that earlier calls added to the same open store; those of this call are added to it.
 
     Raises:
-        InvalidInputError: The key is not a string.
+        InvalidInputError: The key is neither a string nor several.
     """
 
-    def __init__(self, key: str, known: set[str]) -> None:
-        if not isinstance(key, str) or not key:
-            raise InvalidInputError(f"source_key must be a key of the metadata, 'auto' or None, got {key!r}")
-        self._key = key
+    def __init__(self, key: str | Sequence[str], known: set[Source]) -> None:
+        keys = (key,) if isinstance(key, str) else tuple(key) if isinstance(key, list | tuple) else ()
+        if not keys or not all(isinstance(each, str) and each for each in keys):
+            raise InvalidInputError(f"source_key must be a key of the metadata or several, 'auto' or None, got {key!r}")
+        self._is_auto = keys == (AUTO,)
+        self._keys = _AUTO_KEYS if self._is_auto else keys[:1]
+        self._further = keys[1:]
         self._known = known
-        self._ids: dict[str, set[str]] = {}  # of the documents of this call, by source
-        self._metadata: dict[str, set[str]] = {}  # theirs, as JSON, by source
+        self._ids: dict[Source, set[str]] = {}  # of the documents of this call, by source
+        self._metadata: dict[Source, set[str]] = {}  # theirs, as JSON, by source
 
     def note(self, document: Document) -> None:
         """Note a document of the call, if it names a source and has no id of its own."""
@@ -56,57 +78,64 @@ class Sources:
 
     def delete_others(self, store: UnitStore) -> int:
         """Delete the other documents of these sources that have no id of their own either; return their number."""
-        names = list(self._ids)
+        sources = list(self._ids)
         stale: list[str] = []
-        for start in range(0, len(names), _BLOCK):
-            for source, others in self._others(store, names[start : start + _BLOCK]).items():
+        for start in range(0, len(sources), _BLOCK):
+            for source, others in self._others(store, sources[start : start + _BLOCK]).items():
                 if self._are_replaced(source, others):
                     stale += [document.id for document in others]
         if stale:
             store.delete(document_ids=stale)
-        self._known.update(names)
+        self._known.update(sources)
         return len(stale)
 
-    def _others(self, store: UnitStore, names: Sequence[str]) -> dict[str, list[Document]]:
+    def _others(self, store: UnitStore, sources: Sequence[Source]) -> dict[Source, list[Document]]:
         """Return the stored documents of some sources that this call did not bring, by source."""
-        keys = _AUTO_KEYS if self._key == AUTO else (self._key,)
+        places = sorted({source.place for source in sources})
         stored: list[str] = []
         with store.connections.reading() as snapshot:
-            for key in keys:
-                stored += snapshot.documents_where(Comparison(key, Operator.IN, list(names)))
-        brought = {document_id for name in names for document_id in self._ids[name]}
-        others: dict[str, list[Document]] = {}
+            for key in self._keys:
+                stored += snapshot.documents_where(Comparison(key, Operator.IN, places))
+        brought = {document_id for source in sources for document_id in self._ids[source]}
+        others: dict[Source, list[Document]] = {}
         for document in store.documents([each for each in dict.fromkeys(stored) if each not in brought]):
             source = self._source(document)
-            if source is not None and source in names:
+            if source is not None and source in self._ids:
                 others.setdefault(source, []).append(document)
         return others
 
-    def _are_replaced(self, source: str, others: Sequence[Document]) -> bool:
+    def _are_replaced(self, source: Source, others: Sequence[Document]) -> bool:
         """Return whether what this call brought of a source takes the place of other documents, or is a further part of it."""
-        if self._key != AUTO or source not in self._known:
+        if not self._is_auto or source not in self._known:
             return True
         if self._metadata[source].isdisjoint(map(_as_json, others)):
             return False  # further pages or rows
         logger.warning(
             "the documents of %r that an earlier call added are replaced by those of this one. If they are further parts of it, "
             "add all parts in one call, give them ids, or set source_key=None; source_key='source' replaces without this line",
-            source,
+            source.place,
         )
         return True
 
-    def _source(self, document: Document) -> str | None:
+    def _source(self, document: Document) -> Source | None:
         """Return the source of a document, or None if it names none or has an id of its own."""
-        source = None
-        if self._key != AUTO:
-            source = document.metadata.get(self._key)
-        else:
-            places = [document.metadata.get(key) for key in _AUTO_KEYS]
-            source = next((place for place in places if isinstance(place, str) and _PLACE.search(place)), None)
-        if not isinstance(source, str) or not source:
+        values = [document.metadata.get(key) for key in self._keys]
+        places = [value for value in values if isinstance(value, str) and value]
+        if self._is_auto:
+            places = [place for place in places if _PLACE.search(place)]
+        if not places:
             return None
         unnamed = Document(document.text, document.title, document.section, "", document.metadata)
-        return source if document.id == unnamed.id else None
+        if document.id != unnamed.id:
+            return None
+        return Source(places[0], self._owner(document))
+
+    def _owner(self, document: Document) -> str:
+        """Return what keeps sources of one place apart: values of further keys or, for "auto", of keys that name an owner."""
+        keys = list(self._further)
+        if self._is_auto:
+            keys = [key for key in document.metadata if _OWNER_KEY.fullmatch(key)]
+        return json.dumps({key: document.metadata.get(key) for key in keys}, sort_keys=True)
 
 
 def _as_json(document: Document) -> str:

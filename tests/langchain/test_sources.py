@@ -140,6 +140,23 @@ def test_the_key_is_an_option(embedding: HashEmbeddings, caplog: pytest.LogCaptu
         store.add_texts(["Page one."])
 
 
+@pytest.mark.parametrize("key", ["tenant", "tenant_id", "user", "userId", "Owner", "org", "team", "project", "acl"])
+def test_a_file_of_two_owners_is_two_sources(tmp_path: Path, embedding: HashEmbeddings, key: str) -> None:
+    """Each call is of a process of its own, which knows nothing of the other."""
+    for owner, fee in (("acme", 10), ("bolt", 20), ("acme", 30)):
+        with MultiGranularFAISS(embedding, path=tmp_path / "store") as store:
+            store.add_texts([f"The fee of {owner} is {fee}."], [{"source": "fees.md", key: owner}])
+    with MultiGranularFAISS(embedding, path=tmp_path / "store") as store:
+        assert texts(store) == ["The fee of acme is 30.", "The fee of bolt is 20."]
+
+
+def test_further_keys_keep_sources_apart(embedding: HashEmbeddings) -> None:
+    with MultiGranularFAISS(embedding, source_key=("url", "site")) as store:
+        store.add_texts(["Page one.", "Page two."], [{"url": "fees", "site": site} for site in ("a", "b")])
+        store.add_texts(["Page three."], [{"url": "fees", "site": "b", "tenant": "other"}])
+        assert texts(store) == ["Page one.", "Page three."]
+
+
 def test_langchains_index_goes_by_its_records(store: MultiGranularFAISS) -> None:
     records = InMemoryRecordManager(namespace="facts")
     options = {"cleanup": "incremental", "source_id_key": "source", "key_encoder": "sha256", "batch_size": 2}

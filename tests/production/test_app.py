@@ -212,12 +212,12 @@ def test_the_same_store_behind_langchain(tmp_path, monkeypatch):
         assert client.get("/answers", params=asked | {"tenant": "bolt"}).json() == []
 
 
-@pytest.mark.parametrize("way", ["ids", "no source key"])
+@pytest.mark.parametrize("way", ["ids", "named", "default", "no source key"])
 def test_tenants_with_one_name_for_a_source_do_not_replace_each_other_in_langchain(tmp_path, way):
     documents = pytest.importorskip("langchain_core.documents")
     from langchain_factoid import EncoderEmbeddings, MultiGranularFAISS
 
-    options = {"source_key": None} if way == "no source key" else {}
+    options = {"named": {"source_key": ("source", "tenant")}, "no source key": {"source_key": None}}.get(way, {})
     for name, fee in (("acme", 10), ("bolt", 20)):  # each in a process of its own, as far as the store can tell
         with MultiGranularFAISS(EncoderEmbeddings(HashEncoder()), path=tmp_path / "store", **options) as store:
             own = f"{name}/fees" if way == "ids" else None

@@ -89,7 +89,7 @@ class RecipeKwargs(TypedDict, total=False):
     sentences: SentenceSplitter | None
     unsupported: Policy
     cache: PropositionCache | str | Path | None
-    source_key: str | None
+    source_key: str | Sequence[str] | None
 
 
 class AddKwargs(RecipeKwargs, total=False):

@@ -31,7 +31,7 @@ from factoid.propositions import PropositionCache, Propositionizer, SyntaxPropos
 from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy
 from factoid.search import LEXICAL, Weights
-from factoid.sources import Sources
+from factoid.sources import Source, Sources
 from factoid.store.database.connections import Connections
 from factoid.store.database.schema import local_folder
 from factoid.store.database.snapshot import INCOMPLETE, StoredUnit, metadata_keys
@@ -125,7 +125,7 @@ class UnitStore:
             )
         check_device(device)
         self.encoder = encoder
-        self._known_sources: set[str] = set()  # of documents that calls of this object added
+        self._known_sources: set[Source] = set()  # of documents that calls of this object added
         self.path = None if path is None else local_folder(path)
         self.connections = Connections(self.path, read_only=read_only)
         try:
@@ -228,7 +228,7 @@ class UnitStore:
         unsupported: Policy = "drop",
         sentences: SentenceSplitter | None = None,
         cache: PropositionCache | str | Path | None = None,
-        source_key: str | None = None,
+        source_key: str | Sequence[str] | None = None,
         progress: bool | None = None,
     ) -> AddReport:
         """Split, decompose, encode and commit documents, a few hundred passages at a time.
@@ -250,8 +250,10 @@ class UnitStore:
             source_key: A key of the metadata that says where a document comes from, such as "source", for documents without ids.
                 When the call ends, the documents that earlier calls added of the same sources, and that this one did not bring
                 again, are deleted: so all documents of a source belong into one call. Documents with ids of their own are left
-                alone. "auto" for "source", else "file_path", where it is a file or an address; while a store is open, later calls
-                may then bring further parts whose metadata differ, such as pages. None deletes nothing.
+                alone. Several keys, as in ("source", "tenant"), keep apart what differs in one of them. "auto" for "source", else
+                "file_path", where it is a file or an address, apart for each value of keys that name an owner, such as "tenant"
+                or "user_id"; while a store is open, later calls may then bring further parts whose metadata differ, such as
+                pages. None deletes nothing.
             progress: Show a progress bar over documents; None as the constructor says.
 
         Raises:
@@ -556,7 +558,7 @@ class UnitStore:
         writing.identify(identity)
         check_identity(writing, "these vectors with", embed_metadata=made)
 
-    def _sources_of(self, key: str | None) -> Sources | None:
+    def _sources_of(self, key: str | Sequence[str] | None) -> Sources | None:
         return None if key is None else Sources(key, self._known_sources)
 
     def _recipe(

@@ -2,9 +2,10 @@
 
     python -m benchmarks.presets ../shared/data/domain-retrieval --cache build/vectors
 
-Costs are those of indexing the same sample of all sets from nothing, encoder included: processor seconds of all threads, bytes on
-disk and vectors, as multiples of chunks of 500 characters in LangChain's `FAISS` on disk. The settings take turns, and each figure
-is the median of the rounds. What is found is measured on whole sets, as in `benchmarks.ranking.domain`, with kept vectors.
+Costs are those of indexing the same sample of all sets from nothing, encoder included: processor
+seconds of all threads, bytes on disk and vectors, as multiples of chunks of 500 characters in
+LangChain's `FAISS` on disk. The settings take turns, and each figure is the median of the rounds.
+What is found is measured on whole sets, as in `benchmarks.ranking.domain`, with kept vectors.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from typing import NamedTuple
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
 import numpy as np
+import torch
 from langchain_core.documents import Document as LangChainDocument
 from langchain_text_splitters import RecursiveCharacterTextSplitter
 
@@ -40,7 +42,7 @@ SETS = ("chunkeval", "covidqa", "hotpot", "tatqa")
 CHUNK = 500  # characters
 FETCHED = 50
 RANK_CONSTANT = 60  # of LangChain's EnsembleRetriever
-SAMPLE = 40_000  # words that are indexed to measure costs
+SAMPLE = 20_000  # words that are indexed to measure costs
 
 # Results for a question: passages or chunks for recall, and units for a context.
 Results = tuple[Sequence[Unit], Sequence[Unit | Hit]]
@@ -196,6 +198,7 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--questions", type=int, default=400, help="most questions of a set")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--bfloat16", action="store_true", help="encode whole sets in bfloat16; costs are in float32")
     arguments = parser.parse_args()
     encoder = SentenceTransformerEncoder()
     sets = [read(arguments.folder / name) for name in arguments.sets]
@@ -206,9 +209,9 @@ def main() -> None:
     for row, cost in zip(cells, measured, strict=True):
         row += [f"{mine / theirs:.1f}" for mine, theirs in zip(cost, plain, strict=True)]
     for data in sets:
-        for row, values in zip(
-            cells, found_in(data, CachedEncoder(encoder, arguments.cache), arguments.questions), strict=True
-        ):
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=arguments.bfloat16):
+            found = found_in(data, CachedEncoder(encoder, arguments.cache), arguments.questions)
+        for row, values in zip(cells, found, strict=True):
             recall = " / ".join(f"{value:.1f}" for value in values[: len(CUTS)])
             curve = " / ".join(f"{value:.1f}" for value in values[len(CUTS) :])
             row.append(f"{recall} · {curve}")

@@ -26,10 +26,14 @@ def store() -> Iterator[MultiGranularFAISS]:
 
 
 def test_relevance_is_half_of_one_plus_the_score(store: MultiGranularFAISS) -> None:
+    for query, options in (("query", {"lexical": 0.0}), ("query", {}), ("First7 stands here.", {})):
+        scored = store.similarity_search_with_score(query, k=50, **options)  # type: ignore[arg-type]
+        expected = [(document, min(max((1 + score) / 2, 0), 1)) for document, score in scored]
+        assert store.similarity_search_with_relevance_scores(query, k=50, **options) == expected
+        assert all(0 <= relevance <= 1 for _, relevance in expected)
+        if options:
+            assert {0, 1} < {relevance for _, relevance in expected}
     scored = store.similarity_search_with_score("query", k=50)
-    expected = [(document, min(max((1 + score) / 2, 0), 1)) for document, score in scored]
-    assert {0, 1} < {relevance for _, relevance in expected}
-    assert store.similarity_search_with_relevance_scores("query", k=50) == expected
     other = MultiGranularFAISS(store=store.store, relevance_score_fn=lambda score: score / 1000)
     relevant = other.similarity_search_with_relevance_scores("query", k=3)
     assert [relevance for _, relevance in relevant] == [score / 1000 for _, score in scored[:3]]

@@ -210,3 +210,21 @@ def test_the_same_store_behind_langchain(tmp_path, monkeypatch):
         assert answers[0]["text"].startswith("The town 3 lies on hill 3.")
         assert answers[0]["matches"]
         assert client.get("/answers", params=asked | {"tenant": "bolt"}).json() == []
+
+
+@pytest.mark.parametrize("way", ["ids", "no source key"])
+def test_tenants_with_one_name_for_a_source_do_not_replace_each_other_in_langchain(tmp_path, way):
+    documents = pytest.importorskip("langchain_core.documents")
+    from langchain_factoid import EncoderEmbeddings, MultiGranularFAISS
+
+    options = {"source_key": None} if way == "no source key" else {}
+    for name, fee in (("acme", 10), ("bolt", 20)):  # each in a process of its own, as far as the store can tell
+        with MultiGranularFAISS(EncoderEmbeddings(HashEncoder()), path=tmp_path / "store", **options) as store:
+            own = f"{name}/fees" if way == "ids" else None
+            text = f"The fee of {name} is {fee}."
+            metadata = {"tenant": name, "source": "fees.md"}
+            store.add_documents([documents.Document(text, id=own, metadata=metadata)])
+    with opened(tmp_path / "store") as store:
+        for name, fee in (("acme", 10), ("bolt", 20)):
+            hits = store.search("fee", filter=tenants.only(name))
+            assert [hit.unit.text for hit in hits] == [f"The fee of {name} is {fee}."]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import re
@@ -95,15 +96,29 @@ def test_the_name_of_a_model_of_the_hub_holds_its_commit(tmp_path):
     assert done.stdout.split() == [f"nobody/model@{commit}" for commit in commits]
 
 
-def test_the_name_of_a_folder_changes_with_the_model(tiny_t5, tmp_path):
+def test_the_name_of_a_folder_is_that_of_its_weights(tiny_t5, tmp_path, monkeypatch):
     copied = shutil.copytree(tiny_t5, tmp_path / "copied")
     file = copied / "model.safetensors"
 
     def name(folder):
-        return FlanT5Propositionizer(folder, dtype="float32").name.partition("@")[2]
+        return FlanT5Propositionizer(folder, dtype="float32").name
 
     before = name(copied)
-    assert before == name(tiny_t5) != ""
+    assert before == name(tiny_t5)
+    assert re.fullmatch("weights [0-9a-f]{12}", before)
+    monkeypatch.chdir(tmp_path)
+    assert name("copied") == before
+
+    (copied / "README.md").write_text("A page about the model.")
+    config = json.loads((copied / "config.json").read_text())
+    config |= {"transformers_version": "9.9", "_name_or_path": "/somewhere"}
+    (copied / "config.json").write_text(json.dumps(config))
+    assert name(copied) == before
+    (copied / "config.json").write_text(json.dumps(config | {"num_layers": 9}))
+    assert name(copied) != before
+    (copied / "config.json").write_text(json.dumps(config))
+    assert name(copied) == before
+
     weights = bytearray(file.read_bytes())
     weights[len(weights) // 2] ^= 1
     file.write_bytes(weights)

@@ -75,15 +75,19 @@ class FlanT5Propositionizer:
 
     @cached_property
     def name(self) -> str:
-        """Model with its commit or the folder's fingerprint, dtype and `max_new_tokens`, leaving out float32 and 512."""
+        """Model with its commit, dtype and `max_new_tokens`, leaving out float32 and 512.
+
+        A model in a folder is named by its weights: it is the same one wherever the folder lies.
+        """
         try:
-            identity = Checkpoint(self.model, self.revision).identity()
+            model = Checkpoint(self.model, self.revision).label()
         except (PropositionizerError, MissingDependencyError):
-            identity = self.revision or ""  # loading the model will report why
+            # Loading the model will report why.
+            model = f"{self.model}@{self.revision}" if self.revision else self.model
         *_, dtype = choose(self.engine, self.device, self.dtype)
         dtype = {"float32": "", "int8": "ctranslate2-int8"}.get(dtype, dtype)
         limit = "" if self.max_new_tokens == _MAX_NEW_TOKENS else f"max_new_tokens={self.max_new_tokens}"
-        return ":".join([f"{self.model}@{identity}" if identity else self.model, *filter(None, [dtype, limit])])
+        return ":".join([model, *filter(None, [dtype, limit])])
 
     def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
         """Return one list of propositions for each passage, in order; `NoPropositions` for one that failed.

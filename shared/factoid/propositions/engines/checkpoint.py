@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,9 @@ from typing import Any, NamedTuple
 
 from factoid._optional import require
 from factoid.errors import PropositionizerError
+
+_CONFIGS = ("config.json", "generation_config.json")
+_WRITERS = ("transformers_version", "_name_or_path")  # keys that say who wrote a file of settings
 
 _T5_TOKENS = 512  # what T5 was trained on; used if neither model nor tokenizer states a limit
 
@@ -54,6 +58,11 @@ class Checkpoint(NamedTuple):
         folder = self.folder()
         return _fingerprint(folder) if folder == Path(self.name) else folder.name
 
+    def label(self) -> str:
+        """Return the name and commit of a model on the hub; for a folder what its files are, wherever it lies."""
+        identity = self.identity()
+        return f"weights {identity}" if Path(self.name).is_dir() else f"{self.name}@{identity}"
+
     def _load(self, kind: str, **options: Any) -> Any:
         with self._loading():
             auto = getattr(require("transformers", extra="models"), kind)
@@ -74,9 +83,28 @@ class Checkpoint(NamedTuple):
 
 
 def _fingerprint(folder: Path) -> str:
-    """Return twelve hexadecimal digits that change with the model, whatever the folder's name and dates."""
+    """Return twelve hexadecimal digits that change with the model, whatever the folder's name, dates and pages about it."""
     digest = hashlib.sha256()
     for path in sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")):
-        with path.open("rb") as file:
-            digest.update(f"{path.name} {hashlib.file_digest(file, 'sha256').hexdigest()} ".encode())
+        if path.suffix == ".md" or path.name == "training_args.bin":
+            continue
+        if path.name in _CONFIGS:
+            content = hashlib.sha256(_settings(path)).hexdigest()
+        else:
+            with path.open("rb") as file:
+                content = hashlib.file_digest(file, "sha256").hexdigest()
+        digest.update(f"{path.name} {content} ".encode())
     return digest.hexdigest()[:12]
+
+
+def _settings(path: Path) -> bytes:
+    """Return what a file of settings says, without who wrote it and where from."""
+    content = path.read_bytes()
+    try:
+        settings = json.loads(content)
+    except ValueError:
+        return content  # loading the model will report it
+    if not isinstance(settings, dict):
+        return content
+    said = {key: value for key, value in settings.items() if key not in _WRITERS}
+    return json.dumps(said, sort_keys=True).encode()

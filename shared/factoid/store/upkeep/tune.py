@@ -32,7 +32,7 @@ _REFINE = 10  # candidates of lossy kinds that are scored again for each of the 
 
 _DEFAULT = Weights()
 _GRID = sorted(
-    (Weights(*pair) for pair in product((0.0, 0.2, 0.4, 0.6, 0.8), (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7))),
+    (Weights(*pair) for pair in product((0.0, 0.25, 0.5, 0.75), (0.0, 0.05, 0.1, 0.2, 0.33, 0.5, 0.7))),
     key=lambda weights: abs(weights.passage - _DEFAULT.passage) + abs(weights.lexical - _DEFAULT.lexical),
 )
 _DEPTH = 20  # passages looked at for each question

@@ -51,7 +51,7 @@ def test_a_unit_that_could_not_be_read_back_is_refused(change, message):
         ({"mmr": 2}, "mmr must be from 0"),
         ({"min_score": "high"}, "min_score must be a number"),
         ({"weights": {"passage": 1}}, "weights must be factoid.Weights"),
-        ({"rerank": "colbert"}, "rerank must be a ranker"),
+        ({"rerank": "colbert"}, "rerank must be 'tokens'.* or a ranker"),
         ({"lexical": 1.5}, "from 0 to 1"),
         ({"parameters": ["nprobe"]}, "parameters must be a dict"),
         ({"unit_ids": "u1"}, "expected a list of ids, got the string 'u1'"),

@@ -40,6 +40,7 @@ _KNOWN = [
     ("GrowingAnswer in small chunks", "behind another", "a.b()\n", "", "```\n"),
     ("GrowingAnswer in chunks", "before another", ". ", "\n", "<table>"),
     ("headings above a passage", "before another", "_", "", " a"),
+    ("sentence_ends", "pairs opened and closed", "•", "Table 2: ", "A "),
 ]
 
 

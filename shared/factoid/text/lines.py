@@ -177,8 +177,12 @@ def is_bullet(text: str) -> bool:
 def _bullets_in_line(text: str) -> list[LineStart]:
     """Return the items of a list on the line of its introduction: "Services: • repair • cleaning"."""
     starts = []
+    covered: dict[str, int] = {}  # how far the list of each bullet reaches that was found last
     for match in _BULLET_AFTER_COLON.finditer(text):
         bullet = match["bullet"]
+        if match.start() < covered.get(bullet, 0):
+            continue
+        covered[bullet] = _line_end(text, match.end())
         items = [LineStart(match.start("bullet"), match.end()), *_same_bullets(text, match.end(), bullet)]
         if len(items) > 1:
             starts += items
@@ -226,8 +230,10 @@ def _values(written: str) -> set[int]:
 def _same_bullets(text: str, start: int, bullet: str) -> list[LineStart]:
     if bullet not in _BULLETS:
         return []
-    line_end = text.find("\n", start)
-    if line_end < 0:
-        line_end = len(text)
-    same = [match for match in _AGAIN.finditer(text, start, line_end) if match["bullet"] == bullet]
+    same = [match for match in _AGAIN.finditer(text, start, _line_end(text, start)) if match["bullet"] == bullet]
     return [LineStart(match.start("bullet"), match.end()) for match in same]
+
+
+def _line_end(text: str, start: int) -> int:
+    end = text.find("\n", start)
+    return len(text) if end < 0 else end

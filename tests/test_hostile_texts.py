@@ -41,6 +41,7 @@ _KNOWN = [
     ("GrowingAnswer in chunks", "before another", ". ", "\n", "<table>"),
     ("headings above a passage", "before another", "_", "", " a"),
     ("sentence_ends", "pairs opened and closed", "•", "Table 2: ", "A "),
+    ("GrowingAnswer", "behind another", "a. ", "$$", "> "),
 ]
 
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import itemgetter
 from typing import Literal, NamedTuple
 
 Span = tuple[int, int]
@@ -16,7 +18,8 @@ class Visible(NamedTuple):
     Attributes:
         text: The characters that a reader sees. A line break is a line feed.
         offsets: The place in the source of each character of the text; it never falls.
-        protected: Spans of the text in which no sentence ends, such as inline code and formulas.
+        protected: Spans of the text in which no sentence ends, such as inline code and formulas; in order,
+            and none overlaps another.
         opening: The start of each run of marks that opens something, by its end: both are places in the
             source. Such are `**` before a bold word and `[` before the text of a link.
         closing: The end of each run of marks that closes something, by its start.
@@ -68,9 +71,29 @@ class VisibleText:
         text = "".join(self.parts)
         start = len(text) - len(text.lstrip())
         end = max(start, len(text.rstrip()))
-        spans = ((max(first, start), min(last, end)) for first, last in self.protected)
-        protected = tuple((first - start, last - start) for first, last in spans if first < last)
+        protected = protected_within(_united(self.protected), start, end)
         return Visible(text[start:end], self.offsets[start:end], protected, self.opening, self.closing)
+
+
+def protected_within(protected: Sequence[Span], start: int, end: int) -> tuple[Span, ...]:
+    """Return what is protected of a part of a text, counted from the part's start."""
+    first = bisect_right(protected, start, key=itemgetter(1))
+    last = bisect_left(protected, end, key=itemgetter(0))
+    inside = []
+    for begin, stop in protected[first:last]:
+        inside.append((max(begin, start) - start, min(stop, end) - start))
+    return tuple(inside)
+
+
+def _united(spans: Sequence[Span]) -> list[Span]:
+    """Return spans in order, with those that overlap as one."""
+    united: list[Span] = []
+    for start, end in sorted(spans):
+        if united and start < united[-1][1]:
+            united[-1] = (united[-1][0], max(united[-1][1], end))
+        elif start < end:
+            united.append((start, end))
+    return united
 
 
 class Lead(NamedTuple):

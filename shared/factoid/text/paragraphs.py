@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 
-from factoid.text.blocks import Block, Kind, Lead, Visible
+from factoid.text.blocks import Block, Kind, Lead, Visible, protected_within
 from factoid.text.lines import LineStart, line_spans, line_starts
 from factoid.text.sentence_ends import block_sentences
 from factoid.words import count_words
@@ -349,8 +349,7 @@ def part_of(visible: Visible, start: int, end: int) -> Visible:
     start += len(text) - len(text.lstrip())
     text = text.strip()
     end = start + len(text)
-    protected = [(max(first, start) - start, min(last, end) - start) for first, last in visible.protected]
-    inside = tuple((first, last) for first, last in protected if first < last)
+    inside = protected_within(visible.protected, start, end)
     return visible._replace(text=text, offsets=visible.offsets[start:end], protected=inside)
 
 

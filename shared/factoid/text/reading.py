@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
 
-from factoid.text.blocks import Block, Span, Visible
+from factoid.text.blocks import Block, Span, Visible, protected_within
 from factoid.text.markdown import markdown_blocks
 from factoid.text.markup import Markup, markup_of
 from factoid.text.paragraphs import ONLY_MARKS, part_of, widened_end, widened_start
@@ -157,8 +157,7 @@ def _row_spans(block: Block, splitter: SentenceSplitter | None) -> list[Span]:
 
 def _slice(visible: Visible, start: int, end: int) -> Visible:
     """Return a part of a visible text with the white space at its ends."""
-    protected = [(max(first, start) - start, min(last, end) - start) for first, last in visible.protected]
-    inside = tuple((first, last) for first, last in protected if first < last)
+    inside = protected_within(visible.protected, start, end)
     return Visible(visible.text[start:end], visible.offsets[start:end], inside)
 
 

@@ -15,7 +15,7 @@ from typing_extensions import override
 from factoid.encode import TokenVectorEncoder, to_matrix
 from factoid.errors import InvalidInputError, check_names
 from factoid.filters import Filter
-from factoid.search import Weights
+from factoid.ranking import Weights
 from factoid.store.options import Parents, Reranker, SearchOptions, option_names
 from factoid.units import check_text
 from langchain_factoid.convert import hit_documents

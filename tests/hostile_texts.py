@@ -33,7 +33,6 @@ from factoid.files.readers import read_file
 from factoid.filters.fields import field_rows
 from factoid.filters.parse import parse_filter
 from factoid.filters.tree import Comparison, Operator, matches
-from factoid.index.lexical import LexicalIndex
 from factoid.late_interaction.align import align
 from factoid.late_interaction.answer import GrowingAnswer, claims_something, with_markers, without_markers
 from factoid.late_interaction.cite import PropCite
@@ -53,6 +52,7 @@ from factoid.text.lines import line_starts
 from factoid.text.reading import read
 from factoid.text.sentence_ends import sentence_ends
 from factoid.units import Document, Granularity, Hit, Unit
+from factoid.vectors.lexical import LexicalIndex
 from factoid.words import count_words, cut_words, stands_in
 from tests.late_interaction.word_vectors import WordVectors
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from factoid.encode import Encoder
 from factoid.errors import InvalidInputError
-from factoid.index.lexical import LexicalIndex
 from factoid.inner_products import products
+from factoid.vectors.lexical import LexicalIndex
 
 
 def cite_by_vectors(

@@ -21,8 +21,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from factoid.encode import Vectors
-from factoid.index import VectorIndex, check_kind
-from factoid.index.gpu import count_gpus, to_gpu
+from factoid.vectors import VectorIndex, check_kind
+from factoid.vectors.gpu import count_gpus, to_gpu
 
 _CHUNK = 250_000
 _K = 10

@@ -12,7 +12,7 @@ import numpy as np
 
 from benchmarks.store.corpus import Floats, Integers
 from benchmarks.store.operations import K
-from factoid.index import VectorIndex
+from factoid.vectors import VectorIndex
 
 _TIMED = 100  # queries, one by one
 

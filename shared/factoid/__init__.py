@@ -15,7 +15,7 @@ if _TYPE_CHECKING:
         PropositionCache,
         SyntaxPropositionizer,
     )
-    from factoid.search import Weights
+    from factoid.ranking import Weights
     from factoid.split import split_passages, split_sentences
     from factoid.store import UnitStore
     from factoid.units import Document, Granularity, Hit, Unit
@@ -44,7 +44,7 @@ _MODULES = {
     "context": ("pack_context",),
     "encode": ("SentenceTransformerEncoder",),
     "late_interaction": ("AnyGranularityRanker", "PropCite"),
-    "search": ("Weights",),
+    "ranking": ("Weights",),
     "split": ("split_passages", "split_sentences"),
     "store": ("UnitStore",),
     "units": ("Document", "Granularity", "Hit", "Unit"),

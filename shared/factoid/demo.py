@@ -21,7 +21,7 @@ from factoid.files.readers import read_documents
 from factoid.late_interaction import CitedAnswer, PropCite
 from factoid.progress import tracked
 from factoid.propositions import Propositionizer, Report
-from factoid.search import Weights
+from factoid.ranking import Weights
 from factoid.store import GRANULARITIES, UnitStore
 from factoid.terminal import WIDTH, count, excerpt, place, plain, wrap
 from factoid.units import Document, Granularity, Hit, Unit

@@ -19,8 +19,8 @@ import hashlib, random, resource, sys, time
 from pathlib import Path
 import numpy as np
 from factoid.files.arrays import read_arrays, write_arrays
-from factoid.index import load, save
-from tests.index.cases import clustered, make_index
+from factoid.vectors import load, save
+from tests.vectors.cases import clustered, make_index
 
 folder, kind, cases = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 resource.setrlimit(resource.RLIMIT_AS, (6 << 30, 6 << 30))

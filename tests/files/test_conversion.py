@@ -353,7 +353,7 @@ def test_small_pdfs_that_ask_for_all_memory(tmp_path, objects):
     "objects",
     [
         bombs.pages(1, bombs.packed(b"/X5 Do " * 10), resources="/XObject << /X5 5 0 R >>", further=bombs.forms(10)),
-        bombs.pages(1, bombs.packed(bombs.scattered_words(10_000))),
+        bombs.pages(1, bombs.packed(bombs.scattered_words(20_000))),
         bombs.pages(5_000, bombs.packed(bombs.TEXT * 1000)),
     ],
     ids=["forms", "words", "pages"],

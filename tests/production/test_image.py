@@ -28,15 +28,40 @@ PORT = 8000
 NAMESPACE = ["unshare", "--mount", "--propagation=private"]
 RUN = r"""
 set -e
-if [ -n "$HIDDEN" ]; then  # Python lies in a home folder that others may not enter: show them nothing else of it
-    mkdir -p /mnt && mount -t tmpfs -o mode=755 tmpfs /mnt && mkdir /mnt/python && mount --bind "$PYTHON_FOLDER" /mnt/python
-    mount -t tmpfs -o mode=755 tmpfs "$HIDDEN" && mkdir -p "$PYTHON_FOLDER" && mount --bind /mnt/python "$PYTHON_FOLDER"
-fi
-mount --bind "$VOLUME" "$VOLUME" && mount -o remount,ro,bind "$VOLUME"
+# Folders with Python and its packages may lie where others may not enter, or in /tmp: show them, and nothing else of it
+mount -t tmpfs -o mode=755 tmpfs /mnt
+number=0
+while read -r folder; do
+    mkdir "/mnt/$number"
+    mount --bind "$folder" "/mnt/$number"
+    number=$((number + 1))
+done <<< "$READ"
+while read -r folder; do
+    [ -z "$folder" ] || mount -t tmpfs -o mode=755 tmpfs "$folder"
+done <<< "$HIDDEN"
 mount -t tmpfs -o mode=1777 tmpfs /tmp
+number=0
+while read -r folder; do
+    mkdir -p "$folder"
+    mount --bind "/mnt/$number" "$folder"
+    number=$((number + 1))
+done <<< "$READ"
+mount --bind "$VOLUME" "$VOLUME" && mount -o remount,ro,bind "$VOLUME"
 mount -o remount,ro,bind /
 exec setpriv --reuid="$1" --regid="$2" --clear-groups --no-new-privs --bounding-set=-all -- "${@:3}"
 """
+
+PACKAGES = Path(pytest.__file__).parents[1]
+CHECKOUT = Path(__file__).parents[2]
+INSTALLED = [Path(sys.base_prefix), PACKAGES, CHECKOUT]
+
+
+def closed(folder):
+    """Return the first folder above one that others may not enter, or None; /tmp is covered anyway."""
+    closed_folders = [parent for parent in folder.parents if not parent.stat().st_mode & 1]
+    if not closed_folders or closed_folders[-1].is_relative_to("/tmp"):
+        return None
+    return closed_folders[-1]
 
 
 def instructions():
@@ -76,9 +101,9 @@ def built(place):
         if instruction == "FROM":
             assert arguments.startswith("python:3.")
             venv.create(place / "venv")
-            packages = Path(pytest.__file__).parents[1]  # of this environment, its links to checkouts included
             [site] = (place / "venv").glob("lib/python*/site-packages")
-            (site / "outside.pth").write_text(f"import site; site.addsitedir({str(packages)!r})\n")
+            linked = f"import site; site.addsitedir({str(PACKAGES)!r})\n"  # links to checkouts included
+            (site / "outside.pth").write_text(linked)
         elif instruction == "WORKDIR":
             working = place / arguments.strip("/")
             working.mkdir()
@@ -123,7 +148,6 @@ def test_the_image_serves_a_store_from_a_read_only_volume_as_its_user(place, nam
     variables = dict(each.split("=", 1) for each in shlex.split(last("ENV")))
     assert variables.pop("FACTOID_STORE") == "/data/store"
     assert variables.pop("FACTOID_TOKENS") == "/run/secrets/tokens.json"
-    home = next((parent for parent in Path(sys.base_prefix).parents if not parent.stat().st_mode & 1), None)
     environment = variables | {
         "FACTOID_STORE": str(volume / "store"),
         "FACTOID_TOKENS": str(place / "tokens.json"),
@@ -132,8 +156,8 @@ def test_the_image_serves_a_store_from_a_read_only_volume_as_its_user(place, nam
         "FACTOID_BIND": "127.0.0.1:0",
         "PATH": f"{programs}:{os.environ['PATH']}",
         "VOLUME": str(volume),
-        "HIDDEN": str(home or ""),
-        "PYTHON_FOLDER": sys.base_prefix,
+        "READ": "\n".join(map(str, INSTALLED)),
+        "HIDDEN": "\n".join(sorted({str(closed(folder)) for folder in INSTALLED if closed(folder)})),
     }
     user, group = last("USER").split(":")
     assert int(user) > 1000

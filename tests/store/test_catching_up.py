@@ -58,7 +58,7 @@ def brute(store, k=5):
 
 
 def kind(store):
-    return store.views.states[SENTENCES].index.kind
+    return store.indexes.states[SENTENCES].index.kind
 
 
 def test_another_kind_takes_the_place_of_the_one_on_disk(tmp_path):

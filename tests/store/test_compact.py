@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from factoid.index import load
+from factoid.vectors import load
 from tests.store.content import DIM, answers, filled, opened, put, rows, state, unit, units
 
 pytest.importorskip("faiss")

@@ -7,7 +7,7 @@ import pytest
 
 from factoid import Granularity, Unit, UnitStore
 from factoid.errors import EncoderMismatchError, InvalidInputError
-from tests.index.cases import clustered
+from tests.vectors.cases import clustered
 
 pytest.importorskip("faiss")
 

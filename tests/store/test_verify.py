@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from factoid.errors import StoreFormatError
-from factoid.index import load, save
+from factoid.vectors import load, save
 from tests.store.content import DIM, answers, change, filled, flipped, opened, state, unit, unordered
 
 pytest.importorskip("faiss")

@@ -115,7 +115,7 @@ def groups(oracle, kinds, parents):
 def check_answer(oracle, store, hits, kinds, options, k, query, context):
     """Compare the number of hits, their scores and their units with brute force."""
     weights, parents, least = options["weights"], options["parents"], options.get("min_score")
-    kinds = [kind for kind in kinds if store.views.states[kind].index is not None]
+    kinds = [kind for kind in kinds if store.indexes.states[kind].index is not None]
     words = options.get("lexical", weights.lexical)
     if words == 1:
         for hit in hits:

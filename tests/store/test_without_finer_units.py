@@ -160,7 +160,7 @@ def test_what_is_compared_follows_every_change(tmp_path):
                 found = [hit for hit in opened.search("Maurice cat", k=9) if hit.unit.document_id == "cat"]
                 assert [(hit.matches or (hit,))[0].unit.id for hit in found] == [unit.id for unit in matched]
                 with opened.connections.reading() as snapshot:
-                    state = opened.views.states[PROPOSITION]
+                    state = opened.indexes.states[PROPOSITION]
                     assert np.array_equal(state.columns.stacked(), compared_units(snapshot, PROPOSITION).stacked())
         reader.close()
         assert store.verify() == []

@@ -10,12 +10,12 @@ from typing import Any, Final, Literal, Protocol, SupportsFloat, TypedDict, get_
 from factoid.encode import TokenVectorEncoder
 from factoid.errors import InvalidInputError
 from factoid.filters import Filter
-from factoid.index.kinds import NAMES
 from factoid.propositions import PropositionCache, Propositionizer
 from factoid.propositions.decompose import Policy
-from factoid.search import Level, Weights
+from factoid.ranking import Level, Weights
 from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import Granularity, Hit, Unit, whole_number
+from factoid.vectors.kinds import NAMES
 
 Parents = Literal["auto", "passage", "document", "unit"]
 RankedParents = Literal["passage", "unit"]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from factoid.errors import InvalidInputError
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.indexes.compared import SUBSTITUTES
-from factoid.store.indexes.views import IndexState
+from factoid.store.indexes.live import IndexState
 from factoid.store.indexes.wall import MIXED_PASSAGES, Wall
 from factoid.store.options import FINEST_FIRST, RankedParents, Reranker
 from factoid.store.search import Query, find_within, open_documents, wall_of, whole_documents, with_neighbours
@@ -38,12 +38,14 @@ def answer(store: UnitStore, query: Query) -> list[list[Hit]]:
         raise InvalidInputError("rerank needs the text of the query: give text, or leave rerank out")
     kind = query.options.ranked_granularity(store.granularities)
     stored = kind in store.granularities and kind is not Granularity.PASSAGE
-    results, children, documents = store.views.at(query.indexes, partial(_candidates, query, kind if stored else None))
+    results, children, documents = store.indexes.at(
+        query.indexes, partial(_candidates, query, kind if stored else None)
+    )
     ranked = [_ranked(text, query, kind, hits, children, documents) for text, hits in zip(texts, results, strict=True)]
     if not query.options.expand:
         return ranked
     mixed = [name for name in query.indexes if name == MIXED_PASSAGES]
-    return store.views.at(mixed, partial(expanded, query, ranked))
+    return store.indexes.at(mixed, partial(expanded, query, ranked))
 
 
 def expanded(

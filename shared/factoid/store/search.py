@@ -15,14 +15,14 @@ import numpy as np
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
 from factoid.filters import Condition, to_condition
-from factoid.index import RowIds, Similarity, prepare
-from factoid.search import LEXICAL, Group, Level, View, Weights, best_by_words, best_groups, diverse_groups
+from factoid.ranking import LEXICAL, Group, Level, View, Weights, best_by_words, best_groups, diverse_groups
 from factoid.store.database.records import DamagedRowError
 from factoid.store.database.snapshot import Snapshot
-from factoid.store.indexes.views import IndexState, Mask
+from factoid.store.indexes.live import IndexState, Mask
 from factoid.store.indexes.wall import MIXED_PASSAGES, Wall
 from factoid.store.options import FINEST_FIRST, SearchOptions
 from factoid.units import Granularity, Hit, Unit, check_text, document_unit, whole_number
+from factoid.vectors import RowIds, Similarity, prepare
 
 if TYPE_CHECKING:
     from factoid.store.unit_store import UnitStore
@@ -72,7 +72,7 @@ def _present(store: UnitStore) -> Sequence[Granularity]:
     """Return the searched granularities that have vectors, or all if there are none, or if the finest is known to have them."""
     if len(store.granularities) == 1:
         return store.granularities
-    state = store.views.states[min(store.granularities, key=FINEST_FIRST.index)]
+    state = store.indexes.states[min(store.granularities, key=FINEST_FIRST.index)]
     with store.connections.reading() as snapshot:
         if state.generation == snapshot.generation and state.has_own:
             return store.granularities

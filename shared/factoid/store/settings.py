@@ -9,13 +9,13 @@ from typing import Any, Self
 
 from factoid.encode import bare_name
 from factoid.errors import EncoderMismatchError, InvalidInputError
-from factoid.index import AUTO, Similarity, check_factory
-from factoid.index.terms import check_language
-from factoid.search import Weights
+from factoid.ranking import Weights
 from factoid.store.database.connections import Connections
 from factoid.store.database.records import DamagedRowError
 from factoid.store.database.snapshot import Snapshot, write_meta
 from factoid.units import Granularity
+from factoid.vectors import AUTO, Similarity, check_factory
+from factoid.vectors.terms import check_language
 
 _ADVICE = {
     "encoder": (

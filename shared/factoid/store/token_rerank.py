@@ -20,7 +20,7 @@ from factoid.encode import TokenVectorEncoder, Vectors, encoded_text, token_vect
 from factoid.errors import InvalidInputError
 from factoid.inner_products import products
 from factoid.store.database.snapshot import Snapshot
-from factoid.store.indexes.views import IndexState
+from factoid.store.indexes.live import IndexState
 from factoid.store.indexes.wall import MIXED_PASSAGES, Wall
 from factoid.store.options import BY_TOKENS
 from factoid.store.rerank import expanded
@@ -52,7 +52,7 @@ def answer_by_tokens(store: UnitStore, query: Query) -> list[list[Hit]]:
     if not isinstance(encoder, TokenVectorEncoder):
         encoder = token_vector_encoder(store.encoder)
     template = store.template
-    found = store.views.at(query.indexes, partial(_candidates, query))
+    found = store.indexes.at(query.indexes, partial(_candidates, query))
     tokens: OrderedDict[str, Vectors] = OrderedDict()
     results = []
     for text, candidates in zip(query.texts, found, strict=True):
@@ -66,7 +66,7 @@ def answer_by_tokens(store: UnitStore, query: Query) -> list[list[Hit]]:
     if not query.options.expand:
         return results
     mixed = [name for name in query.indexes if name == MIXED_PASSAGES]
-    return store.views.at(mixed, partial(expanded, query, results))
+    return store.indexes.at(mixed, partial(expanded, query, results))
 
 
 def _candidates(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list[list[Candidate]]:

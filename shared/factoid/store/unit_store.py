@@ -23,21 +23,18 @@ from factoid.encode import (
 from factoid.errors import InvalidInputError, check_names
 from factoid.files.sqlite import FILE
 from factoid.filters import Filter, to_condition
-from factoid.index import AUTO, Similarity
-from factoid.index.files import index_files
-from factoid.index.gpu import check_device
 from factoid.ingest import GRANULARITIES, AddReport, Recipe, Split, aingest, encode, ingest, lone_units
 from factoid.propositions import PropositionCache, Propositionizer, SyntaxPropositionizer
 from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy
-from factoid.search import LEXICAL, Weights
+from factoid.ranking import LEXICAL, Weights
 from factoid.sources import Source, Sources
 from factoid.store.database.connections import Connections
 from factoid.store.database.schema import local_folder
 from factoid.store.database.snapshot import INCOMPLETE, StoredUnit, metadata_keys
 from factoid.store.database.transaction import Selection, Transaction, check_unit
 from factoid.store.indexes.build import INDEXES, Builder, LexicalBuilder, VectorBuilder
-from factoid.store.indexes.views import Views
+from factoid.store.indexes.live import LiveIndexes
 from factoid.store.indexes.wall import MIXED_PASSAGES, MixedPassagesBuilder
 from factoid.store.options import AddKwargs, SearchKwargs, SearchOptions, option_names
 from factoid.store.rerank import answer
@@ -54,6 +51,9 @@ from factoid.store.upkeep.tune import tune, tune_weights
 from factoid.store.upkeep.verify import verify
 from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import Document, Granularity, Hit, Metadata, Unit
+from factoid.vectors import AUTO, Similarity
+from factoid.vectors.files import index_files
+from factoid.vectors.gpu import check_device
 
 
 class UnitStore:
@@ -71,9 +71,9 @@ class UnitStore:
             further fields; None for the text alone. "auto" for the template that the store was filled with, else "{title} —
             {section}: {text}" (see `factoid.encode.with_heading`). It does not apply to vectors from the caller.
         index: A FAISS factory string such as "Flat", "HNSW32" or "IVF1024,SQ8", or a dict of one for each granularity; "auto"
-            goes by the number of vectors (see `factoid.index.choose_kind`). None for the store's setting, else "auto".
+            goes by the number of vectors (see `factoid.vectors.choose_kind`). None for the store's setting, else "auto".
         similarity: "inner_product" or "cosine"; None for the store's setting, else inner product.
-        language: Language of the texts, a code of `factoid.index.terms.LANGUAGES`; None for the store's setting, else "en".
+        language: Language of the texts, a code of `factoid.vectors.terms.LANGUAGES`; None for the store's setting, else "en".
         dtype: How vectors are stored on disk: "float32", or "float16" in half the space; chosen when the store is created.
         device: Where indexes are searched: "cpu", "cuda", "cuda:1", or a list of GPUs that share the work.
         gpu_shard: Put a part of each index on each of several GPUs instead of a copy.
@@ -140,7 +140,7 @@ class UnitStore:
         builders: dict[str, Builder] = dict.fromkeys(self.granularities, vectors)
         builders[MIXED_PASSAGES] = MixedPassagesBuilder()
         builders[LEXICAL] = LexicalBuilder(self._settings.language)
-        self.views = Views(self.connections, builders, progress=progress)
+        self.indexes = LiveIndexes(self.connections, builders, progress=progress)
 
     def __enter__(self) -> Self:
         return self
@@ -209,14 +209,14 @@ class UnitStore:
     def close(self) -> None:
         """Wait for running searches, write changed indexes, and close the store. Closing twice is harmless."""
         try:
-            self.views.save()
+            self.indexes.save()
         finally:
-            self.views.alone(self.connections.close)
+            self.indexes.alone(self.connections.close)
 
     def refresh(self, *, progress: bool | None = None) -> None:
         """Update the indexes and write them now, so that the next search finds them ready."""
-        self.views.refresh(progress=progress)
-        self.views.save()
+        self.indexes.refresh(progress=progress)
+        self.indexes.save()
 
     def add_documents(
         self,
@@ -395,7 +395,7 @@ class UnitStore:
         if filter is None:
             with self.connections.reading() as snapshot:
                 return snapshot.ids()
-        return self.views.at([MIXED_PASSAGES], partial(allowed_ids, to_condition(filter), None))
+        return self.indexes.at([MIXED_PASSAGES], partial(allowed_ids, to_condition(filter), None))
 
     def get(
         self,
@@ -411,7 +411,7 @@ class UnitStore:
         """
         if filter is not None:
             work = partial(allowed_units, to_condition(filter), ids, documents)
-            return self.views.at([MIXED_PASSAGES], work)
+            return self.indexes.at([MIXED_PASSAGES], work)
         with self.connections.reading() as snapshot:
             return stored_by_id(snapshot, ids, documents=documents)
 
@@ -545,7 +545,7 @@ class UnitStore:
             return partial(answer_by_tokens, self, query)
         if query.options.rerank is not None:
             return partial(answer, self, query)
-        return partial(self.views.at, query.indexes, partial(find, query))
+        return partial(self.indexes.at, query.indexes, partial(find, query))
 
     def _identify(self, writing: Transaction, embed_metadata: Sequence[str] | None) -> None:
         """Record what made the vectors; refuse others, since another process may have filled the store."""

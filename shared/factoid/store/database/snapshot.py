@@ -18,12 +18,12 @@ from numpy.typing import NDArray
 from factoid.encode import EMBED_TEMPLATE, Vectors, check_metadata_keys, check_template, with_metadata
 from factoid.errors import InvalidInputError
 from factoid.filters import Condition, parse_metadata, passing_rows, says_kinds
-from factoid.index import RowIds
 from factoid.metadata import KIND
-from factoid.search import LEXICAL, Columns
-from factoid.search.columns import starts_of_runs
+from factoid.ranking import LEXICAL, Columns
+from factoid.ranking.columns import starts_of_runs
 from factoid.store.database.records import DamagedRowError, intact, to_array
 from factoid.units import Document, Granularity, Metadata, Unit
+from factoid.vectors import RowIds
 
 # The columns that a unit is read from: the checksum, and all values that it covers.
 UNIT = """units.checksum, units.row, units.vector, units.start, units."end", units.id, units.text, units.granularity,

@@ -13,19 +13,19 @@ import numpy as np
 from factoid.encode import encoded_text
 from factoid.errors import InvalidInputError, StoreError
 from factoid.files.sqlite import explain
-from factoid.index import AUTO, RowIds, VectorIndex, load, prepare, save, usable_kind, usable_memory
-from factoid.index.files import index_files
-from factoid.index.lexical import LexicalIndex
-from factoid.index.vector_index import membership, sample
 from factoid.progress import progress_bar
-from factoid.search import LEXICAL, Columns, Scale
+from factoid.ranking import LEXICAL, Columns, Scale
 from factoid.store.database.records import DamagedRowError
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.indexes.compared import changed_units, compared_units
-from factoid.store.indexes.views import IndexState
+from factoid.store.indexes.live import IndexState
 from factoid.store.indexes.wall import MixedPassagesBuilder
 from factoid.store.settings import Settings
 from factoid.units import Granularity
+from factoid.vectors import AUTO, RowIds, VectorIndex, load, prepare, save, usable_kind, usable_memory
+from factoid.vectors.files import index_files
+from factoid.vectors.lexical import LexicalIndex
+from factoid.vectors.vector_index import membership, sample
 
 INDEXES = (*Granularity, LEXICAL)  # names of the indexes that may be beside the database
 
@@ -124,7 +124,7 @@ class VectorBuilder:
         """Return an index on the device where it is searched."""
         if self.device == "cpu":
             return index
-        from factoid.index.gpu import to_gpu
+        from factoid.vectors.gpu import to_gpu
 
         return to_gpu(index, device=self.device, shard=self.gpu_shard, float16=self.gpu_float16)
 
@@ -177,7 +177,7 @@ def read_index(
     Args:
         path: The path of its files, without generation and ending.
         generation: The latest to read; None for any.
-        mmap: As in `factoid.index.load`.
+        mmap: As in `factoid.vectors.load`.
         later: As there.
     """
     cache = load(path, generation=generation, mmap=mmap, later=later)

@@ -10,12 +10,12 @@ import json
 
 import numpy as np
 
-from factoid.index import RowIds
-from factoid.index.vector_index import membership
-from factoid.search import LEXICAL, Columns
+from factoid.ranking import LEXICAL, Columns
 from factoid.store.database.records import DamagedRowError, to_array
 from factoid.store.database.snapshot import AMONG, Snapshot, ascending
 from factoid.units import Granularity
+from factoid.vectors import RowIds
+from factoid.vectors.vector_index import membership
 
 SUBSTITUTES = {
     Granularity.SENTENCE: Granularity.PROPOSITION,

@@ -18,14 +18,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from factoid.filters import Condition, harmless_rows, judges_kinds, matches, passing_rows
-from factoid.index.vector_index import membership
 from factoid.metadata import WINDOW
-from factoid.search.columns import Columns, Ids, Mask
+from factoid.ranking.columns import Columns, Ids, Mask
 from factoid.store.database.snapshot import Snapshot
 from factoid.units import Unit
+from factoid.vectors.vector_index import membership
 
 if TYPE_CHECKING:
-    from factoid.store.indexes.views import IndexState
+    from factoid.store.indexes.live import IndexState
 
 MIXED_PASSAGES = "mixed passages"  # the name of the index
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 from factoid.errors import InvalidInputError, StoreError
 from factoid.files.atomic import move_into_place, part_beside, remove_leftovers, sync_file, sync_folder
 from factoid.files.sqlite import FILE, explain
-from factoid.index.files import index_files
 from factoid.store.database.schema import local_folder, prepare
 from factoid.store.indexes.build import INDEXES
+from factoid.vectors.files import index_files
 
 if TYPE_CHECKING:
     from factoid.store.unit_store import UnitStore
@@ -48,7 +48,7 @@ def copy_over(store: UnitStore, path: str | Path) -> None:
         copy_to(store, target)
     elif store.path is None or not store.path.samefile(target):
         with explained(f"cannot copy the store to {target}"), closing(prepare(target)) as database:
-            store.views.save()
+            store.indexes.save()
             _back_up(store, database)
             _copy_indexes(store, target)
 
@@ -74,7 +74,7 @@ def new_folder(path: str | Path) -> Path:
 
 def write_database(store: UnitStore, file: Path) -> None:
     """Write the database of a store to a new file, or to ":memory:"; the indexes' files are then up to date."""
-    store.views.save()
+    store.indexes.save()
     with closing(sqlite3.connect(file, isolation_level=None)) as database:
         _back_up(store, database)
         database.execute("PRAGMA journal_mode = DELETE")  # one file, which can be read from a read-only disk
@@ -82,7 +82,7 @@ def write_database(store: UnitStore, file: Path) -> None:
 
 def database_bytes(store: UnitStore) -> bytes:
     """Return the database of a store as the bytes of a file."""
-    store.views.save()
+    store.indexes.save()
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
         _back_up(store, database)
         database.execute("PRAGMA journal_mode = DELETE")

@@ -13,10 +13,10 @@ from factoid._optional import require
 from factoid.errors import InvalidInputError, MissingDependencyError, StoreFormatError
 from factoid.files.atomic import part_beside
 from factoid.files.sqlite import FILE, SENT
-from factoid.index.files import index_files, is_index_file
 from factoid.store.database.schema import open_reader
 from factoid.store.indexes.build import INDEXES
 from factoid.store.transfer.copies import database_bytes, explained, new_folder, put_in_place, write_database
+from factoid.vectors.files import index_files, is_index_file
 
 if TYPE_CHECKING:
     from factoid.store.unit_store import UnitStore

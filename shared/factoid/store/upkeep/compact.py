@@ -23,11 +23,11 @@ def compact(store: UnitStore, *, progress: bool | None = None) -> None:
     """
     with store.connections.transaction() as writing:
         writing.forget_changes()
-    store.views.forget()
+    store.indexes.forget()
     if store.path is not None:
         remove_indexes(store.path, INDEXES)
-    store.views.refresh(progress=progress)
-    store.views.save()
+    store.indexes.refresh(progress=progress)
+    store.indexes.save()
     if store.path is not None and (store.path / TOKENS).exists():
         with store.connections.reading() as snapshot:
             texts = snapshot.connection.execute("SELECT text FROM units WHERE granularity = 'passage'")

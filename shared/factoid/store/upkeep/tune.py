@@ -13,12 +13,12 @@ import numpy as np
 
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
-from factoid.index import VectorIndex, check_kind, kinds_to_try, prepare
 from factoid.inner_products import products
 from factoid.progress import tracked
-from factoid.search import Weights
+from factoid.ranking import Weights
 from factoid.store.indexes.compared import compared_units
 from factoid.units import Granularity, Unit, check_text, whole_number
+from factoid.vectors import VectorIndex, check_kind, kinds_to_try, prepare
 from factoid.words import stands_in
 
 if TYPE_CHECKING:

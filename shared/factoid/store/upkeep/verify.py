@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from factoid.filters import INSERT_FIELD, field_rows, parse_metadata
-from factoid.index import VectorIndex
-from factoid.index.files import is_complete, record_files
 from factoid.propositions.cache import damaged_entries, delete_entries
 from factoid.store.database.records import digest
 from factoid.store.database.snapshot import AMONG, DOCUMENT, UNIT, Snapshot, checksum
 from factoid.store.indexes.build import INDEXES, read_index, remove_indexes
 from factoid.store.indexes.compared import compared_units
 from factoid.store.token_vectors import TokenVectorCache
+from factoid.vectors import VectorIndex
+from factoid.vectors.files import is_complete, record_files
 
 if TYPE_CHECKING:
     from factoid.store.unit_store import UnitStore
@@ -63,7 +63,7 @@ def verify(store: UnitStore, *, repair: bool = False) -> list[str]:
         if store.path is not None and not problems:  # otherwise there is nothing to compare indexes with
             paths = [store.path / name for name in INDEXES]
             # No file is written meanwhile.
-            indexes = store.views.at([], lambda *_: [path.name for path in paths if _is_wrong(snapshot, path)])
+            indexes = store.indexes.at([], lambda *_: [path.name for path in paths if _is_wrong(snapshot, path)])
         problems += [
             f"the index {name} is damaged, or holds other units than the database. {_MEND}" for name in indexes
         ]
@@ -93,7 +93,7 @@ def _repair(store: UnitStore, units: list[int], documents: list[int], entries: l
         writing.count = writing.totals()["units"]
         writing.forget_changes()
     if store.path is not None and indexes:
-        store.views.forget()
+        store.indexes.forget()
         remove_indexes(store.path, indexes)
 
 

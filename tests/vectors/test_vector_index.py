@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from factoid.errors import EncoderMismatchError, InvalidInputError, MissingDependencyError
-from factoid.index import Similarity, VectorIndex, matrix, prepare, vector_index
-from tests.index.cases import clustered, search
+from factoid.vectors import Similarity, VectorIndex, matrix, prepare, vector_index
+from tests.vectors.cases import clustered, search
 
 pytest.importorskip("faiss")
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from factoid.errors import InvalidInputError
-from factoid.index.lexical import LexicalIndex
+from factoid.vectors.lexical import LexicalIndex
 
 NOTHING = np.empty(0, np.int64)
 WORDS = st.lists(st.sampled_from("heron tern sensor valve 40 x200 volt".split()), max_size=12).map(" ".join)
@@ -79,8 +79,8 @@ def test_scores_do_not_depend_on_how_an_index_came_about(steps, query, block):
     """Rows come, go and come again, in blocks of any size, through files and without them: only what is there counts."""
     index, texts = LexicalIndex(""), {}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("factoid.index.lexical._BLOCK", block)
-        patch.setattr("factoid.index.lexical._MOST_TEXTS", 4)
+        patch.setattr("factoid.vectors.lexical._BLOCK", block)
+        patch.setattr("factoid.vectors.lexical._MOST_TEXTS", 4)
         for through_files, row, text in steps:
             index.update(np.array([row]), np.array([row]), [text])
             texts[row] = text

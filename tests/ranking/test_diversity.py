@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from factoid import Granularity
-from factoid.search import Weights, best_groups, diverse_groups
-from tests.search.oracle import Case
+from factoid.ranking import Weights, best_groups, diverse_groups
+from tests.ranking.oracle import Case
 
 
 def marginal_relevance(query, vectors, k, weight):

@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from factoid.errors import InvalidInputError, MissingDependencyError
-from factoid.index import gpu, load, save
-from factoid.index.gpu import count_gpus, to_gpu
-from tests.index.cases import clustered, make_index, recall, search
+from factoid.vectors import gpu, load, save
+from factoid.vectors.gpu import count_gpus, to_gpu
+from tests.vectors.cases import clustered, make_index, recall, search
 
 faiss = pytest.importorskip("faiss")
 

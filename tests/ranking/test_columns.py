@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from factoid.index.vector_index import membership
-from factoid.search import Columns
+from factoid.ranking import Columns
+from factoid.vectors.vector_index import membership
 
 NAMES = ("vectors", "rows", "parents", "documents", "metadata")
 

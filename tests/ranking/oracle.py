@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from factoid import Granularity
-from factoid.index import check_kind
-from factoid.index.vector_index import membership
-from factoid.search import Columns, View
+from factoid.ranking import Columns, View
+from factoid.vectors import check_kind
+from factoid.vectors.vector_index import membership
 
 
 @dataclass

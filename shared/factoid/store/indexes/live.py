@@ -19,11 +19,11 @@ from factoid.files.atomic import remove_leftovers
 from factoid.files.sqlite import SENT
 from factoid.filters import Condition
 from factoid.forks import at_work, follow
-from factoid.index import RowIds, sweep
-from factoid.index.vector_index import membership
-from factoid.search import LEXICAL, Columns, Scale
+from factoid.ranking import LEXICAL, Columns, Scale
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.indexes.wall import Wall
+from factoid.vectors import RowIds, sweep
+from factoid.vectors.vector_index import membership
 
 if TYPE_CHECKING:
     from factoid.store.database.connections import Connections
@@ -105,7 +105,7 @@ def _remember(latest: OrderedDict[str, T], key: str | None, value: T) -> None:
         latest.popitem(last=False)
 
 
-class Views:
+class LiveIndexes:
     """The indexes of an open store: many threads may search at once, but a thread changes them alone.
 
     Ctrl-C may come between any two steps of Python code, also in a context manager written in Python, but never between taking

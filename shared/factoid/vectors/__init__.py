@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from factoid.index.files import load, save, sweep
-from factoid.index.kinds import AUTO, check_factory, check_kind, choose_kind, kinds_to_try, usable_kind, usable_memory
-from factoid.index.vector_index import RowIds, Similarity, VectorIndex, prepare
+from factoid.vectors.files import load, save, sweep
+from factoid.vectors.kinds import AUTO, check_factory, check_kind, choose_kind, kinds_to_try, usable_kind, usable_memory
+from factoid.vectors.vector_index import RowIds, Similarity, VectorIndex, prepare
 
 __all__ = [
     "AUTO",

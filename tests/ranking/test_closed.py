@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from factoid.index.vector_index import membership
-from factoid.search import Weights, best_groups, columns, rank
-from tests.search.oracle import Case
-from tests.search.test_blend import (
+from factoid.ranking import Weights, best_groups, columns, rank
+from factoid.vectors.vector_index import membership
+from tests.ranking.oracle import Case
+from tests.ranking.test_blend import (
     FULL,
     PASSAGE,
     PROPOSITION,

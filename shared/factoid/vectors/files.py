@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from factoid.files.arrays import read_arrays, write_arrays
 from factoid.files.atomic import HashingWriter, move_into_place, part_beside, remove_leftovers
-from factoid.index.faiss_files import read_faiss, write_faiss
-from factoid.index.kinds import check_kind
-from factoid.index.matrix import Matrix
-from factoid.index.vector_index import VectorIndex
+from factoid.vectors.faiss_files import read_faiss, write_faiss
+from factoid.vectors.kinds import check_kind
+from factoid.vectors.matrix import Matrix
+from factoid.vectors.vector_index import VectorIndex
 
 _FORMAT = 1
 _ARRAYS, _FAISS = "safetensors", "faiss"  # endings

@@ -11,11 +11,11 @@ from numpy.typing import NDArray
 from factoid._optional import require
 from factoid.encode import Vectors
 from factoid.errors import EncoderMismatchError, InvalidInputError
-from factoid.index.kinds import EXACT, Parameters, check_kind, make, search_parameters, search_width
-from factoid.index.matrix import Matrix, largest
+from factoid.vectors.kinds import EXACT, Parameters, check_kind, make, search_parameters, search_width
+from factoid.vectors.matrix import Matrix, largest
 
 if TYPE_CHECKING:
-    from factoid.index.gpu import GpuCopy
+    from factoid.vectors.gpu import GpuCopy
 
 RowIds = NDArray[np.int64]
 Mask = NDArray[np.bool_]

@@ -42,7 +42,7 @@ def clustered(count=COUNT, dim=DIM, *, seed=0):
 
 def make_index(kind, similarity="inner_product", dim=DIM):
     """Return an index that had all vectors in two steps and lost some of both, and the ids and vectors that are left."""
-    from factoid.index import VectorIndex
+    from factoid.vectors import VectorIndex
 
     index = VectorIndex(dim, kind=kind, similarity=similarity)
     ids, vectors = clustered(MOST if index.ability.family == "other" else COUNT, dim)

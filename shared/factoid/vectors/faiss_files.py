@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from factoid.forks import Exclusion, at_work
-from factoid.index.kinds import Kind, make
+from factoid.vectors.kinds import Kind, make
 
 _BLOCK = 1 << 20
 _ROOM = 8  # FAISS counts up to four bytes for each byte of some arrays

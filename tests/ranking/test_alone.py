@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from factoid import Granularity
-from factoid.index import matrix
-from factoid.search import Weights, best_groups, columns, rank
-from tests.search.oracle import Case, check_groups
+from factoid.ranking import Weights, best_groups, columns, rank
+from factoid.vectors import matrix
+from tests.ranking.oracle import Case, check_groups
 
 WHOLE = st.integers(-3, 3)  # exact in float32, with many ties
 VECTOR = st.tuples(WHOLE, WHOLE, WHOLE)

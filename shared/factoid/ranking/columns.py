@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from factoid.encode import Vectors
-from factoid.index import VectorIndex
-from factoid.index.matrix import gathered_products
-from factoid.index.vector_index import membership
 from factoid.units import Granularity
+from factoid.vectors import VectorIndex
+from factoid.vectors.matrix import gathered_products
+from factoid.vectors.vector_index import membership
 
 Ids = NDArray[np.int64]
 Mask = NDArray[np.bool_]

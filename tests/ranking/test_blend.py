@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from factoid import Granularity
 from factoid.errors import InvalidInputError
-from factoid.search import Scale, Weights, best_groups
-from tests.search.oracle import Case
+from factoid.ranking import Scale, Weights, best_groups
+from tests.ranking.oracle import Case
 
 PASSAGE, SENTENCE, PROPOSITION = Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION
 

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from factoid.encode import Vectors
 from factoid.files.arrays import ChangedPieceError, InPieces
-from factoid.index.terms import Terms
-from factoid.index.vector_index import RowIds, ranks
+from factoid.vectors.terms import Terms
+from factoid.vectors.vector_index import RowIds, ranks
 
 # That a text has a word counts far more than how often: questions name a thing once, and 1.2, which is usual for long documents,
 # lost half a point or more at R@1 on each of several sets of passages.
@@ -114,7 +114,7 @@ class LexicalIndex:
     All methods that score or change texts raise ChangedPieceError if a file that the index is read from is damaged.
 
     Args:
-        language: A code of `factoid.index.terms.LANGUAGES`, or "" for no stemmer.
+        language: A code of `factoid.vectors.terms.LANGUAGES`, or "" for no stemmer.
 
     Raises:
         InvalidInputError: The language is unknown.

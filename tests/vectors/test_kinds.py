@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from factoid.errors import InvalidInputError
-from factoid.index import VectorIndex, check_factory, check_kind, choose_kind, kinds, kinds_to_try, usable_kind
-from tests.index.cases import COUNT, DIM, KINDS, MOST, brute_force, clustered, make_index, recall, search
+from factoid.vectors import VectorIndex, check_factory, check_kind, choose_kind, kinds, kinds_to_try, usable_kind
+from tests.vectors.cases import COUNT, DIM, KINDS, MOST, brute_force, clustered, make_index, recall, search
 
 faiss = pytest.importorskip("faiss")
 

@@ -26,13 +26,13 @@ import numpy as np
 
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
-from factoid.index.lexical import LexicalIndex
-from factoid.index.matrix import largest
-from factoid.index.vector_index import membership, ranks
 from factoid.inner_products import products
-from factoid.search.columns import Columns, Groups, Ids, Mask, View
-from factoid.search.scale import Scale
+from factoid.ranking.columns import Columns, Groups, Ids, Mask, View
+from factoid.ranking.scale import Scale
 from factoid.units import Granularity
+from factoid.vectors.lexical import LexicalIndex
+from factoid.vectors.matrix import largest
+from factoid.vectors.vector_index import membership, ranks
 
 # How results are grouped: each unit alone, by its passage, or by its document.
 Level = Literal["unit", "passage", "document"]

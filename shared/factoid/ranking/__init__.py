@@ -5,8 +5,7 @@ Arguments are not checked here: `UnitStore.search` checks those of users.
 
 from __future__ import annotations
 
-from factoid.search.columns import Columns, View
-from factoid.search.rank import (
+from factoid.ranking.blend import (
     LEXICAL,
     Group,
     Level,
@@ -16,7 +15,8 @@ from factoid.search.rank import (
     best_groups,
     diverse_groups,
 )
-from factoid.search.scale import Scale
+from factoid.ranking.columns import Columns, View
+from factoid.ranking.scale import Scale
 
 __all__ = [
     "LEXICAL",

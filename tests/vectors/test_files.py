@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from factoid.files.arrays import read_arrays, write_arrays
-from factoid.index import load, save, sweep
-from factoid.index.files import index_files
-from tests.index.cases import DIM, KINDS, clustered, make_index, search
+from factoid.vectors import load, save, sweep
+from factoid.vectors.files import index_files
+from tests.vectors.cases import DIM, KINDS, clustered, make_index, search
 
 pytest.importorskip("faiss")
 
@@ -123,7 +123,7 @@ def test_an_earlier_generation_serves_where_the_latest_is_damaged_or_too_late(tm
     assert load(tmp_path / "passage") is None  # its name is not that of its generation
 
 
-@pytest.mark.parametrize("function", ["factoid.files.atomic.sync_file", "factoid.index.files.write_arrays"])
+@pytest.mark.parametrize("function", ["factoid.files.atomic.sync_file", "factoid.vectors.files.write_arrays"])
 @pytest.mark.parametrize("kind", ["Flat", "SQ8"])
 def test_a_cache_that_cannot_be_written_stays_as_it_was(tmp_path, kind, function, monkeypatch):
     def fail(*_, **__):
@@ -232,7 +232,7 @@ import sys
 from contextlib import suppress
 from pathlib import Path
 import numpy as np
-from factoid.index import VectorIndex, save
+from factoid.vectors import VectorIndex, save
 number = int(sys.argv[3])
 index = VectorIndex(8, kind=sys.argv[2])
 index.add(np.arange(500) + number, np.full((500, 8), number, np.float32))

@@ -19,9 +19,9 @@ import numpy as np
 from factoid._optional import require
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
-from factoid.index.kinds import Kind
-from factoid.index.matrix import Matrix
-from factoid.index.vector_index import RowIds, VectorIndex
+from factoid.vectors.kinds import Kind
+from factoid.vectors.matrix import Matrix
+from factoid.vectors.vector_index import RowIds, VectorIndex
 
 _MOST_RESULTS = 2048  # k and nprobe of FAISS's GPU selection
 

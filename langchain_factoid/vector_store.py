@@ -99,7 +99,7 @@ class MultiGranularFAISS(VectorStore):
             was added; "document", "passage" or "unit".
         relevance_score_fn: Turns a score into a relevance from 0 to 1; None for `(1 + score) / 2`, clipped.
         options: Those of `UnitStore.add_documents`, for all documents, and those of `factoid.UnitStore`, such as `path`;
-            `granularities` is by default what the store has embedded, and all for an empty one.
+            `granularities` is by default what the store was filled with, and passages and propositions for an empty one.
 
     Attributes:
         store: The core store, for what LangChain has no name for.
@@ -128,7 +128,7 @@ class MultiGranularFAISS(VectorStore):
             if not isinstance(encoding, EmbeddingsEncoder):
                 encoding = EmbeddingsEncoder(embedding)  # type: ignore[arg-type]  # refuses None
             of_store |= {name: self._recipe[name] for name in ("progress",) if name in self._recipe}
-            store = UnitStore(encoder=encoding, **{"granularities": None} | of_store)
+            store = UnitStore(encoder=encoding, **of_store)
         elif embedding is not None or of_store or store.encoder is None:
             raise InvalidInputError(
                 "store takes a UnitStore that has an encoder, and neither embedding nor options beside it"

@@ -99,7 +99,7 @@ def run_demo(
     answer. Without questions, ask three of the encyclopedia's, or headings of the documents.
     """
     documents, prepared = load_encyclopedia(find_data()) if docs is None else (list(read_documents([docs])), [])
-    with UnitStore(encoder=encoder) as store:
+    with UnitStore(encoder=encoder, granularities=GRANULARITIES) as store:
         report = store.add_documents(documents, propositionizer=propositionizer, progress=progress)
         units = store.get(store.ids())
         if not units:

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from factoid.store import UnitStore
 
 GRANULARITIES = (Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION)
+DEFAULT_GRANULARITIES = (Granularity.PASSAGE, Granularity.PROPOSITION)  # all that the default score compares
 
 _BATCH = 256  # passages decomposed, encoded and committed together: the most that an interrupted call has to do again
 _TEXTS = 2048  # encoded in one call of the encoder

@@ -27,13 +27,14 @@ def index(
     paths: opts.Paths,
     store: Annotated[str, option("DIR", "The store; created if absent, added to otherwise.")],
     granularities: Annotated[
-        str,
+        str | None,
         option(
             "LIST",
             "Granularities to embed and search. Each costs time and space: there are three to four times as many sentences "
             "as passages, and more propositions.",
+            default="the store's, else passage,proposition",
         ),
-    ] = "passage,sentence,proposition",
+    ] = None,
     kind: Annotated[
         str | None,
         option(
@@ -88,13 +89,17 @@ def index(
     from factoid.store import UnitStore
 
     started = time.perf_counter()
-    names = [name.strip() for name in granularities.split(",")]
-    if not {*names} <= {*get_args(opts.Kind)}:
-        raise typer.BadParameter(f"expected some of passage,sentence,proposition, got {granularities!r}")
-    searched = [Granularity(name) for name in names]
+    searched: list[Granularity] | None = None
+    if granularities is not None:
+        names = [name.strip() for name in granularities.split(",")]
+        if not {*names} <= {*get_args(opts.Kind)}:
+            raise typer.BadParameter(f"expected some of passage,sentence,proposition, got {granularities!r}")
+        searched = [Granularity(name) for name in names]
     keys = None if embed_metadata is None else [key.strip() for key in embed_metadata.split(",") if key.strip()]
     least = opts.min_words(splitting.words)
-    propositionizer = opts.make_propositionizer(splitting) if Granularity.PROPOSITION in searched else None
+    propositionizer = None
+    if searched is None or Granularity.PROPOSITION in searched:
+        propositionizer = opts.make_propositionizer(splitting)
     exists = (Path(store) / FILE).exists()
     # Before the store is opened: a missing path must not create one.
     # With --sync a folder may be empty, as all that it held may have been deleted.

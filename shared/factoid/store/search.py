@@ -16,8 +16,9 @@ from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
 from factoid.filters import Condition, to_condition
 from factoid.ranking import LEXICAL, Group, Level, View, Weights, best_by_words, best_groups, diverse_groups
+from factoid.split import split_sentences
 from factoid.store.database.records import DamagedRowError
-from factoid.store.database.snapshot import Snapshot
+from factoid.store.database.snapshot import Allowed, Snapshot
 from factoid.store.indexes.live import IndexState, Mask
 from factoid.store.indexes.wall import MIXED_PASSAGES, Wall
 from factoid.store.options import FINEST_FIRST, SearchOptions
@@ -265,7 +266,22 @@ def with_neighbours(snapshot: Snapshot, hit: Hit, count: int, wall: Wall | None)
     kind = Granularity.PASSAGE if unit.granularity is Granularity.PASSAGE else Granularity.SENTENCE
     allowed = None if wall is None else wall.allowed
     around = snapshot.neighbours(unit.document_id, kind, unit.start, unit.end, count, allowed)
+    if kind is Granularity.SENTENCE and not around:
+        around = _cut_sentences(snapshot, unit, count, allowed)
     return replace(hit, neighbours=tuple(around if wall is None else wall.shown(snapshot, around)))
+
+
+def _cut_sentences(snapshot: Snapshot, unit: Unit, count: int, allowed: Allowed | None) -> list[Unit]:
+    """Return the sentences around a unit, cut from the passages, for a document whose sentences are not stored."""
+    passages = snapshot.neighbours(unit.document_id, Granularity.PASSAGE, unit.start, unit.end, count, allowed)
+    sentences = []
+    for passage in passages:
+        if passage.end - passage.start == len(passage.text):  # the place of a framework's node may be unknown
+            sentences += split_sentences(replace(passage, payload=""))
+    before = [sentence for sentence in sentences if sentence.end <= unit.start]
+    within = [sentence for sentence in sentences if sentence.end > unit.start and sentence.start < unit.end]
+    after = [sentence for sentence in sentences if sentence.start >= unit.end]
+    return [*before[-count:], *within, *after[:count]]
 
 
 def allowed_ids(

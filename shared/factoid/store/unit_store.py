@@ -23,7 +23,17 @@ from factoid.encode import (
 from factoid.errors import InvalidInputError, check_names
 from factoid.files.sqlite import FILE
 from factoid.filters import Filter, to_condition
-from factoid.ingest import GRANULARITIES, AddReport, Recipe, Split, aingest, encode, ingest, lone_units
+from factoid.ingest import (
+    DEFAULT_GRANULARITIES,
+    GRANULARITIES,
+    AddReport,
+    Recipe,
+    Split,
+    aingest,
+    encode,
+    ingest,
+    lone_units,
+)
 from factoid.propositions import PropositionCache, Propositionizer, SyntaxPropositionizer
 from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy
@@ -31,7 +41,7 @@ from factoid.ranking import LEXICAL, Weights
 from factoid.sources import Source, Sources
 from factoid.store.database.connections import Connections
 from factoid.store.database.schema import local_folder
-from factoid.store.database.snapshot import INCOMPLETE, StoredUnit, metadata_keys
+from factoid.store.database.snapshot import INCOMPLETE, Snapshot, StoredUnit, metadata_keys
 from factoid.store.database.transaction import Selection, Transaction, check_unit
 from factoid.store.indexes.build import INDEXES, Builder, LexicalBuilder, VectorBuilder
 from factoid.store.indexes.live import LiveIndexes
@@ -63,7 +73,8 @@ class UnitStore:
         path: The store's folder, made if absent; None keeps everything in memory.
         encoder: Encodes units and queries; None if the caller passes all vectors.
         granularities: The granularities to encode and search; passages are always stored. None for those that the store has
-            vectors of, and for all in an empty store.
+            vectors of and that it was filled with, and in an empty store for passages and propositions, which are all that the
+            default score compares; without an encoder, and for units that `add` brings, also for sentences.
         embed_metadata: Keys of the metadata whose values are encoded before the text, as the title is, and are words of the index
             of words: for documents that differ in these only, such as ["product", "version"]. None for those that the store was
             filled with, and for none in an empty store.
@@ -94,7 +105,7 @@ class UnitStore:
         path: str | Path | None = None,
         *,
         encoder: Encoder | None,
-        granularities: Sequence[str] | None = GRANULARITIES,
+        granularities: Sequence[str] | None = None,
         embed_metadata: Sequence[str] | None = None,
         embed_template: str | None = AUTO,
         index: str | Mapping[str, str] | None = None,
@@ -116,6 +127,7 @@ class UnitStore:
         Settings().updated(**requested)  # rejected before a file is created
         if dtype not in (None, "float32", "float16"):
             raise InvalidInputError(f"dtype must be one of float32, float16, got {dtype!r}")
+        self._requested_granularities = chosen
         self.requested_template = None if embed_template == AUTO else check_template(embed_template)
         self.progress = progress
         self.requested_metadata = None if embed_metadata is None else check_metadata_keys(embed_metadata)
@@ -131,13 +143,13 @@ class UnitStore:
         try:
             with self.connections.reading() as snapshot:
                 check_identity(snapshot, "was opened with", **self.identity)
-                self.granularities = chosen or snapshot.searched() or GRANULARITIES
+                self.granularities = chosen or _granularities(snapshot, self.encoder)
             self._settings = keep_settings(self.connections, dtype=dtype, **requested)
         except BaseException:
             self.connections.close()
             raise
-        vectors = VectorBuilder(self._settings, device, gpu_shard, gpu_float16, mmap)
-        builders: dict[str, Builder] = dict.fromkeys(self.granularities, vectors)
+        self._vector_builder = VectorBuilder(self._settings, device, gpu_shard, gpu_float16, mmap)
+        builders: dict[str, Builder] = dict.fromkeys(self.granularities, self._vector_builder)
         builders[MIXED_PASSAGES] = MixedPassagesBuilder()
         builders[LEXICAL] = LexicalBuilder(self._settings.language)
         self.indexes = LiveIndexes(self.connections, builders, progress=progress)
@@ -301,12 +313,28 @@ class UnitStore:
             raise InvalidInputError(f"got {len(vectors)} vectors for {len(units)} units: expected one each")
         for unit in units:
             check_unit(unit)
-        known = self.encode(units, lone_units(self, units)) if vectors is None else dict(enumerate(vectors))
+        known: Mapping[int, Vectors | None]
+        if vectors is None:
+            self.search_also({unit.granularity for unit in units})
+            known = self.encode(units, lone_units(self, units))
+        else:
+            known = dict(enumerate(vectors))
+            pairs = zip(units, vectors, strict=True)
+            self.search_also({unit.granularity for unit, vector in pairs if vector is not None})
         with self.connections.transaction() as writing:
             stored = (StoredUnit(unit, known.get(position)) for position, unit in enumerate(units))
             writing.put_units(stored, under=not keep_children)
             self._identify(writing, self.embed_metadata if vectors is None else embed_metadata)
         return [unit.id for unit in units]
+
+    def search_also(self, granularities: Iterable[str]) -> None:
+        """Search these granularities, too, unless the constructor was told which: units of them are being added."""
+        names = {*granularities, *self.granularities} - {Granularity.DOCUMENT}
+        if self._requested_granularities or len(names) == len(self.granularities):
+            return
+        for name in names.difference(self.granularities):
+            self.indexes.add(name, self._vector_builder)
+        self.granularities = tuple(kind for kind in GRANULARITIES if kind in names)
 
     def changed(self, batch: Sequence[Split]) -> list[Split]:
         """Return the documents that are not stored as given. A step of `factoid.ingest`."""
@@ -336,6 +364,8 @@ class UnitStore:
                 writing.put_document(split.document, split.digest)
             writing.insert(units, vectors)
             self._identify(writing, self.embed_metadata)
+            if self._requested_granularities:
+                writing.keep_granularities(self._requested_granularities)
 
     def delete(
         self,
@@ -571,6 +601,13 @@ class UnitStore:
         makes_facts = Granularity.PROPOSITION in self.granularities
         maker = with_cache(propositionizer or SyntaxPropositionizer(), cache, store=self.path) if makes_facts else None
         return Recipe(self.granularities, maker, template=self.template, **options)
+
+
+def _granularities(snapshot: Snapshot, encoder: Encoder | None) -> tuple[Granularity, ...]:
+    """Return the granularities that a store encodes and searches where nobody says which, coarsest first."""
+    default = GRANULARITIES if encoder is None else DEFAULT_GRANULARITIES
+    chosen = {*(snapshot.granularities or default), *snapshot.searched()}
+    return tuple(kind for kind in GRANULARITIES if kind in chosen)
 
 
 def _size(files: Iterable[Path]) -> int:

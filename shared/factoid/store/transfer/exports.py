@@ -211,6 +211,8 @@ class _Import:
         units = [stored for stored, _ in block if stored.unit.granularity is not Granularity.DOCUMENT]
         documents = [stored.unit for stored, _ in block if stored.unit.granularity is Granularity.DOCUMENT]
         missing = [stored.unit for stored, has_vector in block if not has_vector]
+        encoded_kinds = {stored.unit.granularity for stored in units if stored.vector is not None}
+        store.search_also({*encoded_kinds, *(unit.granularity for unit in missing)})
         encoded = {missing[position].id: vector for position, vector in store.encode(missing).items()}
         with store.connections.transaction() as writing:
             check_identity(writing, f"the vectors of {self._file} with", **self._identity)

@@ -364,8 +364,7 @@ class UnitStore:
                 writing.put_document(split.document, split.digest)
             writing.insert(units, vectors)
             self._identify(writing, self.embed_metadata)
-            if self._requested_granularities:
-                writing.keep_granularities(self._requested_granularities)
+            writing.keep_granularities(self.granularities)
 
     def delete(
         self,

@@ -173,7 +173,7 @@ class Snapshot:
 
     @property
     def granularities(self) -> tuple[Granularity, ...]:
-        """The granularities that whoever filled the store chose; empty if nobody did."""
+        """The granularities that documents were last added at; none before any were."""
         names = self.meta.get("granularities", "")
         try:
             return tuple(Granularity(name) for name in names.split(",") if name)

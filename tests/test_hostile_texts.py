@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from importlib.util import find_spec
+from itertools import islice
 
 import pytest
 
@@ -63,6 +64,18 @@ def test_readers_take_linear_time(reader):
 def test_texts_that_once_took_long(reader, shape, fragments):
     _skip_without_package(reader)
     assert slowness(READERS[reader], shaped(shape, *fragments), _KNOWN_SHORT) == ""
+
+
+@pytest.mark.parametrize("attribute", ["a{}=1 ", "{}* <a ", "a{}='>' ", '{}" '])
+@pytest.mark.parametrize("reader", ["a row in HTML", "a page in HTML"])
+def test_tags_of_many_attributes(reader, attribute):
+    _skip_without_package(reader)
+
+    def text(length):
+        attributes = map(attribute.format, range(length))
+        return f"<td {''.join(islice(attributes, length // 4))}>"
+
+    assert slowness(READERS[reader], text, 8 * _LONG) == ""
 
 
 @pytest.mark.slow

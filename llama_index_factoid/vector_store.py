@@ -316,7 +316,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         search = self._search_options(query, options, owner=owner)
         for name in ("k", "matches"):
             search.pop(name, None)
-        SearchOptions(**search).kinds(self._store.granularities)
+        self._store.compared(SearchOptions(**search))
 
     def _search_options(self, query: VectorStoreQuery, options: Mapping[str, Any], *, owner: str) -> dict[str, Any]:
         """Return the arguments of the core's search, apart from the vector."""

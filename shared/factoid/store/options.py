@@ -13,6 +13,7 @@ from factoid.filters import Filter
 from factoid.propositions import PropositionCache, Propositionizer
 from factoid.propositions.decompose import Policy
 from factoid.ranking import Level, Weights
+from factoid.store.indexes.compared import SUBSTITUTES
 from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import Granularity, Hit, Unit, whole_number
 from factoid.vectors.kinds import NAMES
@@ -110,6 +111,14 @@ def option_names(kwargs: type) -> frozenset[str]:
     return frozenset(kwargs.__optional_keys__)  # type: ignore[attr-defined]
 
 
+def _substitute(kind: Granularity, searched: Sequence[Granularity]) -> Granularity:
+    """Return a granularity, or what is searched in its place: the other of the two finer ones, else passages."""
+    if kind not in SUBSTITUTES:
+        return kind
+    choices = (kind, SUBSTITUTES[kind], Granularity.PASSAGE)
+    return next((choice for choice in choices if choice in searched), kind)
+
+
 MIXED = "mixed"
 FINEST_FIRST = (Granularity.PROPOSITION, Granularity.SENTENCE, Granularity.PASSAGE)
 
@@ -121,7 +130,8 @@ class SearchOptions:
     Attributes:
         granularity: The units that are compared with the query: one granularity, several, or "mixed" for all. None for
             propositions, else the finest that the store searches. A passage without propositions is compared by its sentences,
-            one without sentences by its propositions, and one without either as a whole.
+            one without sentences by its propositions, and one without either as a whole: so is each passage of a store that
+            embeds no sentences, unless it was opened with granularities that leave them out.
         parents: What to return: the k best distinct passages, each with the units that made it a hit in `matches`; the k best
             distinct documents; or the units themselves. "auto" is "passage", but a document that is one passage comes back whole,
             as it was added: the frameworks' default. It does so if its text is stored, nothing was deleted from it, and no filter
@@ -224,8 +234,11 @@ class SearchOptions:
             raise InvalidInputError(f"lexical={weights.lexical} needs the text of the query: give text, or lexical=0")
         return replace(weights, lexical=0)
 
-    def kinds(self, searched: Sequence[Granularity]) -> list[Granularity]:
-        """Return the granularities to compare with the query; raise InvalidInputError for any that cannot be compared."""
+    def kinds(self, searched: Sequence[Granularity], *, substitute: bool = False) -> list[Granularity]:
+        """Return the granularities to compare with the query; raise InvalidInputError for any that cannot be compared.
+
+        With `substitute`, what is searched stands for sentences or propositions that are not, as it does in each passage.
+        """
         if self.rerank is not None and not self.by_tokens:
             kind = self.ranked_granularity(searched)
             return [kind if kind in searched else min(searched, key=FINEST_FIRST.index)]
@@ -235,6 +248,8 @@ class SearchOptions:
             return list(searched)
         names = [self.granularity] if isinstance(self.granularity, str) else self.granularity
         kinds = list(dict.fromkeys(map(Granularity, names)))
+        if substitute:
+            kinds = list(dict.fromkeys(_substitute(kind, searched) for kind in kinds))
         if not kinds or not set(kinds) <= set(searched):
             missing = next((f"it has no index of {kind}s" for kind in kinds if kind not in searched), None)
             raise InvalidInputError(f"this store searches {', '.join(searched)}: {missing or 'name one, or several'}")

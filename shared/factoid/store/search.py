@@ -49,7 +49,8 @@ class Query:
         """Return a checked query, encoding the texts if no vectors are given."""
         condition = None if options.filter is None else to_condition(options.filter)
         present = store.granularities if options.granularity else _present(store)
-        searched, k = options.kinds(present), whole_number("k", k)
+        searched = store.compared(options, present)
+        k = whole_number("k", k)
         for text in texts or ():
             check_text(text, "query")
         weights = options.blend(store.weights, has_texts=texts is not None)

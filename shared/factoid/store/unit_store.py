@@ -327,6 +327,14 @@ class UnitStore:
             self._identify(writing, self.embed_metadata if vectors is None else embed_metadata)
         return [unit.id for unit in units]
 
+    def compared(self, options: SearchOptions, searched: Sequence[Granularity] | None = None) -> list[Granularity]:
+        """Return the granularities that a search compares with the query; None for all that the store searches.
+
+        Raises:
+            InvalidInputError: One of them cannot be compared.
+        """
+        return options.kinds(searched or self.granularities, substitute=not self._requested_granularities)
+
     def search_also(self, granularities: Iterable[str]) -> None:
         """Search these granularities, too, unless the constructor was told which: units of them are being added."""
         names = {*granularities, *self.granularities} - {Granularity.DOCUMENT}

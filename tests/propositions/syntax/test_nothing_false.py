@@ -67,6 +67,24 @@ def test_clauses_that_rest_on_nothing_are_divided() -> None:
     assert facts(text) == ["The hall is open to all guests.", "If it rains, the pool is closed in the morning."]
 
 
+NO_REFERENTS = [
+    *("Coffee break", "The next morning", "Day one", "A long winter", "Monday morning", "Small print", "Short answer"),
+    *("Problem", "Status", "Long story short", "New address", "Yes", "Table of contents", "Bad weather", "Early bird"),
+]
+
+
+@pytest.mark.parametrize("line", NO_REFERENTS)
+@pytest.mark.parametrize("marks", ["", "## "])
+def test_a_short_line_that_names_no_thing_is_no_referent(line: str, marks: str) -> None:
+    text = (
+        "The firm has two houses in the old part of the town.\n\n"
+        f"{marks}{line}\n\nIt was delivered on Tuesday and installed by two workers of the firm.\n"
+    )
+    made = SyntaxPropositionizer().propositionize(split_passages(Document(text)))
+    facts_made = [fact for facts_of_passage in made for fact in facts_of_passage]
+    assert any(fact.startswith("It was delivered on Tuesday") for fact in facts_made), facts_made
+
+
 FALSE = [
     ("As a rule, any leak is reported and the pump stops (formerly, leaks were ignored).", "stops is"),
     ("As a rule, any leak is reported and the pump stops (formerly, leaks were ignored).", "stops are"),

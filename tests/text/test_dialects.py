@@ -264,6 +264,7 @@ def test_code_in_fences_stays(pieces, indent):
 
 
 _SLOW = [
+    ".. a:: b\n", ".. note::\n  a\n", ".. _a:\n", ".. code::\n\n  a\n",
     "{", "{{<", "{{< a ", "{%a ", "{/*", "<A ", '<A a="', "<A a={",
     "<A\n", "<A b={\n", "<A>", "`", "`a``", ":::", ":::a[", "{.a ",
     "){.a}", "]{.a}", "[a]{.a}", "%%a ", "a %%", "```{toctree}\n",

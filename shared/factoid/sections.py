@@ -200,7 +200,8 @@ def _divided(blocks: Sequence[Block], at: int) -> tuple[tuple[Block, ...], tuple
             ):
                 if visible.text:
                     start, end = span_of(visible)
-                    target.append(replace(block, start=start, end=end, visible=visible))
+                    number = block.number if target is before else 0
+                    target.append(replace(block, start=start, end=end, visible=visible, number=number))
     return tuple(before), tuple(behind)
 
 

@@ -101,7 +101,7 @@ def _named_cells(row: Block) -> str:
 def sentences_in(passage: Unit, splitter: SentenceSplitter | None = None) -> Sequence[Sentence]:
     """Return the sentences of a passage with their places in the document.
 
-    A passage from `split_passages` knows them; another is read by itself, as Markdown or plain text as its metadata say.
+    A passage from `split_passages` knows them; another is read by itself, by the markup that its metadata say.
     """
     if passage.sentences and splitter is None and visible_text(passage.sentences) == passage.searched:
         return passage.sentences  # else the text was changed

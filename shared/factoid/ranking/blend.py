@@ -135,7 +135,7 @@ def best_groups(
     for view, *_ in plan:
         whole &= view.index.exact or view.is_small()
         total += view.columns.rows.size
-    if not (whole or blended or level != "unit" or views[0].index.lossy):
+    if not (whole or blended or level != "unit"):
         return _nearest(views[0], queries, k)
     keys, nearest = np.empty(0, np.int64), []
     if whole or blended:

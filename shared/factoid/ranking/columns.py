@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from factoid.encode import Vectors
 from factoid.units import Granularity
 from factoid.vectors import VectorIndex
+from factoid.vectors.kinds import candidates
 from factoid.vectors.matrix import gathered_products
 from factoid.vectors.vector_index import membership
 
@@ -23,7 +24,6 @@ _SCATTERED = 6  # times as long takes a product with some vectors as one with as
 
 # So many units, or fewer, are all scored although their index is not exact: if it holds the vectors, or the database does.
 _FEW_HELD, _FEW_READ = 20_000, 2048
-_REFINE = 10  # vectors that an index of codes finds for each of the k
 _WIDER = 4  # times as many vectors, where an index found too few
 
 
@@ -181,23 +181,36 @@ class View:
         return scores if whole else scores.take(positions, axis=1)
 
     def nearest(self, queries: Vectors, k: int) -> Iterator[tuple[Ids, Vectors]]:
-        """Yield the allowed units that have the k best vectors for each query, best first, and the index's scores."""
+        """Yield the allowed units that have the k best vectors for each query, best first, and their scores.
+
+        The best candidates that an index of codes finds are scored again with their exact vectors.
+        """
         allowed = None if self.allowed is None else self.index.marks(self.columns.vectors, self.allowed)
-        nearest = self.index.search(queries, min(k, len(self.index)), allowed=allowed, parameters=self.parameters)
-        for scores, ids in zip(*nearest, strict=True):
+        count = candidates(k) if self.index.lossy else k
+        nearest = self.index.search(queries, min(count, len(self.index)), allowed=allowed, parameters=self.parameters)
+        for query, scores, ids in zip(queries, *nearest, strict=True):
+            if self.index.lossy:
+                scores, ids = self._best_exact(query, ids, k)
             positions, which = self.columns.positions_of_vectors(ids)
             if self.allowed is not None:
                 passing = self.allowed[positions]
                 positions, which = positions[passing], which[passing]
             yield positions, scores[which]
 
+    def _best_exact(self, query: Vectors, ids: Ids, k: int) -> tuple[Vectors, Ids]:
+        """Return the exact scores and the ids of the k best among the vectors found, best first. Shapes: (at most k,)."""
+        found = ids[ids >= 0]
+        scores = gathered_products(query[None], found, self.exact)[0]
+        best = np.lexsort((found, -scores))[:k]
+        return scores[best], found[best]
+
     def passages(self, queries: Vectors, k: int, level: str, *, alone: bool) -> list[Ids]:
         """Return the passages of the vectors that the index finds for each query: enough for k parents, if there are k.
 
-        If the units are ranked `alone` by exact scores, only the k best passages are returned.
+        If the units are ranked `alone`, only the k best passages are returned.
         """
         parents, keys = self.columns.values(level), self.columns.by(level).keys
-        count = k * (_REFINE if self.index.lossy else 1)
+        count = k
         if len(keys) < len(self.columns):  # twice the units of k average parents: units of a good parent come together
             count = max(count, int(k * min(max(2 * len(self.columns) / len(keys), 4), 32)))
         total = len(self.index) if self.allowed is None else np.count_nonzero(self.allowed)
@@ -209,7 +222,7 @@ class View:
                 best = list(dict.fromkeys(parents[positions].tolist()))
                 if len(best) < min(k, len(keys)) and count < total:
                     short.append(number)
-                elif alone and level == "passage" and not self.index.lossy:
+                elif alone and level == "passage":
                     passages[number] = np.array(best[:k], np.int64)
                 else:
                     passages[number] = self.columns.parents[positions]

@@ -19,6 +19,7 @@ from factoid.ranking import Weights
 from factoid.store.indexes.compared import compared_units
 from factoid.units import Granularity, Unit, check_text, whole_number
 from factoid.vectors import VectorIndex, check_kind, kinds_to_try, prepare
+from factoid.vectors.kinds import candidates
 from factoid.words import stands_in
 
 if TYPE_CHECKING:
@@ -28,7 +29,6 @@ _SETTINGS = {"nprobe": (1, 4, 16, 64, 256, 1024), "efSearch": (16, 32, 64, 128, 
 _QUERIES = 200
 _HELD_OUT = 10  # fewest vectors searched for each one that is held out as a query
 _VECTORS = 100_000  # measured, at most
-_REFINE = 10  # candidates of lossy kinds that are scored again for each of the k: the default of a search
 
 _DEFAULT = Weights()
 _GRID = sorted(
@@ -128,7 +128,7 @@ def _measured(kind: str, vectors: Vectors, queries: Vectors, least: Vectors, k: 
     index.add(np.arange(len(vectors)), vectors)
     build_s = time.perf_counter() - start
     ability, size = index.ability, index.nbytes / len(vectors)
-    factor = _REFINE if ability.lossy else 1
+    count = min(candidates(k) if ability.lossy else k, len(vectors))
     settings = [{name: value} for name, values in _SETTINGS.items() if name in ability.parameters for value in values]
     for parameters in settings or [{}]:
         if parameters.get("nprobe", 0) > ability.lists:
@@ -137,9 +137,9 @@ def _measured(kind: str, vectors: Vectors, queries: Vectors, least: Vectors, k: 
         hits, times = 0, []
         for query, threshold in zip(queries, least, strict=True):
             start = time.perf_counter()
-            _, ids = index.search(query[None], k * factor, parameters=parameters)
+            _, ids = index.search(query[None], count, parameters=parameters)
             scores = products(vectors[ids[0][ids[0] >= 0]], query)
-            if factor > 1:
+            if ability.lossy:
                 scores = -np.sort(-scores, kind="stable")[:k]
             times.append(time.perf_counter() - start)
             # The same product may be rounded differently.

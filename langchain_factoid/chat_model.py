@@ -34,7 +34,9 @@ class ChatModelPropositionizer(ChatPropositionizer):
         InvalidInputError: `llm` is not a runnable, or a number is out of range.
     """
 
-    def __init__(self, llm: Runnable[Any, Any], *, model: str | None = None, **options: Unpack[ChatKwargs]) -> None:
+    def __init__(
+        self, llm: Runnable[Any, Any], *, model: str | None = None, **options: Unpack[ChatKwargs]
+    ) -> None:
         check_names(type(self).__name__, options, option_names(ChatKwargs) | {"model"})
         _check_runnable(llm)
         super().__init__(**options)
@@ -65,10 +67,16 @@ class ChatModelReader(ChatReader):
         super().__init__(llm, **options)
 
     def _complete(self, prompts: Sequence[str]) -> list[str]:
-        return [_text(answer) for answer in self.llm.batch(list(prompts), {"max_concurrency": self.batch_size})]
+        return [
+            _text(answer)
+            for answer in self.llm.batch(list(prompts), {"max_concurrency": self.batch_size})
+        ]
 
     async def _acomplete(self, prompts: Sequence[str]) -> list[str]:
-        return [_text(answer) for answer in await self.llm.abatch(list(prompts), {"max_concurrency": self.batch_size})]
+        return [
+            _text(answer)
+            for answer in await self.llm.abatch(list(prompts), {"max_concurrency": self.batch_size})
+        ]
 
     @staticmethod
     def _text_of(document: Any) -> Any:

@@ -42,7 +42,11 @@ class PropCiteRunnable(RunnableGenerator[Any, AIMessageChunk]):
     """
 
     def __init__(
-        self, *, citer: PropCite, documents: Sequence[Document] | None = None, documents_key: str = "documents"
+        self,
+        *,
+        citer: PropCite,
+        documents: Sequence[Document] | None = None,
+        documents_key: str = "documents",
     ) -> None:
         super().__init__(self._cite, self._acite, name="PropCite")
         self.citer = citer
@@ -93,7 +97,9 @@ def citations_of(message: BaseMessage) -> list[CitationFields]:
                 continue
             extras = annotation.get("extras", {})
             if "claim" in extras:  # otherwise somebody else wrote it
-                citations.append(citation_fields({**annotation, **extras}, extras.get("document_id")))
+                citations.append(
+                    citation_fields({**annotation, **extras}, extras.get("document_id"))
+                )
     return citations
 
 
@@ -119,7 +125,9 @@ class _Answer:
         if isinstance(text, BaseMessage):
             self._id, text = text.id or self._id, str(text.text)
         if not isinstance(text, str):
-            raise InvalidInputError(f"expected an answer, a text or a message, got {type(text).__name__}")
+            raise InvalidInputError(
+                f"expected an answer, a text or a message, got {type(text).__name__}"
+            )
         return text
 
     def passages(self) -> list[CoreDocument]:
@@ -139,6 +147,12 @@ class _Answer:
             annotations = []
             for citation in sentence.citations:
                 document = self.documents[citation.position]
-                annotations.append(create_citation(document_id=document.id, **citation.fields(document.metadata)))
-            content = [{"type": "text", "text": sentence.text, "annotations": annotations, "index": 0}]
-        return AIMessageChunk(content=content, id=self._id, response_metadata={"output_version": "v1"})
+                annotations.append(
+                    create_citation(document_id=document.id, **citation.fields(document.metadata))
+                )
+            content = [
+                {"type": "text", "text": sentence.text, "annotations": annotations, "index": 0}
+            ]
+        return AIMessageChunk(
+            content=content, id=self._id, response_metadata={"output_version": "v1"}
+        )

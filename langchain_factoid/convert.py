@@ -34,7 +34,9 @@ class RetrievedMetadata(dict[str, Any]):
     `query_keys` only. Copies and pickles keep this; what is written as JSON or in a checkpoint, and read again, is a plain dict.
     """
 
-    def __init__(self, fields: Mapping[str, Any] = MappingProxyType({}), query_keys: Iterable[str] = ()) -> None:
+    def __init__(
+        self, fields: Mapping[str, Any] = MappingProxyType({}), query_keys: Iterable[str] = ()
+    ) -> None:
         super().__init__(fields)
         self.query_keys = tuple(query_keys)
 
@@ -64,7 +66,9 @@ def without_query(document: Document) -> tuple[Document, tuple[str, ...]]:
     if not isinstance(metadata, RetrievedMetadata):
         return document, ()
     lasting = _without(metadata, metadata.query_keys)
-    return Document(page_content=document.page_content, id=document.id, metadata=lasting), metadata.query_keys
+    return Document(
+        page_content=document.page_content, id=document.id, metadata=lasting
+    ), metadata.query_keys
 
 
 def one_each(name: str, values: Iterable[T], items: Iterable[S]) -> list[tuple[S, T]]:
@@ -76,7 +80,9 @@ def one_each(name: str, values: Iterable[T], items: Iterable[S]) -> list[tuple[S
     items = list(items)
     values = list(values)
     if len(values) != len(items):
-        raise InvalidInputError(f"got {len(values)} {name} for {len(items)} texts: give one for each, or none at all")
+        raise InvalidInputError(
+            f"got {len(values)} {name} for {len(items)} texts: give one for each, or none at all"
+        )
     return list(zip(items, values, strict=True))
 
 
@@ -89,10 +95,16 @@ def to_core(document: Document, document_id: str | None = None) -> CoreDocument:
         InvalidInputError: It is not a document, its text holds lone surrogates, or its metadata cannot be stored.
     """
     if not isinstance(document, Document):
-        raise InvalidInputError(f"expected langchain_core.documents.Document, got {type(document).__name__}")
+        raise InvalidInputError(
+            f"expected langchain_core.documents.Document, got {type(document).__name__}"
+        )
     metadata = plain_metadata(document.metadata)
-    title, section = (value if isinstance(value := metadata.get(key), str) else "" for key in _HEADINGS)
-    return CoreDocument(document.page_content, title, section, document_id or document.id or "", metadata)
+    title, section = (
+        value if isinstance(value := metadata.get(key), str) else "" for key in _HEADINGS
+    )
+    return CoreDocument(
+        document.page_content, title, section, document_id or document.id or "", metadata
+    )
 
 
 def to_passage(document: Document) -> CoreDocument:
@@ -122,7 +134,9 @@ def unit_document(unit: Unit, fields: Mapping[str, Any] | None = None) -> Docume
         "title": unit.title,
         "section": unit.section,
     }
-    document = Document(page_content=unit.text, id=unit.id, metadata=with_fields(unit.metadata, place))
+    document = Document(
+        page_content=unit.text, id=unit.id, metadata=with_fields(unit.metadata, place)
+    )
     return retrieved(document, fields) if fields else document
 
 
@@ -134,7 +148,9 @@ def retrieved(document: Document, fields: Mapping[str, Any]) -> Document:
     return found
 
 
-def hit_documents(hits: Iterable[Hit], *, scores: bool = False, matches: bool = False) -> list[Document]:
+def hit_documents(
+    hits: Iterable[Hit], *, scores: bool = False, matches: bool = False
+) -> list[Document]:
     """Return hits as the documents that were added, or as units with their place; scores and matches go into the metadata."""
     documents = []
     for hit in hits:
@@ -167,6 +183,10 @@ def with_headings(documents: Iterable[Document], template: str = EMBED_TEMPLATE)
     """
     check_template(template)
     return [
-        Document(page_content=with_heading(to_core(document), template), metadata=document.metadata, id=document.id)
+        Document(
+            page_content=with_heading(to_core(document), template),
+            metadata=document.metadata,
+            id=document.id,
+        )
         for document in documents
     ]

@@ -66,13 +66,17 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
         return parts
 
     @override
-    async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
+    async def atransform_documents(
+        self, documents: Sequence[Document], **kwargs: Any
+    ) -> list[Document]:
         """Do the same as `transform_documents`, and await the model of the summarizer."""
         parts: list[Document] = []
         for loaded in await asyncio.to_thread(self._read, documents):
             model, tables = self._summarizer, loaded.document.tables
             summaries = await asummarize_tables(tables, model.ainvoke) if model else None
-            parts += await asyncio.to_thread(self._parts, loaded.document, loaded.metadata, summaries)
+            parts += await asyncio.to_thread(
+                self._parts, loaded.document, loaded.metadata, summaries
+            )
         return parts
 
     def transform_result(
@@ -83,10 +87,14 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
         return self._parts(document, metadata or {}, self._summarize(document))
 
     def _read(self, documents: Iterable[Document]) -> list[Loaded]:
-        return read_loaded(((document.page_content, document.metadata) for document in documents), self._without)
+        return read_loaded(
+            ((document.page_content, document.metadata) for document in documents), self._without
+        )
 
     def _summarize(self, document: LayoutDocument) -> SummaryReport | None:
-        return summarize_tables(document.tables, self._summarizer.invoke) if self._summarizer else None
+        return (
+            summarize_tables(document.tables, self._summarizer.invoke) if self._summarizer else None
+        )
 
     def _parts(
         self, document: LayoutDocument, metadata: Mapping[str, Any], summaries: SummaryReport | None
@@ -98,4 +106,8 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
 def regions_of(document: Document) -> list[Region]:
     """Return where on the pages a part stands, or a unit of one that a splitter or search returned, line by line."""
     start = document.metadata.get("start_index", 0)
-    return regions_in(document.metadata, start, document.metadata.get("end_index", start + len(document.page_content)))
+    return regions_in(
+        document.metadata,
+        start,
+        document.metadata.get("end_index", start + len(document.page_content)),
+    )

@@ -30,10 +30,14 @@ class EmbeddingsEncoder:
                 f"expected Embeddings or EncoderEmbeddings(encoder), got {type(embeddings).__name__}"
             )
         self.embeddings = embeddings
-        inner = getattr(embeddings, "underlying_embeddings", embeddings)  # as CacheBackedEmbeddings has it
+        inner = getattr(
+            embeddings, "underlying_embeddings", embeddings
+        )  # as CacheBackedEmbeddings has it
         model = portable_name(model_name(inner))
         # An encoder of the core that comes back as itself keeps its name, so that all front ends share a store.
-        self.name = name or (model if isinstance(inner, EncoderEmbeddings) else f"{type(inner).__name__}({model})")
+        self.name = name or (
+            model if isinstance(inner, EncoderEmbeddings) else f"{type(inner).__name__}({model})"
+        )
 
     @property
     def wrapped(self) -> Encoder | None:
@@ -51,7 +55,9 @@ class EmbeddingsEncoder:
 
     async def aencode_units(self, texts: Sequence[str]) -> Vectors:
         """Do the same as `encode_units`, without blocking the event loop."""
-        return to_matrix(await self.embeddings.aembed_documents(list(texts)) if texts else [], len(texts))
+        return to_matrix(
+            await self.embeddings.aembed_documents(list(texts)) if texts else [], len(texts)
+        )
 
 
 class EncoderEmbeddings(Embeddings):

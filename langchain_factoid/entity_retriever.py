@@ -7,7 +7,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForRetrieverRun,
+)
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.retrievers import BaseRetriever
@@ -17,7 +20,11 @@ from typing_extensions import override
 
 from factoid.encode import Encoder
 from factoid.entities.articles.store import ArticleStore
-from factoid.entities.importers.own_documents import BuildingKwargs, add_own_articles, build_own_articles
+from factoid.entities.importers.own_documents import (
+    BuildingKwargs,
+    add_own_articles,
+    build_own_articles,
+)
 from factoid.entities.mention import EntityLinker
 from factoid.entities.retriever import Ambiguous, EntityHit, EntityKwargs, with_fallback
 from factoid.entities.retriever import EntityRetriever as CoreRetriever
@@ -95,19 +102,25 @@ class EntityRetriever(BaseRetriever):
             options = dict(fields)
             if self.encoder is not None and not isinstance(self.encoder, Encoder):
                 options["encoder"] = EmbeddingsEncoder(self.encoder)
-            if self.fallback is not None:  # asked here, with its callbacks; the core only needs to know of it
+            if (
+                self.fallback is not None
+            ):  # asked here, with its callbacks; the core only needs to know of it
                 options["fallback"] = lambda *_: ()
             self._built = fields, CoreRetriever(**options)
         return self._built[1]
 
     @classmethod
-    def from_documents(cls, documents: Iterable[Document], **options: Unpack[FromDocumentsKwargs]) -> Self:
+    def from_documents(
+        cls, documents: Iterable[Document], **options: Unpack[FromDocumentsKwargs]
+    ) -> Self:
         """Make an article store of documents whose metadata hold titles, and a retriever over it.
 
         Options are those of this class and of `factoid.entities.build_own_articles`, which also lists the errors.
         """
         check_names(
-            f"{cls.__name__}.from_documents", options, option_names(FromDocumentsKwargs) | cls.model_fields.keys()
+            f"{cls.__name__}.from_documents",
+            options,
+            option_names(FromDocumentsKwargs) | cls.model_fields.keys(),
         )
         building, fields = split_names(option_names(BuildingKwargs), options)
         store = build_own_articles((to_core(document) for document in documents), **building)
@@ -126,7 +139,12 @@ class EntityRetriever(BaseRetriever):
 
     @override
     def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None, **options: Any
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,
+        k: int | None = None,
+        **options: Any,
     ) -> list[Document]:
         documents = self._entity_documents(query, k, options)
         if self.fallback is not None and self._core.wants_more(len(documents), k):
@@ -136,21 +154,32 @@ class EntityRetriever(BaseRetriever):
 
     @override
     async def _aget_relevant_documents(
-        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None, **options: Any
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,
+        k: int | None = None,
+        **options: Any,
     ) -> list[Document]:
         documents = await run_in_executor(None, self._entity_documents, query, k, options)
         if self.fallback is not None and self._core.wants_more(len(documents), k):
-            more = await self.fallback.ainvoke(query, {"callbacks": run_manager.get_child("fallback")})
+            more = await self.fallback.ainvoke(
+                query, {"callbacks": run_manager.get_child("fallback")}
+            )
             documents = self._with_fallback(documents, more, options)
         return documents[: k or self.k]
 
     def _with_fallback(
         self, documents: list[Document], more: list[Document], options: dict[str, Any]
     ) -> list[Document]:
-        passing = self._core.passing(more, lambda document: [document.metadata], options.get("filter"))
+        passing = self._core.passing(
+            more, lambda document: [document.metadata], options.get("filter")
+        )
         return with_fallback(documents, passing, attrgetter("page_content"))
 
-    def _entity_documents(self, query: str, k: int | None, options: dict[str, Any]) -> list[Document]:
+    def _entity_documents(
+        self, query: str, k: int | None, options: dict[str, Any]
+    ) -> list[Document]:
         check_names(f"a call of {type(self).__name__}", options, _OF_CALL)
         return [_document(hit) for hit in self._core.entity_hits(query, k=k, **options)]
 

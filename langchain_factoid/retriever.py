@@ -6,7 +6,10 @@ import asyncio
 from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
-from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForRetrieverRun,
+)
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field, SkipValidation, model_validator
@@ -77,7 +80,9 @@ class MultiGranularRetriever(BaseRetriever):
 
         def __init__(self, **fields: Any) -> None:
             check_names(type(self).__name__, fields, type(self).model_fields)
-            check_names(type(self).__name__, fields.get("search_kwargs") or (), type(self)._call_names())
+            check_names(
+                type(self).__name__, fields.get("search_kwargs") or (), type(self)._call_names()
+            )
             super().__init__(**fields)
 
     @classmethod
@@ -107,7 +112,9 @@ class MultiGranularRetriever(BaseRetriever):
         options = self._options(options)
         check_text(query, "query")
         embedding = to_matrix([await self.store.embeddings.aembed_query(query)], 1)
-        hits = await asyncio.to_thread(self.store.store.search_by_vector, embedding, text=query, **options)
+        hits = await asyncio.to_thread(
+            self.store.store.search_by_vector, embedding, text=query, **options
+        )
         return hit_documents(hits, scores=True, matches=options["parents"] != "unit")
 
     def _options(self, call: dict[str, Any]) -> dict[str, Any]:
@@ -117,7 +124,11 @@ class MultiGranularRetriever(BaseRetriever):
         search_type = options.pop("search_type", self.search_type)
         lambda_mult = options.pop("lambda_mult", self.lambda_mult)
         if search_type not in get_args(SearchType):
-            raise InvalidInputError(f"search_type must be 'similarity' or 'mmr', got {search_type!r}")
+            raise InvalidInputError(
+                f"search_type must be 'similarity' or 'mmr', got {search_type!r}"
+            )
         if search_type == "mmr":
             options["mmr"] = lambda_mult
-        return self.store._options(options, owner=type(self).__name__, others=("search_type", "lambda_mult"))
+        return self.store._options(
+            options, owner=type(self).__name__, others=("search_type", "lambda_mult")
+        )

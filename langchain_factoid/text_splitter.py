@@ -16,7 +16,14 @@ from typing_extensions import override
 
 from factoid.errors import check_names
 from factoid.progress import Progress, progress_bar, tracked
-from factoid.propositions import Decomposition, Propositionizer, Report, SyntaxPropositionizer, adecompose, decompose
+from factoid.propositions import (
+    Decomposition,
+    Propositionizer,
+    Report,
+    SyntaxPropositionizer,
+    adecompose,
+    decompose,
+)
 from factoid.propositions.cache import Cache
 from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy
@@ -83,14 +90,22 @@ class PassageTextSplitter(TextSplitter):
         """Return the texts of the units."""
         return [document.page_content for document in self.create_documents([text])]
 
-    def create_documents(self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None) -> list[Document]:
+    def create_documents(
+        self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None
+    ) -> list[Document]:
         """Split texts with their metadata, as `split_documents` does.
 
         Raises:
             InvalidInputError: The number of metadatas differs from that of the texts.
         """
-        pairs = one_each("metadatas", metadatas, texts) if metadatas else zip(texts, repeat({}), strict=False)
-        return self.split_documents(Document(page_content=text, metadata=metadata) for text, metadata in pairs)
+        pairs = (
+            one_each("metadatas", metadatas, texts)
+            if metadatas
+            else zip(texts, repeat({}), strict=False)
+        )
+        return self.split_documents(
+            Document(page_content=text, metadata=metadata) for text, metadata in pairs
+        )
 
     def split_documents(self, documents: Iterable[Document]) -> list[Document]:
         """Split documents as the class describes."""
@@ -98,7 +113,11 @@ class PassageTextSplitter(TextSplitter):
 
     def _passages(self, documents: Iterable[Document]) -> list[Unit]:
         read = tracked(documents, show=self._progress, unit=" documents", desc="splitting")
-        return [passage for document in read for passage in split_passages(to_core(document), **self._sizes)]
+        return [
+            passage
+            for document in read
+            for passage in split_passages(to_core(document), **self._sizes)
+        ]
 
 
 class PropositionTextSplitter(PassageTextSplitter):
@@ -119,17 +138,27 @@ class PropositionTextSplitter(PassageTextSplitter):
         StoreError: On use, if the cache cannot be opened, read or written.
     """
 
-    def __init__(self, propositionizer: Propositionizer | None = None, **options: Unpack[PropositionKwargs]) -> None:
+    def __init__(
+        self, propositionizer: Propositionizer | None = None, **options: Unpack[PropositionKwargs]
+    ) -> None:
         names = option_names(PropositionKwargs)
         check_names(type(self).__name__, options, names | {"propositionizer"})
         of_passages, _ = split_names(option_names(PassageKwargs), options)
         super().__init__(**of_passages)
         self._unsupported: Policy = options.get("unsupported", "drop")
-        self._propositionizer = with_cache(propositionizer or SyntaxPropositionizer(), options.get("cache"))
+        self._propositionizer = with_cache(
+            propositionizer or SyntaxPropositionizer(), options.get("cache")
+        )
         self.last_report: Report | None = None
 
     @classmethod
-    def from_llm(cls, llm: Runnable[Any, Any], *, model: str | None = None, **options: Unpack[FromModelKwargs]) -> Self:
+    def from_llm(
+        cls,
+        llm: Runnable[Any, Any],
+        *,
+        model: str | None = None,
+        **options: Unpack[FromModelKwargs],
+    ) -> Self:
         """Return a splitter whose propositions come from a LangChain chat model.
 
         Options are those of `ChatModelPropositionizer` and those of this class; another one is refused.
@@ -146,25 +175,34 @@ class PropositionTextSplitter(PassageTextSplitter):
         with self._bar(passages) as bar:
             for start in range(0, len(passages), _BLOCK):
                 block = passages[start : start + _BLOCK]
-                decomposition += decompose(block, self._propositionizer, unsupported=self._unsupported)
+                decomposition += decompose(
+                    block, self._propositionizer, unsupported=self._unsupported
+                )
                 bar.update(len(block))
         return self._propositions(decomposition)
 
     @override
-    async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> Sequence[Document]:
+    async def atransform_documents(
+        self, documents: Sequence[Document], **kwargs: Any
+    ) -> Sequence[Document]:
         """Do the same as `split_documents`, without blocking the event loop."""
         passages = await asyncio.to_thread(self._passages, documents)
         decomposition = Decomposition()
         with self._bar(passages) as bar:
             for start in range(0, len(passages), _BLOCK):
                 block = passages[start : start + _BLOCK]
-                decomposition += await adecompose(block, self._propositionizer, unsupported=self._unsupported)
+                decomposition += await adecompose(
+                    block, self._propositionizer, unsupported=self._unsupported
+                )
                 bar.update(len(block))
         return await asyncio.to_thread(self._propositions, decomposition)
 
     def _bar(self, passages: Sequence[Unit]) -> Progress:
         return progress_bar(
-            show=self._progress, unit=" passages", total=len(passages), desc="cutting into propositions"
+            show=self._progress,
+            unit=" passages",
+            total=len(passages),
+            desc="cutting into propositions",
         )
 
     def _propositions(self, decomposition: Decomposition) -> list[Document]:
@@ -175,4 +213,6 @@ class PropositionTextSplitter(PassageTextSplitter):
 def _documents(units: Iterable[Unit]) -> list[Document]:
     """Return distinct units as documents; vector stores refuse or overwrite equal ids."""
     distinct = {unit.id: unit for unit in units}.values()
-    return [unit_document(replace(unit, metadata=copy.deepcopy(unit.metadata))) for unit in distinct]
+    return [
+        unit_document(replace(unit, metadata=copy.deepcopy(unit.metadata))) for unit in distinct
+    ]

@@ -120,7 +120,9 @@ class MultiGranularFAISS(VectorStore):
         relevance_score_fn: Relevance | None = None,
         **options: Unpack[StoreKwargs],
     ) -> None:
-        check_names(type(self).__name__, options, _STORE | {"store", "embedding"}, elsewhere=_OF_SEARCHES)
+        check_names(
+            type(self).__name__, options, _STORE | {"store", "embedding"}, elsewhere=_OF_SEARCHES
+        )
         given = {"source_key": AUTO, **options}
         self._recipe, of_store = split_options(UnitStore.add_documents, given)
         if store is None:
@@ -142,7 +144,11 @@ class MultiGranularFAISS(VectorStore):
     def embeddings(self) -> Embeddings:
         """The embeddings for queries."""
         encoder: Any = self.store.encoder
-        return encoder.embeddings if isinstance(encoder, EmbeddingsEncoder) else EncoderEmbeddings(encoder)
+        return (
+            encoder.embeddings
+            if isinstance(encoder, EmbeddingsEncoder)
+            else EncoderEmbeddings(encoder)
+        )
 
     @classmethod
     def from_texts(  # type: ignore[override]  # options are named: a wrong one is an error
@@ -200,7 +206,9 @@ class MultiGranularFAISS(VectorStore):
         """Do the same as `add_documents`. The iterable is read in threads."""
         del batch_size
         added: list[str] = []
-        self.last_report = await self.store.aadd_documents(_Cores(documents, ids, added), **self._recipe)
+        self.last_report = await self.store.aadd_documents(
+            _Cores(documents, ids, added), **self._recipe
+        )
         return added
 
     def add_texts(  # type: ignore[override]  # options are named: a wrong one is an error
@@ -245,13 +253,21 @@ class MultiGranularFAISS(VectorStore):
         documents = _documents(texts, metadatas)
         added: list[str] = []
         cores = {core.id: core for core in _Cores(documents, ids, added)}
-        vectors = dict(zip(added, to_matrix([embedding for _, embedding in pairs], len(pairs)), strict=True))
+        vectors = dict(
+            zip(added, to_matrix([embedding for _, embedding in pairs], len(pairs)), strict=True)
+        )
         units: list[Unit] = []
         for core in cores.values():
             passage = whole_passage(core)
             units += [passage, *own_children(passage, self.store.granularities)]
-        searched = {place: vectors[unit.document_id] for place, unit in enumerate(units) if self.store.searches(unit)}
-        self.store.replace_documents([Split(core, "", []) for core in cores.values()], units, searched)
+        searched = {
+            place: vectors[unit.document_id]
+            for place, unit in enumerate(units)
+            if self.store.searches(unit)
+        }
+        self.store.replace_documents(
+            [Split(core, "", []) for core in cores.values()], units, searched
+        )
         self.last_report = AddReport(len(cores))
         return added
 
@@ -311,9 +327,14 @@ class MultiGranularFAISS(VectorStore):
         self, embedding: list[float], k: int = 4, **options: Unpack[SearchKwargs]
     ) -> list[Document]:
         """Do the same as `similarity_search` for a query that is already embedded, by its vector alone."""
-        return [document for document, _ in self.similarity_search_with_score_by_vector(embedding, k, **options)]
+        return [
+            document
+            for document, _ in self.similarity_search_with_score_by_vector(embedding, k, **options)
+        ]
 
-    def similarity_search_with_score(self, query: str, k: int = 4, **options: Unpack[SearchKwargs]) -> list[Scored]:
+    def similarity_search_with_score(
+        self, query: str, k: int = 4, **options: Unpack[SearchKwargs]
+    ) -> list[Scored]:
         """Return the k best documents, each with its score."""
         return _scored(self.store.search(query, k, **self._options(options)))
 
@@ -321,13 +342,17 @@ class MultiGranularFAISS(VectorStore):
         self, embedding: list[float], k: int = 4, **options: Unpack[SearchKwargs]
     ) -> list[Scored]:
         """Return the k best documents for a query that is already embedded, each with its score, by its vector alone."""
-        return _scored(self.store.search_by_vector(to_matrix([embedding], 1), k, **self._options(options)))
+        return _scored(
+            self.store.search_by_vector(to_matrix([embedding], 1), k, **self._options(options))
+        )
 
     async def asimilarity_search_with_score_by_vector(
         self, embedding: list[float], k: int = 4, **options: Unpack[SearchKwargs]
     ) -> list[Scored]:
         """Do the same as `similarity_search_with_score_by_vector` in a thread."""
-        return await run_in_executor(None, self.similarity_search_with_score_by_vector, embedding, k, **options)
+        return await run_in_executor(
+            None, self.similarity_search_with_score_by_vector, embedding, k, **options
+        )
 
     def max_marginal_relevance_search(  # type: ignore[override]
         self,
@@ -352,7 +377,9 @@ class MultiGranularFAISS(VectorStore):
         **options: Unpack[MMRKwargs],
     ) -> list[Document]:
         """Do the same as `max_marginal_relevance_search` for a query that is already embedded."""
-        return self.similarity_search_by_vector(embedding, k, fetch_k=fetch_k, mmr=lambda_mult, **options)
+        return self.similarity_search_by_vector(
+            embedding, k, fetch_k=fetch_k, mmr=lambda_mult, **options
+        )
 
     def max_marginal_relevance_search_with_score_by_vector(
         self,
@@ -364,29 +391,41 @@ class MultiGranularFAISS(VectorStore):
         **options: Unpack[MMRKwargs],
     ) -> list[Scored]:
         """Do the same as `max_marginal_relevance_search_by_vector`, and return each document with its score."""
-        return self.similarity_search_with_score_by_vector(embedding, k, fetch_k=fetch_k, mmr=lambda_mult, **options)
+        return self.similarity_search_with_score_by_vector(
+            embedding, k, fetch_k=fetch_k, mmr=lambda_mult, **options
+        )
 
     async def amax_marginal_relevance_search_with_score_by_vector(
         self, embedding: list[float], **options: Unpack[MMRCallKwargs]
     ) -> list[Scored]:
         """Do the same as `max_marginal_relevance_search_with_score_by_vector` in a thread."""
-        search = partial(self.max_marginal_relevance_search_with_score_by_vector, embedding, **options)
+        search = partial(
+            self.max_marginal_relevance_search_with_score_by_vector, embedding, **options
+        )
         return await run_in_executor(None, search)
 
-    def _similarity_search_with_relevance_scores(self, query: str, k: int = 4, **options: Any) -> list[Scored]:
+    def _similarity_search_with_relevance_scores(
+        self, query: str, k: int = 4, **options: Any
+    ) -> list[Scored]:
         if isinstance(options.get("rerank"), Reranker):
             raise InvalidInputError(
                 "relevance is made from similarities, which the scores of rerank are not: leave it out"
             )
         return super()._similarity_search_with_relevance_scores(query, k, **options)
 
-    async def _asimilarity_search_with_relevance_scores(self, query: str, k: int = 4, **options: Any) -> list[Scored]:
-        return await run_in_executor(None, self._similarity_search_with_relevance_scores, query, k, **options)
+    async def _asimilarity_search_with_relevance_scores(
+        self, query: str, k: int = 4, **options: Any
+    ) -> list[Scored]:
+        return await run_in_executor(
+            None, self._similarity_search_with_relevance_scores, query, k, **options
+        )
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return self._relevance
 
-    def _options(self, given: Mapping[str, Any], *, owner: str = "", others: Iterable[str] = ()) -> dict[str, Any]:
+    def _options(
+        self, given: Mapping[str, Any], *, owner: str = "", others: Iterable[str] = ()
+    ) -> dict[str, Any]:
         """Return options under the core's names, with the store's defaults.
 
         Raises:
@@ -444,7 +483,9 @@ class MultiGranularFAISS(VectorStore):
         self.close()
 
 
-def _documents(texts: Iterable[str], metadatas: Iterable[Mapping[str, Any]] | None) -> list[Document]:
+def _documents(
+    texts: Iterable[str], metadatas: Iterable[Mapping[str, Any]] | None
+) -> list[Document]:
     """Return a document for each text, with the metadata at its place, if any are given."""
     texts = list(texts)
     metadatas = list(metadatas or ()) or [{}] * len(texts)
@@ -461,7 +502,9 @@ class _Cores:
     added: list[str]
 
     def __iter__(self) -> Iterator[CoreDocument]:
-        pairs: Iterable[tuple[Document, str | None]] = ((document, None) for document in self.documents)
+        pairs: Iterable[tuple[Document, str | None]] = (
+            (document, None) for document in self.documents
+        )
         if self.ids is not None:
             pairs = one_each("ids", self.ids, self.documents)
         for document, document_id in pairs:

@@ -61,12 +61,18 @@ class PropCiteQueryEngine(BaseQueryEngine):
             cited = self._citer.cite(response.response or "", _passages(response))
             for sentence in cited.sentences:
                 _add_citations(sentence, response.source_nodes, metadata)
-            return Response(cited.text or response.response, source_nodes=response.source_nodes, metadata=metadata)
+            return Response(
+                cited.text or response.response,
+                source_nodes=response.source_nodes,
+                metadata=metadata,
+            )
         if isinstance(response, StreamingResponse):
             texts = self._texts(response, metadata)
             return StreamingResponse(texts, source_nodes=response.source_nodes, metadata=metadata)
         if not isinstance(response, AsyncStreamingResponse):
-            raise TypeError(f"expected an answer in sentences to cite, got a {type(response).__name__}")
+            raise TypeError(
+                f"expected an answer in sentences to cite, got a {type(response).__name__}"
+            )
         atexts = self._atexts(response, metadata)
         return AsyncStreamingResponse(atexts, source_nodes=response.source_nodes, metadata=metadata)
 
@@ -76,8 +82,12 @@ class PropCiteQueryEngine(BaseQueryEngine):
                 _add_citations(sentence, response.source_nodes, metadata)
                 yield sentence.text
 
-    async def _atexts(self, response: AsyncStreamingResponse, metadata: dict[str, Any]) -> TokenAsyncGen:
-        async with aclosing(self._citer.astream(response.response_gen, _passages(response))) as sentences:
+    async def _atexts(
+        self, response: AsyncStreamingResponse, metadata: dict[str, Any]
+    ) -> TokenAsyncGen:
+        async with aclosing(
+            self._citer.astream(response.response_gen, _passages(response))
+        ) as sentences:
             async for sentence in sentences:
                 _add_citations(sentence, response.source_nodes, metadata)
                 yield sentence.text
@@ -93,7 +103,9 @@ def _passages(response: Response | StreamingResponse | AsyncStreamingResponse) -
     return [to_core(source.node) for source in response.source_nodes]
 
 
-def _add_citations(sentence: CitedSentence, nodes: Sequence[NodeWithScore], metadata: dict[str, Any]) -> None:
+def _add_citations(
+    sentence: CitedSentence, nodes: Sequence[NodeWithScore], metadata: dict[str, Any]
+) -> None:
     for citation in sentence.citations:
         node = nodes[citation.position].node
         metadata["citations"].append({"node_id": node.node_id, **citation.fields(node.metadata)})

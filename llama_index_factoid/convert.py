@@ -44,7 +44,15 @@ from factoid.documents.boxes import LAYOUT, cut_boxes
 from factoid.encode import split_heading
 from factoid.errors import InvalidInputError
 from factoid.filters import All, AnyOf, Comparison, Not, Operator, Tree, too_deep
-from factoid.metadata import KIND, WINDOW, MatchFields, hit_fields, match_fields, plain_metadata, with_fields
+from factoid.metadata import (
+    KIND,
+    WINDOW,
+    MatchFields,
+    hit_fields,
+    match_fields,
+    plain_metadata,
+    with_fields,
+)
 from factoid.split import seen_text
 from factoid.store import GRANULARITIES
 from factoid.text.markup import MARKUP_KEYS
@@ -54,12 +62,18 @@ Kind = Literal["passage", "sentence", "proposition"]
 
 HEADING = ("title", "section")
 SPAN = ("start_char_idx", "end_char_idx")
-EMBEDDED = "embed_metadata"  # the key under which a node says which metadata were embedded with its text
+EMBEDDED = (
+    "embed_metadata"  # the key under which a node says which metadata were embedded with its text
+)
 _PLACE = (*KIND, *WINDOW)
 
 _Templates = tuple[str, str, str]  # of a metadatum, between metadata, of the text
 _FRAMEWORKS: _Templates = (DEFAULT_METADATA_TMPL, "\n", DEFAULT_TEXT_NODE_TMPL)
-_OURS: _Templates = ("{value}", " — ", "{metadata_str}: {content}")  # the same as `factoid.encode.EMBED_TEMPLATE`
+_OURS: _Templates = (
+    "{value}",
+    " — ",
+    "{metadata_str}: {content}",
+)  # the same as `factoid.encode.EMBED_TEMPLATE`
 
 # Keys that filters of LlamaIndex's own stores find beside a node's metadata.
 _TYPE, *_DOCUMENT_IDS = _ADDED = ("_node_type", "document_id", "doc_id", "ref_doc_id")
@@ -99,13 +113,17 @@ def embedded_metadata(nodes: Iterable[BaseNode]) -> list[str] | None:
         if keys is not None and keys not in lists:
             lists.append(keys)
     if len(lists) > 1:
-        raise InvalidInputError(f"these nodes were made with embed_metadata={lists[0]} and {lists[1]}: use one of them")
+        raise InvalidInputError(
+            f"these nodes were made with embed_metadata={lists[0]} and {lists[1]}: use one of them"
+        )
     return lists[0] if lists else None
 
 
 def to_core(node: BaseNode) -> Document:
     """Return a node as the core takes it: title and section from metadata where they are strings, and what it is."""
-    title, section = (value if isinstance(value := node.metadata.get(key), str) else "" for key in HEADING)
+    title, section = (
+        value if isinstance(value := node.metadata.get(key), str) else "" for key in HEADING
+    )
     kind = {key: value for key in MARKUP_KEYS if isinstance(value := node.metadata.get(key), str)}
     return Document(text_of(node), title, section, node.node_id, kind)
 
@@ -129,7 +147,9 @@ def to_nodes(
     source = source_node.source_node or info
     inherited = {**source.metadata, **source_node.metadata} if include_metadata else {}
     if is_ours(source_node):
-        inherited = {key: value for key, value in inherited.items() if key not in (*_PLACE, EMBEDDED)}
+        inherited = {
+            key: value for key, value in inherited.items() if key not in (*_PLACE, EMBEDDED)
+        }
     offset = offset_of(source_node)
     nodes: list[TextNode] = []
     infos: dict[str, RelatedNodeInfo] = {}  # by unit id
@@ -141,10 +161,16 @@ def to_nodes(
             first = {key: metadata[key] for key in embed_metadata if key in metadata}
             metadata = first | with_fields(metadata, {EMBEDDED: list(embed_metadata)})
             hidden.append(EMBEDDED)
-        if offset is None and LAYOUT in metadata and LAYOUT in source_node.excluded_embed_metadata_keys:
+        if (
+            offset is None
+            and LAYOUT in metadata
+            and LAYOUT in source_node.excluded_embed_metadata_keys
+        ):
             metadata[LAYOUT] = cut_boxes(metadata[LAYOUT], unit.start, unit.end)
         if windows is not None:
-            metadata = with_fields(metadata, dict(zip(WINDOW, (windows[unit.id], unit.text), strict=True)))
+            metadata = with_fields(
+                metadata, dict(zip(WINDOW, (windows[unit.id], unit.text), strict=True))
+            )
             hidden += WINDOW
         relationships: dict[NodeRelationship, RelatedNodeType] = {NodeRelationship.SOURCE: source}
         if unit.id == source_node.node_id:
@@ -153,7 +179,9 @@ def to_nodes(
             relationships[NodeRelationship.PARENT] = passage or info
         hidden += _repeated(unit, metadata)
         unasked = [key for key in metadata if key not in (*HEADING, *embed_metadata)]
-        not_embedded = list(dict.fromkeys([*source_node.excluded_embed_metadata_keys, *hidden, *unasked]))
+        not_embedded = list(
+            dict.fromkeys([*source_node.excluded_embed_metadata_keys, *hidden, *unasked])
+        )
         not_embedded = [key for key in not_embedded if key not in embed_metadata]
         not_shown = list(dict.fromkeys([*source_node.excluded_llm_metadata_keys, *hidden]))
         shown = metadata.keys() - ({*not_embedded} & {*not_shown}) - {*embed_metadata}
@@ -196,7 +224,9 @@ def to_unit(node: BaseNode) -> Unit:
     parent = None if kind is Granularity.PASSAGE else node.parent_node
     document_id = node.ref_doc_id or (parent.node_id if parent else node.node_id)
     start, end = span_of(node) or (0, 0)
-    content = node.model_dump(mode="json", exclude={"embedding", "metadata", "relationships"})  # some fields hold bytes
+    content = node.model_dump(
+        mode="json", exclude={"embedding", "metadata", "relationships"}
+    )  # some fields hold bytes
     relationships = node.model_dump(include={"relationships"})["relationships"]
     content["relationships"] = plain_metadata(relationships, checked=True)
     content["metadata"] = {key: metadata[key] for key in _ADDED if key in metadata}
@@ -205,7 +235,9 @@ def to_unit(node: BaseNode) -> Unit:
     try:
         payload = json.dumps({TYPE_KEY: node.get_type(), DATA_KEY: content})
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInputError(f"the fields of node {node.node_id!r} must hold what JSON can hold: {error}") from error
+        raise InvalidInputError(
+            f"the fields of node {node.node_id!r} must hold what JSON can hold: {error}"
+        ) from error
     return Unit(
         id=node.node_id,
         text=text,
@@ -216,7 +248,8 @@ def to_unit(node: BaseNode) -> Unit:
         end=end,
         title=core.title,
         section=core.section,
-        metadata=metadata | {_TYPE: node.class_name(), **dict.fromkeys(_DOCUMENT_IDS, node.ref_doc_id or "None")},
+        metadata=metadata
+        | {_TYPE: node.class_name(), **dict.fromkeys(_DOCUMENT_IDS, node.ref_doc_id or "None")},
         payload=payload,
         visible="" if kind is Granularity.PROPOSITION else seen_text(text, core.metadata),
     )
@@ -260,7 +293,9 @@ def _core_node(unit: Unit) -> BaseNode:
     document = TextDocument(id_=unit.document_id, text="", metadata=dict(unit.metadata))
     if unit.granularity is Granularity.DOCUMENT:
         heading = {"title": unit.title, "section": unit.section}
-        document.metadata = {key: value for key, value in heading.items() if value} | document.metadata
+        document.metadata = {
+            key: value for key, value in heading.items() if value
+        } | document.metadata
         document.set_content(unit.text)
         return document
     [node] = to_nodes(document, [unit])
@@ -278,7 +313,11 @@ def _with_place(inherited: Mapping[str, Any], unit: Unit) -> tuple[dict[str, Any
     if "fallback" in unit.metadata:
         place["fallback"] = unit.metadata["fallback"]
     derived = {"title": unit.title, "section": unit.section}
-    heading = {key: inherited.get(key, value) for key, value in derived.items() if value or key in inherited}
+    heading = {
+        key: inherited.get(key, value)
+        for key, value in derived.items()
+        if value or key in inherited
+    }
     return heading | with_fields(inherited, place | heading), list(place)
 
 
@@ -321,7 +360,9 @@ class RetrievedMetadata(dict[str, Any]):
     this; what LlamaIndex pickles or writes as JSON, and reads again, has a plain dict.
     """
 
-    def __init__(self, fields: Mapping[str, Any] = MappingProxyType({}), query_keys: Iterable[str] = ()) -> None:
+    def __init__(
+        self, fields: Mapping[str, Any] = MappingProxyType({}), query_keys: Iterable[str] = ()
+    ) -> None:
         super().__init__(fields)
         self.query_keys = tuple(query_keys)
 
@@ -351,8 +392,12 @@ def retrieved(node: BaseNode, fields: Mapping[str, Any]) -> BaseNode:
     changes = {
         # Put in without a check, which would copy it as a plain dict.
         "metadata": RetrievedMetadata(with_fields(node.metadata, fields), query_keys=fields),
-        "excluded_embed_metadata_keys": list(dict.fromkeys([*node.excluded_embed_metadata_keys, *fields])),
-        "excluded_llm_metadata_keys": list(dict.fromkeys([*node.excluded_llm_metadata_keys, *fields])),
+        "excluded_embed_metadata_keys": list(
+            dict.fromkeys([*node.excluded_embed_metadata_keys, *fields])
+        ),
+        "excluded_llm_metadata_keys": list(
+            dict.fromkeys([*node.excluded_llm_metadata_keys, *fields])
+        ),
     }
     return node.model_copy(update=changes)
 

@@ -60,7 +60,9 @@ class EncoderEmbedding(BaseEmbedding):
     _progress: bool | None = PrivateAttr(default=None)
 
     def __init__(self, encoder: Encoder, *, progress: bool | None = None, **options: Any) -> None:
-        super().__init__(model_name=str(getattr(encoder, "name", type(encoder).__qualname__)), **options)
+        super().__init__(
+            model_name=str(getattr(encoder, "name", type(encoder).__qualname__)), **options
+        )
         self._encoder = encoder
         self._progress = progress
 
@@ -97,7 +99,9 @@ class EncoderEmbedding(BaseEmbedding):
         return embeddings
 
     def _bar(self, texts: list[str], show_progress: bool) -> Progress:
-        return progress_bar(show=show_progress or self._progress, unit=" texts", total=len(texts), desc="embedding")
+        return progress_bar(
+            show=show_progress or self._progress, unit=" texts", total=len(texts), desc="embedding"
+        )
 
     def _blocks(self, texts: list[str]) -> Iterator[list[str]]:
         size = _BATCHES * self.embed_batch_size
@@ -114,7 +118,9 @@ class EncoderEmbedding(BaseEmbedding):
         known = dict(self._latest)
         new = [text for text in dict.fromkeys(texts) if text not in known]
         if new:
-            known |= zip(new, to_matrix(self._encoder.encode_units(new), len(new)).tolist(), strict=True)
+            known |= zip(
+                new, to_matrix(self._encoder.encode_units(new), len(new)).tolist(), strict=True
+            )
         # Assigned in one step, since several threads may do so.
         self._latest = known if len(known) <= _LATEST else {text: known[text] for text in texts}
         return [list(known[text]) for text in texts]

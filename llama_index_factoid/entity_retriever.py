@@ -10,12 +10,23 @@ from typing import Self, Unpack
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.callbacks.base import CallbackManager
-from llama_index.core.schema import BaseNode, NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
+from llama_index.core.schema import (
+    BaseNode,
+    NodeRelationship,
+    NodeWithScore,
+    QueryBundle,
+    RelatedNodeInfo,
+    TextNode,
+)
 from llama_index.core.vector_stores import MetadataFilters
 
 from factoid.encode import Encoder
 from factoid.entities.articles.store import ArticleStore
-from factoid.entities.importers.own_documents import BuildingKwargs, add_own_articles, build_own_articles
+from factoid.entities.importers.own_documents import (
+    BuildingKwargs,
+    add_own_articles,
+    build_own_articles,
+)
 from factoid.entities.mention import EntityLinker
 from factoid.entities.retriever import EntityHit, EntityKwargs, with_fallback
 from factoid.entities.retriever import EntityRetriever as CoreRetriever
@@ -63,7 +74,9 @@ class EntityRetriever(BaseRetriever):
         check_names(type(self).__name__, options, option_names(EntityKwargs) | {*others})
         super().__init__(callback_manager)
         if fallback is not None and not isinstance(fallback, BaseRetriever):
-            raise InvalidInputError(f"fallback must be a LlamaIndex retriever, got {type(fallback).__name__}")
+            raise InvalidInputError(
+                f"fallback must be a LlamaIndex retriever, got {type(fallback).__name__}"
+            )
         self._fallback = fallback
         self._core = CoreRetriever(
             articles,
@@ -76,7 +89,9 @@ class EntityRetriever(BaseRetriever):
         )
 
     @classmethod
-    def from_documents(cls, documents: Iterable[BaseNode], **options: Unpack[FromDocumentsKwargs]) -> Self:
+    def from_documents(
+        cls, documents: Iterable[BaseNode], **options: Unpack[FromDocumentsKwargs]
+    ) -> Self:
         """Make an article store of documents whose metadata hold titles, and a retriever over it.
 
         Options are those of this class and of `factoid.entities.build_own_articles`, which also lists the errors.
@@ -109,7 +124,9 @@ class EntityRetriever(BaseRetriever):
             nodes = self._with_fallback(nodes, await self._fallback.aretrieve(query_bundle))
         return nodes[: self._core.k]
 
-    def _with_fallback(self, nodes: list[NodeWithScore], more: list[NodeWithScore]) -> list[NodeWithScore]:
+    def _with_fallback(
+        self, nodes: list[NodeWithScore], more: list[NodeWithScore]
+    ) -> list[NodeWithScore]:
         passing = self._core.passing(more, lambda result: [result.node.metadata])
         return with_fallback(nodes, passing, NodeWithScore.get_content)
 
@@ -132,5 +149,7 @@ def _node(hit: EntityHit) -> NodeWithScore:
 
 def _core(node: BaseNode) -> Document:
     if not isinstance(node, BaseNode):
-        raise InvalidInputError(f"expected LlamaIndex documents or nodes, got {type(node).__name__}")
+        raise InvalidInputError(
+            f"expected LlamaIndex documents or nodes, got {type(node).__name__}"
+        )
     return Document(text_of(node), id=node.node_id, metadata=node.metadata)

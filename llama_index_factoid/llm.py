@@ -35,7 +35,9 @@ class LLMPropositionizer(ChatPropositionizer):
         InvalidInputError: `llm` is not an LLM, or a number is out of range.
     """
 
-    def __init__(self, llm: LLM, *, model: str | None = None, **options: Unpack[ChatKwargs]) -> None:
+    def __init__(
+        self, llm: LLM, *, model: str | None = None, **options: Unpack[ChatKwargs]
+    ) -> None:
         check_names(type(self).__name__, options, option_names(ChatKwargs) | {"model"})
         _check_llm(llm)
         super().__init__(**options)
@@ -46,11 +48,19 @@ class LLMPropositionizer(ChatPropositionizer):
         self._can_asend = _awaits(llm, "achat" if self._chats else "acomplete")
 
     def _send(self, prompt: str) -> Reply:
-        answer = self.llm.chat([ChatMessage(content=prompt)]) if self._chats else self.llm.complete(prompt)
+        answer = (
+            self.llm.chat([ChatMessage(content=prompt)])
+            if self._chats
+            else self.llm.complete(prompt)
+        )
         return _read(answer)
 
     async def _asend(self, prompt: str) -> Reply:
-        answer = await (self.llm.achat([ChatMessage(content=prompt)]) if self._chats else self.llm.acomplete(prompt))
+        answer = await (
+            self.llm.achat([ChatMessage(content=prompt)])
+            if self._chats
+            else self.llm.acomplete(prompt)
+        )
         return _read(answer)
 
 
@@ -101,11 +111,15 @@ def _read(response: ChatResponse | CompletionResponse) -> Reply:
     text = response.text if isinstance(response, CompletionResponse) else response.message.content
     raw = response.raw
     choice = next(iter(_field(raw, "choices") or ()), None)
-    finish = _field(choice, "finish_reason") or _field(raw, "stop_reason") or _field(raw, "done_reason")
+    finish = (
+        _field(choice, "finish_reason") or _field(raw, "stop_reason") or _field(raw, "done_reason")
+    )
     refused = bool(_field(_field(choice, "message"), "refusal"))
     counts = _field(raw, "usage")
     sent = _field(counts, "prompt_tokens") or _field(counts, "input_tokens") or 0
-    usage = Usage(1, sent, _field(counts, "completion_tokens") or _field(counts, "output_tokens") or 0)
+    usage = Usage(
+        1, sent, _field(counts, "completion_tokens") or _field(counts, "output_tokens") or 0
+    )
     return Reply(text or "", finish, refused, usage)
 
 

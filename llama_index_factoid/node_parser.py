@@ -21,7 +21,13 @@ from factoid.encode import check_metadata_keys
 from factoid.errors import InvalidInputError, check_names
 from factoid.ingest import assemble, whole_passage
 from factoid.progress import progress_bar, tracked
-from factoid.propositions import Decomposition, Propositionizer, Report, SyntaxPropositionizer, decompose
+from factoid.propositions import (
+    Decomposition,
+    Propositionizer,
+    Report,
+    SyntaxPropositionizer,
+    decompose,
+)
 from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy
 from factoid.propositions.prompting.chat import ModelKwargs, split_names
@@ -96,7 +102,9 @@ class MultiGranularNodeParser(NodeParser):
 
     model_config = ConfigDict(extra="forbid")
 
-    granularities: tuple[Kind, ...] = Field(default=("passage", "sentence", "proposition"), min_length=1)
+    granularities: tuple[Kind, ...] = Field(
+        default=("passage", "sentence", "proposition"), min_length=1
+    )
     embed_metadata: Annotated[tuple[str, ...], AfterValidator(check_metadata_keys)] = ()
     words: int = 100
     min_words: int = 50
@@ -107,7 +115,9 @@ class MultiGranularNodeParser(NodeParser):
     propositionizer: Propositionizer | None = Field(default=None, exclude=True, repr=False)
     cache: str | None = Field(default=None, exclude=True)
     progress: bool | None = Field(default=None, exclude=True)
-    propositionizer_name: str = Field(default="", description="Name and version, as a part of the keys of caches.")
+    propositionizer_name: str = Field(
+        default="", description="Name and version, as a part of the keys of caches."
+    )
     _last_report: Report | None = PrivateAttr(default=None)
 
     def __init__(
@@ -120,7 +130,11 @@ class MultiGranularNodeParser(NodeParser):
         check_names(type(self).__name__, fields, type(self).model_fields.keys() | {"class_name"})
         # Kept in pickles.
         fields.setdefault("propositionizer_name", _name(propositionizer or SyntaxPropositionizer()))
-        values: dict[str, Any] = {**fields, "propositionizer": propositionizer, "cache": cache and str(cache)}
+        values: dict[str, Any] = {
+            **fields,
+            "propositionizer": propositionizer,
+            "cache": cache and str(cache),
+        }
         super().__init__(**values)
 
     @classmethod
@@ -140,7 +154,9 @@ class MultiGranularNodeParser(NodeParser):
         return cls.__name__
 
     @classmethod
-    def from_llm(cls, llm: LLM, *, model: str | None = None, **options: Unpack[FromModelKwargs]) -> Self:
+    def from_llm(
+        cls, llm: LLM, *, model: str | None = None, **options: Unpack[FromModelKwargs]
+    ) -> Self:
         """Return a node parser whose propositions come from a LlamaIndex LLM.
 
         Options are those of `LLMPropositionizer` and those of this class; another one is refused.
@@ -154,14 +170,23 @@ class MultiGranularNodeParser(NodeParser):
         """The report on the latest call that has ended; None before the first."""
         return self._last_report
 
-    def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
+    def _parse_nodes(
+        self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any
+    ) -> list[BaseNode]:
         chunks = nodes if self.chunker is None else self.chunker(nodes, show_progress=show_progress)
         show = show_progress or self.progress
-        cuts = [self._passages(node) for node in tracked(chunks, show=show, unit=" documents", desc="splitting")]
+        cuts = [
+            self._passages(node)
+            for node in tracked(chunks, show=show, unit=" documents", desc="splitting")
+        ]
         kinds = [Granularity(kind) for kind in self.granularities]
-        passages = [passage for cut in cuts for passage in cut] if Granularity.PROPOSITION in kinds else []
+        passages = (
+            [passage for cut in cuts for passage in cut] if Granularity.PROPOSITION in kinds else []
+        )
         decomposition, propositionizer = Decomposition(), self._ready()
-        with progress_bar(show=show, unit=" passages", total=len(passages), desc="cutting into propositions") as bar:
+        with progress_bar(
+            show=show, unit=" passages", total=len(passages), desc="cutting into propositions"
+        ) as bar:
             for start in range(0, len(passages), _BLOCK):
                 block = passages[start : start + _BLOCK]
                 decomposition += decompose(block, propositionizer, unsupported=self.unsupported)
@@ -172,7 +197,11 @@ class MultiGranularNodeParser(NodeParser):
             propositions[unit.parent_id].append(unit)
         parsed: list[BaseNode] = []
         for node, cut in zip(chunks, cuts, strict=True):
-            units = [unit for passage in cut for unit in assemble([passage], propositions[passage.id], kinds)]
+            units = [
+                unit
+                for passage in cut
+                for unit in assemble([passage], propositions[passage.id], kinds)
+            ]
             units = [unit for unit in units if unit.granularity in kinds]
             parsed += to_nodes(
                 node,
@@ -180,14 +209,20 @@ class MultiGranularNodeParser(NodeParser):
                 include_metadata=self.include_metadata,
                 include_prev_next_rel=self.include_prev_next_rel,
                 embed_metadata=self.embed_metadata,
-                windows=None if self.window is None else _windows(to_core(node).text, cut, units, self.window),
+                windows=None
+                if self.window is None
+                else _windows(to_core(node).text, cut, units, self.window),
             )
         return parsed
 
-    async def _aparse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
+    async def _aparse_nodes(
+        self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any
+    ) -> list[BaseNode]:
         return await asyncio.to_thread(self._parse_nodes, nodes, show_progress)
 
-    def _postprocess_parsed_nodes(self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]) -> list[BaseNode]:
+    def _postprocess_parsed_nodes(
+        self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]
+    ) -> list[BaseNode]:
         """Leave the nodes as they are: the framework would look for their texts, and misplace repeated ones."""
         del parent_doc_map
         return nodes
@@ -230,12 +265,19 @@ def _windows(
         by_id = {passage.id: passage.text for passage in passages}
         return {unit.id: by_id.get(unit.parent_id, unit.text) for unit in units}
     sentences = [sentence for passage in passages for sentence in split_sentences(passage)]
-    starts, ends = [sentence.start for sentence in sentences], [sentence.end for sentence in sentences]
+    starts, ends = (
+        [sentence.start for sentence in sentences],
+        [sentence.end for sentence in sentences],
+    )
     windows = {}
     for unit in units:
         first = max(bisect_right(ends, unit.start) - size, 0)
         last = min(max(bisect_left(starts, unit.end) - 1, 0) + size, len(sentences) - 1)
-        windows[unit.id] = text[min(starts[first], unit.start) : max(ends[last], unit.end)] if sentences else unit.text
+        windows[unit.id] = (
+            text[min(starts[first], unit.start) : max(ends[last], unit.end)]
+            if sentences
+            else unit.text
+        )
     return windows
 
 

@@ -42,7 +42,9 @@ class AnyGranularityRerank(BaseNodePostprocessor):
     if not TYPE_CHECKING:  # fields say more than this signature
 
         def __init__(self, **fields: Any) -> None:
-            check_names(type(self).__name__, fields, type(self).model_fields.keys() | {"class_name"})
+            check_names(
+                type(self).__name__, fields, type(self).model_fields.keys() | {"class_name"}
+            )
             super().__init__(**fields)
 
     @classmethod
@@ -54,7 +56,9 @@ class AnyGranularityRerank(BaseNodePostprocessor):
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
         if query_bundle is None:
-            raise InvalidInputError("AnyGranularityRerank ranks by a query: pass query_str= or query_bundle=")
+            raise InvalidInputError(
+                "AnyGranularityRerank ranks by a query: pass query_str= or query_bundle="
+            )
         passages = [to_core(scored.node) for scored in nodes]
         query = query_bundle.query_str
         k = self.k if self.top_n is None else self.top_n
@@ -69,7 +73,11 @@ def _scored(hit: SpanHit, node: BaseNode) -> NodeWithScore:
         return NodeWithScore(node=unit_node, score=hit.score)
     offset, fields = offset_of(node), hit_fields(hit, *SPAN)
     for match in fields.get("matches", ()):
-        match |= {key: None if None in (offset, match[key]) else offset + match[key] for key in SPAN}
-    kept = {key: value for key, value in earlier.items() if key != "matches"}  # the ranker's own are in their place
+        match |= {
+            key: None if None in (offset, match[key]) else offset + match[key] for key in SPAN
+        }
+    kept = {
+        key: value for key, value in earlier.items() if key != "matches"
+    }  # the ranker's own are in their place
     found = kept | fields
     return NodeWithScore(node=retrieved(source, found) if found else source, score=hit.score)

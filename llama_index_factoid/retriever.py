@@ -8,7 +8,11 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.callbacks.base import CallbackManager
 from llama_index.core.indices.vector_store.base import VectorStoreIndex
 from llama_index.core.indices.vector_store.retrievers import VectorIndexRetriever
-from llama_index.core.vector_stores.types import MetadataFilters, VectorStoreQuery, VectorStoreQueryMode
+from llama_index.core.vector_stores.types import (
+    MetadataFilters,
+    VectorStoreQuery,
+    VectorStoreQueryMode,
+)
 
 from factoid.encode import token_vector_encoder
 from factoid.errors import EncoderMismatchError, InvalidInputError
@@ -70,7 +74,10 @@ class MultiGranularRetriever(VectorIndexRetriever):
             embed_model=embed_model,
             vector_store_kwargs={**options, "matches": True},
         )
-        stored, asked = EmbeddingEncoder(known or self._embed_model).name, EmbeddingEncoder(self._embed_model).name
+        stored, asked = (
+            EmbeddingEncoder(known or self._embed_model).name,
+            EmbeddingEncoder(self._embed_model).name,
+        )
         if stored != asked:
             raise EncoderMismatchError(
                 f"the store was opened with the embedding model {stored!r}, and the queries would be embedded by {asked!r}: use "

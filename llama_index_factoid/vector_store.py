@@ -32,7 +32,13 @@ from factoid.files.sqlite import FILE
 from factoid.filters import All, Filter, Tree, matches, parse_filter
 from factoid.store import UnitStore
 from factoid.store.database.schema import local_folder
-from factoid.store.options import CommonSearchKwargs, IndexKwargs, Parents, SearchOptions, option_names
+from factoid.store.options import (
+    CommonSearchKwargs,
+    IndexKwargs,
+    Parents,
+    SearchOptions,
+    option_names,
+)
 from factoid.store.transfer.copies import copy_over
 from factoid.units import Granularity, Unit
 from llama_index_factoid.convert import (
@@ -48,9 +54,19 @@ from llama_index_factoid.embeddings import EmbeddingEncoder
 from llama_index_factoid.versions import stale_ids
 
 # Options of a query, and their names in the core.
-_NAMES = {"doc_ids": "document_ids", "node_ids": "unit_ids", "mmr_threshold": "mmr", "mmr_prefetch_k": "fetch_k"}
+_NAMES = {
+    "doc_ids": "document_ids",
+    "node_ids": "unit_ids",
+    "mmr_threshold": "mmr",
+    "mmr_prefetch_k": "fetch_k",
+}
 _TEXT_MODES = (VectorStoreQueryMode.TEXT_SEARCH, VectorStoreQueryMode.SPARSE)
-_MODES = (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.HYBRID, VectorStoreQueryMode.MMR, *_TEXT_MODES)
+_MODES = (
+    VectorStoreQueryMode.DEFAULT,
+    VectorStoreQueryMode.HYBRID,
+    VectorStoreQueryMode.MMR,
+    *_TEXT_MODES,
+)
 
 T = TypeVar("T")
 
@@ -92,7 +108,8 @@ _OF_QUERIES = dict.fromkeys(
     "it is an option of MultiGranularRetriever, and of as_retriever(vector_store_kwargs={…})",
 )
 _OF_RETRIEVERS = dict.fromkeys(
-    ("k", "similarity_top_k", "filters", "mode"), "it is an option of MultiGranularRetriever, and of as_retriever(…)"
+    ("k", "similarity_top_k", "filters", "mode"),
+    "it is an option of MultiGranularRetriever, and of as_retriever(…)",
 )
 
 
@@ -142,7 +159,9 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     embed_model: BaseEmbedding | None = Field(default=None, exclude=True, repr=False)
     granularity: Kind | Literal["mixed"] | tuple[Kind, ...] | None = None
     parents: Parents = "auto"
-    granularities: tuple[Kind, ...] = Field(default=("passage", "sentence", "proposition"), min_length=1)
+    granularities: tuple[Kind, ...] = Field(
+        default=("passage", "sentence", "proposition"), min_length=1
+    )
     settings: dict[str, Any] = Field(default_factory=dict)
     _store: UnitStore = PrivateAttr()
 
@@ -161,13 +180,24 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         of_store = option_names(IndexKwargs)
         check_names(type(self).__name__, options, of_class | of_store, elsewhere=_OF_QUERIES)
         check_names(f"settings of {type(self).__name__}", settings or (), of_store)
-        fields: dict[str, Any] = {"granularity": granularity, "parents": parents, "granularities": granularities}
-        fields |= {name: value for name, value in options.items() if name in of_class - {"class_name"}}
-        fields["settings"] = {**(settings or {}), **{key: options[key] for key in options if key in of_store}}  # type: ignore[literal-required]
+        fields: dict[str, Any] = {
+            "granularity": granularity,
+            "parents": parents,
+            "granularities": granularities,
+        }
+        store_settings: dict[str, Any] = dict(settings or {})
+        for name, value in options.items():
+            if name in of_store:
+                store_settings[name] = value
+            if name in of_class and name != "class_name":
+                fields[name] = value
+        fields["settings"] = store_settings
         folder = None if path is None else str(local_folder(path))
         super().__init__(**fields | {"path": folder, "embed_model": embed_model})
         encoder = None if self.embed_model is None else EmbeddingEncoder(self.embed_model)
-        self._store = UnitStore(folder, encoder=encoder, granularities=self.granularities, **self.settings)
+        self._store = UnitStore(
+            folder, encoder=encoder, granularities=self.granularities, **self.settings
+        )
 
     @classmethod
     def class_name(cls) -> str:
@@ -222,7 +252,9 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
 
     async_add = _threaded(add)
 
-    def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
+    def get_nodes(
+        self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None
+    ) -> list[BaseNode]:
         """Return the nodes that filters let a query return: those of some ids, in that order, or all, oldest first."""
         tree = to_tree(filters)
         ids = self._store.ids(tree) if node_ids is None else node_ids
@@ -236,7 +268,9 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
 
     adelete = _threaded(delete)
 
-    def delete_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **_: Any) -> None:
+    def delete_nodes(
+        self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **_: Any
+    ) -> None:
         """Delete nodes by id, by filters, or by both at once, with the sentences and propositions under them.
 
         An id that no node has, but a document whose text is stored, means all of the document: queries return such documents.
@@ -249,12 +283,18 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
             units = self._units(node_ids, None)
             chosen = [unit for unit in units if tree is None or matches(tree, unit.metadata)]
             whole = [unit.id for unit in chosen if unit.granularity is Granularity.DOCUMENT]
-            self._store.delete(unit_ids=[unit.id for unit in chosen if unit.granularity is not Granularity.DOCUMENT])
+            self._store.delete(
+                unit_ids=[
+                    unit.id for unit in chosen if unit.granularity is not Granularity.DOCUMENT
+                ]
+            )
             if whole:
                 self._store.delete(document_ids=whole)
             return
         if tree is None:
-            raise InvalidInputError("delete_nodes needs node_ids or filters; clear() deletes everything")
+            raise InvalidInputError(
+                "delete_nodes needs node_ids or filters; clear() deletes everything"
+            )
         self._store.delete(filter=tree)
 
     adelete_nodes = _threaded(delete_nodes)
@@ -307,7 +347,9 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
 
     aquery = _threaded(query)
 
-    def check_options(self, query: VectorStoreQuery, options: Mapping[str, Any], *, owner: str) -> None:
+    def check_options(
+        self, query: VectorStoreQuery, options: Mapping[str, Any], *, owner: str
+    ) -> None:
         """Refuse options that `query` would refuse; `owner` is the class that takes them.
 
         Raises:
@@ -318,10 +360,16 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
             search.pop(name, None)
         SearchOptions(**search).kinds(self._store.granularities)
 
-    def _search_options(self, query: VectorStoreQuery, options: Mapping[str, Any], *, owner: str) -> dict[str, Any]:
+    def _search_options(
+        self, query: VectorStoreQuery, options: Mapping[str, Any], *, owner: str
+    ) -> dict[str, Any]:
         """Return the arguments of the core's search, apart from the vector."""
         check_names(owner, options, _QUERY, elsewhere=_OF_RETRIEVERS)
-        search: dict[str, Any] = {"granularity": self.granularity, "parents": self.parents, "k": query.similarity_top_k}
+        search: dict[str, Any] = {
+            "granularity": self.granularity,
+            "parents": self.parents,
+            "k": query.similarity_top_k,
+        }
         for name, value in options.items():
             if value is not None:
                 search[_NAMES.get(name, name)] = value
@@ -374,7 +422,9 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         """
         folder = Path(persist_dir, f"{namespace}{NAMESPACE_SEP}{DEFAULT_PERSIST_FNAME}")
         if not (folder / FILE).exists():
-            raise StoreFormatError(f"there is no store at {folder}: a store is a folder that holds {FILE}")
+            raise StoreFormatError(
+                f"there is no store at {folder}: a store is a folder that holds {FILE}"
+            )
         return cls(folder, **options)
 
     def _units(self, ids: Sequence[str], condition: Filter | None) -> list[Unit]:
@@ -382,7 +432,9 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         units = {unit.id: unit for unit in self._store.get(ids, filter=condition)}
         others = [name for name in ids if name not in units]
         if others:
-            units |= {unit.id: unit for unit in self._store.get(others, filter=condition, documents=True)}
+            units |= {
+                unit.id: unit for unit in self._store.get(others, filter=condition, documents=True)
+            }
         return [units[name] for name in ids if name in units]
 
     def _nodes(self, units: Sequence[Unit], condition: Filter | None) -> list[BaseNode]:

@@ -40,7 +40,9 @@ def stale_ids(store: UnitStore, nodes: Sequence[BaseNode], units: Sequence[Unit]
     for unit in stored:
         written, version = _hash(unit), _version(unit.metadata)
         other_text = written is not None and written not in hashes.get(unit.document_id, {written})
-        other_file = version is not None and version not in files.get(unit.metadata[_FILE], {version})
+        other_file = version is not None and version not in files.get(
+            unit.metadata[_FILE], {version}
+        )
         if other_text or other_file:
             stale.append(unit.id)
     return stale
@@ -48,9 +50,17 @@ def stale_ids(store: UnitStore, nodes: Sequence[BaseNode], units: Sequence[Unit]
 
 def _candidates(store: UnitStore, nodes: Iterable[BaseNode], units: Iterable[Unit]) -> list[Unit]:
     """Return the stored units of the same documents, and of other versions of the same files."""
-    documents = {unit.document_id for node, unit in zip(nodes, units, strict=True) if node.source_node is not None}
+    documents = {
+        unit.document_id
+        for node, unit in zip(nodes, units, strict=True)
+        if node.source_node is not None
+    }
     candidates = {unit.id: unit for unit in store.units_of(sorted(documents))}
-    versions = {(unit.metadata[_FILE], _version(unit.metadata)): unit for unit in units if _version(unit.metadata)}
+    versions = {
+        (unit.metadata[_FILE], _version(unit.metadata)): unit
+        for unit in units
+        if _version(unit.metadata)
+    }
     others = [_other_version(unit.metadata) for unit in versions.values()]
     if others:
         ids = store.ids(AnyOf(tuple(others)))

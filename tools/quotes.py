@@ -28,7 +28,9 @@ def quoted(file: Path, part: str) -> str:
     lines = text.splitlines(keepends=True)
     first, _, last = part.partition(" … ")
     start = next(number for number, line in enumerate(lines) if first in line)
-    end = next(number for number, line in enumerate(lines) if number >= start and (last or first) in line)
+    end = next(
+        number for number, line in enumerate(lines) if number >= start and (last or first) in line
+    )
     return dedent("".join(lines[start : end + 1]))
 
 

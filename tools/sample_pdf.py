@@ -76,7 +76,12 @@ PAGES = [
 COLUMNS = (72, 192, 282, 372, 462, 523)
 ROW_HEIGHT, TABLE_TOP = 22, 370
 HEADER = [("Gauge", 0, 1, 0, 2), ("2021", 1, 3, 0, 1), ("2022", 3, 5, 0, 1)]
-HEADER += [("Highest", 1, 2, 1, 2), ("Mean", 2, 3, 1, 2), ("Highest", 3, 4, 1, 2), ("Mean", 4, 5, 1, 2)]
+HEADER += [
+    ("Highest", 1, 2, 1, 2),
+    ("Mean", 2, 3, 1, 2),
+    ("Highest", 3, 4, 1, 2),
+    ("Mean", 4, 5, 1, 2),
+]
 ROWS = [
     ("Varnholm", "214", "121", "236", "122"),
     ("Krum Point", "198", "117", "221", "119"),
@@ -110,7 +115,9 @@ def make_pdf() -> bytes:
         body += f"{number} 0 obj\n{text}\nendobj\n".encode("cp1252")
     table = "".join(f"{offset:010} 00000 n \n" for offset in offsets)
     size = len(objects) + 1
-    trailer = f"xref\n0 {size}\n0000000000 65535 f \n{table}trailer\n<< /Size {size} /Root 1 0 R >>\n"
+    trailer = (
+        f"xref\n0 {size}\n0000000000 65535 f \n{table}trailer\n<< /Size {size} /Root 1 0 R >>\n"
+    )
     return body + f"{trailer}startxref\n{len(body)}\n%%EOF\n".encode("ascii")
 
 

@@ -20,7 +20,9 @@ _FILLERS = {
 }
 
 
-def pack_context(hits: Iterable[Hit | Unit], *, words: int = 100, separator: str = "\n", headings: bool = True) -> str:
+def pack_context(
+    hits: Iterable[Hit | Unit], *, words: int = 100, separator: str = "\n", headings: bool = True
+) -> str:
     """Return the first `words` words of the ranked units, best first, without repeating a text.
 
     With headings the units of a document come together, documents in the order of their best units, so that a title is written
@@ -48,7 +50,9 @@ def pack_context(hits: Iterable[Hit | Unit], *, words: int = 100, separator: str
         text = unit.text.strip()
         folded = " ".join(text.split()).casefold()
         place = (unit.title, unit.section) if headings else ("", "")
-        if not folded or any(place == other and stands_in(folded, text) for other, text, _ in taken):
+        if not folded or any(
+            place == other and stands_in(folded, text) for other, text, _ in taken
+        ):
             continue
         if (said := _said(unit, place, taken)) and _content(folded) <= said:
             continue
@@ -76,7 +80,9 @@ def _introduced(unit: Unit, before: str | None) -> Unit:
     section = unit.section
     if before is not None:
         path, shared = section.split(_LEVELS), before.split(_LEVELS)
-        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(path, shared, strict=False)))
+        same = sum(
+            1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(path, shared, strict=False))
+        )
         section = _LEVELS.join(path[same:])
     if _content(title.casefold()) <= said:
         title = ""
@@ -95,7 +101,9 @@ def _content(folded: str) -> set[str]:
     return {word.strip(_MARKS) for word in folded.split()} - _FILLERS
 
 
-def _said(unit: Unit, place: tuple[str, str], taken: Iterable[tuple[tuple[str, str], str, Unit]]) -> set[str]:
+def _said(
+    unit: Unit, place: tuple[str, str], taken: Iterable[tuple[tuple[str, str], str, Unit]]
+) -> set[str]:
     """Return the words already taken from a unit's source under its heading, and those of the heading."""
     texts = [
         text
@@ -104,4 +112,8 @@ def _said(unit: Unit, place: tuple[str, str], taken: Iterable[tuple[tuple[str, s
         and other.start < unit.end
         and unit.start < other.end
     ]
-    return _content(" ".join([*texts, unit.title.casefold(), unit.section.casefold()])) if texts else set()
+    return (
+        _content(" ".join([*texts, unit.title.casefold(), unit.section.casefold()]))
+        if texts
+        else set()
+    )

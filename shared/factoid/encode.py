@@ -42,7 +42,10 @@ _LOADING = Exclusion()
 # Of a folder of Sentence Transformers: its modules, and what beside the weights decides the vectors.
 _MODULE = re.compile(r"\d+_\w+")
 _SETTINGS = ("modules.json", "sentence_bert_config.json", "config_sentence_transformers.json")
-_SAMPLES, _SAMPLE = 256, 4096  # of a file of weights, and bytes of each: read in a blink, however large the model
+_SAMPLES, _SAMPLE = (
+    256,
+    4096,
+)  # of a file of weights, and bytes of each: read in a blink, however large the model
 
 
 @runtime_checkable
@@ -159,7 +162,9 @@ def check_metadata_keys(keys: Sequence[str]) -> tuple[str, ...]:
         InvalidInputError: They are no list of keys, or one of them cannot be a field of a template.
     """
     if isinstance(keys, str) or not all(isinstance(key, str) for key in keys):
-        raise InvalidInputError(f'embed_metadata must be a list of keys, such as ["product"], got {keys!r}')
+        raise InvalidInputError(
+            f'embed_metadata must be a list of keys, such as ["product"], got {keys!r}'
+        )
     for key in keys:
         if key in ("title", "section", "text"):
             raise InvalidInputError(f"embed_metadata: {key} is always encoded, leave it out")
@@ -174,7 +179,9 @@ def _written(name: str, value: object) -> str:
     try:
         text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
     except (ValueError, RecursionError) as error:  # an integer of more than 4,300 digits
-        raise InvalidInputError(f"metadata[{name!r}] cannot be a part of the text: {error}") from error
+        raise InvalidInputError(
+            f"metadata[{name!r}] cannot be a part of the text: {error}"
+        ) from error
     return "" if value is None else " ".join(text[:LONGEST_HEADING].split())
 
 
@@ -270,8 +277,12 @@ class SentenceTransformerEncoder:
 
     def _encode(self, method: str, texts: Sequence[str]) -> Vectors:
         model = self._model()
-        vectors = getattr(model, method)(list(texts), batch_size=self.batch_size, show_progress_bar=False)
-        return np.asarray(vectors, np.float32).reshape(len(texts), model.get_embedding_dimension() or -1)
+        vectors = getattr(model, method)(
+            list(texts), batch_size=self.batch_size, show_progress_bar=False
+        )
+        return np.asarray(vectors, np.float32).reshape(
+            len(texts), model.get_embedding_dimension() or -1
+        )
 
     def _model(self) -> SentenceTransformer:
         with at_work(), _LOADING.lock:
@@ -385,7 +396,9 @@ def loading(kind: str, name: object) -> Iterator[None]:
     except (OSError, ValueError) as error:
         reason = str(error).strip().partition("\n")[0].rstrip(".")
         advice = "Give the folder of such a model, or its name on the Hugging Face hub"
-        raise InvalidInputError(f"cannot load the {kind} {name!r:.120}: {reason}. {advice}") from error
+        raise InvalidInputError(
+            f"cannot load the {kind} {name!r:.120}: {reason}. {advice}"
+        ) from error
     finally:
         if shown:
             bars.enable_progress_bar()

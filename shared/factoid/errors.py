@@ -67,7 +67,11 @@ class EncoderMismatchError(StoreError, ValueError):
 
 
 def check_names(
-    owner: str, given: Iterable[str], known: Iterable[str], *, elsewhere: Mapping[str, str] = MappingProxyType({})
+    owner: str,
+    given: Iterable[str],
+    known: Iterable[str],
+    *,
+    elsewhere: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Refuse names of options that are not known.
 

@@ -102,7 +102,9 @@ class Exclusion:
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        _members.add(self)  # Python is asked by `at_work`: nothing happens when a module with a lock is imported
+        _members.add(
+            self
+        )  # Python is asked by `at_work`: nothing happens when a module with a lock is imported
 
     def before_fork(self) -> None:
         """Do nothing: there is nothing to close."""
@@ -118,7 +120,9 @@ def _installed() -> _Threads:
     if _threads is None:
         _threads = _Threads()
         if hasattr(os, "register_at_fork"):  # Windows cannot fork
-            os.register_at_fork(before=_before, after_in_parent=_after_in_parent, after_in_child=_after_in_child)
+            os.register_at_fork(
+                before=_before, after_in_parent=_after_in_parent, after_in_child=_after_in_child
+            )
     return _threads
 
 
@@ -139,7 +143,9 @@ def _after_in_parent() -> None:
 
 def _after_in_child() -> None:
     global _threads
-    prepared = _installed().prepared  # False, too, if a server in C forked without telling Python before
+    prepared = (
+        _installed().prepared
+    )  # False, too, if a server in C forked without telling Python before
     _threads = _Threads()
     # OpenMP waits for its threads, which the fork left behind, unless it is told to do without.
     if faiss := sys.modules.get("faiss"):

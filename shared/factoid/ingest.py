@@ -40,7 +40,9 @@ class AddReport:
     documents: int = 0  # added or replaced
     unchanged: int = 0  # already in the store as given, and left alone
     units: Mapping[Granularity, int] = field(default_factory=dict)  # added
-    decomposition: Report = field(default_factory=Report)  # what became of the passages in the propositionizer
+    decomposition: Report = field(
+        default_factory=Report
+    )  # what became of the passages in the propositionizer
     removed: int = 0  # earlier documents of the same sources, if `source_key` is set
 
 
@@ -58,9 +60,22 @@ class Recipe:
 
     def digest(self, document: Document) -> str:
         """Return a digest of a document and of this recipe."""
-        content = [document.id, document.text, document.title, document.section, dict(document.metadata)]
+        content = [
+            document.id,
+            document.text,
+            document.title,
+            document.section,
+            dict(document.metadata),
+        ]
         name = getattr(self.propositionizer, "name", type(self.propositionizer).__qualname__)
-        making = [list(self.granularities), name, self.words, self.min_words, self.unsupported, self.template]
+        making = [
+            list(self.granularities),
+            name,
+            self.words,
+            self.min_words,
+            self.unsupported,
+            self.template,
+        ]
         if self.sentences is not None:
             making.append(getattr(self.sentences, "name", type(self.sentences).__qualname__))
         return content_id(*content, *making)
@@ -99,7 +114,12 @@ def ingest(
                 decomposition += decompose(block, propositionizer, unsupported=recipe.unsupported)
                 _tell(bar, counts, passages=len(block))
             units = assemble(passages, decomposition.units, recipe.granularities)
-            vectors = encode(store, units, known=store.reusable_vectors(batch), progress=partial(_tell, bar, counts))
+            vectors = encode(
+                store,
+                units,
+                known=store.reusable_vectors(batch),
+                progress=partial(_tell, bar, counts),
+            )
             _put(store, batch, units, vectors, decomposition, counts)
             total += decomposition.report
             bar.reach(counts["read"])
@@ -125,9 +145,13 @@ async def aingest(
             passages = [passage for split in batch for passage in split.passages]
             decomposition = Decomposition()
             for block, propositionizer in _blocks(passages, recipe):
-                decomposition += await adecompose(block, propositionizer, unsupported=recipe.unsupported)
+                decomposition += await adecompose(
+                    block, propositionizer, unsupported=recipe.unsupported
+                )
                 _tell(bar, counts, passages=len(block))
-            units = await asyncio.to_thread(assemble, passages, decomposition.units, recipe.granularities)
+            units = await asyncio.to_thread(
+                assemble, passages, decomposition.units, recipe.granularities
+            )
             known = await asyncio.to_thread(store.reusable_vectors, batch)
             vectors = await _aencode(store, units, known, partial(_tell, bar, counts))
             await asyncio.to_thread(_put, store, batch, units, vectors, decomposition, counts)
@@ -163,7 +187,10 @@ def assemble(
 def own_children(passage: Unit, granularities: Sequence[Granularity]) -> list[Unit]:
     """Return a passage as a unit under itself at each of these granularities except its own; none for white space."""
     return [
-        replace(child_unit(passage, passage.text, kind, passage.start, passage.end), visible=passage.visible)
+        replace(
+            child_unit(passage, passage.text, kind, passage.start, passage.end),
+            visible=passage.visible,
+        )
         for kind in granularities
         if kind is not passage.granularity and passage.text.strip()
     ]
@@ -214,7 +241,11 @@ def lone_units(store: UnitStore, units: Sequence[Unit]) -> set[int]:
         return set()
     passages = {unit.id for unit in units if unit.granularity is Granularity.PASSAGE}
     represented = {unit.parent_id for unit in units if store.searches(unit)}
-    others = [(place, unit) for place, unit in enumerate(units) if unit.text.strip() and not store.searches(unit)]
+    others = [
+        (place, unit)
+        for place, unit in enumerate(units)
+        if unit.text.strip() and not store.searches(unit)
+    ]
     above = {unit.parent_id for _, unit in others if unit.granularity is not Granularity.PASSAGE}
     stored = {unit.id for unit in store.get(sorted(above - passages))}
     lone = set()
@@ -229,7 +260,10 @@ def lone_units(store: UnitStore, units: Sequence[Unit]) -> set[int]:
 
 
 async def _aencode(
-    store: UnitStore, units: Sequence[Unit], known: Mapping[str, Vectors], progress: Callable[..., None]
+    store: UnitStore,
+    units: Sequence[Unit],
+    known: Mapping[str, Vectors],
+    progress: Callable[..., None],
 ) -> dict[int, Vectors]:
     if not isinstance(store.encoder, AsyncEncoder):
         return await asyncio.to_thread(encode, store, units, known=known, progress=progress)
@@ -249,7 +283,9 @@ def _new_texts(places: Iterable[str], known: Container[str]) -> Iterator[list[st
         yield texts[start : start + _TEXTS]
 
 
-def _blocks(passages: Sequence[Unit], recipe: Recipe) -> Iterator[tuple[Sequence[Unit], Propositionizer]]:
+def _blocks(
+    passages: Sequence[Unit], recipe: Recipe
+) -> Iterator[tuple[Sequence[Unit], Propositionizer]]:
     """Yield the passages for one call of the propositionizer, and that; none if there is no propositionizer."""
     if recipe.propositionizer is not None:
         for start in range(0, len(passages), _BATCH):
@@ -258,7 +294,12 @@ def _blocks(passages: Sequence[Unit], recipe: Recipe) -> Iterator[tuple[Sequence
 
 def _bar(documents: Iterable[Document], progress: bool | None) -> Progress:
     """Return the progress over documents; lazy iterables may tell their length, too."""
-    return progress_bar(show=progress, unit=" documents", total=operator.length_hint(documents) or None, desc="adding")
+    return progress_bar(
+        show=progress,
+        unit=" documents",
+        total=operator.length_hint(documents) or None,
+        desc="adding",
+    )
 
 
 def _tell(bar: Progress, counts: Counter[str], *, passages: int = 0, texts: int = 0) -> None:
@@ -299,10 +340,14 @@ def _batches(
         sizes = {"words": recipe.words, "min_words": recipe.min_words}
         passages = split_passages(document, **sizes, sentences=recipe.sentences)
         if not passages and document.text.strip():
-            passages = [whole_passage(document)]  # only headings or front matter: it can still be found
+            passages = [
+                whole_passage(document)
+            ]  # only headings or front matter: it can still be found
         split = Split(document, recipe.digest(document), passages)
         if batch.get(document.id, split).digest != split.digest:
-            logger.warning("two documents have the id %r: the later one replaces the other", document.id)
+            logger.warning(
+                "two documents have the id %r: the later one replaces the other", document.id
+            )
         batch[document.id] = split
         size += len(passages)
         if size >= _BATCH:
@@ -322,7 +367,9 @@ def _put(
 ) -> None:
     # A document with a passage that failed, but might succeed on another try, is not skipped the next time.
     unfinished = {passage.document_id for passage in decomposition.retry}
-    batch = [replace(split, digest="") if split.document.id in unfinished else split for split in batch]
+    batch = [
+        replace(split, digest="") if split.document.id in unfinished else split for split in batch
+    ]
     store.replace_documents(batch, units, vectors)
     counts["documents"] += len(batch)
     counts.update(unit.granularity for unit in units)
@@ -333,7 +380,9 @@ def _report(counts: Counter[str], decomposition: Report, removed: int) -> AddRep
     return AddReport(counts["documents"], counts["unchanged"], units, decomposition, removed)
 
 
-def _places(store: UnitStore, units: Sequence[Unit], others: Container[int] = ()) -> dict[str, list[int]]:
+def _places(
+    store: UnitStore, units: Sequence[Unit], others: Container[int] = ()
+) -> dict[str, list[int]]:
     """Return the distinct texts to encode, each with the positions of its units."""
     template = store.template  # read from the store once
     places: dict[str, list[int]] = {}
@@ -341,9 +390,13 @@ def _places(store: UnitStore, units: Sequence[Unit], others: Container[int] = ()
         if position in others or store.searches(unit):
             places.setdefault(encoded_text(unit, template), []).append(position)
     if places and store.encoder is None:
-        raise InvalidInputError("this store has no encoder: give the vectors, or give UnitStore an encoder")
+        raise InvalidInputError(
+            "this store has no encoder: give the vectors, or give UnitStore an encoder"
+        )
     return places
 
 
-def _by_position(places: Mapping[str, Sequence[int]], vectors: Mapping[str, Vectors]) -> dict[int, Vectors]:
+def _by_position(
+    places: Mapping[str, Sequence[int]], vectors: Mapping[str, Vectors]
+) -> dict[int, Vectors]:
     return {position: vectors[text] for text, positions in places.items() for position in positions}

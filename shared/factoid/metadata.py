@@ -101,10 +101,18 @@ def hit_fields(hit: Hit, start: str, end: str, *, matches: bool = True) -> dict[
         for unit in part.neighbours:
             around[unit.id] = unit
     matched = map(attrgetter("unit"), hit.matches if matches else ())
-    for name, units in (("matches", matched), ("neighbours", sorted(around.values(), key=attrgetter("start", "end")))):
+    for name, units in (
+        ("matches", matched),
+        ("neighbours", sorted(around.values(), key=attrgetter("start", "end"))),
+    ):
         for unit in units:
             span = {start: unit.start if unit.end else None, end: unit.end or None}
-            entry = {"text": unit.text, "id": unit.id, "granularity": unit.granularity.value, **span}
+            entry = {
+                "text": unit.text,
+                "id": unit.id,
+                "granularity": unit.granularity.value,
+                **span,
+            }
             fields.setdefault(name, []).append(entry)
     for entry, match in zip(fields.get("matches", ()), hit.matches, strict=False):
         entry["score"] = match.score
@@ -117,7 +125,9 @@ class MatchFields(TypedDict):
     id: str
     text: str
     granularity: str
-    start: int | None  # of its place in the document's text, half-open; None where that is not known
+    start: (
+        int | None
+    )  # of its place in the document's text, half-open; None where that is not known
     end: int | None
     score: float
 

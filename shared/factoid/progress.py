@@ -39,7 +39,9 @@ class Progress:
         done: How many are done.
     """
 
-    def __init__(self, show: bool | None, unit: str, total: int | None, desc: str, initial: int) -> None:
+    def __init__(
+        self, show: bool | None, unit: str, total: int | None, desc: str, initial: int
+    ) -> None:
         self.total, self.done = total, initial
         self._show, self._unit, self._desc, self._initial = show, unit, desc, initial
         self._note = ""
@@ -79,13 +81,18 @@ class Progress:
     def _open(self) -> None:
         from tqdm.auto import tqdm
 
-        self._bar = tqdm(total=self.total, unit=self._unit, desc=self._desc or None, initial=self._initial)
+        self._bar = tqdm(
+            total=self.total, unit=self._unit, desc=self._desc or None, initial=self._initial
+        )
         self._bar.start_t -= time.monotonic() - self._started  # when the work began
 
     def _line(self, seconds: float) -> str:
         """Return a line for the log: what was done, of how many, and in which time."""
         count = f"{self.done:,}" if self.total is None else f"{self.done:,} of {self.total:,}"
-        parts = [f"{self._desc}: {count}{self._unit}" if self._desc else f"{count}{self._unit}", self._note]
+        parts = [
+            f"{self._desc}: {count}{self._unit}" if self._desc else f"{count}{self._unit}",
+            self._note,
+        ]
         parts.append(f"{timedelta(seconds=round(seconds))} so far")
         done = self.done - self._initial
         if self.total is not None and done > 0:

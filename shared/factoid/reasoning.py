@@ -35,9 +35,16 @@ _MARKS = re.compile(
       | (?P<turn> <\|return\|> )""",
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
-_FINISHED = re.compile(r"[.:!?>\])}]\s*\Z|\A\s*\Z")  # what an answer has said before it thinks within a line
+_FINISHED = re.compile(
+    r"[.:!?>\])}]\s*\Z|\A\s*\Z"
+)  # what an answer has said before it thinks within a line
 _BEGINS = re.compile(r"\s*(?:\n|\Z|[\[{])")  # the answer, behind a last tag
-_ALL_CLOSE = ("</details>", "<|end|>", "assistantfinal", "<channel|>")  # these end nothing that did not begin
+_ALL_CLOSE = (
+    "</details>",
+    "<|end|>",
+    "assistantfinal",
+    "<channel|>",
+)  # these end nothing that did not begin
 
 
 class _Mark(NamedTuple):

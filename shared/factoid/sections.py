@@ -58,7 +58,11 @@ class _Part(NamedTuple):
     @property
     def level(self) -> int:
         """The level of a heading that is marked, or 0."""
-        return self.blocks[0].level if self.kind == "heading" and len(self.text) <= LONGEST_HEADING else 0
+        return (
+            self.blocks[0].level
+            if self.kind == "heading" and len(self.text) <= LONGEST_HEADING
+            else 0
+        )
 
     @property
     def is_strong(self) -> bool:
@@ -86,7 +90,9 @@ def outline(document: Document) -> tuple[str, list[Paragraph]]:
     if not has_levels:
         parts = [piece for part in parts for piece in _cut_at_headings(text, part)]
     is_plain = not (has_levels and markup == "markdown" and _has_number_signs(text, blocks))
-    headings = {heading.place: heading for heading in find_headings(list(_lines(text, parts)), is_plain)}
+    headings = {
+        heading.place: heading for heading in find_headings(list(_lines(text, parts)), is_plain)
+    }
     above: list[tuple[Heading, str]] = []  # with their words
     paragraphs: list[Paragraph] = []
     for place, part in enumerate(parts):
@@ -103,7 +109,9 @@ def outline(document: Document) -> tuple[str, list[Paragraph]]:
                     above.append((heading, words))
                 continue  # text follows; without it the heading is a paragraph
         path = [section, *(words for _, words in above)]
-        paragraphs.append(Paragraph(part.start, part.end, ", ".join(filter(None, path)), part.blocks))
+        paragraphs.append(
+            Paragraph(part.start, part.end, ", ".join(filter(None, path)), part.blocks)
+        )
     if not title:
         title = " ".join(str(fields.get("description") or "").split())[:LONGEST_HEADING]
     return title, paragraphs
@@ -190,7 +198,9 @@ def _divided(blocks: Sequence[Block], at: int) -> tuple[tuple[Block, ...], tuple
             behind.append(block)
         else:
             offsets = block.visible.offsets
-            place = next((place for place, offset in enumerate(offsets) if offset >= at), len(offsets))
+            place = next(
+                (place for place, offset in enumerate(offsets) if offset >= at), len(offsets)
+            )
             for visible, target in (
                 (part_of(block.visible, 0, place), before),
                 (part_of(block.visible, place, len(offsets)), behind),

@@ -15,7 +15,9 @@ from factoid.text.sentence_ends import SentenceSplitter
 from factoid.text.sentence_ends import Span as Span
 
 
-def sentence_spans(text: str, splitter: SentenceSplitter | None = None, *, markup: Markup | None = None) -> list[Span]:
+def sentence_spans(
+    text: str, splitter: SentenceSplitter | None = None, *, markup: Markup | None = None
+) -> list[Span]:
     """Return the spans of the sentences of a text, plain or Markdown, trimmed.
 
     Only white space and what Markdown does not show is left out: marks of lists, quotes and tables, rules, comments, link
@@ -30,7 +32,9 @@ def sentence_spans(text: str, splitter: SentenceSplitter | None = None, *, marku
     Raises:
         InvalidInputError: The splitter returned something else than places in the text, in order.
     """
-    return [(sentence.start, sentence.end) for sentence in read_sentences(text, splitter, markup=markup)]
+    return [
+        (sentence.start, sentence.end) for sentence in read_sentences(text, splitter, markup=markup)
+    ]
 
 
 def read_sentences(

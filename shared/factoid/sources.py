@@ -19,7 +19,10 @@ if TYPE_CHECKING:
     from factoid.store import UnitStore
 
 AUTO = "auto"
-_AUTO_KEYS = ("source", "file_path")  # under which loaders of LangChain and readers of LlamaIndex name the file or page
+_AUTO_KEYS = (
+    "source",
+    "file_path",
+)  # under which loaders of LangChain and readers of LlamaIndex name the file or page
 
 # A file or an address, rather than a word such as "news" that many documents share.
 _PLACE = re.compile(r"[/\\]|\.[A-Za-z]\w{0,4}\Z")
@@ -59,9 +62,13 @@ class Sources:
     """
 
     def __init__(self, key: str | Sequence[str], known: set[Source]) -> None:
-        keys = (key,) if isinstance(key, str) else tuple(key) if isinstance(key, list | tuple) else ()
+        keys = (
+            (key,) if isinstance(key, str) else tuple(key) if isinstance(key, list | tuple) else ()
+        )
         if not keys or not all(isinstance(each, str) and each for each in keys):
-            raise InvalidInputError(f"source_key must be a key of the metadata or several, 'auto' or None, got {key!r}")
+            raise InvalidInputError(
+                f"source_key must be a key of the metadata or several, 'auto' or None, got {key!r}"
+            )
         self._is_auto = keys == (AUTO,)
         self._keys = _AUTO_KEYS if self._is_auto else keys[:1]
         self._further = keys[1:]
@@ -98,7 +105,9 @@ class Sources:
                 stored += snapshot.documents_where(Comparison(key, Operator.IN, places))
         brought = {document_id for source in sources for document_id in self._ids[source]}
         others: dict[Source, list[Document]] = {}
-        for document in store.documents([each for each in dict.fromkeys(stored) if each not in brought]):
+        for document in store.documents(
+            [each for each in dict.fromkeys(stored) if each not in brought]
+        ):
             source = self._source(document)
             if source is not None and source in self._ids:
                 others.setdefault(source, []).append(document)

@@ -25,7 +25,11 @@ _UNSEEN = 300
 
 
 def split_passages(
-    document: Document, *, words: int = 100, min_words: int = 50, sentences: SentenceSplitter | None = None
+    document: Document,
+    *,
+    words: int = 100,
+    min_words: int = 50,
+    sentences: SentenceSplitter | None = None,
 ) -> list[Unit]:
     """Cut a document into passages of whole sentences.
 
@@ -56,11 +60,17 @@ def split_passages(
         for start, end, held in _pack(
             document.text, paragraph, sentences_of(paragraph.blocks, sentences), words, min_words
         ):
-            passage = child_unit(document, document.text[start:end], Granularity.PASSAGE, start, end)
+            passage = child_unit(
+                document, document.text[start:end], Granularity.PASSAGE, start, end
+            )
             visible = visible_text(held)
             if visible == passage.text:
                 visible = ""
-            units.append(replace(passage, title=title, section=paragraph.section, visible=visible, sentences=held))
+            units.append(
+                replace(
+                    passage, title=title, section=paragraph.section, visible=visible, sentences=held
+                )
+            )
     return units
 
 
@@ -77,7 +87,9 @@ def split_sentences(passage: Unit, sentences: SentenceSplitter | None = None) ->
         unit = child_unit(passage, text, Granularity.SENTENCE, sentence.start, sentence.end)
         visible = _in_context(sentence, is_first=sentence.block is not last)
         last = sentence.block
-        units.append(replace(unit, visible="" if visible == text else visible, sentences=(sentence,)))
+        units.append(
+            replace(unit, visible="" if visible == text else visible, sentences=(sentence,))
+        )
     return units
 
 
@@ -95,7 +107,9 @@ def _named_cells(row: Block) -> str:
     """Return the cells of a row, each with the name of its column."""
     cells = cell_texts(row)
     names = [*row.names[: len(cells)], *[""] * (len(cells) - len(row.names))]
-    return "; ".join(f"{name}: {cell}" if name else cell for name, cell in zip(names, cells, strict=True) if cell)
+    return "; ".join(
+        f"{name}: {cell}" if name else cell for name, cell in zip(names, cells, strict=True) if cell
+    )
 
 
 def sentences_in(passage: Unit, splitter: SentenceSplitter | None = None) -> Sequence[Sentence]:
@@ -103,7 +117,11 @@ def sentences_in(passage: Unit, splitter: SentenceSplitter | None = None) -> Seq
 
     A passage from `split_passages` knows them; another is read by itself, as Markdown or plain text as its metadata say.
     """
-    if passage.sentences and splitter is None and visible_text(passage.sentences) == passage.searched:
+    if (
+        passage.sentences
+        and splitter is None
+        and visible_text(passage.sentences) == passage.searched
+    ):
         return passage.sentences  # else the text was changed
     read = read_sentences(passage.text, splitter, markup=markup_of(passage.text, passage.metadata))
     return moved(read, passage.start)
@@ -128,7 +146,9 @@ def visible_text(sentences: Sequence[Sentence]) -> str:
     return "\n".join(parts)
 
 
-def _join_short(text: str, paragraphs: Iterable[Paragraph], words: int, min_words: int) -> Iterator[Paragraph]:
+def _join_short(
+    text: str, paragraphs: Iterable[Paragraph], words: int, min_words: int
+) -> Iterator[Paragraph]:
     """Join short paragraphs of a section, such as turns of a conversation, clauses of a contract and the parts of a letter."""
     joined: Paragraph | None = None
     size = 0.0

@@ -30,7 +30,9 @@ class HashEncoder:
         for row, text in enumerate(texts):
             for word, _, _ in content_tokens(text):
                 digest = hashlib.sha256(word.encode()).digest()
-                vectors[row, int.from_bytes(digest[:4], "big") % self.dim] += 1 if digest[4] % 2 else -1
+                vectors[row, int.from_bytes(digest[:4], "big") % self.dim] += (
+                    1 if digest[4] % 2 else -1
+                )
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         vectors /= np.where(norms > 0, norms, 1)
         return vectors
@@ -54,7 +56,9 @@ class ScriptedPropositionizer:
 
     name = "scripted"
 
-    def __init__(self, script: Mapping[str, Sequence[str]] | Callable[[Unit], Sequence[str]]) -> None:
+    def __init__(
+        self, script: Mapping[str, Sequence[str]] | Callable[[Unit], Sequence[str]]
+    ) -> None:
         self._script = script
         self.calls: list[list[Unit]] = []
 
@@ -62,5 +66,8 @@ class ScriptedPropositionizer:
         """Return the scripted propositions, and remember the passages in `calls`."""
         self.calls.append(list(passages))
         script, missing = self._script, NoPropositions("not in the script")
-        outputs = [script(unit) if callable(script) else script.get(unit.text, missing) for unit in passages]
+        outputs = [
+            script(unit) if callable(script) else script.get(unit.text, missing)
+            for unit in passages
+        ]
         return [texts if isinstance(texts, NoPropositions) else list(texts) for texts in outputs]

@@ -31,7 +31,9 @@ DEPTH, VALUES, CHARACTERS = 100, 1_000_000, 100_000_000
 BITS = 14_000  # of an integer: Python turns no more than 4,300 digits into text
 _FEW, _LARGE = 100, 1 << 63
 
-LONGEST_HEADING = 1000  # characters of a title or section in a unit; a longer heading in a text is a paragraph
+LONGEST_HEADING = (
+    1000  # characters of a title or section in a unit; a longer heading in a text is a paragraph
+)
 
 Metadata = Mapping[str, Any]
 
@@ -102,7 +104,11 @@ def check_size(value: object, name: str = "metadata") -> None:
                 if _is_flat(element):
                     values += len(element)
                     continue
-                inner = chain.from_iterable(element.items()) if isinstance(element, Mapping) else element
+                inner = (
+                    chain.from_iterable(element.items())
+                    if isinstance(element, Mapping)
+                    else element
+                )
                 nested.append(iter(inner))
                 break
         else:
@@ -172,7 +178,9 @@ class Document:
         check_size(self.metadata)
         if not self.id:
             try:
-                document_id = content_id("document", self.title, self.section, self.text, dict(self.metadata))
+                document_id = content_id(
+                    "document", self.title, self.section, self.text, dict(self.metadata)
+                )
             except (TypeError, ValueError, RecursionError) as error:
                 raise InvalidInputError(
                     f"metadata must hold what JSON can hold, and its keys must be strings: {error}"
@@ -221,7 +229,9 @@ class Unit:
 
     def __post_init__(self) -> None:
         if not self.id:
-            unit_id = content_id(self.granularity, self.document_id, self.start, self.end, self.text)
+            unit_id = content_id(
+                self.granularity, self.document_id, self.start, self.end, self.text
+            )
             object.__setattr__(self, "id", unit_id)
 
 
@@ -241,7 +251,9 @@ class Hit:
     parts: Mapping[str, float] = field(default_factory=dict, hash=False, compare=False)
 
 
-def child_unit(parent: Document | Unit, text: str, granularity: Granularity, start: int, end: int) -> Unit:
+def child_unit(
+    parent: Document | Unit, text: str, granularity: Granularity, start: int, end: int
+) -> Unit:
     """Return a unit under a document or unit. Its span counts characters of the document's text; the rest is the parent's.
 
     Of a document's title and section it has the first 1,000 characters: they are repeated in each unit, and before its text.
@@ -250,7 +262,9 @@ def child_unit(parent: Document | Unit, text: str, granularity: Granularity, sta
     title, section = parent.title, parent.section
     if isinstance(parent, Document):
         title, section = title[:LONGEST_HEADING], section[:LONGEST_HEADING]
-    return Unit("", text, granularity, document_id, parent.id, start, end, title, section, parent.metadata)
+    return Unit(
+        "", text, granularity, document_id, parent.id, start, end, title, section, parent.metadata
+    )
 
 
 def document_unit(document: Document) -> Unit:

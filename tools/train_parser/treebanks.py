@@ -45,7 +45,9 @@ def sentences(path: Path) -> Iterator[tuple[str, Rows]]:
 
 def to_doc(vocab: Vocab, rows: Rows) -> Doc:
     """One gold sentence as a Doc. Multiword tokens keep their surface spacing; empty nodes are left out."""
-    inside: dict[int, bool] = {}  # token number → followed by a space, for parts of a multiword token
+    inside: dict[
+        int, bool
+    ] = {}  # token number → followed by a space, for parts of a multiword token
     for row in rows:
         if "-" in row[0]:
             first, last = map(int, row[0].split("-"))
@@ -76,7 +78,10 @@ def with_new_names(sentences: Sequence[Rows], seed: int = 0) -> list[Rows]:
         chosen = {row[0] for row in rows if _is_name(row) and random.random() < 0.5}
         if not chosen:
             continue
-        new = [[row[0], _crossed(random, names) if row[0] in chosen else row[1], *row[2:]] for row in rows]
+        new = [
+            [row[0], _crossed(random, names) if row[0] in chosen else row[1], *row[2:]]
+            for row in rows
+        ]
         renamed.append(new)
     return renamed
 
@@ -103,7 +108,11 @@ def is_held_out(name: str) -> bool:
 def write_corpora(ewt: Path, pud: Path, folder: Path) -> dict[str, int]:
     """Write train, dev (PUD Wikipedia, half) and test (EWT test) as DocBins; return the number of sentences of each."""
     vocab = Vocab()
-    train = [rows for part in ("train.conllu.gz", "dev.conllu") for _, rows in sentences(ewt / f"en_ewt-ud-{part}")]
+    train = [
+        rows
+        for part in ("train.conllu.gz", "dev.conllu")
+        for _, rows in sentences(ewt / f"en_ewt-ud-{part}")
+    ]
     pud_rows = list(sentences(pud / "en_pud-ud-test.conllu"))
     encyclopedic = [rows for name, rows in pud_rows if not is_held_out(name)]
     gold = train + 2 * encyclopedic  # twice: edited prose is what the parser will read
@@ -115,6 +124,7 @@ def write_corpora(ewt: Path, pud: Path, folder: Path) -> dict[str, int]:
     folder.mkdir(parents=True, exist_ok=True)
     for name, rows in corpora.items():
         DocBin(
-            docs=[to_doc(vocab, tokens) for tokens in rows], attrs=["TAG", "HEAD", "DEP", "SENT_START", "SPACY"]
+            docs=[to_doc(vocab, tokens) for tokens in rows],
+            attrs=["TAG", "HEAD", "DEP", "SENT_START", "SPACY"],
         ).to_disk(folder / f"{name}.spacy")
     return {name: len(rows) for name, rows in corpora.items()}

@@ -76,7 +76,10 @@ def _show_version(asked: bool) -> None:
 def _factoid(
     *,
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Print the version and exit."
+        ),
     ] = False,
 ) -> None:
     """Retrieval at the right granularity: passages, sentences and propositions."""
@@ -87,7 +90,9 @@ def _demo(
     questions: Annotated[
         list[str] | None, argument("QUESTION", "Questions to ask instead of the prepared ones.")
     ] = None,
-    docs: Annotated[str | None, option("PATH", "Use your own folder or file instead of the encyclopedia.")] = None,
+    docs: Annotated[
+        str | None, option("PATH", "Use your own folder or file instead of the encyclopedia.")
+    ] = None,
     encoder: opts.EncoderName = None,
     quiet: opts.Quiet = False,
 ) -> None:
@@ -111,7 +116,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; with None for `argv`, use the arguments of the process."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # do not fail on a character that the terminal lacks
+            stream.reconfigure(
+                errors="backslashreplace"
+            )  # do not fail on a character that the terminal lacks
     try:
         typer.main.get_command(app).main(argv, prog_name="factoid")
     except SystemExit as exited:

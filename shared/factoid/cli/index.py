@@ -90,11 +90,19 @@ def index(
     started = time.perf_counter()
     names = [name.strip() for name in granularities.split(",")]
     if not {*names} <= {*get_args(opts.Kind)}:
-        raise typer.BadParameter(f"expected some of passage,sentence,proposition, got {granularities!r}")
+        raise typer.BadParameter(
+            f"expected some of passage,sentence,proposition, got {granularities!r}"
+        )
     searched = [Granularity(name) for name in names]
-    keys = None if embed_metadata is None else [key.strip() for key in embed_metadata.split(",") if key.strip()]
+    keys = (
+        None
+        if embed_metadata is None
+        else [key.strip() for key in embed_metadata.split(",") if key.strip()]
+    )
     least = opts.min_words(splitting.words)
-    propositionizer = opts.make_propositionizer(splitting) if Granularity.PROPOSITION in searched else None
+    propositionizer = (
+        opts.make_propositionizer(splitting) if Granularity.PROPOSITION in searched else None
+    )
     exists = (Path(store) / FILE).exists()
     # Before the store is opened: a missing path must not create one.
     # With --sync a folder may be empty, as all that it held may have been deleted.
@@ -133,7 +141,9 @@ def index(
         opts.print_json({**result, "removed": removed} if sync else result)
     else:
         seconds = time.perf_counter() - started
-        print(f"{count(report.documents, 'document')} indexed in {seconds:.1f} s, {report.unchanged:,} unchanged")
+        print(
+            f"{count(report.documents, 'document')} indexed in {seconds:.1f} s, {report.unchanged:,} unchanged"
+        )
         if report.decomposition.passages:
             print(report.decomposition)
         if embedded := opts.listed(report.units):
@@ -144,7 +154,9 @@ def index(
             print(f"{count(len(removed), 'document')} removed that are no longer in the files")
     if outcome.errors:
         files = count(len(outcome.errors), "file")
-        raise UnreadableFileError(f"{files} left out; the others are indexed: {'; '.join(outcome.errors)}")
+        raise UnreadableFileError(
+            f"{files} left out; the others are indexed: {'; '.join(outcome.errors)}"
+        )
 
 
 @dataclass(slots=True)

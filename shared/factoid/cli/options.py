@@ -33,7 +33,9 @@ def argument(metavar: str | None, meaning: str, **further: Any) -> Any:
     return typer.Argument(metavar=metavar, help=meaning, show_default=False, **further)
 
 
-def option(metavar: str | None, meaning: str, *names: str, default: str | bool = True, **further: Any) -> Any:
+def option(
+    metavar: str | None, meaning: str, *names: str, default: str | bool = True, **further: Any
+) -> Any:
     """Return Typer's description of an option; `metavar` is None for flags and choices."""
     return typer.Option(*names, metavar=metavar, help=meaning, show_default=default, **further)
 
@@ -52,9 +54,15 @@ StorePath = Annotated[str, argument("STORE", "A store that factoid index made.")
 Words = Annotated[int, option("N", "Maximum words per passage.")]
 Temperature = Annotated[
     float | None,
-    option("NUMBER", "openai: temperature; none sends none, as reasoning models require.", parser=_temperature),
+    option(
+        "NUMBER",
+        "openai: temperature; none sends none, as reasoning models require.",
+        parser=_temperature,
+    ),
 ]
-BaseUrl = Annotated[str | None, option("URL", "openai: address of a server with OpenAI's interface.")]
+BaseUrl = Annotated[
+    str | None, option("URL", "openai: address of a server with OpenAI's interface.")
+]
 EncoderName = Annotated[
     str | None,
     option(
@@ -66,7 +74,11 @@ EncoderName = Annotated[
 ]
 Filter = Annotated[
     str | None,
-    option("JSON", 'Only units whose metadata pass a filter, as in \'{"year": {"$gte": 1990}}\'.', "--filter"),
+    option(
+        "JSON",
+        'Only units whose metadata pass a filter, as in \'{"year": {"$gte": 1990}}\'.',
+        "--filter",
+    ),
 ]
 Unsupported = Annotated[
     Literal["drop", "keep", "sentence"],
@@ -77,7 +89,9 @@ Unsupported = Annotated[
 ]
 CacheFile = Annotated[
     str | None,
-    option("FILE", "Keep the propositions in a file, for later runs and other commands.", "--cache"),
+    option(
+        "FILE", "Keep the propositions in a file, for later runs and other commands.", "--cache"
+    ),
 ]
 Limit = Annotated[
     list[str] | None,
@@ -91,7 +105,9 @@ Limit = Annotated[
 ]
 RetryFailed = Annotated[bool, option(None, "Retry passages that failed before.", "--retry-failed")]
 AsJson = Annotated[bool, option(None, "Print the result as JSON.", "--json")]
-Quiet = Annotated[bool, option(None, "Print no progress bars or counts on stderr.", "--quiet", "-q")]
+Quiet = Annotated[
+    bool, option(None, "Print no progress bars or counts on stderr.", "--quiet", "-q")
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +125,9 @@ class Output:
     def print(self, value: Any, text: object) -> None:
         """Print a record or a dict as JSON if that is wanted, else the text."""
         if self.as_json:
-            print_json(asdict(value) if is_dataclass(value) and not isinstance(value, type) else value)
+            print_json(
+                asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+            )
         else:
             print(text)
 
@@ -121,7 +139,9 @@ class Reading:
     limit: Limit = None
     follow_links: Annotated[
         bool,
-        option(None, "Follow symbolic links in folders, which may lead out of them.", "--follow-links"),
+        option(
+            None, "Follow symbolic links in folders, which may lead out of them.", "--follow-links"
+        ),
     ] = False
 
     @property
@@ -137,9 +157,14 @@ class Splitting:
     words: Words = 100
     propositionizer: Annotated[
         Literal["syntax", "flan-t5", "openai"],
-        option(None, "Source of propositions: syntax rules (offline), a FLAN-T5 model, or a chat model."),
+        option(
+            None,
+            "Source of propositions: syntax rules (offline), a FLAN-T5 model, or a chat model.",
+        ),
     ] = "syntax"
-    model: Annotated[str | None, option("NAME", "Model for flan-t5 (name or folder) or openai (name).")] = None
+    model: Annotated[
+        str | None, option("NAME", "Model for flan-t5 (name or folder) or openai (name).")
+    ] = None
     base_url: BaseUrl = None
     temperature: Temperature = 0.0
 
@@ -190,13 +215,17 @@ def make_prompted(splitting: Splitting) -> PromptPropositionizer:
     from factoid.propositions import PromptPropositionizer
 
     if not splitting.model:
-        raise InvalidInputError("a chat model needs --model, as in: --propositionizer openai --model NAME")
+        raise InvalidInputError(
+            "a chat model needs --model, as in: --propositionizer openai --model NAME"
+        )
     openai = require("openai", extra="openai")
     try:
         client = openai.OpenAI(base_url=splitting.base_url)
     except openai.OpenAIError as error:
         no_key = "no key for the chat model: set OPENAI_API_KEY (any value for a local server)"
-        raise PropositionizerError(str(error) if os.environ.get("OPENAI_API_KEY") else no_key) from error
+        raise PropositionizerError(
+            str(error) if os.environ.get("OPENAI_API_KEY") else no_key
+        ) from error
     return PromptPropositionizer(client, splitting.model, temperature=splitting.temperature)
 
 
@@ -209,7 +238,9 @@ def open_store(path: str, *, encoder: Encoder | None = None, read_only: bool = F
     folder = local_folder(path)
     if not (folder / FILE).exists():
         new = folder / "store" if folder.exists() and any(folder.iterdir()) else folder
-        raise StoreError(f"there is no store at {folder}. Make one with: factoid index FILE… --store {new}")
+        raise StoreError(
+            f"there is no store at {folder}. Make one with: factoid index FILE… --store {new}"
+        )
     try:
         return UnitStore(folder, encoder=encoder, read_only=read_only)
     except EncoderMismatchError as error:
@@ -228,13 +259,17 @@ def read_limits(options: list[str] | None) -> ReadLimits:
     return parse_limits(options or ())
 
 
-def read_passages(paths: list[str], words: int, reading: Reading, *, progress: bool) -> Iterator[Unit]:
+def read_passages(
+    paths: list[str], words: int, reading: Reading, *, progress: bool
+) -> Iterator[Unit]:
     """Yield the passages of files, with a progress bar if wanted; a missing file is an error at once."""
     from factoid.files.readers import read_documents
 
     least = min_words(words)
     documents = read_documents(paths, follow_links=reading.follow_links, limits=reading.limits)
-    passages = (part for text in documents for part in split_passages(text, words=words, min_words=least))
+    passages = (
+        part for text in documents for part in split_passages(text, words=words, min_words=least)
+    )
     return tracked(passages, show=progress, unit=" passages")
 
 

@@ -62,7 +62,9 @@ def lines(boxes: Iterable[Box]) -> list[Region]:
     for _, _, page, word in boxes:
         line = rows[-1].rectangle if rows and rows[-1].page == page else None
         if line and word and _continues(line, word):
-            rows[-1] = Region(page, (line[0], min(line[1], word[1]), word[2], max(line[3], word[3])))
+            rows[-1] = Region(
+                page, (line[0], min(line[1], word[1]), word[2], max(line[3], word[3]))
+            )
         elif word or line != ():  # one region is enough for a page without known words
             rows.append(Region(page, word))
     return rows
@@ -93,7 +95,9 @@ def unpack(packed: str) -> tuple[Box, ...]:
     """
     try:
         boxes = []
-        for start, size, page, left, top, width, height in zip(*json.loads(_inflated(packed)), strict=True):
+        for start, size, page, left, top, width, height in zip(
+            *json.loads(_inflated(packed)), strict=True
+        ):
             rectangle = (left / 100, top / 100, (left + width) / 100, (top + height) / 100)
             boxes.append(Box(start, start + size, page, rectangle if any(rectangle) else ()))
     except (ValueError, TypeError, OverflowError, RecursionError, zlib.error) as error:

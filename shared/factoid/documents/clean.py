@@ -49,7 +49,11 @@ def _edited(rule: Callable[[str], list[Edit]], blocks: Sequence[LayoutBlock]) ->
 
     def edits(text: str) -> list[Edit]:
         proposed = rule(text)
-        fixed = {place for start, end in rules.verbatim(text) for place in range(start, end)} if proposed else set()
+        fixed = (
+            {place for start, end in rules.verbatim(text) for place in range(start, end)}
+            if proposed
+            else set()
+        )
         return [edit for edit in proposed if fixed.isdisjoint(range(edit[0], edit[1]))]
 
     def edit(text: str) -> str:

@@ -21,7 +21,11 @@ if TYPE_CHECKING:
     from factoid.documents.summarize import SummaryReport
 
 PartKind = Literal["text", "table", "figure", "reference"]
-KINDS: tuple[PartKind, ...] = ("text", "table", "figure")  # what is indexed by default: references state no facts
+KINDS: tuple[PartKind, ...] = (
+    "text",
+    "table",
+    "figure",
+)  # what is indexed by default: references state no facts
 SUMMARY = "table summary"  # metadata["kind"] of a summary
 
 _SEPARATOR = "\n\n"  # between paragraphs
@@ -36,11 +40,15 @@ _REFERENCES = re.compile(
 class Part:
     """A section with its footnotes, a table, a figure, or the list of references."""
 
-    kind: PartKind | Literal["heading"]  # a "heading" has no text below it, and parts that name it in their paths
+    kind: (
+        PartKind | Literal["heading"]
+    )  # a "heading" has no text below it, and parts that name it in their paths
     traced: TracedText  # of a table and a figure the caption
     path: tuple[str, ...]  # headings, outermost first; a section's own included
     table: Table | None = None
-    inside: str = ""  # of a figure, the text in the picture, such as labels of axes, as the service read it
+    inside: str = (
+        ""  # of a figure, the text in the picture, such as labels of axes, as the service read it
+    )
 
     @property
     def text(self) -> str:
@@ -95,14 +103,20 @@ class LayoutDocument:
         """
         chosen = {*kinds}
         if unknown := chosen - {*get_args(PartKind)}:
-            raise InvalidInputError(f"kinds are {', '.join(get_args(PartKind))}, got {', '.join(map(repr, unknown))}")
+            raise InvalidInputError(
+                f"kinds are {', '.join(get_args(PartKind))}, got {', '.join(map(repr, unknown))}"
+            )
         if summaries and len(summaries.texts) != len(self.tables):
-            raise InvalidInputError(f"got {len(summaries.texts)} summaries for {len(self.tables)} tables")
+            raise InvalidInputError(
+                f"got {len(summaries.texts)} summaries for {len(self.tables)} tables"
+            )
         documents: list[Document] = []
         offset = number = 0
         for part in self.parts:
             if part.table:
-                if "table" in chosen and (document := self._table(part.table, part.traced, number, metadata or {})):
+                if "table" in chosen and (
+                    document := self._table(part.table, part.traced, number, metadata or {})
+                ):
                     documents.append(document)
                     if summaries and (summary := summaries.texts[number]):
                         documents.append(_summary(document, summary))
@@ -117,9 +131,13 @@ class LayoutDocument:
         pages = sorted({box.page for box in boxes})
         path = part.path if part.kind == "figure" else part.path[:-1]
         facts = {"kind": part.kind, "pages": pages, "offset": offset, LAYOUT: pack(boxes)}
-        return Document(part.text, self.title, ", ".join(path), metadata={**metadata, **_known(facts)})
+        return Document(
+            part.text, self.title, ", ".join(path), metadata={**metadata, **_known(facts)}
+        )
 
-    def _table(self, table: Table, caption: TracedText, number: int, metadata: Mapping[str, Any]) -> Document | None:
+    def _table(
+        self, table: Table, caption: TracedText, number: int, metadata: Mapping[str, Any]
+    ) -> Document | None:
         texts: list[str] = []
         boxes: list[Box] = []
         end = 0
@@ -129,10 +147,22 @@ class LayoutDocument:
             end = start + len(line)
             boxes += [Box(start, end, place.page, place.rectangle) for place in places]
         text = "".join(texts)
-        facts = {"kind": "table", "pages": list(table.pages), "table": number, LAYOUT: pack(boxes), PROPOSITIONS: LINES}
-        return Document(text, self.title, table.section, metadata={**metadata, **_known(facts)}) if text else None
+        facts = {
+            "kind": "table",
+            "pages": list(table.pages),
+            "table": number,
+            LAYOUT: pack(boxes),
+            PROPOSITIONS: LINES,
+        }
+        return (
+            Document(text, self.title, table.section, metadata={**metadata, **_known(facts)})
+            if text
+            else None
+        )
 
-    def _table_lines(self, table: Table, caption: TracedText) -> Iterator[tuple[str, str, Sequence[Region]]]:
+    def _table_lines(
+        self, table: Table, caption: TracedText
+    ) -> Iterator[tuple[str, str, Sequence[Region]]]:
         """Yield caption, a line for each value and footnotes, each with its separator before it and where it is printed."""
         if table.caption:
             yield _SEPARATOR, table.caption, lines(self.layout.boxes(caption)) or table.regions
@@ -156,7 +186,9 @@ def _known(facts: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in facts.items() if value not in ("", [])}
 
 
-def assembled(blocks: Sequence[LayoutBlock], layout: Layout, changes: Mapping[str, int]) -> LayoutDocument:
+def assembled(
+    blocks: Sequence[LayoutBlock], layout: Layout, changes: Mapping[str, int]
+) -> LayoutDocument:
     """Return the document of clean blocks. Paragraphs go to the section of the last heading, its footnotes last."""
     title = next((block.text.text for block in blocks if block.kind == "title"), "")
     levels = sorted({block.level for block in blocks if block.kind == "heading"})
@@ -164,7 +196,11 @@ def assembled(blocks: Sequence[LayoutBlock], layout: Layout, changes: Mapping[st
     headings: list[tuple[int, str]] = []  # the path, each heading with its depth from 1
     for group in grouped(blocks, lambda _, block: block.kind in ("title", "heading")):
         head = group[0]
-        texts = [block.text for block in group if block.kind not in ("title", "heading", "footnote", "table", "figure")]
+        texts = [
+            block.text
+            for block in group
+            if block.kind not in ("title", "heading", "footnote", "table", "figure")
+        ]
         texts += [block.text for block in group if block.kind == "footnote"]
         kind: Literal["text", "heading", "reference"] = "text" if texts else "heading"
         if head.kind == "heading":

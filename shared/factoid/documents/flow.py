@@ -20,9 +20,13 @@ _GOES_ON = re.compile(r"[(\[“\"]?[^\W\d_A-Z]")  # begins in the middle of a se
 _IS_OPEN = re.compile(r"(?:[,(\[–—]|\w[-\u2010])\Z")
 _ITEM = re.compile(r"(?:[-*+•·‣▪●◦]|\d{1,3}[.)]|\[\d+\]|\([a-z\d]{1,3}\))\s")
 _RUNNING_HEAD_WORDS = 15
-_CONTINUED = re.compile(r"\bcont(?:inued|inuation|'?d)?\b\.?", re.IGNORECASE)  # in the caption of a table
+_CONTINUED = re.compile(
+    r"\bcont(?:inued|inuation|'?d)?\b\.?", re.IGNORECASE
+)  # in the caption of a table
 _VALUE = re.compile(r"\w:\s*+\W?\d")  # "Amount due: 100 EUR" is content, even on every page
-_PAGE_NUMBER = re.compile(r"[\W\d]*+(?:(?:pages?|pp?|pg|of|seite|s|von)[\W\d]++)*+", re.IGNORECASE)  # "Page 3 of 12"
+_PAGE_NUMBER = re.compile(
+    r"[\W\d]*+(?:(?:pages?|pp?|pg|of|seite|s|von)[\W\d]++)*+", re.IGNORECASE
+)  # "Page 3 of 12"
 
 
 def goes_on(before: str, after: str) -> bool:
@@ -30,7 +34,9 @@ def goes_on(before: str, after: str) -> bool:
     before, after = before.rstrip(), after.lstrip()
     if not before or not after or _ITEM.match(after) or _SENTENCE_END.search(before):
         return False
-    return bool(_IS_OPEN.search(before) or (_GOES_ON.match(after) and after[:1].lower() == after[:1]))
+    return bool(
+        _IS_OPEN.search(before) or (_GOES_ON.match(after) and after[:1].lower() == after[:1])
+    )
 
 
 def drop_running_heads(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
@@ -38,7 +44,11 @@ def drop_running_heads(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
 
     A page keeps its only text.
     """
-    pages = {place: block.page for place, block in enumerate(blocks) if block.page and block.kind != "furniture"}
+    pages = {
+        place: block.page
+        for place, block in enumerate(blocks)
+        if block.page and block.kind != "furniture"
+    }
     lines: dict[int, list[int]] = defaultdict(list)  # their places by page
     for place, page in pages.items():
         if blocks[place].kind in ("text", "heading") and blocks[place].text.text:
@@ -51,9 +61,18 @@ def drop_running_heads(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
             if number or (len(text.split()) <= _RUNNING_HEAD_WORDS and not _VALUE.search(text)):
                 alike[int(number[0]) - page if number else text].add(place)
     least = min(3, max(2, len({*pages.values()})))
-    heads = {place for same in alike.values() if len({pages[place] for place in same}) >= least for place in same}
+    heads = {
+        place
+        for same in alike.values()
+        if len({pages[place] for place in same}) >= least
+        for place in same
+    }
     with_text = {page for place, page in pages.items() if place not in heads}
-    return [block for place, block in enumerate(blocks) if place not in heads or pages[place] not in with_text]
+    return [
+        block
+        for place, block in enumerate(blocks)
+        if place not in heads or pages[place] not in with_text
+    ]
 
 
 def gather_figures(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
@@ -153,6 +172,8 @@ def rejoin(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
         if block.kind in ("heading", "title", "code", "formula", "text"):
             last = groups[-1] if block.kind == "text" else []
     return [
-        replace(group[0], text=join([block.text for block in group], "\n")) if group[1:] else group[0]
+        replace(group[0], text=join([block.text for block in group], "\n"))
+        if group[1:]
+        else group[0]
         for group in groups
     ]

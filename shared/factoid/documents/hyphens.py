@@ -16,10 +16,16 @@ _LEFT = re.compile(r"\S*?([^\W_]++)\Z")
 _RIGHT = re.compile(r"\w+")
 _CUT = re.compile(r"(?<!\S)\S+[-\u2010](?:\s+\S+[-\u2010])*\s+\S+")
 _COMPOUND = re.compile(r"[^\W_]+(?:[-\u2010][^\W_]+)*")
-_NAME = re.compile(r"[/@_\\]|\w[.:]\w|www\.")  # hyphens belong to paths, addresses and names of programs
+_NAME = re.compile(
+    r"[/@_\\]|\w[.:]\w|www\."
+)  # hyphens belong to paths, addresses and names of programs
 _ADDRESS = re.compile(r"\S{1,200}?(?:@\w[\w.-]*\.\w|://)")
-_SUSPENDED = frozenset("and or nor to und oder bis et ou y o".split())  # "passage- and sentence-level"
-_SECOND_HALVES = frozenset("based centric driven friendly grained level oriented related specific themed".split())
+_SUSPENDED = frozenset(
+    "and or nor to und oder bis et ou y o".split()
+)  # "passage- and sentence-level"
+_SECOND_HALVES = frozenset(
+    "based centric driven friendly grained level oriented related specific themed".split()
+)
 
 
 class Evidence(NamedTuple):
@@ -47,7 +53,9 @@ def hyphen_edits(text: str, known: Evidence) -> list[Edit]:
         start, end = match.span()
         before = text[max(start - _TOKEN_CHARS, 0) : start].split()[-1]
         right = _RIGHT.match(text, end)
-        hyphen = "-" if _ADDRESS.match(text, end) else decide(before, right[0] if right else "", known)
+        hyphen = (
+            "-" if _ADDRESS.match(text, end) else decide(before, right[0] if right else "", known)
+        )
         if hyphen is not None:
             edits.append((start + len(hyphen), end, ""))
     return edits
@@ -69,7 +77,9 @@ def decide(before: str, right: str, known: Evidence) -> str | None:
         return "" if joined else None
     if joined or hyphened:
         return "" if joined >= hyphened else "-"
-    is_name = (right[0].isupper() and not left.isupper()) or (left.isupper() and not right.isupper())
+    is_name = (right[0].isupper() and not left.isupper()) or (
+        left.isupper() and not right.isupper()
+    )
     is_compound = min(map(len, halves)) > 2 and all(known.words[half] for half in halves)
     is_part = _NAME.search(before) or "-" in before or halves[1] in _SECOND_HALVES
     return "-" if is_name or is_part or is_compound or len(left) == 1 else ""

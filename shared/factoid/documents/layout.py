@@ -48,13 +48,19 @@ class Layout:
     content: str  # the whole text, in reading order
     is_markdown: bool = True  # the content is Markdown; else its structure is in `elements`
     pages: tuple[Page, ...] = ()
-    words: Sequence[Box] = ()  # those that have a place on a page, in order of the content; they do not overlap
-    elements: tuple[Element, ...] = ()  # figures and paragraphs, those of cells and figures included
+    words: Sequence[
+        Box
+    ] = ()  # those that have a place on a page, in order of the content; they do not overlap
+    elements: tuple[
+        Element, ...
+    ] = ()  # figures and paragraphs, those of cells and figures included
     tables: tuple[Table, ...] = ()  # with the service's own cells
 
     @cached_property
     def _page_boxes(self) -> list[Box]:
-        return sorted(Box(start, end, page.number, ()) for page in self.pages for start, end in page.spans)
+        return sorted(
+            Box(start, end, page.number, ()) for page in self.pages for start, end in page.spans
+        )
 
     @cached_property
     def _places(self) -> tuple[Sequence[Box], NDArray[np.int32]]:

@@ -68,7 +68,9 @@ def _read_file(path: Path, limits: ReadLimits) -> Layout:
         result = json.loads(text)
     except (ValueError, RecursionError) as error:
         advice = "Analyse the document again; a file of Markdown needs a name that ends in .md"
-        raise UnreadableFileError(f"{path} is not JSON, or was cut off: {error}. {advice}") from error
+        raise UnreadableFileError(
+            f"{path} is not JSON, or was cut off: {error}. {advice}"
+        ) from error
     if not isinstance(result, Mapping):
         raise InvalidInputError(f"{path} holds a {type(result).__name__}: {EXPECTED}")
     return read_result(result)
@@ -82,7 +84,9 @@ class Loaded(NamedTuple):
     position: int  # of the first of the documents, from 0
 
 
-def read_loaded(documents: Iterable[tuple[str, Mapping[str, Any]]], without: Iterable[str] = ()) -> list[Loaded]:
+def read_loaded(
+    documents: Iterable[tuple[str, Mapping[str, Any]]], without: Iterable[str] = ()
+) -> list[Loaded]:
     """Return the clean documents in the texts of a loader.
 
     * Metadata with a whole result, as from LangChain's `AzureAIDocumentIntelligenceLoader` with mode "single" or "markdown":
@@ -101,24 +105,35 @@ def read_loaded(documents: Iterable[tuple[str, Mapping[str, Any]]], without: Ite
     ]
 
 
-def _layouts(documents: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[tuple[Layout, dict[str, Any], int]]:
+def _layouts(
+    documents: Iterable[tuple[str, Mapping[str, Any]]],
+) -> Iterator[tuple[Layout, dict[str, Any], int]]:
     for group in grouped(enumerate(documents), _is_no_next_page):
         position, (text, metadata) = group[0]
         if isinstance(metadata.get("pages"), list) and "content" in metadata:
             fields = {
-                key: value for key, value in metadata.items() if key not in _RESULT and not isinstance(value, list)
+                key: value
+                for key, value in metadata.items()
+                if key not in _RESULT and not isinstance(value, list)
             }
             yield read_layout(metadata), fields, position
         elif isinstance(metadata.get("page"), int):
             fields = {key: value for key, value in metadata.items() if key != "page"}
-            yield _joined([text for _, (text, _) in group], first=max(metadata["page"], 1)), fields, position
+            yield (
+                _joined([text for _, (text, _) in group], first=max(metadata["page"], 1)),
+                fields,
+                position,
+            )
         else:
             yield read_markdown(text), dict(metadata), position
 
 
 def _is_no_next_page(last: tuple[int, Any], new: tuple[int, Any]) -> bool:
     (_, (_, before)), (_, (_, after)) = last, new
-    return not isinstance(before.get("page"), int) or after != {**before, "page": before["page"] + 1}
+    return not isinstance(before.get("page"), int) or after != {
+        **before,
+        "page": before["page"] + 1,
+    }
 
 
 def _joined(texts: Sequence[str], first: int) -> Layout:

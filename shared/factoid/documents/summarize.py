@@ -41,17 +41,28 @@ class SummaryReport:
     def metadata(self) -> dict[str, Any]:
         """Return `table_count`, `table_summaries` and, if there are failures, `table_summary_failures`, as JSON can hold them."""
         failures = {str(place): reason for place, reason in self.failures.items()}
-        metadata: dict[str, Any] = {"table_count": len(self.texts), "table_summaries": list(self.texts)}
+        metadata: dict[str, Any] = {
+            "table_count": len(self.texts),
+            "table_summaries": list(self.texts),
+        }
         return metadata | ({"table_summary_failures": failures} if failures else {})
 
     def __str__(self) -> str:
-        reasons = ", ".join(f"{times} {reason}" for reason, times in Counter(self.failures.values()).items())
+        reasons = ", ".join(
+            f"{times} {reason}" for reason, times in Counter(self.failures.values()).items()
+        )
         count, failed = len(self.texts), len(self.failures)
-        return f"{count} tables → {count - failed} summaries; {failed} failed" + (f" ({reasons})" if reasons else "")
+        return f"{count} tables → {count - failed} summaries; {failed} failed" + (
+            f" ({reasons})" if reasons else ""
+        )
 
 
 def summarize_tables(
-    tables: Sequence[Table], model: Callable[[str], str | None], *, prompt: str = PROMPT, max_concurrency: int = 8
+    tables: Sequence[Table],
+    model: Callable[[str], str | None],
+    *,
+    prompt: str = PROMPT,
+    max_concurrency: int = 8,
 ) -> SummaryReport:
     """Ask a model for a summary of each table, several at a time. A table that fails loses only its own summary.
 
@@ -89,7 +100,9 @@ async def asummarize_tables(
         async with limit:
             return await model(text) if text else None
 
-    return _report(await asyncio.gather(*map(ask, _prompts(tables, prompt)), return_exceptions=True))
+    return _report(
+        await asyncio.gather(*map(ask, _prompts(tables, prompt)), return_exceptions=True)
+    )
 
 
 def add_layout(
@@ -116,14 +129,24 @@ def add_layout(
     for part in document.documents(kinds, metadata=metadata, summaries=summaries):
         if part.metadata["kind"] == SUMMARY:
             table = parts[part.metadata["table_id"]]
-            unit = child_unit(split_passages(table, **sizes)[0], part.text, Granularity.PROPOSITION, 0, len(table.text))
+            unit = child_unit(
+                split_passages(table, **sizes)[0],
+                part.text,
+                Granularity.PROPOSITION,
+                0,
+                len(table.text),
+            )
             units.append(replace(unit, metadata=part.metadata))
         else:
             parts[part.id] = part
     report = store.add_documents(parts.values(), **options)
     store.add(units)
     kind = Granularity.PROPOSITION
-    return replace(report, units={**report.units, kind: report.units.get(kind, 0) + len(units)}) if units else report
+    return (
+        replace(report, units={**report.units, kind: report.units.get(kind, 0) + len(units)})
+        if units
+        else report
+    )
 
 
 async def aadd_layout(store: UnitStore, document: LayoutDocument, **options: Any) -> AddReport:

@@ -24,7 +24,8 @@ from factoid.words import RAISED
 # An unclosed comment or fenced code extends to the end.
 COMMENT = re.compile(r"<!--.*?(?:-->|(?P<unclosed>\Z))", re.DOTALL)
 FENCE = re.compile(
-    r"^ {0,3}(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|(?P<unclosed>\Z))", re.DOTALL | re.MULTILINE
+    r"^ {0,3}(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|(?P<unclosed>\Z))",
+    re.DOTALL | re.MULTILINE,
 )
 
 _PIPE = re.compile(r"(?<!\\)\|")
@@ -44,12 +45,16 @@ _BLOCKS = frozenset(
     "nav ol p pre section table tbody td tfoot th thead tr ul".split()
 )
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
-_CAPTION = re.compile(r"[*_]{0,3}(?:Table|Tab\.|Exhibit|Schedule)\s+[A-Z]?[\dIVXLC]++(?:\.\d++)*+[a-z]?\s*[:.|—–*-]")
+_CAPTION = re.compile(
+    r"[*_]{0,3}(?:Table|Tab\.|Exhibit|Schedule)\s+[A-Z]?[\dIVXLC]++(?:\.\d++)*+[a-z]?\s*[:.|—–*-]"
+)
 _OPEN_WORDS = 5  # a cell wrapped into the next row has at least this many words
 _MOST_SPAN = 1000  # rows or columns of one HTML cell, the limit of browsers
 _END_OF_SENTENCE = (".", "!", "?", "…", '."', '?"', ".”")
 
-_NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # characters that XML cannot hold
+_NO_XML = re.compile(
+    r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
+)  # characters that XML cannot hold
 
 _COVERED = None  # nothing between two pipes: in Azure's dialect a merged cell covers it
 _Texts = list[str | None]
@@ -74,14 +79,20 @@ def html_table(source: str, start: int) -> Table:
     """Return a table from its HTML, which begins at `start` in the content."""
     lxml_html: Any = require("lxml.html", extra="documents")
     parser = lxml_html.HTMLParser()
-    parent = lxml_html.fragment_fromstring(_NO_XML.sub(" ", source), create_parent="div", parser=parser)
+    parent = lxml_html.fragment_fromstring(
+        _NO_XML.sub(" ", source), create_parent="div", parser=parser
+    )
     for entry in parser.error_log:
         if entry.level_name == "FATAL":  # the parser's limit of depth; it drops the rest
-            raise InvalidInputError(f"the table in HTML at character {start:,} cannot be parsed: {entry.message}")
+            raise InvalidInputError(
+                f"the table in HTML at character {start:,} cannot be parsed: {entry.message}"
+            )
     element = parent.find(".//table")
     cells: list[Cell] = []
     rows = element.xpath("./tr | ./*/tr")
-    groups = {row.getparent(): index + 1 for index, row in enumerate(rows)}  # where the head, the body and the foot end
+    groups = {
+        row.getparent(): index + 1 for index, row in enumerate(rows)
+    }  # where the head, the body and the foot end
     above: list[_Covered] = []  # by merged cells of the rows above, from left to right
     covered = 0
     for index, row in enumerate(rows):
@@ -141,7 +152,9 @@ def _count(value: str | None) -> int:
     digits = (value or "").strip()
     if not digits.isdecimal():
         return 1
-    return min(max(int(digits), 1), _MOST_SPAN) if len(digits) <= len(str(_MOST_SPAN)) else _MOST_SPAN
+    return (
+        min(max(int(digits), 1), _MOST_SPAN) if len(digits) <= len(str(_MOST_SPAN)) else _MOST_SPAN
+    )
 
 
 def _text(element: Any) -> str:
@@ -198,7 +211,9 @@ def _html_tables(text: str) -> Iterator[Table]:
             continue
         while place < len(tags) and tags[place][0] <= match.start():
             place += 1
-        ends = [len(text)]  # of a table that is never closed; one with an open table inside ends at the first end
+        ends = [
+            len(text)
+        ]  # of a table that is never closed; one with an open table inside ends at the first end
         depth = 1
         following = place
         while following < len(tags) and depth:
@@ -221,12 +236,16 @@ def _pipe_tables(text: str) -> Iterator[Table]:
             continue
         first, end = token.map
         delimiter = first + 1
-        while first > last and hidden[starts[first - 1] : starts[first] - 1].strip().startswith("|"):
+        while first > last and hidden[starts[first - 1] : starts[first] - 1].strip().startswith(
+            "|"
+        ):
             first -= 1  # headers of several rows
         last = end
         lines = [text[starts[line] : starts[line + 1] - 1] for line in range(first, end)]
         is_azure = _AZURE_DELIMITER.fullmatch(lines[delimiter - first]) is not None
-        rows = [_texts(line) for line in lines[: delimiter - first] + lines[delimiter - first + 1 :]]
+        rows = [
+            _texts(line) for line in lines[: delimiter - first] + lines[delimiter - first + 1 :]
+        ]
         span = _stripped(text, starts[first], starts[end] - 1)
         yield _pipe_table(rows, delimiter - first, span, is_azure=is_azure)
 
@@ -237,7 +256,10 @@ def _texts(line: str) -> _Texts:
     parts = _PIPE.split(line.removeprefix("|"))
     if len(parts) > 1 and not parts[-1].strip():
         parts.pop()
-    return [_plain_line(_BREAK.sub(" ", part.strip().replace("\\|", "|"))) if part else _COVERED for part in parts]
+    return [
+        _plain_line(_BREAK.sub(" ", part.strip().replace("\\|", "|"))) if part else _COVERED
+        for part in parts
+    ]
 
 
 def _pipe_table(rows: list[_Texts], header_count: int, span: Span, *, is_azure: bool) -> Table:
@@ -302,7 +324,11 @@ def _unwrapped(rows: Sequence[_Texts]) -> _Texts:
     texts: _Texts = []
     for column, text in enumerate(first):
         parts = [part for row in rows if (part := row[column])]
-        texts.append(" ".join([*(SELECTION.sub("", part) for part in parts[:-1]), parts[-1]]) if parts else text)
+        texts.append(
+            " ".join([*(SELECTION.sub("", part) for part in parts[:-1]), parts[-1]])
+            if parts
+            else text
+        )
     return texts
 
 
@@ -311,7 +337,9 @@ def _continues(ends: Sequence[str], row: _Texts) -> bool:
     if not pairs or (row[0] and not row[0][0].islower()):
         return False
     return all(
-        len(before.split()) >= _OPEN_WORDS and not before.endswith(_END_OF_SENTENCE) and not is_number(text)
+        len(before.split()) >= _OPEN_WORDS
+        and not before.endswith(_END_OF_SENTENCE)
+        and not is_number(text)
         for before, text in pairs
     )
 
@@ -335,7 +363,9 @@ def _cells(rows: Sequence[_Texts], header_count: int) -> list[Cell]:
             if text is _COVERED:
                 beside = owner.get((index, column - 1))
                 if beside is not None and cells[beside].row == index and cells[beside].text:
-                    cells[beside] = replace(cells[beside], column_span=column - cells[beside].column + 1)
+                    cells[beside] = replace(
+                        cells[beside], column_span=column - cells[beside].column + 1
+                    )
                     owner[index, column] = beside
                     continue
                 above = owner.get((index - 1, column)) if index != header_count else None
@@ -354,7 +384,9 @@ def with_captions(text: str, tables: Sequence[Table]) -> list[Table]:
     results: list[Table] = []
     taken: set[int] = set()
     spans = [(0, 0), *(table.span or (0, 0) for table in tables), (len(text), len(text))]
-    for table, (_, floor), (start, end), (limit, _) in zip(tables, spans, spans[1:], spans[2:], strict=False):
+    for table, (_, floor), (start, end), (limit, _) in zip(
+        tables, spans, spans[1:], spans[2:], strict=False
+    ):
         for span in (_paragraph_after(text, end, limit), _paragraph_before(text, floor, start)):
             if not table.caption and span[0] not in taken and _CAPTION.match(text, *span):
                 taken.add(span[0])

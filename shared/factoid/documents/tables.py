@@ -21,8 +21,12 @@ SELECTION = re.compile(rf"\s?{TICK}")
 _OPTION = re.compile(rf"({TICK})((?:(?!{TICK}).)*)", re.DOTALL)
 _OPTION_WORDS = 6  # most words beside a box; more are a text with a mark that was misread
 _UNTICKED = (":unselected:", "☐")
-_NUMBER = re.compile(r"[-+−–±~<>≤≥≈]?\s?[$€£¥]?\s?\d[\d,. ]*\s?(?:%|‰|[kKMB]|bn|million|billion)?[*†‡]?")
-_LABEL = re.compile(r"(?:Table|Tab\.|Exhibit|Schedule)\s+(?:[A-Z]{0,2}[\d.]*\d[a-z]?|[IVXLC]+|[A-Z])(?=[\s:.|—–-]|$)")
+_NUMBER = re.compile(
+    r"[-+−–±~<>≤≥≈]?\s?[$€£¥]?\s?\d[\d,. ]*\s?(?:%|‰|[kKMB]|bn|million|billion)?[*†‡]?"
+)
+_LABEL = re.compile(
+    r"(?:Table|Tab\.|Exhibit|Schedule)\s+(?:[A-Z]{0,2}[\d.]*\d[a-z]?|[IVXLC]+|[A-Z])(?=[\s:.|—–-]|$)"
+)
 _ROW_HEADER_WORDS = 8  # most words in the name of a row
 _LONGEST_NUMBER = 100  # characters
 _REPEATED = 200  # most characters of a text that is written once more, such as a header in the sentence of each value
@@ -35,7 +39,9 @@ class Region(NamedTuple):
     """A part of a page."""
 
     page: int  # its number, from 1
-    rectangle: tuple[float, ...]  # left, top, right and bottom in the page's unit; () if only the page is known
+    rectangle: tuple[
+        float, ...
+    ]  # left, top, right and bottom in the page's unit; () if only the page is known
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +90,18 @@ class Table:
         covered = 0
         for cell in self.cells:
             is_inside = (
-                cell.row + cell.row_span <= self.row_count and cell.column + cell.column_span <= self.column_count
+                cell.row + cell.row_span <= self.row_count
+                and cell.column + cell.column_span <= self.column_count
             )
             if not is_inside or min(cell.row, cell.column) < 0:
                 size = f"{self.row_count} rows and {self.column_count} columns"
-                raise InvalidInputError(f"a cell at row {cell.row} and column {cell.column} leaves a grid of {size}")
+                raise InvalidInputError(
+                    f"a cell at row {cell.row} and column {cell.column} leaves a grid of {size}"
+                )
             covered += cell.row_span * cell.column_span
-        check_unfilled(self.row_count, len(self.cells), max(covered, self.row_count * self.column_count))
+        check_unfilled(
+            self.row_count, len(self.cells), max(covered, self.row_count * self.column_count)
+        )
 
     @property
     def label(self) -> str:
@@ -101,7 +112,10 @@ class Table:
     @property
     def header_rows(self) -> int:
         """Number of rows at the top that hold column headers."""
-        headers = (any(cell and cell.kind in ("columnHeader", "stubHead") for cell in row) for row in self.grid())
+        headers = (
+            any(cell and cell.kind in ("columnHeader", "stubHead") for cell in row)
+            for row in self.grid()
+        )
         return sum(1 for _ in takewhile(bool, headers))
 
     def grid(self) -> list[list[Cell | None]]:
@@ -120,7 +134,10 @@ class Table:
     def headers(self) -> list[tuple[str, ...]]:
         """Return the headers above each column, outermost first; one that is repeated counts once."""
         rows = self.texts()[: self.header_rows]
-        return [tuple(dict.fromkeys(row[column] for row in rows if row[column])) for column in range(self.column_count)]
+        return [
+            tuple(dict.fromkeys(row[column] for row in rows if row[column]))
+            for column in range(self.column_count)
+        ]
 
     def rows(self) -> Iterator[Row]:
         """Yield the rows below the headers; a text that spans a row describes the rows below it and is not yielded.
@@ -128,7 +145,9 @@ class Table:
         In the last row it describes nothing and is yielded. A row with a name and empty cells is a row like any other.
         """
         grid = list(enumerate(self.grid()))[self.header_rows :]
-        distinct = ([cell for cell in dict.fromkeys(cells) if cell and cell.text] for _, cells in grid)
+        distinct = (
+            [cell for cell in dict.fromkeys(cells) if cell and cell.text] for _, cells in grid
+        )
         rows = [(*row, texts) for row, texts in zip(grid, distinct, strict=True) if texts]
         description = ""
         for index, cells, texts in rows:
@@ -148,19 +167,27 @@ class Table:
         rows = list(self.rows())
         if marked or not rows or self.column_count < 2:
             return min(max(marked, default=0), max(self.column_count - 1, 0))
-        columns = [[plain_text(row.cells[column]) for row in rows] for column in range(self.column_count)]
+        columns = [
+            [plain_text(row.cells[column]) for row in rows] for column in range(self.column_count)
+        ]
         numeric = [any(map(is_number, texts)) for texts in columns]
         if any(numeric[1:]):
             counts = _distinguishing(columns[: numeric.index(True, 1)])
             worded = (count for count in counts if not numeric[count - 1])
-            return next(worded, counts[0]) if counts else int(not (numeric[0] and self.headers()[0]))
+            return (
+                next(worded, counts[0]) if counts else int(not (numeric[0] and self.headers()[0]))
+            )
         first = columns[0]
-        short = all(text and len(text.split()) <= _ROW_HEADER_WORDS and ":" not in text for text in first)
+        short = all(
+            text and len(text.split()) <= _ROW_HEADER_WORDS and ":" not in text for text in first
+        )
         return 1 if short and len(set(first)) == len(rows) else 0
 
     def map_texts(self, change: Callable[[str], str]) -> Table:
         """Return the table with all its texts changed, for example cleaned."""
-        cells = tuple(_with_text(cell, change(cell.text)) if cell.text else cell for cell in self.cells)
+        cells = tuple(
+            _with_text(cell, change(cell.text)) if cell.text else cell for cell in self.cells
+        )
         footnotes = tuple(map(change, self.footnotes))
         return replace(self, cells=cells, caption=change(self.caption), footnotes=footnotes)
 
@@ -181,7 +208,10 @@ class Table:
         texts = ([cell.text if cell else "" for cell in row.cells] for row in rows)
         records = [dict(zip(names, values, strict=True)) for values in texts]
         if any(row.description for row in rows):
-            records = [{"description": row.description} | record for row, record in zip(rows, records, strict=True)]
+            records = [
+                {"description": row.description} | record
+                for row, record in zip(rows, records, strict=True)
+            ]
         return records
 
     def to_pandas(self) -> pd.DataFrame:
@@ -287,7 +317,9 @@ def answered(text: str) -> str:
     options = list(_OPTION.finditer(text))
     names = [option[2].strip() for option in options]
     ticked = [option[2].strip() for option in options if option[1] not in _UNTICKED]
-    is_form = text.lstrip().startswith(options[0][1]) and all(0 < len(name.split()) <= _OPTION_WORDS for name in names)
+    is_form = text.lstrip().startswith(options[0][1]) and all(
+        0 < len(name.split()) <= _OPTION_WORDS for name in names
+    )
     if is_form and not any(map(is_number, names)):
         if len(names) == 1:
             return names[0] if ticked else f"{names[0].rstrip(': ')}: not selected"

@@ -65,7 +65,9 @@ class TransformersReader:
         if not prompts:
             return []
         with self._lock:
-            written = self._pipeline(prompts, batch_size=self.batch_size, max_new_tokens=self.max_new_tokens)
+            written = self._pipeline(
+                prompts, batch_size=self.batch_size, max_new_tokens=self.max_new_tokens
+            )
         return [clean_answer(answer["generated_text"]) for [answer] in written]
 
     @cached_property
@@ -88,6 +90,10 @@ class TransformersReader:
                 handle_long_generation="hole",  # cuts from the left
                 **_GREEDY,
             )
-        positions = getattr(pipeline.model.config.get_text_config(), "max_position_embeddings", None)
-        tokenizer.model_max_length = min(tokenizer.model_max_length, positions or tokenizer.model_max_length)
+        positions = getattr(
+            pipeline.model.config.get_text_config(), "max_position_embeddings", None
+        )
+        tokenizer.model_max_length = min(
+            tokenizer.model_max_length, positions or tokenizer.model_max_length
+        )
         return pipeline

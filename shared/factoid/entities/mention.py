@@ -31,7 +31,9 @@ class Mention:
     end: int  # of the span [start, end) in characters of the text
     title: str  # of the entity's article, with spaces
     score: float = 1.0  # how sure the linker is, from 0 to 1; higher is better
-    candidates: tuple[Candidate, ...] = ()  # best first, the chosen one included; empty if not known
+    candidates: tuple[
+        Candidate, ...
+    ] = ()  # best first, the chosen one included; empty if not known
     ambiguous: bool = False  # whether only their order decided between several candidates
     match: Match = Match.NAME
 

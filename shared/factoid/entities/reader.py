@@ -41,7 +41,9 @@ class LLMReader:
         for prompt in make_prompts(self.prompt, questions, contexts):
             completion = self.complete(prompt)
             if not isinstance(completion, str):
-                raise InvalidInputError(f"give a callable that returns a string, got {type(completion).__name__}")
+                raise InvalidInputError(
+                    f"give a callable that returns a string, got {type(completion).__name__}"
+                )
             answers.append(clean_answer(completion))
         return answers
 
@@ -82,7 +84,9 @@ class ChatReader(ABC):
 
     async def aread_batch(self, questions: Sequence[str], contexts: Sequence[Any]) -> list[str]:
         """Do the same as `read_batch`."""
-        return [clean_answer(text) for text in await self._acomplete(self._prompts(questions, contexts))]
+        return [
+            clean_answer(text) for text in await self._acomplete(self._prompts(questions, contexts))
+        ]
 
     def _prompts(self, questions: Sequence[str], contexts: Sequence[Any]) -> list[str]:
         return make_prompts(self.prompt, questions, contexts, self._text_of)
@@ -101,7 +105,10 @@ class ChatReader(ABC):
 
 
 def make_prompts(
-    prompt: Prompt, questions: Sequence[str], contexts: Sequence[Any], text_of: Callable[[Any], Any] = lambda text: text
+    prompt: Prompt,
+    questions: Sequence[str],
+    contexts: Sequence[Any],
+    text_of: Callable[[Any], Any] = lambda text: text,
 ) -> list[str]:
     """Return the prompt for each question; its context is a list of documents, or a single one."""
     prompts = []

@@ -63,7 +63,9 @@ def f1(prediction: str, answers: str | Sequence[str]) -> float:
     return max(scores)
 
 
-def score_answers(predictions: Sequence[str], answers: Sequence[str | Sequence[str]]) -> AnswerScores:
+def score_answers(
+    predictions: Sequence[str], answers: Sequence[str | Sequence[str]]
+) -> AnswerScores:
     """Return the mean scores of a reader's answers; answers[i] are those expected of predictions[i]."""
     pairs = list(zip(predictions, answers, strict=True))
     exact, overlap = (fmean(measure(*pair) for pair in pairs) for measure in (exact_match, f1))
@@ -83,9 +85,13 @@ def read_yes_no(answer: str) -> bool | None:
 def score_yes_no(predictions: Sequence[str], answers: Sequence[bool | str]) -> YesNoScores:
     """Compare predictions, read by `read_yes_no`, with bools, or with "yes" and "no" in any case."""
     said = [read_yes_no(prediction) for prediction in predictions]
-    expected = [read_yes_no(answer) if isinstance(answer, str) else bool(answer) for answer in answers]
+    expected = [
+        read_yes_no(answer) if isinstance(answer, str) else bool(answer) for answer in answers
+    ]
     if None in expected:
-        raise InvalidInputError(f"expected a right answer of yes or no, got {answers[expected.index(None)]!r}")
+        raise InvalidInputError(
+            f"expected a right answer of yes or no, got {answers[expected.index(None)]!r}"
+        )
     right = fmean(one == other for one, other in zip(said, expected, strict=True))
     return YesNoScores(right, said.count(None), len(said))
 
@@ -97,7 +103,9 @@ def has_answer_normalized(text: str, answers: str | Sequence[str]) -> bool:
     once normalized, is found in no text.
     """
     normal_text = normalize_answer(text)
-    return any(normal in normal_text for normal in map(normalize_answer, _expected(answers)) if normal)
+    return any(
+        normal in normal_text for normal in map(normalize_answer, _expected(answers)) if normal
+    )
 
 
 def has_answer_dpr(text: str, answers: str | Sequence[str]) -> bool:
@@ -108,7 +116,9 @@ def has_answer_dpr(text: str, answers: str | Sequence[str]) -> bool:
     in every text.
     """
     padded = f" {_tokens(text)} "
-    return any(f" {tokens} " in padded for answer in _expected(answers) if (tokens := _tokens(answer)))
+    return any(
+        f" {tokens} " in padded for answer in _expected(answers) if (tokens := _tokens(answer))
+    )
 
 
 @cache
@@ -126,5 +136,7 @@ def _tokens(text: str) -> str:
 
 def _expected(answers: str | Sequence[str]) -> Sequence[str]:
     if not len(answers):
-        raise InvalidInputError("expected at least one answer, got none: leave out questions without an answer")
+        raise InvalidInputError(
+            "expected at least one answer, got none: leave out questions without an answer"
+        )
     return [answers] if isinstance(answers, str) else answers

@@ -42,10 +42,18 @@ class EntailmentModel(Protocol):
 class CitedText:
     """An answer with its passages, its citations and, if known, its gold citations."""
 
-    sentences: Sequence[str]  # or claims, without markers, or the whole answer, at the level of the gold citations
-    passages: Sequence[Unit | Document | str]  # an entailment model reads a title before the text, as in ALCE
-    citations: Sequence[Sequence[int]]  # for each sentence the indices of the passages that it cites, from 0
-    gold: Sequence[Collection[int] | None] | None = None  # those that support it; None where nobody judged
+    sentences: Sequence[
+        str
+    ]  # or claims, without markers, or the whole answer, at the level of the gold citations
+    passages: Sequence[
+        Unit | Document | str
+    ]  # an entailment model reads a title before the text, as in ALCE
+    citations: Sequence[
+        Sequence[int]
+    ]  # for each sentence the indices of the passages that it cites, from 0
+    gold: Sequence[Collection[int] | None] | None = (
+        None  # those that support it; None where nobody judged
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,14 +85,21 @@ def score_citations(
 
     def judge(questions: Sequence[tuple[int, str, Sequence[int]]]) -> list[bool]:
         premises = [
-            "\n".join(_premise(texts[number].passages[place]) for place in places) for number, _, places in questions
+            "\n".join(_premise(texts[number].passages[place]) for place in places)
+            for number, _, places in questions
         ]
-        return model.entails(premises, [sentence for _, sentence, _ in questions]) if questions else []
+        return (
+            model.entails(premises, [sentence for _, sentence, _ in questions]) if questions else []
+        )
 
     together = judge(cited)
-    several = [row for row, entailed in zip(cited, together, strict=True) if entailed and len(row[2]) > 1]
+    several = [
+        row for row, entailed in zip(cited, together, strict=True) if entailed and len(row[2]) > 1
+    ]
     single = [(*row[:2], [place]) for row in several for place in row[2]]
-    rest = [(*row[:2], row[2][:at] + row[2][at + 1 :]) for row in several for at in range(len(row[2]))]
+    rest = [
+        (*row[:2], row[2][:at] + row[2][at + 1 :]) for row in several for at in range(len(row[2]))
+    ]
     alone = judge(single)
     needless = iter(judge([row for row, entailed in zip(rest, alone, strict=True) if not entailed]))
 
@@ -96,7 +111,12 @@ def score_citations(
     for (number, _, _), entailed in zip(single, alone, strict=True):
         right[number] += entailed or not next(needless)
     return [
-        CitationScores(hits / max(citations, 1), entailed / max(len(text.sentences), 1), len(text.sentences), citations)
+        CitationScores(
+            hits / max(citations, 1),
+            entailed / max(len(text.sentences), 1),
+            len(text.sentences),
+            citations,
+        )
         for text, hits, entailed, citations in zip(texts, right, supported, counted, strict=True)
     ]
 
@@ -115,13 +135,20 @@ def score_gold(answers: Iterable[CitedText]) -> list[CitationScores]:
     scores = []
     for text in answers:
         if text.gold is None:
-            raise InvalidInputError(f"expected gold citations, got none for {' '.join(text.sentences)!r:.60}")
+            raise InvalidInputError(
+                f"expected gold citations, got none for {' '.join(text.sentences)!r:.60}"
+            )
         pairs = zip(text.citations, text.gold, strict=True)
         judged = [(set(places), set(right)) for places, right in pairs if right is not None]
-        count, hits = sum(len(places) for places, _ in judged), sum(len(places & right) for places, right in judged)
+        count, hits = (
+            sum(len(places) for places, _ in judged),
+            sum(len(places & right) for places, right in judged),
+        )
         shares = [len(places & right) / len(right) for places, right in judged if right]
         precision = hits / count if count else float(not shares)
-        scores.append(CitationScores(precision, fmean(shares) if shares else 1.0, len(judged), count))
+        scores.append(
+            CitationScores(precision, fmean(shares) if shares else 1.0, len(judged), count)
+        )
     return scores
 
 
@@ -133,7 +160,9 @@ def mean_scores(scores: Iterable[CitationScores]) -> CitationScores:
     """
     judged = [astuple(score) for score in scores if score.sentences]
     if not judged:
-        raise InvalidInputError("expected at least one answer with a sentence that was judged, got none")
+        raise InvalidInputError(
+            "expected at least one answer with a sentence that was judged, got none"
+        )
     precisions, recalls, sentences, citations = zip(*judged, strict=True)
     return CitationScores(fmean(precisions), fmean(recalls), sum(sentences), sum(citations))
 
@@ -170,7 +199,9 @@ def read_cited(path: str | PathLike[str]) -> Iterator[CitedText]:
     Raises:
         UnreadableFileError: The file cannot be read, or a line has another form.
     """
-    return read_records(Path(path), _cited, expected='an object with "answer" or "sentences", and "passages"')
+    return read_records(
+        Path(path), _cited, expected='an object with "answer" or "sentences", and "passages"'
+    )
 
 
 def _cited(fields: dict[str, Any]) -> CitedText:
@@ -180,7 +211,10 @@ def _cited(fields: dict[str, Any]) -> CitedText:
         parts = [split_cited(text) for text in fields["sentences"]]
         sentences = [" ".join(texts) for texts, _ in parts]
         citations = [[place for places in cited for place in places] for _, cited in parts]
-    passages = [Document(**item) if isinstance(item, dict) else Document(item) for item in fields["passages"]]
+    passages = [
+        Document(**item) if isinstance(item, dict) else Document(item)
+        for item in fields["passages"]
+    ]
     gold = fields.get("gold")
     if gold is not None:
         gold = [None if row is None else [int(label) - 1 for label in row] for row in gold]
@@ -195,4 +229,6 @@ def _premise(passage: Unit | Document | str) -> str:
 
 
 def _places(text: str) -> list[int]:
-    return [int(number) - 1 for marker in _MARKER.findall(text) for number in re.findall(r"\d+", marker)]
+    return [
+        int(number) - 1 for marker in _MARKER.findall(text) for number in re.findall(r"\d+", marker)
+    ]

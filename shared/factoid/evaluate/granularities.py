@@ -23,7 +23,9 @@ from factoid.units import Document, Granularity
 
 HasAnswer = Callable[[str, Sequence[str]], bool]
 Sentence = tuple[float, int, str]  # score, place of the passage, text
-Ranked = tuple[list[Sentence] | None, dict[int, float]]  # sentences, and the scores of passages by their place
+Ranked = tuple[
+    list[Sentence] | None, dict[int, float]
+]  # sentences, and the scores of passages by their place
 _FEW = 5  # R@5
 
 
@@ -49,7 +51,10 @@ class LevelScores:
 
 
 def score_levels(
-    model: AnyGranularityRanker | Encoder, questions: Iterable[AskedPassages], *, has_answer: HasAnswer = has_answer_dpr
+    model: AnyGranularityRanker | Encoder,
+    questions: Iterable[AskedPassages],
+    *,
+    has_answer: HasAnswer = has_answer_dpr,
 ) -> list[LevelScores]:
     """Measure rankings with sentences encoded and with passages encoded.
 
@@ -62,14 +67,21 @@ def score_levels(
     questions = list(questions)
     for question in questions:
         if not question.passages:
-            raise InvalidInputError(f"expected passages to rank, got none for {question.query!r:.80}: leave it out")
+            raise InvalidInputError(
+                f"expected passages to rank, got none for {question.query!r:.80}: leave it out"
+            )
     rows = []
     for level in (Granularity.SENTENCE, Granularity.PASSAGE):
         of_sentences, of_passages = [], []
         for question in questions:
             sentences, passages = _rank(model, question, level)
             order = sorted(passages, key=lambda position: (-passages[position], position))[:_FEW]
-            of_passages.append([has_answer(question.passages[position].text, question.answers) for position in order])
+            of_passages.append(
+                [
+                    has_answer(question.passages[position].text, question.answers)
+                    for position in order
+                ]
+            )
             if sentences is not None:
                 best = sorted(sentences, key=lambda row: (-row[0], row[1]))[:_FEW]
                 of_sentences.append([has_answer(text, question.answers) for _, _, text in best])
@@ -87,19 +99,28 @@ def _rank(model: Any, question: AskedPassages, level: Granularity) -> Ranked:
             for start, end in sentence_spans(passage.text)
         ]
         scores = _scores(model, question.query, [sentence for _, sentence in rows])
-        sentences = [(scores[number], position, sentence.text) for number, (position, sentence) in enumerate(rows)]
+        sentences = [
+            (scores[number], position, sentence.text)
+            for number, (position, sentence) in enumerate(rows)
+        ]
         best = {position: score for score, position, _ in sorted(sentences)}  # of the best sentence
         return sentences, best
     if not isinstance(model, AnyGranularityRanker):
         return None, _scores(model, question.query, question.passages)
     hits = model.rank(question.query, question.passages, Granularity.SENTENCE)
-    sentences = [(hit.score, hit.position, hit.unit.text) for hit in hits if hit.unit is not hit.passage]
+    sentences = [
+        (hit.score, hit.position, hit.unit.text) for hit in hits if hit.unit is not hit.passage
+    ]
     return sentences, {hit.position: hit.parts[level.value] for hit in hits}
 
 
 def _scores(model: Any, query: str, documents: Sequence[Document]) -> dict[int, float]:
     """Return the score of each document by its position; each is encoded as a whole."""
     if isinstance(model, AnyGranularityRanker):
-        return {hit.position: hit.score for hit in model.rank(query, documents, Granularity.PASSAGE)}
+        return {
+            hit.position: hit.score for hit in model.rank(query, documents, Granularity.PASSAGE)
+        }
     texts = [with_heading(document, EMBED_TEMPLATE) for document in documents]
-    return dict(enumerate(products(model.encode_units(texts), model.encode_queries([query])[0]).tolist()))
+    return dict(
+        enumerate(products(model.encode_units(texts), model.encode_queries([query])[0]).tolist())
+    )

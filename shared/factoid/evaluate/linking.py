@@ -16,7 +16,10 @@ Titles = Callable[[str], str]
 
 
 def strict_f1(
-    linked: Sequence[Sequence[Mention]], annotated: Sequence[Sequence[Mention]], *, resolve: Titles = canonical_title
+    linked: Sequence[Sequence[Mention]],
+    annotated: Sequence[Sequence[Mention]],
+    *,
+    resolve: Titles = canonical_title,
 ) -> float:
     """Return the F1 of the mentions of all texts (micro average): both ends of the span and the title must match."""
     said, expected = (
@@ -31,7 +34,10 @@ def strict_f1(
 
 
 def title_accuracy(
-    linked: Sequence[Sequence[Mention]], titles: Sequence[str | Sequence[str]], *, resolve: Titles = canonical_title
+    linked: Sequence[Sequence[Mention]],
+    titles: Sequence[str | Sequence[str]],
+    *,
+    resolve: Titles = canonical_title,
 ) -> float:
     """Return the share of texts in which the expected title, or one of several, is linked."""
     return fmean(

@@ -56,23 +56,36 @@ class NliModel:
         answers = []
         for start in range(0, len(pairs), self.batch_size):
             prompts = [_PROMPT.format(*pair) for pair in pairs[start : start + self.batch_size]]
-            batch = model.tokenizer(prompts, padding=True, verbose=False, return_tensors="pt").to(model.device)
+            batch = model.tokenizer(prompts, padding=True, verbose=False, return_tensors="pt").to(
+                model.device
+            )
             written = model.generate(**batch, max_new_tokens=10)  # as in ALCE's program
-            answers += [text.strip() == "1" for text in model.tokenizer.batch_decode(written, skip_special_tokens=True)]
+            answers += [
+                text.strip() == "1"
+                for text in model.tokenizer.batch_decode(written, skip_special_tokens=True)
+            ]
         return answers
 
     @cached_property
     def _loaded(self) -> tuple[Any, int | None]:
         """The model, and the number of the entailment label; None for a sequence-to-sequence model."""
-        library, transformers = (require(name, extra="models") for name in ("sentence_transformers", "transformers"))
+        library, transformers = (
+            require(name, extra="models") for name in ("sentence_transformers", "transformers")
+        )
         with loading("NLI model", self.model):
             config = transformers.AutoConfig.from_pretrained(self.model)
-            classifies = any("Classification" in name for name in config.architectures or ())  # BART has classifiers
+            classifies = any(
+                "Classification" in name for name in config.architectures or ()
+            )  # BART has classifiers
             if config.is_encoder_decoder and not classifies:
-                model = transformers.AutoModelForSeq2SeqLM.from_pretrained(self.model, **self.model_options)
+                model = transformers.AutoModelForSeq2SeqLM.from_pretrained(
+                    self.model, **self.model_options
+                )
                 model.tokenizer = transformers.AutoTokenizer.from_pretrained(self.model)
                 return model.to(self.device or library.util.get_device_name()), None
-            classifier = library.CrossEncoder(self.model, device=self.device, model_kwargs=self.model_options)
+            classifier = library.CrossEncoder(
+                self.model, device=self.device, model_kwargs=self.model_options
+            )
         labels = {str(name).lower(): int(number) for number, name in config.id2label.items()}
         entailing = [number for name, number in labels.items() if name.startswith("entail")]
         if len(entailing) != 1:

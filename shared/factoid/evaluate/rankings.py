@@ -24,7 +24,10 @@ def judge(
 
     `has_answer` decides whether a document is relevant, such as `has_answer_normalized` or `has_answer_dpr`.
     """
-    return [[has_answer(text, expected) for text in texts] for texts, expected in zip(documents, answers, strict=True)]
+    return [
+        [has_answer(text, expected) for text in texts]
+        for texts, expected in zip(documents, answers, strict=True)
+    ]
 
 
 def ndcg(relevances: Relevances, k: int) -> float:
@@ -34,14 +37,21 @@ def ndcg(relevances: Relevances, k: int) -> float:
     shows how well the list is ordered, not how much was found. It is trec_eval's ndcg_cut with these documents as judgements.
     """
     _check(relevances, k)
-    scores = (_dcg(hits, k) / _dcg(sorted(map(bool, hits), reverse=True), k) for hits in relevances if any(hits))
+    scores = (
+        _dcg(hits, k) / _dcg(sorted(map(bool, hits), reverse=True), k)
+        for hits in relevances
+        if any(hits)
+    )
     return math.fsum(scores) / len(relevances)
 
 
 def mrr(relevances: Relevances, *, k: int | None = None) -> float:
     """Return the mean of 1 / rank of the first relevant document, among the first k or all; 0 where none is relevant."""
     _check(relevances, k)
-    firsts = (next((1 / rank for rank, hit in enumerate(hits[:k], start=1) if hit), 0.0) for hits in relevances)
+    firsts = (
+        next((1 / rank for rank, hit in enumerate(hits[:k], start=1) if hit), 0.0)
+        for hits in relevances
+    )
     return math.fsum(firsts) / len(relevances)
 
 
@@ -52,9 +62,13 @@ def top_k_accuracy(relevances: Relevances, k: int) -> float:
 
 
 def _dcg(relevance: Sequence[bool], k: int) -> float:
-    return math.fsum(1 / math.log2(rank + 1) for rank, hit in enumerate(relevance[:k], start=1) if hit)
+    return math.fsum(
+        1 / math.log2(rank + 1) for rank, hit in enumerate(relevance[:k], start=1) if hit
+    )
 
 
 def _check(relevances: Relevances, k: int | None) -> None:
     if not len(relevances) or (k is not None and k < 1):
-        raise InvalidInputError(f"expected at least one question and a k of at least 1, got {len(relevances)} and {k}")
+        raise InvalidInputError(
+            f"expected at least one question and a k of at least 1, got {len(relevances)} and {k}"
+        )

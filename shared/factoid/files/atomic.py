@@ -76,7 +76,9 @@ def temporary_folder(prefix: str) -> Iterator[Path]:
         _remove_abandoned(abandoned)
     folder = place / f"{prefix}{uuid4().hex}"
     owner = os.getpid()
-    lock = FileLock(f"{folder}.lock", mode=0o600, thread_local=False)  # released by whichever thread ends the block
+    lock = FileLock(
+        f"{folder}.lock", mode=0o600, thread_local=False
+    )  # released by whichever thread ends the block
     lock.acquire()
     try:
         folder.mkdir(mode=0o700)

@@ -23,7 +23,9 @@ from factoid.files.web_pages import page_markdown
 
 EXTRA = "documents"
 
-_Converter = Callable[[Path, ReadLimits], tuple[str, str]]  # from a file to its text and its title, or ""
+_Converter = Callable[
+    [Path, ReadLimits], tuple[str, str]
+]  # from a file to its text and its title, or ""
 
 _WORD_STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => p:fresh > em"  # beside mammoth's own
 _BLANK_LINES = re.compile(r"\n{3,}")
@@ -67,7 +69,9 @@ def _word_document(path: Path, limits: ReadLimits) -> tuple[str, str]:
     mammoth: Any = require("mammoth", extra=EXTRA)
     formulas: Any = require("markitdown.converter_utils.docx.pre_process", extra=EXTRA)
     with repack_office(path, limits) as content:
-        pictures = mammoth.images.img_element(lambda _: {"src": ""})  # only what their alternative texts say
+        pictures = mammoth.images.img_element(
+            lambda _: {"src": ""}
+        )  # only what their alternative texts say
         source = formulas.pre_process_docx(content)
         page = mammoth.convert_to_html(source, style_map=_WORD_STYLES, convert_image=pictures).value
     return page_markdown(page.encode(), str(path), limits)
@@ -83,7 +87,9 @@ def _by_markitdown(
         converters = require("markitdown.converters", extra=EXTRA)
         converter = getattr(converters, f"{name}Converter")()
         with open_content(path, limits) as content:
-            result = converter.convert(content, markitdown.StreamInfo(extension=path.suffix.lower(), charset="utf-8"))
+            result = converter.convert(
+                content, markitdown.StreamInfo(extension=path.suffix.lower(), charset="utf-8")
+            )
         return result.markdown, result.title or ""
 
     return converted

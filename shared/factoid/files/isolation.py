@@ -37,7 +37,9 @@ _START = (
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
-def run_isolated(converter: Converter, path: Path, limits: ReadLimits, receive: Callable[[Any], object]) -> None:
+def run_isolated(
+    converter: Converter, path: Path, limits: ReadLimits, receive: Callable[[Any], object]
+) -> None:
     """Call a converter of a file in another process, and pass on each value that it yields.
 
     Args:
@@ -173,7 +175,9 @@ class _Worker:
         return reply
 
     def _refuse_start(self, path: Path, error: Exception) -> NoReturn:
-        advice = "Set sys.executable to Python, or convert in this process: ReadLimits(seconds=None)"
+        advice = (
+            "Set sys.executable to Python, or convert in this process: ReadLimits(seconds=None)"
+        )
         raise UnreadableFileError(
             f"{path} needs a process of its own to be converted, and {sys.executable!r} does not start one: {error}. {advice}"
         ) from error
@@ -310,7 +314,9 @@ def _limit_memory(size: int) -> None:
 def _is_memory_error(error: BaseException | None) -> bool:
     """Return whether an error is a lack of memory, or comes from one."""
     while error is not None:
-        if isinstance(error, MemoryError) or any(isinstance(part, MemoryError) for part in error.args):
+        if isinstance(error, MemoryError) or any(
+            isinstance(part, MemoryError) for part in error.args
+        ):
             return True
         error = error.__cause__ or error.__context__
     return False

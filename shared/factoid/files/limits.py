@@ -48,16 +48,22 @@ class ReadLimits:
         if self.depth > _DEEPEST:
             raise InvalidInputError(f"depth must be at most {_DEEPEST}, got {self.depth}")
         if self.seconds is not None and not _is_time(self.seconds):
-            raise InvalidInputError(f"seconds must be a number above 0, or None, got {self.seconds!r}")
+            raise InvalidInputError(
+                f"seconds must be a number above 0, or None, got {self.seconds!r}"
+            )
 
     def refuse(self, subject: str, limit: str, unit: str) -> NoReturn:
         """Raise an UnreadableFileError that names a limit, as in "a.pdf has more than 10,000 pages"."""
-        advice = f"If you trust the file, raise the limit: ReadLimits({limit}=…), or --limit {limit}=…"
+        advice = (
+            f"If you trust the file, raise the limit: ReadLimits({limit}=…), or --limit {limit}=…"
+        )
         raise UnreadableFileError(f"{subject} more than {getattr(self, limit):,} {unit}. {advice}")
 
     def refuse_nesting(self, path: Path) -> NoReturn:
         """Raise an UnreadableFileError for a file whose reader ran out of Python's stack."""
-        raise UnreadableFileError(f"{path} is nested too deeply to be read: the limit depth is {self.depth}")
+        raise UnreadableFileError(
+            f"{path} is nested too deeply to be read: the limit depth is {self.depth}"
+        )
 
 
 def _is_time(value: object) -> bool:
@@ -79,7 +85,9 @@ def parse_limits(options: Iterable[str]) -> ReadLimits:
     for option in options:
         name, _, number = option.partition("=")
         if name not in names:
-            raise InvalidInputError(f"expected a limit as in pages=20000, one of {', '.join(names)}, got {option!r}")
+            raise InvalidInputError(
+                f"expected a limit as in pages=20000, one of {', '.join(names)}, got {option!r}"
+            )
         values[name] = _number(name, number)
     return ReadLimits(**values)  # type: ignore[arg-type]
 

@@ -26,7 +26,9 @@ _CHUNK = 1 << 20
 
 def refuse(path: Path, error: OSError) -> NoReturn:
     """Raise an UnreadableFileError with the system's reason why a file cannot be read."""
-    raise UnreadableFileError(f"{error.filename or path} cannot be read: {error.strerror or error}") from error
+    raise UnreadableFileError(
+        f"{error.filename or path} cannot be read: {error.strerror or error}"
+    ) from error
 
 
 def visible_files(folder: Path, *, follow_links: bool = False) -> Iterator[Path]:
@@ -36,7 +38,9 @@ def visible_files(folder: Path, *, follow_links: bool = False) -> Iterator[Path]
     listed once, however many links lead to it.
     """
     listed = set()
-    for root, folders, names in os.walk(folder, onerror=lambda error: refuse(folder, error), followlinks=follow_links):
+    for root, folders, names in os.walk(
+        folder, onerror=lambda error: refuse(folder, error), followlinks=follow_links
+    ):
         identity = _identity(root)
         if identity in listed:
             folders.clear()
@@ -44,7 +48,9 @@ def visible_files(folder: Path, *, follow_links: bool = False) -> Iterator[Path]
         listed.add(identity)
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         links = [name for name in folders if not follow_links and Path(root, name).is_symlink()]
-        yield from (Path(root, name) for name in sorted([*names, *links]) if not name.startswith("."))
+        yield from (
+            Path(root, name) for name in sorted([*names, *links]) if not name.startswith(".")
+        )
 
 
 def _identity(folder: str) -> tuple[int, int]:
@@ -64,7 +70,9 @@ def open_file(path: Path) -> Iterator[BinaryIO]:
         refuse(path, error)
     with file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise UnreadableFileError(f"{path} is not a regular file: copy what it yields to a file, and read that")
+            raise UnreadableFileError(
+                f"{path} is not a regular file: copy what it yields to a file, and read that"
+            )
         yield file
 
 
@@ -135,7 +143,11 @@ def filled_lines(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Iterator[tu
 
 
 def read_records(
-    path: Path, parse: Callable[[dict[str, Any]], Record], *, expected: str, limits: ReadLimits = DEFAULT_LIMITS
+    path: Path,
+    parse: Callable[[dict[str, Any]], Record],
+    *,
+    expected: str,
+    limits: ReadLimits = DEFAULT_LIMITS,
 ) -> Iterator[Record]:
     """Yield the record that `parse` makes of the JSON object in each line; an UnreadableFileError says where it fails."""
     for number, line in filled_lines(path, limits):
@@ -146,7 +158,9 @@ def read_records(
             except InvalidInputError:
                 raise
             except (KeyError, TypeError, ValueError, AttributeError) as error:
-                raise InvalidInputError(f"expected {expected}, got {shown(fields, 80)}: {error}") from error
+                raise InvalidInputError(
+                    f"expected {expected}, got {shown(fields, 80)}: {error}"
+                ) from error
         yield record
 
 
@@ -155,7 +169,9 @@ def parse_json(text: bytes | str) -> Any:
     try:
         return json.loads(text, parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
-        raise InvalidInputError(f"not UTF-8: {error}. Convert the file, or save it again as UTF-8") from error
+        raise InvalidInputError(
+            f"not UTF-8: {error}. Convert the file, or save it again as UTF-8"
+        ) from error
     except (ValueError, RecursionError) as error:
         raise InvalidInputError(f"not JSON: {error}") from error
 

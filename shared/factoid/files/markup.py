@@ -42,7 +42,9 @@ def parse_html(raw: bytes, place: str, limits: ReadLimits) -> Any:
     """
     etree: Any = require("lxml.etree", extra="documents")
     text = _EMPTY_ELEMENT.sub(r"<\1\2></\1>", _decode(raw).replace("\0", ""))
-    parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
+    parser = etree.HTMLParser(
+        encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True
+    )
     try:
         root = etree.fromstring(text.encode("utf-8", "replace"), parser)
     except etree.XMLSyntaxError:  # there is nothing in it

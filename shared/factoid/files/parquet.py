@@ -70,8 +70,14 @@ def unpack(path: Path, _: ReadLimits) -> Iterator[Any]:
     try:
         with parquet.ParquetFile(path, buffer_size=1 << 20) as file:
             schema = file.schema_arrow
-            packed = [field.name for field in schema if _check_type(field.type, f"{path}, column {field.name!r:.60}")]
-            metadata = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
+            packed = [
+                field.name
+                for field in schema
+                if _check_type(field.type, f"{path}, column {field.name!r:.60}")
+            ]
+            metadata = {
+                key.decode(): value.decode() for key, value in (schema.metadata or {}).items()
+            }
             yield {"size": path.stat().st_size, "packed": packed, "metadata": metadata}
             # Earlier versions of pyarrow fail to iterate over nothing.
             batches = file.iter_batches(batch_size=_ROWS) if file.num_row_groups else ()
@@ -80,7 +86,10 @@ def unpack(path: Path, _: ReadLimits) -> Iterator[Any]:
     except (MemoryError, MissingDependencyError, UnreadableFileError):
         raise
     except Exception as error:
-        reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {' '.join(str(error).split())}"
+        reason = (
+            getattr(error, "strerror", None)
+            or f"{type(error).__name__}: {' '.join(str(error).split())}"
+        )
         raise UnreadableFileError(f"{path} cannot be read as Parquet: {reason:.300}") from error
 
 
@@ -97,7 +106,9 @@ def _check_type(kind: Any, place: str, depth: int = 0) -> bool:
     elif types.is_struct(kind):
         parts = [field.type for field in kind]
     elif not any(is_plain(kind) for is_plain in _plain(types)):
-        raise UnreadableFileError(f"{place}: {kind!s:.60}, expected texts, numbers, or lists and structures of them")
+        raise UnreadableFileError(
+            f"{place}: {kind!s:.60}, expected texts, numbers, or lists and structures of them"
+        )
     else:
         parts = []
     for part in parts:

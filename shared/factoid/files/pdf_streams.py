@@ -29,7 +29,9 @@ class _Reading:
         """Refuse a stream of this size if it is above the limit."""
         if size > self.limits.unpacked_bytes:
             try:
-                self.limits.refuse(f"{self.path} has a stream that unpacks to", "unpacked_bytes", "bytes")
+                self.limits.refuse(
+                    f"{self.path} has a stream that unpacks to", "unpacked_bytes", "bytes"
+                )
             except UnreadableFileError as error:
                 self.error = error
                 raise
@@ -75,7 +77,9 @@ def _check_pages(file: BinaryIO, path: Path, limits: ReadLimits) -> None:
         raise
     except Exception as error:
         # pdfminer fails with errors of many classes.
-        raise UnreadableFileError(f"{path} is not a PDF, is damaged or encrypted: {error!r:.120}") from error
+        raise UnreadableFileError(
+            f"{path} is not a PDF, is damaged or encrypted: {error!r:.120}"
+        ) from error
 
 
 @cache

@@ -43,15 +43,21 @@ from factoid.text.front_matter import front_matter, title_of
 from factoid.units import Document, content_id
 
 STDIN = "-"
-TEXT_ENDINGS = frozenset({".txt", ".text", ".md", ".markdown", ".mdx", ".qmd", ".rmd", ".rst", ".adoc", ".asciidoc"})
+TEXT_ENDINGS = frozenset(
+    {".txt", ".text", ".md", ".markdown", ".mdx", ".qmd", ".rmd", ".rst", ".adoc", ".asciidoc"}
+)
 JSONL_ENDING = ".jsonl"
 PDF_ENDING = ".pdf"
 TABLE_ENDINGS = frozenset({".csv", ".tsv"})
 
 _HEADING = ("title", "section")
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(\.[0-9]+)?")  # no code ("007"), and short enough for exact floats
+_NUMBER = re.compile(
+    r"-?(?:0|[1-9][0-9]{0,14})(\.[0-9]+)?"
+)  # no code ("007"), and short enough for exact floats
 _BOM = b"\xef\xbb\xbf"
-_MARKDOWN = {"content_type": "text/markdown"}  # of texts whose file's ending does not say that they are Markdown
+_MARKDOWN = {
+    "content_type": "text/markdown"
+}  # of texts whose file's ending does not say that they are Markdown
 _FIRST_HEADING = re.compile(r"^# ", re.MULTILINE)
 
 logger = logging.getLogger(__name__)
@@ -71,7 +77,9 @@ def read_documents(
     return (document for file in files for document in read_file(file, limits=limits))
 
 
-def find_files(paths: Iterable[str | Path], *, allow_empty: bool = False, follow_links: bool = False) -> list[Path]:
+def find_files(
+    paths: Iterable[str | Path], *, allow_empty: bool = False, follow_links: bool = False
+) -> list[Path]:
     """List the files to read.
 
     The paths are files, folders, or "-" for standard input. In folders and their subfolders, text, Markdown, subtitles and JSON
@@ -132,7 +140,9 @@ def read_file(path: str | Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> Itera
                     text, title, metadata = _convert(path, limits)
                 else:
                     text, title, metadata = _parse_text(read_whole(path, limits), str(path), limits)
-                document = Document(text, title, id=document_id, metadata={"source": path.as_posix(), **metadata})
+                document = Document(
+                    text, title, id=document_id, metadata={"source": path.as_posix(), **metadata}
+                )
             yield document
     except UnreadableFileError:
         raise
@@ -146,7 +156,9 @@ def _check_name(path: Path) -> None:
         str(path.resolve()).encode()
     except UnicodeEncodeError as error:
         name = os.fsencode(path)
-        raise UnreadableFileError(f"the name {name!r} is not UTF-8: rename the file, or a folder above it") from error
+        raise UnreadableFileError(
+            f"the name {name!r} is not UTF-8: rename the file, or a folder above it"
+        ) from error
     except RuntimeError as error:  # Python 3.11 and 3.12, for a link that leads to itself
         raise UnreadableFileError(f"{path} cannot be read: {error}") from error
 
@@ -178,13 +190,17 @@ def _list_folder(folder: Path, *, allow_empty: bool, follow_links: bool) -> list
             else ""
         )
         kinds = ", ".join(sorted(skipped))
-        logger.warning("skipped files of other kinds in %s: %d (%s)%s", folder, skipped.total(), kinds, advice)
+        logger.warning(
+            "skipped files of other kinds in %s: %d (%s)%s", folder, skipped.total(), kinds, advice
+        )
     if links:
         advice = "they may lead out of the folder; follow_links=True, or --follow-links, reads them"
         logger.warning("skipped symbolic links in %s: %d; %s", folder, links, advice)
     if not files and not allow_empty:
         endings = ", ".join(sorted(wanted))
-        raise UnreadableFileError(f"{folder} holds no file that can be read: expected files that end in {endings}")
+        raise UnreadableFileError(
+            f"{folder} holds no file that can be read: expected files that end in {endings}"
+        )
     return files
 
 
@@ -195,7 +211,9 @@ def _read_records(path: Path, records: Iterable[tuple[str, Any]]) -> Iterator[Do
     """Yield the documents of records, or of lines that hold them; errors say the place in the file."""
     for place, record in records:
         with located(f"{path}{place}"):
-            document = _from_record(parse_object(record) if isinstance(record, bytes) else record, path)
+            document = _from_record(
+                parse_object(record) if isinstance(record, bytes) else record, path
+            )
         yield document
 
 
@@ -211,7 +229,9 @@ def _rows(path: Path, limits: ReadLimits) -> Iterator[tuple[str, dict[str, Any]]
             if number := _NUMBER.fullmatch(record[name]):
                 record[name] = float(number[0]) if number[1] else int(number[0])
         text_name = next((name for name in TEXT_FIELDS if name in row.columns), None)
-        record = {text_name: ""} | record if text_name else {"text": row_text(row), "metadata": record}
+        record = (
+            {text_name: ""} | record if text_name else {"text": row_text(row), "metadata": record}
+        )
         if row.title and "title" not in row.cells:
             record["title"] = row.title
         yield row.place, record
@@ -229,7 +249,11 @@ def _timed(path: Path, limits: ReadLimits) -> Iterator[tuple[str, dict[str, Any]
 
 
 def _from_record(record: Any, path: Path) -> Document:
-    name = next((name for name in TEXT_FIELDS if name in record), None) if isinstance(record, dict) else None
+    name = (
+        next((name for name in TEXT_FIELDS if name in record), None)
+        if isinstance(record, dict)
+        else None
+    )
     if name is None:
         raise InvalidInputError(f'expected an object with a field "text", got {shown(record)}')
     fields = dict(record)
@@ -237,8 +261,12 @@ def _from_record(record: Any, path: Path) -> Document:
     metadata = {} if metadata is None else metadata
     if not isinstance(metadata, dict):
         raise InvalidInputError(f'expected an object in "metadata", got {shown(metadata)}')
-    strings: dict[str, Any] = {key: metadata[key] for key in _HEADING if isinstance(metadata.get(key), str)}
-    strings |= {key: value for key in (*_HEADING, "id") if (value := fields.pop(key, None)) is not None}
+    strings: dict[str, Any] = {
+        key: metadata[key] for key in _HEADING if isinstance(metadata.get(key), str)
+    }
+    strings |= {
+        key: value for key in (*_HEADING, "id") if (value := fields.pop(key, None)) is not None
+    }
     if type(strings.get("id")) is int:
         strings["id"] = str(strings["id"])
     metadata = fields | metadata  # the remaining fields are the user's own
@@ -262,7 +290,9 @@ def _convert(path: Path, limits: ReadLimits) -> tuple[str, str, dict[str, Any]]:
     run_isolated(convert, path, limits, converted.append)
     ((text, title),) = converted
     if not text.strip():
-        raise UnreadableFileError(f"{path} holds no text: pages that are pictures have to be recognized first (OCR)")
+        raise UnreadableFileError(
+            f"{path} holds no text: pages that are pictures have to be recognized first (OCR)"
+        )
     # A page's heading goes before its title for browsers ("Vasa - Wikipedia").
     return text, "" if _FIRST_HEADING.search(text) else title, dict(_MARKDOWN)
 
@@ -278,7 +308,9 @@ def _pdf(path: Path, limits: ReadLimits) -> tuple[str, str, dict[str, Any]]:
             parts.append(escaped(part.text, lines=False))
     text = "\n\n".join(parts)
     if not text.strip():
-        raise UnreadableFileError(f"{path} holds no text: pages that are pictures have to be recognized first (OCR)")
+        raise UnreadableFileError(
+            f"{path} holds no text: pages that are pictures have to be recognized first (OCR)"
+        )
     return text, "" if _FIRST_HEADING.search(text) else document.title, _MARKDOWN
 
 

@@ -25,7 +25,13 @@ SENT = f"{FILE}.sent"  # a copy that is sent elsewhere, as long as that takes
 WAIT = 30  # seconds that a write waits for the write of another process
 
 # Texts of SQLite's OperationalErrors that come of damage; those of the disk, of locks and of interruptions are others.
-_DAMAGES = ("could not decode to utf-8", "malformed", "unsupported file format", "no such ", "has no column")
+_DAMAGES = (
+    "could not decode to utf-8",
+    "malformed",
+    "unsupported file format",
+    "no such ",
+    "has no column",
+)
 
 # What to do about errors of the system.
 _FREE_SPACE = "Free some space and run again"
@@ -49,14 +55,18 @@ _OBJECTS = """SELECT type, name, tbl_name, sql FROM sqlite_master
 class _Connection(sqlite3.Connection):
     """A connection whose errors are SQLite's, even if they quote names of a damaged file that are not UTF-8."""
 
-    frozen: _FrozenFile | None = None  # what it reads, if it was opened as a file that nobody writes to
+    frozen: _FrozenFile | None = (
+        None  # what it reads, if it was opened as a file that nobody writes to
+    )
 
     def execute(self, *arguments: Any) -> sqlite3.Cursor:
         """Do what the base class does."""
         try:
             return super().execute(*arguments)
         except UnicodeDecodeError as error:
-            raise sqlite3.DatabaseError("malformed: SQLite's message about it is not UTF-8") from error
+            raise sqlite3.DatabaseError(
+                "malformed: SQLite's message about it is not UTF-8"
+            ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +102,24 @@ def connect(target: str | Path) -> sqlite3.Connection:
     """Open a database for any thread, with transactions begun by hand. The target is a path, ":memory:" or a `file:` URI."""
     uri = str(target).startswith("file:")
     options: dict[str, Any] = {"timeout": WAIT, "uri": uri, "factory": _Connection}
-    connection: sqlite3.Connection = sqlite3.connect(target, isolation_level=None, check_same_thread=False, **options)
-    connection.execute("PRAGMA cell_size_check = ON")  # detects more damaged pages, instead of reading garbage
-    connection.execute("PRAGMA trusted_schema = OFF")  # a file from a stranger calls no functions of this process
+    connection: sqlite3.Connection = sqlite3.connect(
+        target, isolation_level=None, check_same_thread=False, **options
+    )
+    connection.execute(
+        "PRAGMA cell_size_check = ON"
+    )  # detects more damaged pages, instead of reading garbage
+    connection.execute(
+        "PRAGMA trusted_schema = OFF"
+    )  # a file from a stranger calls no functions of this process
     # What is deleted is overwritten: not every SQLite is built so. FAST would leave it in pages that become free, which hold most
     # of it. Deletions take a fifth longer, additions and replacements do not.
     connection.execute("PRAGMA secure_delete = ON").fetchall()
     return connection
 
 
-def connect_read_only(file: Path, check: Callable[[sqlite3.Connection], object]) -> sqlite3.Connection:
+def connect_read_only(
+    file: Path, check: Callable[[sqlite3.Connection], object]
+) -> sqlite3.Connection:
     """Open a database that may be on a read-only disk; `check` reads from it, and raises if it is a foreign one.
 
     A disk that is read-only here may be written elsewhere: ask `has_news` before each use, and `is_mixed` after it.
@@ -151,11 +169,16 @@ def drop_log(file: Path) -> None:
 
     A connection that can write does that when it is closed; one that only reads does not.
     """
-    with suppress(sqlite3.Error), closing(connect(f"{file.absolute().as_uri()}?mode=rw")) as connection:
+    with (
+        suppress(sqlite3.Error),
+        closing(connect(f"{file.absolute().as_uri()}?mode=rw")) as connection,
+    ):
         connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
 
 
-def is_empty(connection: sqlite3.Connection, content: str, *known: tuple[int, int], upgrade: str = _NEW_FILE) -> bool:
+def is_empty(
+    connection: sqlite3.Connection, content: str, *known: tuple[int, int], upgrade: str = _NEW_FILE
+) -> bool:
     """Return whether a database has no tables yet; only reads.
 
     Args:
@@ -192,7 +215,9 @@ def identify(file: Path) -> tuple[int, int]:
     return (int.from_bytes(head[68:]), int.from_bytes(head[60:64])) if is_sqlite else (0, 0)
 
 
-def check_objects(connection: sqlite3.Connection, content: str, *statements: str, table: str | None = None) -> None:
+def check_objects(
+    connection: sqlite3.Connection, content: str, *statements: str, table: str | None = None
+) -> None:
     """Raise a DatabaseError if a file holds anything but the tables that statements make, or if a table of it is another one.
 
     A file from a stranger may have views in place of tables, which never end, or triggers, which write.
@@ -200,7 +225,9 @@ def check_objects(connection: sqlite3.Connection, content: str, *statements: str
     unknown = set(connection.execute(_OBJECTS, [table])) - _objects(statements)
     if unknown:
         names = ", ".join(sorted(repr(name)[:60] for _, name, *_ in unknown))
-        raise sqlite3.DatabaseError(f"it holds what no {content} has ({names}): another program made or changed it")
+        raise sqlite3.DatabaseError(
+            f"it holds what no {content} has ({names}): another program made or changed it"
+        )
 
 
 @cache
@@ -228,7 +255,10 @@ def any_text(content: bytes) -> str:
 
 def has_table(connection: sqlite3.Connection, name: str) -> bool:
     """Tell whether a database has a table."""
-    return connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", [name]).fetchone() is not None
+    return (
+        connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", [name]).fetchone()
+        is not None
+    )
 
 
 @contextmanager
@@ -294,7 +324,9 @@ class CacheTable:
     columns: str  # that the checksum covers
     application_id: int
     version: int
-    hosts: tuple[tuple[int, int], ...] = ()  # application id and format of other files that may have the table
+    hosts: tuple[
+        tuple[int, int], ...
+    ] = ()  # application id and format of other files that may have the table
 
     def open(self, file: Path, *, read_only: bool = False) -> sqlite3.Connection:
         """Open a file for writing, with the table, or for reading if it is not writable; raise if it is a foreign one.
@@ -311,7 +343,9 @@ class CacheTable:
                 self._prepare(connection)
             elif not has_table(connection, self.name):
                 # One of this connection alone, without entries, stands in for it.
-                connection.execute(self.sql.replace("CREATE TABLE IF NOT EXISTS", "CREATE TEMP TABLE", 1))
+                connection.execute(
+                    self.sql.replace("CREATE TABLE IF NOT EXISTS", "CREATE TEMP TABLE", 1)
+                )
             connection.text_factory = any_text
         except BaseException:
             connection.close()
@@ -320,7 +354,9 @@ class CacheTable:
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         use_wal(connection)
-        connection.execute("PRAGMA synchronous = NORMAL")  # survives a kill; a power cut may cost the last commits
+        connection.execute(
+            "PRAGMA synchronous = NORMAL"
+        )  # survives a kill; a power cut may cost the last commits
         if not has_table(connection, self.name):
             with committing(connection):
                 if self._is_empty(connection):  # otherwise a host, or another process was faster
@@ -338,11 +374,15 @@ class CacheTable:
     def failure(self, path: Path, error: sqlite3.Error | OSError, remedy: str) -> StoreError:
         """Return the error to raise instead of one of SQLite or the system; the remedy is for a damaged file."""
         if isinstance(error, sqlite3.Error) and is_damage(error):
-            return StoreFormatError(f"{path} cannot be read as a cache of {self.content}: {error}. {remedy}")
+            return StoreFormatError(
+                f"{path} cannot be read as a cache of {self.content}: {error}. {remedy}"
+            )
         return StoreError(f"the cache {path} cannot be used: {explain(error)}")
 
     def _is_empty(self, connection: sqlite3.Connection) -> bool:
-        return is_empty(connection, f"cache of {self.content}", (self.application_id, self.version), *self.hosts)
+        return is_empty(
+            connection, f"cache of {self.content}", (self.application_id, self.version), *self.hosts
+        )
 
 
 def is_writable(file: Path) -> bool:

@@ -17,7 +17,9 @@ LOG_ENDING = ".log"
 _TIME = r"(?:\d{1,3}:)?\d{1,2}:\d{2}[.,]\d{1,3}"
 _TIMING = re.compile(rf"\s*(?P<start>{_TIME})\s*-->\s*(?P<end>{_TIME})(?:\s.*)?\Z")
 _VOICE = re.compile(r"<v(?:\.[^\s<>]*)?\s+([^<>]+)>", re.IGNORECASE)
-_TAG = re.compile(r"</?(?:[bicuvi]|ruby|rt|lang|font|c)\b[^<>]*>|<[\d:.]+>|\{\\[^{}]*\}", re.IGNORECASE)
+_TAG = re.compile(
+    r"</?(?:[bicuvi]|ruby|rt|lang|font|c)\b[^<>]*>|<[\d:.]+>|\{\\[^{}]*\}", re.IGNORECASE
+)
 _DASH = re.compile(r"[-–—]\s*(?=\S)")  # begins what another person says
 _SENTENCE_END = re.compile(r"[.!?…。！？♪][\"'”’»)\]]*\Z")
 _MOST_WORDS = 60  # of cues that are joined: what is recognised from speech may have no full stop
@@ -30,10 +32,16 @@ _STAMPS = (
         r"(?<!\d)(?P<iso>\d{4}[-/]\d{2}[-/]\d{2}(?:[T ]|\s)\d{2}:\d{2}:\d{2}(?:[.,]\d{1,9})?(?:\s?(?:Z|[+-]\d{2}:?\d{2}))?)(?!\d)"
     ),
     re.compile(r"(?<!\d)(?P<web>\d{2}/[A-Z][a-z]{2}/\d{4}:\d{2}:\d{2}:\d{2}(?: [+-]\d{4})?)"),
-    re.compile(r"\A\W?(?P<text>[A-Z][a-z]{2} +\d{1,2} \d{2}:\d{2}:\d{2}(?:[.,]\d{1,9})?(?: \d{4})?)"),
-    re.compile(r"\A\W?(?P<plain>(?:\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}[ T,]+)?\d{2}:\d{2}:\d{2}(?:[.,]\d{1,9})?)(?!\d)"),
+    re.compile(
+        r"\A\W?(?P<text>[A-Z][a-z]{2} +\d{1,2} \d{2}:\d{2}:\d{2}(?:[.,]\d{1,9})?(?: \d{4})?)"
+    ),
+    re.compile(
+        r"\A\W?(?P<plain>(?:\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}[ T,]+)?\d{2}:\d{2}:\d{2}(?:[.,]\d{1,9})?)(?!\d)"
+    ),
 )
-_LEVEL = re.compile(r"\b(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL|SEVERE)\b", re.IGNORECASE)
+_LEVEL = re.compile(
+    r"\b(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL|SEVERE)\b", re.IGNORECASE
+)
 _MOST_LINES = 1000  # of an entry, such as a trace of calls
 
 

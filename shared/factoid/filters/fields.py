@@ -49,7 +49,9 @@ def parse_metadata(text: object) -> dict[str, Any] | None:
     """Parse metadata from JSON; return None for anything but a JSON object that metadata may be."""
     try:
         metadata = json.loads(text) if isinstance(text, str) else None
-        if isinstance(text, str) and text.count("{") + text.count("[") > DEPTH:  # it may be nested too deep
+        if (
+            isinstance(text, str) and text.count("{") + text.count("[") > DEPTH
+        ):  # it may be nested too deep
             check_size(metadata)
     except (ValueError, RecursionError):
         return None
@@ -121,7 +123,12 @@ def _rows(value: Any) -> list[tuple[Kind, Scalar]]:
     if isinstance(value, Scalar) and (single := scalar(value)) is not None:
         return [(Kind.STRING if isinstance(value, str) else Kind.NUMBER, single)]
     if isinstance(value, list | tuple) and len(value) <= _LARGEST:
-        elements = dict.fromkeys(scalar(element) for element in value if isinstance(element, Scalar))
+        elements = dict.fromkeys(
+            scalar(element) for element in value if isinstance(element, Scalar)
+        )
         if None not in elements:
-            return [(Kind.LIST, len(value)), *((Kind.ELEMENT, element) for element in elements if element is not None)]
+            return [
+                (Kind.LIST, len(value)),
+                *((Kind.ELEMENT, element) for element in elements if element is not None),
+            ]
     return [(Kind.OPAQUE, 0)]

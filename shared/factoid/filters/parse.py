@@ -39,7 +39,10 @@ from factoid.filters.tree import (
 )
 from factoid.units import DEPTH
 
-_ON_KEYS = {f"${name}": Operator(name) for name in "eq ne gt gte lt lte in nin exists contains any all".split()}
+_ON_KEYS = {
+    f"${name}": Operator(name)
+    for name in "eq ne gt gte lt lte in nin exists contains any all".split()
+}
 _ON_KEYS["$neq"] = Operator.NE  # as LangChain's FAISS spells it
 _ON_LISTS = (Operator.IN, Operator.NIN, Operator.ANY, Operator.ALL)
 
@@ -73,7 +76,9 @@ class _Parser:
             return conditions
         if not isinstance(conditions, Mapping):
             kind = type(conditions).__name__
-            raise InvalidInputError(f"a filter must be a dict of conditions or a callable, got {kind}")
+            raise InvalidInputError(
+                f"a filter must be a dict of conditions or a callable, got {kind}"
+            )
         if depth > DEPTH:
             raise InvalidInputError(too_deep())
         return _all([self._clause(key, value, depth) for key, value in conditions.items()])
@@ -99,7 +104,9 @@ class _Parser:
         if depth > DEPTH:
             raise InvalidInputError(too_deep())
         if isinstance(value, Mapping) and any(str(name).startswith("$") for name in value):
-            return _all([self._operator(key, name, operand, depth) for name, operand in value.items()])
+            return _all(
+                [self._operator(key, name, operand, depth) for name, operand in value.items()]
+            )
         equal = Comparison(key, Operator.EQ, value)
         if isinstance(value, list | tuple):
             return AnyOf((_with_missing(Comparison(key, Operator.IN, value)), equal))
@@ -109,7 +116,9 @@ class _Parser:
         if name == "$not":
             return Not(self._on_key(key, operand, depth + 1))
         if name not in _ON_KEYS:
-            raise InvalidInputError(f"unknown operator {shown(name)}: expected {' '.join(_ON_KEYS)} or $not")
+            raise InvalidInputError(
+                f"unknown operator {shown(name)}: expected {' '.join(_ON_KEYS)} or $not"
+            )
         comparison = Comparison(key, _ON_KEYS[name], operand)
         if comparison.operator in _ON_LISTS and not isinstance(comparison.value, list):
             raise InvalidInputError(f"{name} takes a list, got {shown(operand)}")

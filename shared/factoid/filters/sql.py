@@ -59,7 +59,9 @@ def passing_rows(connection: sqlite3.Connection, condition: Filter) -> Rows:
     """
     if callable(condition):
         rows = connection.execute("SELECT row, json FROM metadata ORDER BY row")
-        return np.fromiter((row for row, metadata in rows if condition(_metadata(metadata))), np.int64)
+        return np.fromiter(
+            (row for row, metadata in rows if condition(_metadata(metadata))), np.int64
+        )
     tree = parse_filter(condition)
     [(size,)] = connection.execute("SELECT coalesce(max(row) + 1, 0) FROM metadata")
     return np.flatnonzero(_Index(connection, size).passing(tree))
@@ -72,7 +74,11 @@ def harmless_rows(connection: sqlite3.Connection, condition: Condition, excluded
     """
     if not callable(condition):
         judged = as_of_passage(condition)
-        return excluded[:0] if judged is condition else np.intersect1d(excluded, passing_rows(connection, judged))
+        return (
+            excluded[:0]
+            if judged is condition
+            else np.intersect1d(excluded, passing_rows(connection, judged))
+        )
     rows = connection.execute(
         "SELECT row, json FROM metadata WHERE row IN (SELECT value FROM json_each(?)) ORDER BY row",
         [json.dumps(excluded.tolist())],
@@ -109,7 +115,9 @@ class _Index:
     def passing(self, tree: Tree) -> Mask:
         """Return a mask of the rows that a tree lets pass."""
         match tree:
-            case Comparison(key, Operator.ANY | Operator.ALL as operator, list() | str() as values) if values:
+            case Comparison(
+                key, Operator.ANY | Operator.ALL as operator, list() | str() as values
+            ) if values:
                 parts = tuple(Comparison(key, Operator.CONTAINS, value) for value in values)
                 return self.passing(AnyOf(parts) if operator is Operator.ANY else All(parts))
             case Comparison(key, Operator.NE, value):
@@ -132,15 +140,21 @@ class _Index:
         groups: dict[Any, list[Any]] = {}
         for place, part in enumerate(parts):
             bounded = (
-                (part.key, isinstance(part.value, str)) if isinstance(part, Comparison) and _is_bound(part) else None
+                (part.key, isinstance(part.value, str))
+                if isinstance(part, Comparison) and _is_bound(part)
+                else None
             )
             groups.setdefault(bounded or place, []).append(part)
-        ordered = sorted(groups.values(), key=lambda group: getattr(group[0], "operator", None) not in _SELECTIVE)
+        ordered = sorted(
+            groups.values(), key=lambda group: getattr(group[0], "operator", None) not in _SELECTIVE
+        )
         mask = np.ones(self._size, bool)
         for place, group in enumerate(ordered):
             if place and np.count_nonzero(mask) <= _FEW:
                 rows = json.dumps(np.flatnonzero(mask).tolist())
-                return self._by_json(chain.from_iterable(ordered[place:]), "SELECT value FROM json_each(?)", rows)
+                return self._by_json(
+                    chain.from_iterable(ordered[place:]), "SELECT value FROM json_each(?)", rows
+                )
             if len(group) == 1:
                 mask &= self.passing(group[0])
             for start in range(0, len(group), _BOUNDS) if len(group) > 1 else ():
@@ -200,17 +214,28 @@ def _plan(leaves: Sequence[Comparison]) -> _Plan:
         case Operator.EXISTS:
             return [(f"kind < {Kind.ELEMENT}", ())], ()
         case Operator.IS_EMPTY:
-            texts, lists = f"kind = {Kind.STRING} AND value > ''", f"kind = {Kind.LIST} AND value > 0"
-            return [(texts, ()), (lists, ()), *((f"kind = {kind}", ()) for kind in (Kind.NUMBER, Kind.OPAQUE))], ()
+            texts, lists = (
+                f"kind = {Kind.STRING} AND value > ''",
+                f"kind = {Kind.LIST} AND value > 0",
+            )
+            return [
+                (texts, ()),
+                (lists, ()),
+                *((f"kind = {kind}", ()) for kind in (Kind.NUMBER, Kind.OPAQUE)),
+            ], ()
         case Operator.GT | Operator.GTE | Operator.LT | Operator.LTE if _is_bound(leaf):
             kind = Kind.STRING if isinstance(value, str) else Kind.NUMBER
             bounds = " AND ".join(f"value {ORDERS[bound.operator]} ?" for bound in leaves)
-            return [(f"kind = {kind} AND {bounds}", [bound.value for bound in leaves])], [Kind.OPAQUE]
+            return [(f"kind = {kind} AND {bounds}", [bound.value for bound in leaves])], [
+                Kind.OPAQUE
+            ]
         case Operator.CONTAINS if isinstance(value, int | float):
             return _one_of(Kind.ELEMENT, _exact(value)), [Kind.OPAQUE]
         case Operator.CONTAINS | Operator.TEXT_MATCH if isinstance(value, str) and is_text(value):
             elements = _one_of(Kind.ELEMENT, [value]) if leaf.operator is Operator.CONTAINS else []
-            return [(f"kind = {Kind.STRING} AND instr(value, ?)", [value]), *elements], [Kind.OPAQUE]
+            return [(f"kind = {Kind.STRING} AND instr(value, ?)", [value]), *elements], [
+                Kind.OPAQUE
+            ]
     return [], [Kind.NUMBER, Kind.STRING, Kind.LIST, Kind.OPAQUE]
 
 
@@ -230,7 +255,9 @@ def _equal(values: Sequence[Any]) -> _Plan:
             compared |= set() if abs(value) < 1 << 63 else {Kind.OPAQUE}
         else:
             compared |= {Kind.LIST, Kind.OPAQUE} if isinstance(value, list) else {Kind.OPAQUE}
-    return [*ranges, *_one_of(Kind.NUMBER, numbers), *_one_of(Kind.STRING, strings)], sorted(compared)
+    return [*ranges, *_one_of(Kind.NUMBER, numbers), *_one_of(Kind.STRING, strings)], sorted(
+        compared
+    )
 
 
 def _exact(value: Any) -> list[Scalar]:

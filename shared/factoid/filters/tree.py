@@ -78,7 +78,9 @@ class Comparison:
         object.__setattr__(self, "operator", Operator(self.operator))
         taken, expected = _OPERANDS.get(self.operator, (object, "anything"))
         if not isinstance(self.value, taken):
-            raise InvalidInputError(f"{self.operator} on {self.key!r:.80} takes {expected}, got {self.value!r:.80}")
+            raise InvalidInputError(
+                f"{self.operator} on {self.key!r:.80} takes {expected}, got {self.value!r:.80}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,14 +181,18 @@ def as_of_passage(tree: Tree) -> Tree:
 def holds(stored: Any, leaf: Comparison) -> bool:
     """Return whether a comparison holds for a stored value."""
     if leaf.operator not in (Operator.ANY, Operator.ALL):
-        return _try(_TESTS[leaf.operator], stored, leaf.value, default=leaf.operator is Operator.NIN)
+        return _try(
+            _TESTS[leaf.operator], stored, leaf.value, default=leaf.operator is Operator.NIN
+        )
     if stored is None or not isinstance(leaf.value, list | str):
         return False
     join = any if leaf.operator is Operator.ANY else all
     return join(_try(operator.contains, stored, element) for element in leaf.value)
 
 
-def _try(test: Callable[[Any, Any], bool], stored: Any, operand: Any, *, default: bool = False) -> bool:
+def _try(
+    test: Callable[[Any, Any], bool], stored: Any, operand: Any, *, default: bool = False
+) -> bool:
     try:
         return bool(test(stored, operand))
     except TypeError:

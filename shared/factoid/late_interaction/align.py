@@ -18,7 +18,9 @@ def align(proposition: str, sentence: str) -> list[Span]:
     Words match if they are equal without common endings. Of a longer proposition, the first 300 words count.
     """
     words, places = _words(proposition)[:_MOST_WORDS], _words(sentence)
-    matcher = SequenceMatcher(None, [word for word, _ in words], [word for word, _ in places], autojunk=False)
+    matcher = SequenceMatcher(
+        None, [word for word, _ in words], [word for word, _ in places], autojunk=False
+    )
     spans: list[Span] = []
     following = 0
     for _, first, size in matcher.get_matching_blocks():

@@ -21,7 +21,9 @@ _READ_AGAIN = 300  # characters that may be split again for every chunk
 _LEAST_FRESH = 8  # of more, one in so many characters must be new
 _FENCE = re.compile(r"^[ \t]*+(?P<marks>`{3,}+|~{3,}+)(?P<rest>[^\n]*)", re.MULTILINE)
 _LONGEST_FENCE = 100
-_TABLE_RULE = re.compile(r"[ \t|]*\n(?=[^\n]*\|)[ \t|:]*-[ \t|:-]*(?:\n|\Z)")  # below the header of a table
+_TABLE_RULE = re.compile(
+    r"[ \t|]*\n(?=[^\n]*\|)[ \t|:]*-[ \t|:-]*(?:\n|\Z)"
+)  # below the header of a table
 # Inline code; or numbers in brackets with the space before them, unless they index a letter or are a link: as the text of a link,
 # `[[1]](url)`, they go with it. Or the marks of OpenAI's assistants, `【4:0†source】`.
 _NUMBERS = r"\[[1-9]\d{0,2}(?:[,–-]\s?[1-9]\d{0,2})*+\]"
@@ -68,7 +70,11 @@ def claims_something(sentence: str) -> bool:
     the ways that language models do.
     """
     introduces = sentence.rstrip(_CLOSERS).endswith((":", "："))
-    return any(map(str.isalnum, sentence)) and not introduces and not _REFUSAL.search(" ".join(sentence.split()))
+    return (
+        any(map(str.isalnum, sentence))
+        and not introduces
+        and not _REFUSAL.search(" ".join(sentence.split()))
+    )
 
 
 def without_markers(sentence: str) -> str:
@@ -100,7 +106,9 @@ class Stretch(NamedTuple):
     text: str  # the sentence with the text before it and, at the end of an answer, after it
     start: int  # of the sentence in the text
     end: int  # equal to the start if there is no sentence
-    is_prose: bool = True  # the sentence is neither a heading, also of a table, nor code, nor reasoning
+    is_prose: bool = (
+        True  # the sentence is neither a heading, also of a table, nor code, nor reasoning
+    )
 
     @property
     def sentence(self) -> str:
@@ -152,9 +160,15 @@ class GrowingAnswer:
         last = word.end() if word else 0
         complete = [span for span, (following, _) in pairwise(spans) if following < last]
         stretches = self._stretches(complete)
-        waits = len(spans) > len(complete) + 1  # a sentence waits for the first word of the next one
+        waits = (
+            len(spans) > len(complete) + 1
+        )  # a sentence waits for the first word of the next one
         self._may_end = self._is_due = False
-        self._read(self._text[self._returned if waits else max(self._returned, len(self._text) - _NEXT_WORD) :])
+        self._read(
+            self._text[
+                self._returned if waits else max(self._returned, len(self._text) - _NEXT_WORD) :
+            ]
+        )
         self._forget([end for _, end in complete])
         return stretches
 
@@ -208,13 +222,17 @@ class GrowingAnswer:
                 others.append((first - shift, last - shift))
                 continue
             part = read(source[first:last], "markdown")
-            blocks = [block for block in part if block.kind in ("heading", "code") or block.is_header]
+            blocks = [
+                block for block in part if block.kind in ("heading", "code") or block.is_header
+            ]
             others += [(block.start + first - shift, block.end + first - shift) for block in blocks]
         ends = [end for _, end in others]
         stretches = []
         for start, end in spans:
             is_heading = _TABLE_RULE.match(self._text, end) is not None
-            other = bisect_right(ends, start)  # the first that ends behind the start of the sentence
+            other = bisect_right(
+                ends, start
+            )  # the first that ends behind the start of the sentence
             is_prose = not is_heading and not (other < len(others) and others[other][0] < end)
             begin = self._returned
             self._returned = end

@@ -8,7 +8,15 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, replace
 from math import inf, isfinite
 from operator import attrgetter
@@ -83,7 +91,9 @@ class Citation:
         support = self.support.unit
         return {
             "number": self.number,
-            **{key: metadata[key] for key in ("title", "url") if isinstance(metadata.get(key), str)},
+            **{
+                key: metadata[key] for key in ("title", "url") if isinstance(metadata.get(key), str)
+            },
             "start_index": self.spans[0][0],
             "end_index": self.spans[-1][1],
             "cited_text": support.text,
@@ -156,9 +166,7 @@ class CiteReport:
     sentences: int = 0
     silent: int = 0  # not cited: they claim nothing, or keep their own markers (`overwrite=False`)
     claims: int = 0  # queries: propositions and whole sentences
-    whole: int = (
-        0  # times that a sentence was cited as a whole, since it has no proposition, or one that shares no word with it
-    )
+    whole: int = 0  # times that a sentence was cited as a whole, since it has no proposition, or one that shares no word with it
     below_margin: int = 0  # claims without a citation because of `min_margin`
 
 
@@ -193,9 +201,15 @@ class PropCite:
         overwrite: bool = True,
     ) -> None:
         if method not in get_args(Method):
-            raise InvalidInputError(f"method must be one of {', '.join(get_args(Method))}, got {method!r}")
-        self.ranker = model if isinstance(model, AnyGranularityRanker) else AnyGranularityRanker(model)
-        self.propositionizer = SyntaxPropositionizer() if propositionizer is None else propositionizer
+            raise InvalidInputError(
+                f"method must be one of {', '.join(get_args(Method))}, got {method!r}"
+            )
+        self.ranker = (
+            model if isinstance(model, AnyGranularityRanker) else AnyGranularityRanker(model)
+        )
+        self.propositionizer = (
+            SyntaxPropositionizer() if propositionizer is None else propositionizer
+        )
         check_propositionizer(self.propositionizer)
         self.method = method
         self.min_margin = min_margin
@@ -225,7 +239,9 @@ class PropCite:
         """Run `cite` in another thread."""
         return await asyncio.to_thread(self.cite, answer, passages)
 
-    def stream(self, chunks: Iterable[str], passages: Passages) -> Generator[CitedSentence, None, None]:
+    def stream(
+        self, chunks: Iterable[str], passages: Passages
+    ) -> Generator[CitedSentence, None, None]:
         """Yield each sentence of an answer with its citations when the next one begins, and the last one at the end.
 
         However the answer is cut into chunks, the sentences are nearly always those of `cite`. Closing this generator also closes
@@ -246,7 +262,9 @@ class PropCite:
                 chunks.close()
         self.last_report = citer.report
 
-    async def astream(self, chunks: AsyncIterable[str], passages: Passages) -> AsyncGenerator[CitedSentence, None]:
+    async def astream(
+        self, chunks: AsyncIterable[str], passages: Passages
+    ) -> AsyncGenerator[CitedSentence, None]:
         """Stream as `stream` does, splitting and encoding in another thread; passages are encoded while the answer begins."""
         citer, growing = _AnswerCiter(self, passages), GrowingAnswer()
         ready = asyncio.ensure_future(asyncio.to_thread(citer.encode))
@@ -295,10 +313,16 @@ class _AnswerCiter:
         if self._options.method == "sentence" or not self._passages:
             return
         sentences = dict.fromkeys(stretch.plain for stretch in stretches if self._is_cited(stretch))
-        units = {unit.id: unit for unit in map(as_passage, sentences) if unit.text not in self._propositions}
+        units = {
+            unit.id: unit
+            for unit in map(as_passage, sentences)
+            if unit.text not in self._propositions
+        }
         self._propositions |= {unit.text: [] for unit in units.values()}
         if units:
-            for proposition in decompose(list(units.values()), self._options.propositionizer, log=False).units:
+            for proposition in decompose(
+                list(units.values()), self._options.propositionizer, log=False
+            ).units:
                 self._propositions[units[proposition.parent_id].text].append(proposition)
 
     def cite(self, stretch: Stretch) -> CitedSentence:
@@ -307,11 +331,15 @@ class _AnswerCiter:
         self.decompose([stretch])
         claims = list(self._claims(plain)) if is_cited and self._passages else []
         self._counts.update(
-            sentences=bool(stretch.sentence), silent=bool(stretch.sentence) and not is_cited, claims=len(claims)
+            sentences=bool(stretch.sentence),
+            silent=bool(stretch.sentence) and not is_cited,
+            claims=len(claims),
         )
         cited = [citation for claim in claims if (citation := self._citation(*claim))]
         numbers = dict.fromkeys(citation.number for citation in cited)
-        sentence, place = with_markers(stretch.sentence if self._keeps_markers(stretch) else plain, list(numbers))
+        sentence, place = with_markers(
+            stretch.sentence if self._keeps_markers(stretch) else plain, list(numbers)
+        )
         start, added = self._length + stretch.start, len(sentence) - len(plain)
 
         def moved(spans: Sequence[Span]) -> tuple[Span, ...]:
@@ -329,7 +357,11 @@ class _AnswerCiter:
         return not self._options.overwrite and stretch.plain != stretch.sentence
 
     def _is_cited(self, stretch: Stretch) -> bool:
-        return stretch.is_prose and claims_something(stretch.plain) and not self._keeps_markers(stretch)
+        return (
+            stretch.is_prose
+            and claims_something(stretch.plain)
+            and not self._keeps_markers(stretch)
+        )
 
     def _claims(self, sentence: str) -> Iterator[tuple[str, list[Span], QueryScorer]]:
         """Yield the distinct claims of a sentence, with the spans of their words in it."""
@@ -340,7 +372,9 @@ class _AnswerCiter:
             return
         distinct: set[tuple[Span, ...]] = set()
         for proposition in self._propositions[sentence]:
-            spans = whole if "fallback" in proposition.metadata else align(proposition.text, sentence)
+            spans = (
+                whole if "fallback" in proposition.metadata else align(proposition.text, sentence)
+            )
             part = scorer.limited_to(spans)
             if part is None:
                 spans, part = whole, scorer.limited_to(whole)
@@ -353,10 +387,15 @@ class _AnswerCiter:
         """Return the citation of a claim, with the claim's spans in the sentence."""
         tokens = self.encode()
         similarities = scorer.similarities(tokens)
-        scores = [scorer.passage_score(*of_passage) for of_passage in zip(tokens, similarities, strict=True)]
+        scores = [
+            scorer.passage_score(*of_passage)
+            for of_passage in zip(tokens, similarities, strict=True)
+        ]
         position = max(range(len(scores)), key=scores.__getitem__)
         score = scores[position]
-        margin = score - max((other for place, other in enumerate(scores) if place != position), default=-inf)
+        margin = score - max(
+            (other for place, other in enumerate(scores) if place != position), default=-inf
+        )
         if not isfinite(score):
             return None
         if self._options.min_margin is not None and margin < self._options.min_margin:
@@ -365,4 +404,6 @@ class _AnswerCiter:
         kind, passage = Granularity.SENTENCE, self._passages[position]
         [units] = self._ranker.placed_units([passage], kind)
         hits = scorer.hits(kind, passage, position, tokens[position], units, similarities[position])
-        return Citation(position, score, margin, claim, tuple(spans), max(hits, key=attrgetter("score")))
+        return Citation(
+            position, score, margin, claim, tuple(spans), max(hits, key=attrgetter("score"))
+        )

@@ -116,12 +116,21 @@ class LateInteractionEncoder:
                     f"max_tokens must leave at least {2 * _SPARE} tokens beside marker and special tokens, got {limit}"
                 )
             windows = [_windows(text, model.tokenizer, budget) for text in texts]
-            parts = [text[start:end] for text, cuts in zip(texts, windows, strict=True) for start, end, _ in cuts]
+            parts = [
+                text[start:end]
+                for text, cuts in zip(texts, windows, strict=True)
+                for start, end, _ in cuts
+            ]
             options = self._options(max_length=limit)
             encoded = model.encode_document(parts, prompt=prompt, **options) if parts else []
         features = iter(encoded)
         return [
-            _merged([(*_tokens(next(features), prompt, text[start:end]), start, cut) for start, end, cut in cuts])
+            _merged(
+                [
+                    (*_tokens(next(features), prompt, text[start:end]), start, cut)
+                    for start, end, cut in cuts
+                ]
+            )
             for text, cuts in zip(texts, windows, strict=True)
         ]
 
@@ -136,10 +145,20 @@ class LateInteractionEncoder:
                 model = self._model()
                 digest = hashlib.blake2b(digest_size=16)
                 tokenizer = json.loads(model.tokenizer.backend_tokenizer.to_str())
-                settings = [module.get_config_dict() for module in model if hasattr(module, "get_config_dict")]
+                settings = [
+                    module.get_config_dict()
+                    for module in model
+                    if hasattr(module, "get_config_dict")
+                ]
                 # Truncation and padding are those of the latest call.
-                parts = [tokenizer | {"truncation": None, "padding": None}, settings, model.prompts.get("document")]
-                digest.update(json.dumps([*parts, self._limit(model)], sort_keys=True, default=str).encode())
+                parts = [
+                    tokenizer | {"truncation": None, "padding": None},
+                    settings,
+                    model.prompts.get("document"),
+                ]
+                digest.update(
+                    json.dumps([*parts, self._limit(model)], sort_keys=True, default=str).encode()
+                )
                 for name, weights in sorted(model.state_dict().items()):
                     digest.update(name.encode())
                     flat = weights.detach().cpu().contiguous().reshape(-1)
@@ -185,10 +204,14 @@ def build_model(transformer: Any, *layers: Any, device: str | None) -> Any:
     modules = require("sentence_transformers.multi_vector_encoder.modules", extra="models")
     mask = modules.MultiVectorMask(skiplist_words=list(string.punctuation))
     normalize = library.base.modules.Normalize(module_input_name="token_embeddings")
-    return library.MultiVectorEncoder(modules=[transformer, *layers, mask, normalize], device=device)
+    return library.MultiVectorEncoder(
+        modules=[transformer, *layers, mask, normalize], device=device
+    )
 
 
-def _tokens(features: Any, prompt: str, text: str) -> tuple[Vectors, NDArray[np.int64], NDArray[np.bool_]]:
+def _tokens(
+    features: Any, prompt: str, text: str
+) -> tuple[Vectors, NDArray[np.int64], NDArray[np.bool_]]:
     """Return vectors and spans of all tokens of a text, and which of them are scored."""
     vectors = features["token_embeddings"].float().cpu().numpy()
     offsets = features["offset_mapping"].cpu().numpy()
@@ -206,7 +229,12 @@ Window = tuple[int, int, int]  # start, end, and where the next window takes ove
 def _windows(text: str, tokenizer: Any, budget: int) -> list[Window]:
     """Return overlapping stretches of a text of at most `budget` tokens."""
     encoded = tokenizer(
-        text, add_special_tokens=False, return_offsets_mapping=True, truncation=False, padding=False, verbose=False
+        text,
+        add_special_tokens=False,
+        return_offsets_mapping=True,
+        truncation=False,
+        padding=False,
+        verbose=False,
     )
     tokens: list[Span] = encoded["offset_mapping"]
     if len(tokens) <= budget:
@@ -220,7 +248,9 @@ def _windows(text: str, tokenizer: Any, budget: int) -> list[Window]:
     return [*windows, (start, len(text), len(text))]
 
 
-def _merged(parts: Sequence[tuple[Vectors, NDArray[np.int64], NDArray[np.bool_], int, int]]) -> TokenVectors:
+def _merged(
+    parts: Sequence[tuple[Vectors, NDArray[np.int64], NDArray[np.bool_], int, int]],
+) -> TokenVectors:
     """Merge windows into one text: each token from one window, special tokens from all."""
     vectors, spans, begin = [], [], 0
     for rows, places, mask, start, cut in parts:

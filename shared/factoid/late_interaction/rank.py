@@ -58,7 +58,9 @@ class RankReport:
 
     passages: int = 0
     windowed: int = 0  # passages longer than the model's limit, read in several windows
-    unaligned: int = 0  # propositions that share no word with their sentence; the whole sentence scores them
+    unaligned: int = (
+        0  # propositions that share no word with their sentence; the whole sentence scores them
+    )
     whole: int = 0  # passages ranked as a whole, because no unit of theirs has a scored token
     encoded: int = 0  # passages that the model read in this call
     stored: int = 0  # passages whose token vectors came from the cache
@@ -110,12 +112,20 @@ class AnyGranularityRanker:
         cache: TokenVectorCache | str | Path | None = None,
     ) -> None:
         if not check_template(template).endswith("{text}"):
-            raise InvalidInputError(f"the template of a ranker must end in {{text}}, got {template!r}")
-        self.encoder: TokenEncoder = model if isinstance(model, TokenEncoder) else LateInteractionEncoder(model)
+            raise InvalidInputError(
+                f"the template of a ranker must end in {{text}}, got {template!r}"
+            )
+        self.encoder: TokenEncoder = (
+            model if isinstance(model, TokenEncoder) else LateInteractionEncoder(model)
+        )
         self.alpha = alpha
-        self.propositionizer = SyntaxPropositionizer() if propositionizer is None else propositionizer
+        self.propositionizer = (
+            SyntaxPropositionizer() if propositionizer is None else propositionizer
+        )
         self.template = template
-        self.cache = cache if isinstance(cache, TokenVectorCache | None) else TokenVectorCache(cache)
+        self.cache = (
+            cache if isinstance(cache, TokenVectorCache | None) else TokenVectorCache(cache)
+        )
         self.last_report: RankReport | None = None
 
     def rank(
@@ -152,9 +162,13 @@ class AnyGranularityRanker:
         limit = None if k is None else whole_number("k", k)
         whole = as_passages(passages)
         if units is not None and len(units) != len(whole):
-            raise InvalidInputError(f"expected a list of units for each of {len(whole)} passages, got {len(units)}")
+            raise InvalidInputError(
+                f"expected a list of units for each of {len(whole)} passages, got {len(units)}"
+            )
         placed = self.placed_units(whole, kind, units)
-        unaligned = sum(unit.metadata.get("fallback") == UNALIGNED for row in placed for unit, _ in row)
+        unaligned = sum(
+            unit.metadata.get("fallback") == UNALIGNED for row in placed for unit, _ in row
+        )
         counts = Counter(passages=len(whole), unaligned=unaligned)
         scorer = QueryScorer(self.encoder, query, self.alpha)
         hits: list[SpanHit] = []
@@ -163,14 +177,24 @@ class AnyGranularityRanker:
             counts.update(_token_counts(batch))
             pairs = zip(batch, scorer.similarities(batch), strict=True)
             for position, (tokens, similarities) in enumerate(pairs, start):
-                row = scorer.hits(kind, whole[position], position, tokens, placed[position], similarities)
+                row = scorer.hits(
+                    kind, whole[position], position, tokens, placed[position], similarities
+                )
                 counts["whole"] += kind is not Granularity.PASSAGE and row[0].unit is row[0].passage
-                hits += [_rolled_up(row)] if parents == "passage" and kind is not Granularity.PASSAGE else row
+                hits += (
+                    [_rolled_up(row)]
+                    if parents == "passage" and kind is not Granularity.PASSAGE
+                    else row
+                )
         self.last_report = RankReport(**counts)
         return sorted(hits, key=attrgetter("score"), reverse=True)[:limit]
 
     async def arank(
-        self, query: str, passages: Passages, granularity: Granularity | str = Granularity.SENTENCE, **options: Any
+        self,
+        query: str,
+        passages: Passages,
+        granularity: Granularity | str = Granularity.SENTENCE,
+        **options: Any,
     ) -> list[SpanHit]:
         """Run `rank` in another thread."""
         return await asyncio.to_thread(self.rank, query, passages, granularity, **options)
@@ -186,7 +210,9 @@ class AnyGranularityRanker:
             StoreError: The cache cannot be read.
         """
         if self.cache is None:
-            raise InvalidInputError("there is no cache to fill: AnyGranularityRanker(model, cache=...)")
+            raise InvalidInputError(
+                "there is no cache to fill: AnyGranularityRanker(model, cache=...)"
+            )
         counts: Counter[str] = Counter()
         units = map(as_passage, passages)
         with progress_bar(show=progress, unit=" passages") as bar:
@@ -210,9 +236,13 @@ class AnyGranularityRanker:
         model = self.encoder.fingerprint() if self.cache else ""  # type: ignore[attr-defined]
         tokens = self.cache.get(model, bodies) if self.cache else {}
         missing = [text for text in bodies if text not in tokens]
-        encoded = dict(zip(missing, self.encoder.encode_passages(missing) if missing else [], strict=True))
+        encoded = dict(
+            zip(missing, self.encoder.encode_passages(missing) if missing else [], strict=True)
+        )
         if self.cache and missing:
-            encoded = self.cache.put(model, {text: (bodies[text], new) for text, new in encoded.items()})
+            encoded = self.cache.put(
+                model, {text: (bodies[text], new) for text, new in encoded.items()}
+            )
         tokens |= encoded
         return [
             _without_heading(tokens[text], len(text) - len(passage.text))
@@ -220,14 +250,19 @@ class AnyGranularityRanker:
         ]
 
     def placed_units(
-        self, passages: Sequence[Unit], kind: Granularity, units: Sequence[Sequence[Unit]] | None = None
+        self,
+        passages: Sequence[Unit],
+        kind: Granularity,
+        units: Sequence[Sequence[Unit]] | None = None,
     ) -> list[list[PlacedUnit]]:
         """Return the units of each passage with the spans that score them."""
         if kind is Granularity.PASSAGE:
             return [[] for _ in passages]
         sentences = [split_sentences(passage) for passage in passages]
         if kind is Granularity.SENTENCE:
-            return [[(unit, [(unit.start, unit.end)]) for unit in row] for row in units or sentences]
+            return [
+                [(unit, [(unit.start, unit.end)]) for unit in row] for row in units or sentences
+            ]
         if units is None:
             distinct = {passage.id: passage for passage in passages}
             propositions: dict[str, list[Unit]] = {passage_id: [] for passage_id in distinct}
@@ -276,14 +311,18 @@ class QueryScorer:
             )
         ends = np.cumsum([len(tokens.vectors) for tokens in passages])[:-1]
         vectors = np.concatenate([tokens.vectors for tokens in passages])
-        by_marker = [np.split(products(query.vectors, vectors.T), ends, axis=1) for query in self._tokens]
+        by_marker = [
+            np.split(products(query.vectors, vectors.T), ends, axis=1) for query in self._tokens
+        ]
         return [list(of_passage) for of_passage in zip(*by_marker, strict=True)]
 
     def passage_score(self, tokens: TokenVectors, similarities: Sequence[Vectors]) -> float:
         """Return the score of a whole passage, with the query under m_q; minus infinity if its text has no token."""
         if not tokens.spans.any():
             return -inf
-        [score] = span_scores(similarities[0], [np.ones(len(tokens.spans), bool)], query_mask=self._masks[0])
+        [score] = span_scores(
+            similarities[0], [np.ones(len(tokens.spans), bool)], query_mask=self._masks[0]
+        )
         return float(score)
 
     def hits(
@@ -301,13 +340,21 @@ class QueryScorer:
         """
         whole = self.passage_score(tokens, similarities)
         masked = [
-            (unit, token_mask(tokens.spans, [(start - passage.start, end - passage.start) for start, end in spans]))
+            (
+                unit,
+                token_mask(
+                    tokens.spans,
+                    [(start - passage.start, end - passage.start) for start, end in spans],
+                ),
+            )
             for unit, spans in placed
         ]
         scored = [(unit, mask) for unit, mask in masked if mask.any()]
         if not scored:
             scored = [(passage, np.ones(len(tokens.spans), bool))]
-        alone = span_scores(similarities[-1], [mask for _, mask in scored], query_mask=self._masks[-1]).tolist()
+        alone = span_scores(
+            similarities[-1], [mask for _, mask in scored], query_mask=self._masks[-1]
+        ).tolist()
         hits = []
         for (unit, _), score in zip(scored, alone, strict=True):
             is_whole = kind is Granularity.PASSAGE or whole == -inf
@@ -319,7 +366,11 @@ class QueryScorer:
 
 def _token_counts(batch: Sequence[TokenVectors]) -> dict[str, int]:
     stored = sum(tokens.stored for tokens in batch)
-    return {"windowed": sum(tokens.windows > 1 for tokens in batch), "encoded": len(batch) - stored, "stored": stored}
+    return {
+        "windowed": sum(tokens.windows > 1 for tokens in batch),
+        "encoded": len(batch) - stored,
+        "stored": stored,
+    }
 
 
 def _without_heading(tokens: TokenVectors, heading: int) -> TokenVectors:
@@ -350,7 +401,15 @@ def as_passage(passage: Unit | Document | str) -> Unit:
     """
     document = Document(passage) if isinstance(passage, str) else passage
     if isinstance(document, Document):  # a passage under the document's own id
-        place = (document.id, document.id, 0, len(document.text), document.title, document.section, document.metadata)
+        place = (
+            document.id,
+            document.id,
+            0,
+            len(document.text),
+            document.title,
+            document.section,
+            document.metadata,
+        )
         return Unit(document.id, document.text, Granularity.PASSAGE, *place)
     if document.end - document.start != len(document.text):
         raise InvalidInputError(
@@ -362,10 +421,18 @@ def as_passage(passage: Unit | Document | str) -> Unit:
 
 def _aligned(unit: Unit, passage: Unit, sentences: Sequence[Unit]) -> PlacedUnit:
     """Return a proposition with the spans of its words in the sentences that its own span touches."""
-    touched = [sentence for sentence in sentences if sentence.start < unit.end and sentence.end > unit.start]
+    touched = [
+        sentence
+        for sentence in sentences
+        if sentence.start < unit.end and sentence.end > unit.start
+    ]
     start, end = (touched[0].start, touched[-1].end) if touched else (passage.start, passage.end)
     is_near = end - start <= _LONGEST_ALIGNED
-    spans = align(unit.text, passage.text[start - passage.start : end - passage.start]) if is_near else []
+    spans = (
+        align(unit.text, passage.text[start - passage.start : end - passage.start])
+        if is_near
+        else []
+    )
     if spans:
         return unit, [(start + first, start + last) for first, last in spans]
     return replace(unit, metadata={**unit.metadata, "fallback": UNALIGNED}), [(start, end)]
@@ -376,4 +443,10 @@ def _rolled_up(hits: Sequence[SpanHit]) -> SpanHit:
     best = max(hits, key=attrgetter("score"))
     score = best.parts[Granularity.PASSAGE.value]
     matches = () if best.unit is best.passage else (best,)
-    return replace(best, unit=best.passage, score=score, matches=matches, parts={Granularity.PASSAGE.value: score})
+    return replace(
+        best,
+        unit=best.passage,
+        score=score,
+        matches=matches,
+        parts={Granularity.PASSAGE.value: score},
+    )

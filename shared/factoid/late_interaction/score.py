@@ -18,7 +18,9 @@ Mask = NDArray[np.bool_]
 Scores = NDArray[np.float64]
 
 
-def span_scores(similarities: Vectors, masks: Sequence[Mask], *, query_mask: Mask | None = None) -> Scores:
+def span_scores(
+    similarities: Vectors, masks: Sequence[Mask], *, query_mask: Mask | None = None
+) -> Scores:
     """Return the MaxSim of each span of a passage: the sum, over the query's tokens, of the largest product with a token of it.
 
     The sum over no query tokens is 0; a query token without any passage token gives minus infinity, the maximum of nothing.

@@ -34,7 +34,9 @@ _PUT = f"""INSERT INTO propositions ({_COLUMNS}, checksum) VALUES (?, ?, ?, ?, ?
     WHERE propositions.output = '[]'"""  # noqa: S608
 _CHOSEN = "FROM propositions WHERE (?1 IS NULL OR name = ?1) AND (NOT ?2 OR output = '[]')"  # by name and failures
 _STORE = (sqlite.APPLICATION_ID, sqlite.FORMAT)
-_TABLE = sqlite.CacheTable("propositions", "propositions", SQL, _COLUMNS, APPLICATION_ID, FORMAT, hosts=(_STORE,))
+_TABLE = sqlite.CacheTable(
+    "propositions", "propositions", SQL, _COLUMNS, APPLICATION_ID, FORMAT, hosts=(_STORE,)
+)
 
 logger = logging.getLogger(__name__)
 
@@ -68,19 +70,32 @@ class PropositionCache:
         keys = [passage_key(name, passage) for passage in passages]
         with self._opened() as connection:
             rows = [connection.execute(_GET, [key]).fetchone() for key in keys]
-        outputs = [None if row is None else _read(key, *row) for key, row in zip(keys, rows, strict=True)]
-        if damaged := sum(row is not None and output is None for row, output in zip(rows, outputs, strict=True)):
-            logger.warning("%d entries of %s have changed on disk: their passages are asked again", damaged, self.path)
+        outputs = [
+            None if row is None else _read(key, *row) for key, row in zip(keys, rows, strict=True)
+        ]
+        if damaged := sum(
+            row is not None and output is None for row, output in zip(rows, outputs, strict=True)
+        ):
+            logger.warning(
+                "%d entries of %s have changed on disk: their passages are asked again",
+                damaged,
+                self.path,
+            )
         return outputs
 
-    def put(self, name: str, passages: Sequence[Unit | bytes], outputs: Sequence[list[str]]) -> None:
+    def put(
+        self, name: str, passages: Sequence[Unit | bytes], outputs: Sequence[list[str]]
+    ) -> None:
         """Store the propositions of passages in one transaction. Transient failures are left out.
 
         An existing entry stays, unless it is a failure. A `passage_key` may be given instead of a passage. Outputs that are not
         one list of strings for each passage raise `PropositionizerError`.
         """
         check_outputs(outputs, len(passages))
-        keys = [passage if isinstance(passage, bytes) else passage_key(name, passage) for passage in passages]
+        keys = [
+            passage if isinstance(passage, bytes) else passage_key(name, passage)
+            for passage in passages
+        ]
         rows = []
         for key, texts in zip(keys, outputs, strict=True):
             if not getattr(texts, "transient", False):
@@ -95,7 +110,9 @@ class PropositionCache:
     def count(self, name: str | None = None, *, failures: bool = False) -> int:
         """Return the number of entries: all, or those of one propositionizer, or only passages without propositions."""
         with self._opened() as connection:
-            return int(connection.execute(f"SELECT count(*) {_CHOSEN}", [name, failures]).fetchone()[0])
+            return int(
+                connection.execute(f"SELECT count(*) {_CHOSEN}", [name, failures]).fetchone()[0]
+            )
 
     def forget(self, name: str | None = None, *, failures: bool = False) -> int:
         """Drop all entries, or those chosen as in `count`, so that their passages are decomposed again; return how many."""
@@ -135,7 +152,9 @@ def passage_key(name: str, passage: Unit) -> bytes:
     return hashlib.blake2b(content.encode(), digest_size=16).digest()
 
 
-def _read(key: bytes, _: int, name: str, output: str, reason: str | None, written: int) -> list[str] | None:
+def _read(
+    key: bytes, _: int, name: str, output: str, reason: str | None, written: int
+) -> list[str] | None:
     """Return the output in an entry; None if it is not as written, or no list of strings."""
     if row_checksum(key, name, output, reason) != written:
         return None
@@ -145,7 +164,11 @@ def _read(key: bytes, _: int, name: str, output: str, reason: str | None, writte
         return None
     if not (isinstance(texts, list) and all(isinstance(text, str) for text in texts)):
         return None
-    return CachedPropositions(texts) if texts or reason is None else NoPropositions(reason, cached=True)
+    return (
+        CachedPropositions(texts)
+        if texts or reason is None
+        else NoPropositions(reason, cached=True)
+    )
 
 
 def damaged_entries(connection: sqlite3.Connection) -> list[int]:

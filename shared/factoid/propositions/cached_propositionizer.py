@@ -96,18 +96,30 @@ class CachedPropositionizer:
         """Return the propositions that the cache holds, by key, and the other passages, each once."""
         distinct = {passage_key(self.name, passage): passage for passage in passages}
         known = self.cache.get(self.name, list(distinct.values())) if distinct else []
-        outputs = {key: texts for key, texts in zip(distinct, known, strict=True) if texts is not None}
+        outputs = {
+            key: texts for key, texts in zip(distinct, known, strict=True) if texts is not None
+        }
         return outputs, [passage for key, passage in distinct.items() if key not in outputs]
 
     def _batches(self, passages: Sequence[Unit]) -> Iterator[Sequence[Unit]]:
-        return (passages[start : start + self.batch_size] for start in range(0, len(passages), self.batch_size))
+        return (
+            passages[start : start + self.batch_size]
+            for start in range(0, len(passages), self.batch_size)
+        )
 
-    def _store(self, passages: Sequence[Unit], outputs: Sequence[list[str]]) -> dict[bytes, list[str]]:
+    def _store(
+        self, passages: Sequence[Unit], outputs: Sequence[list[str]]
+    ) -> dict[bytes, list[str]]:
         """Commit the propositions of passages, and return them by key."""
         self.cache.put(self.name, passages, outputs)
-        return {passage_key(self.name, passage): texts for passage, texts in zip(passages, outputs, strict=True)}
+        return {
+            passage_key(self.name, passage): texts
+            for passage, texts in zip(passages, outputs, strict=True)
+        }
 
-    def _in_order(self, passages: Sequence[Unit], outputs: dict[bytes, list[str]]) -> list[list[str]]:
+    def _in_order(
+        self, passages: Sequence[Unit], outputs: dict[bytes, list[str]]
+    ) -> list[list[str]]:
         """Return the propositions of each passage; for a repeated passage, as if from the cache."""
         results: list[list[str]] = []
         seen: set[bytes] = set()
@@ -120,7 +132,9 @@ class CachedPropositionizer:
     def _bar(self, passages: Sequence[Unit], missing: Sequence[Unit]) -> tqdm[Any]:
         hidden = not self.progress or len(passages) < 2
         done = len(passages) - len(missing)
-        return tqdm(total=len(passages), initial=done, desc="propositions", unit=" passages", disable=hidden)
+        return tqdm(
+            total=len(passages), initial=done, desc="propositions", unit=" passages", disable=hidden
+        )
 
 
 def _again(texts: list[str]) -> list[str]:
@@ -166,4 +180,8 @@ def with_cache(
     check_propositionizer(propositionizer)
     if cache is None and getattr(propositionizer, "costly", False):
         cache = store
-    return propositionizer if cache is None else CachedPropositionizer(propositionizer, cache, **options)
+    return (
+        propositionizer
+        if cache is None
+        else CachedPropositionizer(propositionizer, cache, **options)
+    )

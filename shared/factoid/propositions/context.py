@@ -39,7 +39,11 @@ class Context:
                 self.facts[index] = [(names, sentence.start, sentence.end)]
             elif block.kind == "row":
                 self.facts[index] = _row_facts(sentence)
-                if block.names and header >= 0 and cell_texts(sentences[header].block) == block.names:
+                if (
+                    block.names
+                    and header >= 0
+                    and cell_texts(sentences[header].block) == block.names
+                ):
                     self.repeats.setdefault(index, set()).add(header)
             elif block.kind in ("item", "paragraph") and is_first and block.leads:
                 self.leads[index] = written_leads(sentence.block)

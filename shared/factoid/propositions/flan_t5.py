@@ -86,7 +86,11 @@ class FlanT5Propositionizer:
             model = f"{self.model}@{self.revision}" if self.revision else self.model
         *_, dtype = choose(self.engine, self.device, self.dtype)
         dtype = {"float32": "", "int8": "ctranslate2-int8"}.get(dtype, dtype)
-        limit = "" if self.max_new_tokens == _MAX_NEW_TOKENS else f"max_new_tokens={self.max_new_tokens}"
+        limit = (
+            ""
+            if self.max_new_tokens == _MAX_NEW_TOKENS
+            else f"max_new_tokens={self.max_new_tokens}"
+        )
         return ":".join([model, *filter(None, [dtype, limit])])
 
     def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
@@ -104,8 +108,14 @@ class FlanT5Propositionizer:
         if not passages:
             return
         engine = self._load()
-        inputs = engine.tokenizer([passage_input(passage) for passage in passages], verbose=False)["input_ids"]
-        readable = {position: tokens for position, tokens in enumerate(inputs) if len(tokens) <= engine.limit}
+        inputs = engine.tokenizer([passage_input(passage) for passage in passages], verbose=False)[
+            "input_ids"
+        ]
+        readable = {
+            position: tokens
+            for position, tokens in enumerate(inputs)
+            if len(tokens) <= engine.limit
+        }
         positions = list(readable)
         hidden = not self.progress or len(passages) == 1
         with tqdm(total=len(passages), desc="propositions", unit="passage", disable=hidden) as bar:

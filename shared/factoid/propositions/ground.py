@@ -27,7 +27,22 @@ _FUNCTION_WORDS = frozenset(
     "is are was were be been being am has have had having do does did done can could will would shall should may might "
     "must not no s t re ve ll d called named known one both each such".split()
 )
-_ENDINGS = ("ations", "ation", "ing", "ies", "ied", "ers", "ed", "er", "es", "ly", "al", "s", "e", "y")
+_ENDINGS = (
+    "ations",
+    "ation",
+    "ing",
+    "ies",
+    "ied",
+    "ers",
+    "ed",
+    "er",
+    "es",
+    "ly",
+    "al",
+    "s",
+    "e",
+    "y",
+)
 # The characters of a text on one line: only the first white space between words.
 _ON_ONE_LINE = re.compile(r"\S|(?<=\S)\s(?=\s*+\S)")
 _PUNCTUATION = " .,;:!?…\"'“”‘’«»()[]{}*_-–—。！？"
@@ -89,7 +104,9 @@ class Source:
         self.sentences = [_read(sentence, passage) for sentence in sentences_in(passage)]
         self.context = content_words(passage.title) | content_words(passage.section)
         # Words that may support a proposition, in the source and as a reader sees them ("10³").
-        self.known = content_words(passage.text).union(self.context, *(sentence.words for sentence in self.sentences))
+        self.known = content_words(passage.text).union(
+            self.context, *(sentence.words for sentence in self.sentences)
+        )
         for read in self.sentences:  # what it goes on from may stand in the passage before
             block = read.sentence.block
             beside = [lead.text for lead in block.leads] + list(block.names)
@@ -115,12 +132,21 @@ class Source:
             return verbatim
         tokens = content_tokens(proposition)
         words = [word for word, _, _ in tokens]
-        name = [word for word, _, _ in takewhile(lambda token: proposition[token[1]].isupper(), tokens)]
+        name = [
+            word for word, _, _ in takewhile(lambda token: proposition[token[1]].isupper(), tokens)
+        ]
         resolved, spread = self.context.union(name), self._spread
-        weights = {word: (_RESOLVED if word in resolved else 1.0) / spread[word] for word in words if word in spread}
+        weights = {
+            word: (_RESOLVED if word in resolved else 1.0) / spread[word]
+            for word in words
+            if word in spread
+        }
         if not weights:
             return -1, *self._span
-        shares = [sum(weights[word] for word in weights if word in sentence.words) for sentence in self.sentences]
+        shares = [
+            sum(weights[word] for word in weights if word in sentence.words)
+            for sentence in self.sentences
+        ]
         best = shares.index(max(shares))
         sentence = self.sentences[best]
         shared = sentence.words.intersection(words)
@@ -152,12 +178,19 @@ class Source:
     def _find_verbatim(self, proposition: str) -> tuple[int, int, int] | None:
         """Return the sentence and the span where a proposition literally is, or None."""
         lowered = proposition[:1].lower() + proposition[1:]
-        texts = [text.rstrip(ends) for text in (proposition, lowered) for ends in ("", *_SENTENCE_ENDS)]
+        texts = [
+            text.rstrip(ends) for text in (proposition, lowered) for ends in ("", *_SENTENCE_ENDS)
+        ]
         variants = dict.fromkeys(texts)
         for text in filter(None, variants):
             for reading in (0, 1):
                 places = [
-                    (len(line), index, at[line.index(text)], at[line.index(text) + len(text) - 1] + 1)
+                    (
+                        len(line),
+                        index,
+                        at[line.index(text)],
+                        at[line.index(text) + len(text) - 1] + 1,
+                    )
                     for index, sentence in enumerate(self.sentences)
                     for line, at in sentence.readings[reading : reading + 1]
                     if text in line
@@ -170,7 +203,9 @@ class Source:
 def _read(sentence: Sentence, passage: Unit) -> Read:
     seen = sentence.visible.text
     offsets = sentence.visible.offsets
-    tokens = [(word, offsets[start], offsets[end - 1] + 1) for word, start, end in content_tokens(seen)]
+    tokens = [
+        (word, offsets[start], offsets[end - 1] + 1) for word, start, end in content_tokens(seen)
+    ]
     source = passage.text[sentence.start - passage.start : sentence.end - passage.start]
     readings = [_one_line(source, range(sentence.start, sentence.end))]
     if seen != source:
@@ -185,7 +220,9 @@ def _one_line(text: str, places: Sequence[int]) -> tuple[str, Sequence[int]]:
     if " ".join(text.split()) == text:
         return text, places
     positions = [match.start() for match in _ON_ONE_LINE.finditer(text)]
-    return "".join([" " if text[at].isspace() else text[at] for at in positions]), [places[at] for at in positions]
+    return "".join([" " if text[at].isspace() else text[at] for at in positions]), [
+        places[at] for at in positions
+    ]
 
 
 def _shortest_window(tokens: Iterable[Token], words: Collection[str]) -> tuple[int, int]:

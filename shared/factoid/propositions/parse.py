@@ -25,12 +25,19 @@ logger = logging.getLogger(__name__)
 
 _OPENERS = "\"'“„‘«"
 _CLOSERS = {"'": "'", '"': '"', "“": '”"', "„": '“”"', "‘": "’'", "«": "»"}
-_CLOSER = {opener: re.compile(rf"\\.|([{closers}])", re.DOTALL) for opener, closers in _CLOSERS.items()}
-_QUOTE = {opener: re.compile(rf"\\.|([{opener}{closers}])", re.DOTALL) for opener, closers in _CLOSERS.items()}
+_CLOSER = {
+    opener: re.compile(rf"\\.|([{closers}])", re.DOTALL) for opener, closers in _CLOSERS.items()
+}
+_QUOTE = {
+    opener: re.compile(rf"\\.|([{opener}{closers}])", re.DOTALL)
+    for opener, closers in _CLOSERS.items()
+}
 
 # Quantifiers are possessive: none of these patterns can backtrack.
 _SCALAR = r"(?:-?\d[\d.eE+-]*+[):]?|(?:null|true|false|None|True|False|NaN)\b)"
-_START = re.compile(rf"\[(?=\s*+(?:\Z|[{_OPENERS}\[{{\]]|//|#|{_SCALAR}\s*+[,;{_OPENERS}]))|\{{(?=\s*+[\"'“])")
+_START = re.compile(
+    rf"\[(?=\s*+(?:\Z|[{_OPENERS}\[{{\]]|//|#|{_SCALAR}\s*+[,;{_OPENERS}]))|\{{(?=\s*+[\"'“])"
+)
 _TOKEN = re.compile(
     rf"(?:[\s,;:，、.…]|//[^\n]*+|\#[^\n]*+)*+"
     rf"(?:(?P<open>[\[{{])|(?P<close>[\]}}])|(?P<quote>[{_OPENERS}])|(?P<scalar>{_SCALAR})|(?P<end>\Z))"
@@ -41,7 +48,9 @@ _DELIMITER = re.compile(
     rf"(?:\Z|[\]}}]|```|//|\#|…|\.\.\.|(?P<next>[{_OPENERS}])|\[\s*+[{_OPENERS}\[\]{{]|\{{\s*+[\"'“]))"
 )
 # A missing comma after a whole sentence, or a missing bracket at the end of the list.
-_FORGOTTEN = re.compile(rf"[^\S\n]*+\n\s*+(?:[{_OPENERS}]|\n|\Z)|[^\S\n]++[\"“]|[^\S\n]*+\n[^\S\n]*+\n")
+_FORGOTTEN = re.compile(
+    rf"[^\S\n]*+\n\s*+(?:[{_OPENERS}]|\n|\Z)|[^\S\n]++[\"“]|[^\S\n]*+\n[^\S\n]*+\n"
+)
 # Within one string: its closing quote was missing or typographic, and the next string began.
 _RUN_ON = re.compile(r'(?:”|(?<=[.!?])),\s*+"')
 # A key; also at the end of the output, since an element of a list cannot be in an object.
@@ -56,7 +65,9 @@ _OTHER_KEYS = frozenset(
     "language link name note original passage question quote rationale reason reasoning reference section sentence source span "
     "subject tag thought title topic type url".split()
 )
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")  # Unicode's category Cc: not text, and NUL ends texts in C and SQLite
+_CONTROLS = re.compile(
+    r"[\x00-\x1f\x7f-\x9f]"
+)  # Unicode's category Cc: not text, and NUL ends texts in C and SQLite
 _CONTROL = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 # Commands of LaTeX that begin like an escape of JSON, which models forget to escape.
 _LATEX = re.compile(
@@ -172,7 +183,9 @@ def _read(text: str, at: int) -> _List:
                 continue
             plain = _plain_key(nearest)
             is_named = plain.endswith(_PROPOSITION)
-            if is_named or lists or may_be_key or nearest[-1:].isdigit():  # {"error": "I cannot."} is no list
+            if (
+                is_named or lists or may_be_key or nearest[-1:].isdigit()
+            ):  # {"error": "I cannot."} is no list
                 is_field = in_object and bool(plain)
                 strings += [_String(part, plain, is_field) for part in parts]
         elif kind == "scalar":
@@ -237,7 +250,11 @@ def _words(text: str) -> list[str]:
 
 def mended(text: str) -> str:
     """Join halves of characters from broken JSON escapes; a half without its other half becomes U+FFFD."""
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return (
+        text
+        if text.isascii()
+        else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    )
 
 
 def _unescape(match: re.Match[str]) -> str:
@@ -277,4 +294,8 @@ def _bullets(text: str) -> list[str]:
     if others > len(items):
         return []
     texts = (" ".join(words).removesuffix(",") for words in items)
-    return [text[1:-1] if text[0] + text[-1] in {'""', "“”"} else text for text in texts if len(text) > 2]
+    return [
+        text[1:-1] if text[0] + text[-1] in {'""', "“”"} else text
+        for text in texts
+        if len(text) > 2
+    ]

@@ -50,7 +50,9 @@ class Propositionizer(Protocol):
 
 def check_propositionizer(propositionizer: object) -> None:
     """Raise `InvalidInputError` for a class, or for an object without a method `propositionize`."""
-    if isinstance(propositionizer, type) or not callable(getattr(propositionizer, "propositionize", None)):
+    if isinstance(propositionizer, type) or not callable(
+        getattr(propositionizer, "propositionize", None)
+    ):
         raise InvalidInputError(
             "expected a propositionizer, an object with a method propositionize(passages), such as "
             f"SyntaxPropositionizer(), got {propositionizer!r:.100}"
@@ -59,8 +61,14 @@ def check_propositionizer(propositionizer: object) -> None:
 
 def check_outputs(outputs: Sequence[Sequence[str]], count: int) -> None:
     """Raise `PropositionizerError` for outputs that are not one list of strings for each passage."""
-    lists = isinstance(outputs, list | tuple) and all(isinstance(texts, list | tuple) for texts in outputs)
-    if not lists or len(outputs) != count or not all(isinstance(text, str) for texts in outputs for text in texts):
+    lists = isinstance(outputs, list | tuple) and all(
+        isinstance(texts, list | tuple) for texts in outputs
+    )
+    if (
+        not lists
+        or len(outputs) != count
+        or not all(isinstance(text, str) for texts in outputs for text in texts)
+    ):
         raise PropositionizerError(
             f"expected one list of strings for each of {count} passages, and the propositionizer returned {outputs!r:.100}"
         )
@@ -77,8 +85,12 @@ class Report:
 
     passages: int = 0
     propositions: int = 0  # units returned, including sentences that replace failures
-    failures: Mapping[str, int] = field(default_factory=dict)  # passages that fell back to their sentences, by reason
-    unsupported: int = 0  # propositions with names, numbers or content words that their passage does not hold
+    failures: Mapping[str, int] = field(
+        default_factory=dict
+    )  # passages that fell back to their sentences, by reason
+    unsupported: int = (
+        0  # propositions with names, numbers or content words that their passage does not hold
+    )
     uncovered: int = 0  # sentences that no proposition covered and that were added unchanged
     duplicates: int = 0  # propositions left out because they repeat another one of the same passage
     cached: int = 0  # passages that needed no model: from a cache, or equal to another passage of the same call

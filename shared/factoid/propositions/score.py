@@ -44,7 +44,9 @@ class PropositionF1:
     f1: float
 
 
-def proposition_f1(predicted: Sequence[str], references: Sequence[str], similarity: Similarity) -> PropositionF1:
+def proposition_f1(
+    predicted: Sequence[str], references: Sequence[str], similarity: Similarity
+) -> PropositionF1:
     """Compare the propositions of one passage with references (Dense X Retrieval, Appendix B).
 
     Raises:
@@ -52,12 +54,19 @@ def proposition_f1(predicted: Sequence[str], references: Sequence[str], similari
     """
     for texts in (predicted, references):
         if isinstance(texts, str):
-            raise InvalidInputError(f"expected a list of propositions, got the string {texts!r:.80}")
+            raise InvalidInputError(
+                f"expected a list of propositions, got the string {texts!r:.80}"
+            )
     if not predicted or not references:
         same = float(not predicted and not references)
         return PropositionF1(same, same, same)
-    similarities = np.maximum(similarity(list(dict.fromkeys(predicted)), list(dict.fromkeys(references))), 0.0)
-    precision, recall = float(similarities.max(axis=1).mean()), float(similarities.max(axis=0).mean())
+    similarities = np.maximum(
+        similarity(list(dict.fromkeys(predicted)), list(dict.fromkeys(references))), 0.0
+    )
+    precision, recall = (
+        float(similarities.max(axis=1).mean()),
+        float(similarities.max(axis=0).mean()),
+    )
     total = precision + recall
     return PropositionF1(precision, recall, 2 * precision * recall / total if total else 0.0)
 
@@ -72,8 +81,13 @@ def corpus_f1(
     """
     if not predicted or len(predicted) != len(references):
         counts = f"{len(predicted)} lists and {len(references)}"
-        raise InvalidInputError(f"expected predicted and reference propositions of the same passages, got {counts}")
-    scores = [astuple(proposition_f1(*pair, similarity)) for pair in zip(predicted, references, strict=True)]
+        raise InvalidInputError(
+            f"expected predicted and reference propositions of the same passages, got {counts}"
+        )
+    scores = [
+        astuple(proposition_f1(*pair, similarity))
+        for pair in zip(predicted, references, strict=True)
+    ]
     return PropositionF1(*(sum(column) / len(scores) for column in zip(*scores, strict=True)))
 
 

@@ -83,7 +83,9 @@ class Group(NamedTuple):
     score: float
     matches: tuple[Scored, ...]  # the best units below it that the filter allows, best first
     parts: Mapping[str, float]
-    passage: int | None = None  # of a document, if passages may be closed: the row of its best open one
+    passage: int | None = (
+        None  # of a document, if passages may be closed: the row of its best open one
+    )
 
 
 class _Channel(NamedTuple):
@@ -174,13 +176,23 @@ def best_groups(
             units = view.units.within(chosen) if whole else view.within(chosen)
             scores = view.scores(some, units.positions)
             if len(units.keys):
-                at = slice(None) if len(units.keys) == len(chosen) else np.searchsorted(chosen, units.keys)
+                at = (
+                    slice(None)
+                    if len(units.keys) == len(chosen)
+                    else np.searchsorted(chosen, units.keys)
+                )
                 best[:, at] = np.maximum.reduceat(scores, units.bounds[:-1], axis=1)
             channels.append(_Channel(view, weight, searched, units, scores))
         ranking = _Ranking(channels, parts, chosen, some, level, k, closed)
         if words and scale is not None:
-            words = [reach * shares for reach, shares in zip(scale.reach(some).tolist(), words, strict=True)]
-        results += [ranking.best(number, words[number] if words else None, share) for number in range(len(some))]
+            words = [
+                reach * shares
+                for reach, shares in zip(scale.reach(some).tolist(), words, strict=True)
+            ]
+        results += [
+            ranking.best(number, words[number] if words else None, share)
+            for number in range(len(some))
+        ]
     return results
 
 
@@ -213,7 +225,9 @@ def _plan(
     plan = [(view, dense * (1 - share) / len(finer), True) for view in finer]
     if context is None:
         return plan
-    if context.allowed is not None:  # it is searched: other passages of units give context, and are not found
+    if (
+        context.allowed is not None
+    ):  # it is searched: other passages of units give context, and are not found
         plan.append((context, 0.0, True))
         searched = False
     if views[0].allowed is not None:
@@ -244,7 +258,9 @@ class _Ranking:
     queries: Vectors
     level: Level
     k: int
-    closed: Ids | None  # passages whose words do not count, and that are not returned for a document
+    closed: (
+        Ids | None
+    )  # passages whose words do not count, and that are not returned for a document
 
     def best(self, number: int, words: Vectors | None, weight: float) -> list[Group]:
         """Return the best parents for one query. Its words' scores of the passages have this weight."""
@@ -263,14 +279,18 @@ class _Ranking:
         columns = [column[order].tolist() for column in (parents, totals, parts.T, by_words)]
         groups = [
             Group(key, score, matches, _named(names, scores, of_words))
-            for key, score, scores, of_words, matches in zip(*columns, self._matches(number, order), strict=True)
+            for key, score, scores, of_words, matches in zip(
+                *columns, self._matches(number, order), strict=True
+            )
         ]
         if self.level == "document" and self.closed is not None:
             passages = self._open_passages(number, order, totals, self.closed)
             groups = [group._replace(passage=passages.get(group.key)) for group in groups]
         return groups
 
-    def _open_passages(self, number: int, best: Ids, totals: Vectors, closed: Ids) -> dict[int, int]:
+    def _open_passages(
+        self, number: int, best: Ids, totals: Vectors, closed: Ids
+    ) -> dict[int, int]:
         """Return the best open passage of each of some documents that has one.
 
         It has the best score, or if no scored one is open, the best unit.
@@ -309,8 +329,12 @@ class _Ranking:
         if known.all():
             return np.asarray((weights * parts).sum(axis=0))
         present = np.where(known, weights, 0)
-        present = np.where(known & (present.sum(axis=0) == 0), 1, present)  # of weight 0, and there is no other
-        return np.asarray(weights.sum() * (present * np.where(known, parts, 0)).sum(axis=0) / present.sum(axis=0))
+        present = np.where(
+            known & (present.sum(axis=0) == 0), 1, present
+        )  # of weight 0, and there is no other
+        return np.asarray(
+            weights.sum() * (present * np.where(known, parts, 0)).sum(axis=0) / present.sum(axis=0)
+        )
 
     def _blended(self, scores: Vectors, parts: Vectors) -> Vectors:
         """Return the part of vectors in the scores of units, given the parts of their passages. Shape: (units,)."""
@@ -357,7 +381,10 @@ class _Ranking:
 
     def _matches(self, number: int, best: Ids) -> list[tuple[Scored, ...]]:
         """Return the best units of each of some parents; equal ones by row."""
-        found = [(which, view.columns.rows[at], scores) for view, which, at, scores in self._units(number, best)]
+        found = [
+            (which, view.columns.rows[at], scores)
+            for view, which, at, scores in self._units(number, best)
+        ]
         which, rows, scores = map(np.concatenate, zip(*found, strict=True))
         if len(found) > 1:  # a unit may be compared at several granularities, with one score
             _, first = np.unique(np.stack([which, rows]), axis=1, return_index=True)
@@ -369,7 +396,9 @@ class _Ranking:
         ends = np.cumsum(np.minimum(np.diff(starts), MATCHES)).tolist()
         return [tuple(units[start:end]) for start, end in pairwise([0, *ends])]
 
-    def _best_units(self, number: int, best: Ids, parts: Vectors, words: Vectors, weight: float) -> list[Group]:
+    def _best_units(
+        self, number: int, best: Ids, parts: Vectors, words: Vectors, weight: float
+    ) -> list[Group]:
         """Rank the units of the best passages by their own score, their passage's, and its words."""
         groups: dict[int, Group] = {}  # by row: a unit may be compared at several granularities
         for view, which, positions, scores in self._units(number, best):
@@ -433,14 +462,21 @@ def best_by_words(
             count *= _FACTOR
         best = best[np.sort(first)[:k]]
         groups = []
-        for key, row, share in zip(*(column[best].tolist() for column in (parents, rows, shares)), strict=True):
+        for key, row, share in zip(
+            *(column[best].tolist() for column in (parents, rows, shares)), strict=True
+        ):
             groups.append(Group(key, share, (Scored(row, share),), {LEXICAL: share}))
         results.append(groups)
     return results
 
 
 def diverse_groups(
-    views: Sequence[View], query: Vectors, groups: Sequence[Group], k: int, *, lambda_mult: float = 0.5
+    views: Sequence[View],
+    query: Vectors,
+    groups: Sequence[Group],
+    k: int,
+    *,
+    lambda_mult: float = 0.5,
 ) -> list[Group]:
     """Choose k parents by maximal marginal relevance (Carbonell and Goldstein, 1998): near the query, far from those before.
 
@@ -455,7 +491,9 @@ def diverse_groups(
     for view in views:
         places, which = view.columns.by("unit").find(rows)
         if len(places):
-            vectors[which] = view.exact(view.columns.vectors[view.columns.by("unit").positions[places]])
+            vectors[which] = view.exact(
+                view.columns.vectors[view.columns.by("unit").positions[places]]
+            )
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     directions = vectors / np.where(norms > 0, norms, 1)  # a zero vector is near nothing
     relevance = products(directions, query / (np.linalg.norm(query) or 1))

@@ -42,7 +42,9 @@ class Groups(NamedTuple):
         order = np.argsort(values, kind="stable")
         starts = starts_of_runs(values[order])
         return cls(
-            order if positions is None else positions[order], np.append(starts, len(values)), values[order[starts]]
+            order if positions is None else positions[order],
+            np.append(starts, len(values)),
+            values[order[starts]],
         )
 
     def find(self, keys: Ids) -> tuple[Ids, Ids]:
@@ -92,7 +94,9 @@ class Columns:
     @classmethod
     def checked(cls, stacked: Ids) -> Columns:
         """Return columns from what `stacked` returned; raise ValueError for an array that it cannot have returned."""
-        expected = stacked.dtype == np.int64 and stacked.ndim == 2 and len(stacked) == len(fields(cls))
+        expected = (
+            stacked.dtype == np.int64 and stacked.ndim == 2 and len(stacked) == len(fields(cls))
+        )
         if not expected or stacked.min(initial=0) < 0:
             raise ValueError("its columns are of another type")
         vectors, rows = stacked[:2]
@@ -149,7 +153,9 @@ class View:
     columns: Columns  # which units have those vectors
     exact: Callable[[Ids], Vectors]  # returns the exact vectors of ids. Shapes: (n,) to (n, dim)
     allowed: Mask | None = None  # units that the filter allows; None for all
-    parameters: Mapping[str, Any] | None = None  # how wide an approximate index searches (`nprobe`, `efSearch`)
+    parameters: Mapping[str, Any] | None = (
+        None  # how wide an approximate index searches (`nprobe`, `efSearch`)
+    )
 
     @cached_property
     def units(self) -> Groups:
@@ -182,8 +188,12 @@ class View:
 
     def nearest(self, queries: Vectors, k: int) -> Iterator[tuple[Ids, Vectors]]:
         """Yield the allowed units that have the k best vectors for each query, best first, and the index's scores."""
-        allowed = None if self.allowed is None else self.index.marks(self.columns.vectors, self.allowed)
-        nearest = self.index.search(queries, min(k, len(self.index)), allowed=allowed, parameters=self.parameters)
+        allowed = (
+            None if self.allowed is None else self.index.marks(self.columns.vectors, self.allowed)
+        )
+        nearest = self.index.search(
+            queries, min(k, len(self.index)), allowed=allowed, parameters=self.parameters
+        )
         for scores, ids in zip(*nearest, strict=True):
             positions, which = self.columns.positions_of_vectors(ids)
             if self.allowed is not None:
@@ -198,14 +208,18 @@ class View:
         """
         parents, keys = self.columns.values(level), self.columns.by(level).keys
         count = k * (_REFINE if self.index.lossy else 1)
-        if len(keys) < len(self.columns):  # twice the units of k average parents: units of a good parent come together
+        if len(keys) < len(
+            self.columns
+        ):  # twice the units of k average parents: units of a good parent come together
             count = max(count, int(k * min(max(2 * len(self.columns) / len(keys), 4), 32)))
         total = len(self.index) if self.allowed is None else np.count_nonzero(self.allowed)
         passages: list[Ids] = [keys[:0]] * len(queries)
         pending = np.arange(len(queries))
         while len(pending):
             short = []
-            for number, (positions, _) in zip(pending.tolist(), self.nearest(queries[pending], count), strict=True):
+            for number, (positions, _) in zip(
+                pending.tolist(), self.nearest(queries[pending], count), strict=True
+            ):
                 best = list(dict.fromkeys(parents[positions].tolist()))
                 if len(best) < min(k, len(keys)) and count < total:
                     short.append(number)

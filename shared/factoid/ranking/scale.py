@@ -43,5 +43,7 @@ class Scale:
         """
         exact = queries.astype(np.float64)
         highest = np.linalg.norm(exact, axis=1) * self.length
-        average = (exact * self.mean).sum(axis=1)  # by row, so that a query has one result in any batch
+        average = (exact * self.mean).sum(
+            axis=1
+        )  # by row, so that a query has one result in any batch
         return np.asarray(np.maximum(highest - average, _LEAST * highest), np.float64)

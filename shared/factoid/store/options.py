@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, SupportsFloat, TypedDict, get_args, runtime_checkable
+from typing import (
+    Any,
+    Final,
+    Literal,
+    Protocol,
+    SupportsFloat,
+    TypedDict,
+    get_args,
+    runtime_checkable,
+)
 
 from factoid.encode import TokenVectorEncoder
 from factoid.errors import InvalidInputError
@@ -176,11 +185,17 @@ class SearchOptions:
 
     def __post_init__(self) -> None:
         if self.parents not in get_args(Parents):
-            raise InvalidInputError(f"parents must be 'auto', 'passage', 'document' or 'unit', got {self.parents!r}")
+            raise InvalidInputError(
+                f"parents must be 'auto', 'passage', 'document' or 'unit', got {self.parents!r}"
+            )
         if not isinstance(self.weights, Weights | None):
-            raise InvalidInputError(f"weights must be factoid.Weights(passage=..., lexical=...), got {self.weights!r}")
+            raise InvalidInputError(
+                f"weights must be factoid.Weights(passage=..., lexical=...), got {self.weights!r}"
+            )
         for name, number in (("min_score", self.min_score), ("mmr", self.mmr)):
-            if number is not None and not isinstance(number, SupportsFloat):  # which takes longer to find out for None
+            if number is not None and not isinstance(
+                number, SupportsFloat
+            ):  # which takes longer to find out for None
                 raise InvalidInputError(f"{name} must be a number, got {number!r}")
         if not (self.rerank is None or self.by_tokens or isinstance(self.rerank, Reranker)):
             raise InvalidInputError(
@@ -190,15 +205,21 @@ class SearchOptions:
         if self.lexical is not None:
             Weights(lexical=self.lexical)  # rejects a value out of range
         if self.mmr is not None and not 0 <= self.mmr <= 1:
-            raise InvalidInputError(f"mmr must be from 0 (only diversity counts) to 1 (it does not), got {self.mmr!r}")
+            raise InvalidInputError(
+                f"mmr must be from 0 (only diversity counts) to 1 (it does not), got {self.mmr!r}"
+            )
         for name, least in (("expand", 0), ("fetch_k", 1), ("candidates", 1)):
             if name == "candidates" and self.candidates is None:
                 continue
             if type(value := getattr(self, name)) is not int or value < least:
                 whole_number(name, value, least=least)
         if self.rerank is not None and self.mmr is not None:
-            raise InvalidInputError("rerank and mmr each choose the order of the hits: leave one of them out")
-        if self.parameters is not None and (not isinstance(self.parameters, Mapping) or self.parameters.keys() - NAMES):
+            raise InvalidInputError(
+                "rerank and mmr each choose the order of the hits: leave one of them out"
+            )
+        if self.parameters is not None and (
+            not isinstance(self.parameters, Mapping) or self.parameters.keys() - NAMES
+        ):
             raise InvalidInputError(
                 f'parameters must be a dict such as {{"nprobe": 32, "efSearch": 128}}, got {self.parameters!r}'
             )
@@ -221,7 +242,9 @@ class SearchOptions:
         if has_texts or not weights.lexical:
             return weights
         if requested:
-            raise InvalidInputError(f"lexical={weights.lexical} needs the text of the query: give text, or lexical=0")
+            raise InvalidInputError(
+                f"lexical={weights.lexical} needs the text of the query: give text, or lexical=0"
+            )
         return replace(weights, lexical=0)
 
     def kinds(self, searched: Sequence[Granularity]) -> list[Granularity]:
@@ -236,15 +259,22 @@ class SearchOptions:
         names = [self.granularity] if isinstance(self.granularity, str) else self.granularity
         kinds = list(dict.fromkeys(map(Granularity, names)))
         if not kinds or not set(kinds) <= set(searched):
-            missing = next((f"it has no index of {kind}s" for kind in kinds if kind not in searched), None)
-            raise InvalidInputError(f"this store searches {', '.join(searched)}: {missing or 'name one, or several'}")
+            missing = next(
+                (f"it has no index of {kind}s" for kind in kinds if kind not in searched), None
+            )
+            raise InvalidInputError(
+                f"this store searches {', '.join(searched)}: {missing or 'name one, or several'}"
+            )
         return kinds
 
     def ranked_granularity(self, searched: Sequence[Granularity]) -> Granularity:
         """Return the granularity that a ranker ranks."""
         if self.granularity is None:
             return min(searched, key=FINEST_FIRST.index)
-        if not isinstance(self.granularity, str) or self.granularity in (MIXED, Granularity.DOCUMENT):
+        if not isinstance(self.granularity, str) or self.granularity in (
+            MIXED,
+            Granularity.DOCUMENT,
+        ):
             raise InvalidInputError(
                 f"rerank ranks units of one granularity, passage, sentence or proposition: got {self.granularity!r}"
             )

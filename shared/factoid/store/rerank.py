@@ -13,7 +13,14 @@ from factoid.store.indexes.compared import SUBSTITUTES
 from factoid.store.indexes.live import IndexState
 from factoid.store.indexes.wall import MIXED_PASSAGES, Wall
 from factoid.store.options import FINEST_FIRST, RankedParents, Reranker
-from factoid.store.search import Query, find_within, open_documents, wall_of, whole_documents, with_neighbours
+from factoid.store.search import (
+    Query,
+    find_within,
+    open_documents,
+    wall_of,
+    whole_documents,
+    with_neighbours,
+)
 from factoid.units import Granularity, Hit, Unit
 
 if TYPE_CHECKING:
@@ -35,13 +42,18 @@ def answer(store: UnitStore, query: Query) -> list[list[Hit]]:
     """
     texts = query.texts
     if texts is None:
-        raise InvalidInputError("rerank needs the text of the query: give text, or leave rerank out")
+        raise InvalidInputError(
+            "rerank needs the text of the query: give text, or leave rerank out"
+        )
     kind = query.options.ranked_granularity(store.granularities)
     stored = kind in store.granularities and kind is not Granularity.PASSAGE
     results, children, documents = store.indexes.at(
         query.indexes, partial(_candidates, query, kind if stored else None)
     )
-    ranked = [_ranked(text, query, kind, hits, children, documents) for text, hits in zip(texts, results, strict=True)]
+    ranked = [
+        _ranked(text, query, kind, hits, children, documents)
+        for text, hits in zip(texts, results, strict=True)
+    ]
     if not query.options.expand:
         return ranked
     mixed = [name for name in query.indexes if name == MIXED_PASSAGES]
@@ -81,19 +93,27 @@ def _candidates(
         rows = snapshot.document_rows(sorted(ids)).tolist()
         documents = {unit.id: unit for unit in open_documents(snapshot, rows, wall).values()}
     elif query.options.parents == "auto":
-        rows = snapshot.unit_rows(sorted({hit.unit.id for passages in results for hit in passages})).tolist()
+        rows = snapshot.unit_rows(
+            sorted({hit.unit.id for passages in results for hit in passages})
+        ).tolist()
         documents = {unit.id: unit for unit in whole_documents(snapshot, rows, wall).values()}
     if kind is None:
         return results, None, documents
     units_under = partial(_units_under, snapshot, kind, options.unit_ids, wall)
     if query.options.parents == "unit" and wall is not None:
-        above = {hit.unit.parent_id for passages in results for hit in passages if not _is_passage(hit)}
+        above = {
+            hit.unit.parent_id for passages in results for hit in passages if not _is_passage(hit)
+        }
         siblings = units_under(sorted(above))
         results = [_with_siblings(passages, siblings) for passages in results]
     parents = {hit.unit.id: hit.unit for passages in results for hit in passages}
     children = units_under(sorted(parents))
     # A unit that stands for its passage is ranked as its own one.
-    return results, {unit_id: children.get(unit_id, [unit]) for unit_id, unit in parents.items()}, documents
+    return (
+        results,
+        {unit_id: children.get(unit_id, [unit]) for unit_id, unit in parents.items()},
+        documents,
+    )
 
 
 def _is_passage(hit: Hit) -> bool:
@@ -144,7 +164,11 @@ def _of_others(snapshot: Snapshot, passages: Sequence[Hit], best: Sequence[Hit])
         unit = document.unit
         if unit.granularity is Granularity.DOCUMENT:  # it is open, and so are its passages
             unit = document.matches[0].unit
-            stored = [] if unit.granularity is Granularity.PASSAGE else snapshot.units_by_id([unit.parent_id])
+            stored = (
+                []
+                if unit.granularity is Granularity.PASSAGE
+                else snapshot.units_by_id([unit.parent_id])
+            )
             unit = stored[0] if stored and stored[0].document_id == unit.document_id else unit
         hits.append(replace(document, unit=unit))
     return hits
@@ -176,21 +200,31 @@ def _ranked(
     for hit in options.rerank.rank(text, passages, kind, k=None, parents=level, units=units):
         candidate = by_id.get(hit.unit.id) or by_id[hit.unit.parent_id]
         unit = candidate.unit if hit.unit.id in by_id else originals.get(hit.unit.id, hit.unit)
-        matches = tuple(Hit(originals.get(match.unit.id, match.unit), match.score) for match in hit.matches)
+        matches = tuple(
+            Hit(originals.get(match.unit.id, match.unit), match.score) for match in hit.matches
+        )
         if options.parents == "document":
             matches = matches or (Hit(unit, hit.score),)
             unit = documents.get(unit.document_id, unit)
         elif kind is Granularity.PASSAGE:
             matches = candidate.matches
-        ranked = {f"{RERANK} {name}": part for name, part in hit.parts.items()} if len(hit.parts) > 1 else {}
+        ranked = (
+            {f"{RERANK} {name}": part for name, part in hit.parts.items()}
+            if len(hit.parts) > 1
+            else {}
+        )
         parts = {**candidate.parts, **ranked, RERANK: hit.score}
         key = unit.document_id if options.parents == "document" else unit.id
         if options.parents == "auto" and unit.granularity is Granularity.PASSAGE:
             unit = documents.get(unit.document_id, unit)
         found = hits.setdefault(key, Hit(unit, hit.score, matches, parts=parts))
         if unit.granularity is Granularity.PASSAGE and found.unit.granularity in FINEST_FIRST[:-1]:
-            hits[key] = replace(found, unit=unit)  # the best open passage of a document that is not open itself
-    best = [hit for hit in hits.values() if options.min_score is None or hit.score >= options.min_score]
+            hits[key] = replace(
+                found, unit=unit
+            )  # the best open passage of a document that is not open itself
+    best = [
+        hit for hit in hits.values() if options.min_score is None or hit.score >= options.min_score
+    ]
     return best[: query.k]
 
 

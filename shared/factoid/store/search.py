@@ -15,7 +15,16 @@ import numpy as np
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
 from factoid.filters import Condition, to_condition
-from factoid.ranking import LEXICAL, Group, Level, View, Weights, best_by_words, best_groups, diverse_groups
+from factoid.ranking import (
+    LEXICAL,
+    Group,
+    Level,
+    View,
+    Weights,
+    best_by_words,
+    best_groups,
+    diverse_groups,
+)
 from factoid.store.database.records import DamagedRowError
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.indexes.live import IndexState, Mask
@@ -43,7 +52,12 @@ class Query:
 
     @classmethod
     def of(
-        cls, store: UnitStore, texts: Sequence[str] | None, vectors: Vectors | None, k: int, options: SearchOptions
+        cls,
+        store: UnitStore,
+        texts: Sequence[str] | None,
+        vectors: Vectors | None,
+        k: int,
+        options: SearchOptions,
     ) -> Self:
         """Return a checked query, encoding the texts if no vectors are given."""
         condition = None if options.filter is None else to_condition(options.filter)
@@ -56,7 +70,9 @@ class Query:
             vectors = None
         elif vectors is None:
             if store.encoder is None:
-                raise InvalidInputError("this store has no encoder: use search_by_vector, or give UnitStore an encoder")
+                raise InvalidInputError(
+                    "this store has no encoder: use search_by_vector, or give UnitStore an encoder"
+                )
             vectors = np.asarray(store.encoder.encode_queries(texts or ()), np.float32)
         indexes: list[str] = [] if vectors is None else list(searched)
         if indexes and weights.passage and Granularity.PASSAGE in store.granularities:
@@ -65,7 +81,9 @@ class Query:
             indexes.append(LEXICAL)
         if condition is not None:
             indexes.append(MIXED_PASSAGES)
-        return cls(vectors, texts, k, options, condition, searched, weights, list(dict.fromkeys(indexes)))
+        return cls(
+            vectors, texts, k, options, condition, searched, weights, list(dict.fromkeys(indexes))
+        )
 
 
 def _present(store: UnitStore) -> Sequence[Granularity]:
@@ -76,7 +94,9 @@ def _present(store: UnitStore) -> Sequence[Granularity]:
     with store.connections.reading() as snapshot:
         if state.generation == snapshot.generation and state.has_own:
             return store.granularities
-        return [kind for kind in snapshot.searched() if kind in store.granularities] or store.granularities
+        return [
+            kind for kind in snapshot.searched() if kind in store.granularities
+        ] or store.granularities
 
 
 def wall_of(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> Wall | None:
@@ -92,7 +112,9 @@ def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list
     return find_within(wall_of(query, snapshot, states), query, snapshot, states)
 
 
-def find_within(wall: Wall | None, query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list[list[Hit]]:
+def find_within(
+    wall: Wall | None, query: Query, snapshot: Snapshot, states: Sequence[IndexState]
+) -> list[list[Hit]]:
     """Return the k best hits for each query among what a wall lets through; None is no wall."""
     options, texts, limit = query.options, query.texts or (), query.k
     limited = not (wall is None and options.document_ids is None and options.unit_ids is None)
@@ -116,7 +138,9 @@ def find_within(wall: Wall | None, query: Query, snapshot: Snapshot, states: Seq
     if query.vectors is None:
         groups: list[list[Group]] = [[] for _ in texts]
         if words is not None:
-            groups = best_by_words(words.index, texts, limit, words.columns, level=options.level, allowed=mask)
+            groups = best_by_words(
+                words.index, texts, limit, words.columns, level=options.level, allowed=mask
+            )
     else:
         chosen = list(filter(None, map(views.get, query.searched)))
         if not chosen:
@@ -128,7 +152,9 @@ def find_within(wall: Wall | None, query: Query, snapshot: Snapshot, states: Seq
                     "add what is missing"
                 )
             return [[] for _ in query.vectors]
-        queries = chosen[0].index.prepare(query.vectors)  # all indexes compare vectors in the same way
+        queries = chosen[0].index.prepare(
+            query.vectors
+        )  # all indexes compare vectors in the same way
         limit = limit if options.mmr is None else max(limit, options.fetch_k)
         groups = best_groups(
             chosen,
@@ -167,7 +193,9 @@ def _hits(
     wall: Wall | None,
 ) -> list[list[Hit]]:
     level = options.level
-    documents: dict[int, Unit] = {}  # by row of the parent: of the document, or with parents="auto" of its only passage
+    documents: dict[
+        int, Unit
+    ] = {}  # by row of the parent: of the document, or with parents="auto" of its only passage
     keys = {group.key for group in chain.from_iterable(groups)}
     if level == "document":
         documents = open_documents(snapshot, keys, wall)
@@ -191,12 +219,16 @@ def _hits(
             if level != "unit" or parent.granularity is Granularity.PASSAGE:
                 matches = _matches(group, units, highest)
             hit = Hit(parent, min(group.score, highest), matches, parts=dict(group.parts))
-            of_query.append(with_neighbours(snapshot, hit, options.expand, wall) if options.expand else hit)
+            of_query.append(
+                with_neighbours(snapshot, hit, options.expand, wall) if options.expand else hit
+            )
         hits.append(of_query)
     return hits
 
 
-def _shown_row(group: Group, level: Level, documents: Mapping[int, Unit], wall: Wall | None) -> int | None:
+def _shown_row(
+    group: Group, level: Level, documents: Mapping[int, Unit], wall: Wall | None
+) -> int | None:
     """Return the row of the unit that is returned for a group; None for its document.
 
     In place of a document that is not open this is the best of its open passages, and in place of a passage its best unit.
@@ -237,7 +269,9 @@ def whole_documents(snapshot: Snapshot, rows: Iterable[int], wall: Wall | None) 
     """Return the documents of which some passages are all there is, as units by the passage's row: those to show as added."""
     documents = snapshot.whole_documents(sorted(rows))
     units = open_documents(snapshot, documents.values(), wall)
-    return {passage: units[document] for passage, document in documents.items() if document in units}
+    return {
+        passage: units[document] for passage, document in documents.items() if document in units
+    }
 
 
 def _document_units(snapshot: Snapshot, rows: Iterable[int]) -> dict[int, Unit]:
@@ -269,7 +303,10 @@ def with_neighbours(snapshot: Snapshot, hit: Hit, count: int, wall: Wall | None)
 
 
 def allowed_ids(
-    condition: Condition, ids: Sequence[str] | None, snapshot: Snapshot, states: Sequence[IndexState]
+    condition: Condition,
+    ids: Sequence[str] | None,
+    snapshot: Snapshot,
+    states: Sequence[IndexState],
 ) -> list[str]:
     """Return the ids of units that a filter lets a search return, oldest first: of all, or of some."""
     names, rows, metadata = snapshot.unit_metadata(ids)
@@ -278,14 +315,21 @@ def allowed_ids(
 
 
 def allowed_units(
-    condition: Condition, ids: Sequence[str], documents: bool, snapshot: Snapshot, states: Sequence[IndexState]
+    condition: Condition,
+    ids: Sequence[str],
+    documents: bool,
+    snapshot: Snapshot,
+    states: Sequence[IndexState],
 ) -> list[Unit]:
     """Return what `stored_by_id` returns, without what a filter excludes."""
     wall = states[0].wall(snapshot, condition)
     found = stored_by_id(snapshot, ids, documents=documents)
     units = [unit for unit in found if unit.granularity is not Granularity.DOCUMENT]
     allowed = {*allowed_ids(condition, [unit.id for unit in units], snapshot, states)}
-    shown = {unit.id: unit for unit in wall.shown(snapshot, [unit for unit in units if unit.id in allowed])}
+    shown = {
+        unit.id: unit
+        for unit in wall.shown(snapshot, [unit for unit in units if unit.id in allowed])
+    }
     whole = [unit.id for unit in found if unit.granularity is Granularity.DOCUMENT]
     for document in open_documents(snapshot, snapshot.document_rows(whole).tolist(), wall).values():
         shown[document.id] = document
@@ -296,7 +340,13 @@ def stored_by_id(snapshot: Snapshot, ids: Sequence[str], *, documents: bool) -> 
     """Return the units with these ids, in this order; with `documents`, documents whose texts are stored come before units."""
     if not documents:
         return snapshot.units_by_id(ids)
-    whole = {document.id: document_unit(document) for document, _ in snapshot.documents_by_id(ids).values()}
-    units = {unit.id: unit for unit in snapshot.units_by_id([unit_id for unit_id in ids if unit_id not in whole])}
+    whole = {
+        document.id: document_unit(document)
+        for document, _ in snapshot.documents_by_id(ids).values()
+    }
+    units = {
+        unit.id: unit
+        for unit in snapshot.units_by_id([unit_id for unit_id in ids if unit_id not in whole])
+    }
     found = units | whole
     return [found[unit_id] for unit_id in ids if unit_id in found]

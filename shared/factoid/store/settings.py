@@ -34,7 +34,9 @@ class Settings:
     """How a store's vectors are compared and indexed; the options are those of `UnitStore`."""
 
     similarity: Similarity = Similarity.INNER_PRODUCT
-    kinds: Mapping[Granularity, str] = field(default_factory=dict)  # "auto" for granularities not named
+    kinds: Mapping[Granularity, str] = field(
+        default_factory=dict
+    )  # "auto" for granularities not named
     language: str = "en"
     weights: Weights = field(default_factory=Weights)  # for a search that names none
 
@@ -68,13 +70,21 @@ class Settings:
         for kind in set(kinds.values()) - {AUTO, *self.kinds.values()}:
             check_factory(kind)
         language = self.language if language is None else check_language(language)
-        return Settings(Similarity(similarity or self.similarity), kinds, language, weights or self.weights)
+        return Settings(
+            Similarity(similarity or self.similarity), kinds, language, weights or self.weights
+        )
 
 
-def keep_settings(connections: Connections, *, dtype: str | None = None, **requested: Any) -> Settings:
+def keep_settings(
+    connections: Connections, *, dtype: str | None = None, **requested: Any
+) -> Settings:
     """Return the settings of a store, updated by those requested, and keep them unless it is read-only."""
     with connections.reading() as snapshot:
-        stored, stored_dtype, dim = Settings.of(snapshot), str(snapshot.dtype), snapshot.meta.get("dim")
+        stored, stored_dtype, dim = (
+            Settings.of(snapshot),
+            str(snapshot.dtype),
+            snapshot.meta.get("dim"),
+        )
     settings = stored.updated(**requested)
     new_dtype = dtype not in (None, stored_dtype)
     if dim is not None and new_dtype:
@@ -83,7 +93,9 @@ def keep_settings(connections: Connections, *, dtype: str | None = None, **reque
         )
     if not connections.read_only and (settings != stored or new_dtype):
         with connections.writing() as connection:
-            write_meta(connection, settings=json.dumps(asdict(settings)), dtype=dtype or stored_dtype)
+            write_meta(
+                connection, settings=json.dumps(asdict(settings)), dtype=dtype or stored_dtype
+            )
     return settings
 
 
@@ -91,7 +103,11 @@ def check_identity(snapshot: Snapshot, source: str, **identity: object) -> None:
     """Reject vectors made in another way than those of a store; None stands for what is unknown."""
     for name, value in identity.items():
         stored = snapshot.meta.get(name)
-        if value is not None and stored is not None and bare_name(str(value)) != bare_name(str(stored)):
+        if (
+            value is not None
+            and stored is not None
+            and bare_name(str(value)) != bare_name(str(stored))
+        ):
             raise EncoderMismatchError(
                 f"the store was built with the {name} {stored!r}, and {source} {value!r}: use the first one, or a new store."
                 + _ADVICE.get(name, "").format(stored)

@@ -47,7 +47,9 @@ def answer_by_tokens(store: UnitStore, query: Query) -> list[list[Hit]]:
         InvalidInputError: There is no text, or the encoder gives no vectors of tokens.
     """
     if query.texts is None:
-        raise InvalidInputError("rerank needs the text of the query: give text, or leave rerank out")
+        raise InvalidInputError(
+            "rerank needs the text of the query: give text, or leave rerank out"
+        )
     encoder = query.options.rerank
     if not isinstance(encoder, TokenVectorEncoder):
         encoder = token_vector_encoder(store.encoder)
@@ -69,7 +71,9 @@ def answer_by_tokens(store: UnitStore, query: Query) -> list[list[Hit]]:
     return store.indexes.at(mixed, partial(expanded, query, results))
 
 
-def _candidates(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list[list[Candidate]]:
+def _candidates(
+    query: Query, snapshot: Snapshot, states: Sequence[IndexState]
+) -> list[list[Candidate]]:
     """Return the best hits of the search for each query, as many as have so many passages, each with its passage."""
     wall = wall_of(query, snapshot, states)
     most = max(query.k, query.options.candidates or _CANDIDATES)
@@ -77,7 +81,12 @@ def _candidates(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) 
     options = replace(query.options, min_score=None, expand=0, rerank=None)
     results = find_within(wall, replace(query, k=count, options=options), snapshot, states)
     compared = [[_compared_unit(hit) for hit in hits] for hits in results]
-    above = {unit.parent_id for units in compared for unit in units if unit.granularity is not Granularity.PASSAGE}
+    above = {
+        unit.parent_id
+        for units in compared
+        for unit in units
+        if unit.granularity is not Granularity.PASSAGE
+    }
     passages = {unit.id: unit for unit in _open_units(snapshot, wall, sorted(above))}
     candidates: list[list[Candidate]] = []
     for hits, units in zip(results, compared, strict=True):
@@ -85,7 +94,9 @@ def _candidates(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) 
         read: set[str] = set()
         for hit, unit in zip(hits, units, strict=True):
             passage = passages.get(unit.parent_id, unit)
-            if passage.document_id != unit.document_id:  # the passage that a unit names may be of another document
+            if (
+                passage.document_id != unit.document_id
+            ):  # the passage that a unit names may be of another document
                 passage = unit
             if passage.id in read or len(read) < most or len(of_query) < query.k:
                 read.add(passage.id)

@@ -59,7 +59,9 @@ class TokenVectors:
     """The scored tokens of a text. `spans` are (0, 0) for special tokens, markers and the [MASK]s after a query."""
 
     vectors: Vectors  # float32; shape: (tokens, dim)
-    spans: NDArray[np.int64]  # start and end of each token in the text, without white space; shape: (tokens, 2)
+    spans: NDArray[
+        np.int64
+    ]  # start and end of each token in the text, without white space; shape: (tokens, 2)
     windows: int = 1  # in which the model read the text
     stored: bool = False  # read from a cache
 
@@ -85,7 +87,9 @@ class TokenVectorCache:
 
     def __init__(self, path: str | Path, *, dtype: TokenDtype = "float16") -> None:
         if dtype not in get_args(TokenDtype):
-            raise InvalidInputError(f"dtype must be one of {', '.join(get_args(TokenDtype))}, got {dtype!r}")
+            raise InvalidInputError(
+                f"dtype must be one of {', '.join(get_args(TokenDtype))}, got {dtype!r}"
+            )
         self.path = Path(path).absolute()  # the working folder may change
         self.dtype = dtype
 
@@ -113,11 +117,15 @@ class TokenVectorCache:
                         stored[text] = tokens
         if damaged:
             logger.warning(
-                "%d entries of %s have changed on disk: their passages are encoded again", damaged, self.file
+                "%d entries of %s have changed on disk: their passages are encoded again",
+                damaged,
+                self.file,
             )
         return stored
 
-    def put(self, model: str, entries: Mapping[str, tuple[str, TokenVectors]]) -> dict[str, TokenVectors]:
+    def put(
+        self, model: str, entries: Mapping[str, tuple[str, TokenVectors]]
+    ) -> dict[str, TokenVectors]:
         """Store tokens in one transaction, and return them as they will be read. A full disk is logged, and nothing is stored.
 
         Args:
@@ -186,12 +194,16 @@ class TokenVectorCache:
                 f"{len(damaged):,} entries of {file} changed on disk. They are encoded again when they are needed"
             ]
         elif lines != ["ok"]:
-            problems = [f"the cache of token vectors {file} is damaged ({'; '.join(lines)}). {_REMEDY}"]
+            problems = [
+                f"the cache of token vectors {file} is damaged ({'; '.join(lines)}). {_REMEDY}"
+            ]
         if repair and damaged:
             with self._session() as opened:
                 if opened is not None:
                     with sqlite.committing(opened) as connection:
-                        connection.executemany("DELETE FROM token_vectors WHERE rowid = ?", [(row,) for row in damaged])
+                        connection.executemany(
+                            "DELETE FROM token_vectors WHERE rowid = ?", [(row,) for row in damaged]
+                        )
         elif repair and problems:
             if not self._is_ours():
                 raise StoreFormatError(problems[0])
@@ -220,7 +232,9 @@ class TokenVectorCache:
         scales = np.empty(0, "<f4")
         if self.dtype == "int8":
             scales = np.abs(vectors).max(axis=1, initial=0) / np.float32(_STEPS)
-            steps = np.divide(vectors, scales[:, None], out=np.zeros_like(vectors), where=scales[:, None] > 0)
+            steps = np.divide(
+                vectors, scales[:, None], out=np.zeros_like(vectors), where=scales[:, None] > 0
+            )
             packed = np.rint(steps).astype("<i1")
             fits = np.isfinite(vectors).all()
         else:
@@ -231,10 +245,20 @@ class TokenVectorCache:
             raise InvalidInputError(
                 f"token vectors with components up to {np.abs(vectors).max():.3g} cannot be stored as {self.dtype}"
             )
-        return b"".join(part.tobytes() for part in (np.asarray(tokens.spans, _SPANS), scales, packed))
+        return b"".join(
+            part.tobytes() for part in (np.asarray(tokens.spans, _SPANS), scales, packed)
+        )
 
     def _checked(
-        self, model: str, text: str, passage: bytes, tokens: int, dim: int, windows: int, content: bytes, written: int
+        self,
+        model: str,
+        text: str,
+        passage: bytes,
+        tokens: int,
+        dim: int,
+        windows: int,
+        content: bytes,
+        written: int,
     ) -> TokenVectors | None:
         """Return the tokens of a text from a row, or None if it is not as written, or no such tokens."""
         row = (self._key(model, text), passage, tokens, dim, windows, content)
@@ -253,13 +277,19 @@ class TokenVectorCache:
         are_spans = (starts >= 0).all() and (starts <= ends).all() and (ends <= len(text)).all()
         return unpacked if are_spans and np.isfinite(unpacked.vectors).all() else None
 
-    def _unpacked(self, content: bytes, tokens: int, dim: int, windows: int, *, stored: bool = False) -> TokenVectors:
+    def _unpacked(
+        self, content: bytes, tokens: int, dim: int, windows: int, *, stored: bool = False
+    ) -> TokenVectors:
         spans, rest = content[: 8 * tokens], content[8 * tokens :]
         if self.dtype == "int8":
             scales = np.frombuffer(rest[: 4 * tokens], "<f4")
-            vectors = np.frombuffer(rest[4 * tokens :], "<i1").reshape(tokens, dim) * scales[:, None]
+            vectors = (
+                np.frombuffer(rest[4 * tokens :], "<i1").reshape(tokens, dim) * scales[:, None]
+            )
         else:
-            vectors = np.frombuffer(rest, np.dtype(self.dtype).newbyteorder("<")).reshape(tokens, dim)
+            vectors = np.frombuffer(rest, np.dtype(self.dtype).newbyteorder("<")).reshape(
+                tokens, dim
+            )
         places = np.frombuffer(spans, _SPANS).reshape(tokens, 2).astype(np.int64)
         return TokenVectors(vectors.astype(np.float32), places, windows, stored)
 
@@ -299,7 +329,9 @@ class TokenVectorCache:
             for ending in ("", "-wal", "-shm"):
                 self.file.with_name(f"{self.file.name}{ending}").unlink(missing_ok=True)
         except OSError as error:
-            raise StoreError(f"the damaged cache {self.file} cannot be removed: {sqlite.explain(error)}") from error
+            raise StoreError(
+                f"the damaged cache {self.file} cannot be removed: {sqlite.explain(error)}"
+            ) from error
 
 
 def _digest(text: str) -> bytes:

@@ -23,7 +23,16 @@ from factoid.encode import (
 from factoid.errors import InvalidInputError, check_names
 from factoid.files.sqlite import FILE
 from factoid.filters import Filter, to_condition
-from factoid.ingest import GRANULARITIES, AddReport, Recipe, Split, aingest, encode, ingest, lone_units
+from factoid.ingest import (
+    GRANULARITIES,
+    AddReport,
+    Recipe,
+    Split,
+    aingest,
+    encode,
+    ingest,
+    lone_units,
+)
 from factoid.propositions import PropositionCache, Propositionizer, SyntaxPropositionizer
 from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy
@@ -111,14 +120,18 @@ class UnitStore:
         named = None if isinstance(granularities, str) else granularities
         chosen = tuple(map(Granularity, named or ()))
         if granularities is not None and (not chosen or Granularity.DOCUMENT in chosen):
-            raise InvalidInputError(f"granularities must be some of {', '.join(GRANULARITIES)}, got {granularities!r}")
+            raise InvalidInputError(
+                f"granularities must be some of {', '.join(GRANULARITIES)}, got {granularities!r}"
+            )
         requested: dict[str, Any] = {"similarity": similarity, "index": index, "language": language}
         Settings().updated(**requested)  # rejected before a file is created
         if dtype not in (None, "float32", "float16"):
             raise InvalidInputError(f"dtype must be one of float32, float16, got {dtype!r}")
         self.requested_template = None if embed_template == AUTO else check_template(embed_template)
         self.progress = progress
-        self.requested_metadata = None if embed_metadata is None else check_metadata_keys(embed_metadata)
+        self.requested_metadata = (
+            None if embed_metadata is None else check_metadata_keys(embed_metadata)
+        )
         if encoder is not None and not isinstance(encoder, Encoder):
             raise InvalidInputError(
                 f"expected an encoder, such as SentenceTransformerEncoder({encoder!r:.60}), or None"
@@ -153,7 +166,9 @@ class UnitStore:
 
     def __len__(self) -> int:
         with self.connections.reading() as snapshot:
-            return int(snapshot.meta["units"])  # kept, since to count them reads an index of all units
+            return int(
+                snapshot.meta["units"]
+            )  # kept, since to count them reads an index of all units
 
     @property
     def similarity(self) -> Similarity:
@@ -194,7 +209,9 @@ class UnitStore:
     def template(self) -> str:
         """The template of the text that is encoded for a unit, with metadata."""
         known = self.known_identity
-        return with_metadata(known["embed_template"] or EMBED_TEMPLATE, metadata_keys(known["embed_metadata"]))
+        return with_metadata(
+            known["embed_template"] or EMBED_TEMPLATE, metadata_keys(known["embed_metadata"])
+        )
 
     @property
     def weights(self) -> Weights:
@@ -204,7 +221,9 @@ class UnitStore:
     @weights.setter
     def weights(self, weights: Weights) -> None:
         self.connections.check_writable()
-        self._settings = keep_settings(self.connections, weights=Weights(weights.passage, weights.lexical))
+        self._settings = keep_settings(
+            self.connections, weights=Weights(weights.passage, weights.lexical)
+        )
 
     def close(self) -> None:
         """Wait for running searches, write changed indexes, and close the store. Closing twice is harmless."""
@@ -264,12 +283,19 @@ class UnitStore:
         sizes = {"words": words, "min_words": min_words, "sentences": sentences}
         recipe = self._recipe(propositionizer, cache, unsupported=unsupported, **sizes)
         progress = self.progress if progress is None else progress
-        return ingest(self, documents, recipe, sources=self._sources_of(source_key), progress=progress)
+        return ingest(
+            self, documents, recipe, sources=self._sources_of(source_key), progress=progress
+        )
 
-    async def aadd_documents(self, documents: Iterable[Document], **options: Unpack[AddKwargs]) -> AddReport:
+    async def aadd_documents(
+        self, documents: Iterable[Document], **options: Unpack[AddKwargs]
+    ) -> AddReport:
         """Do the same as `add_documents` without blocking the event loop; documents are read in threads."""
         check_names("UnitStore.aadd_documents", options, option_names(AddKwargs))
-        sources, progress = self._sources_of(options.pop("source_key", None)), options.pop("progress", None)
+        sources, progress = (
+            self._sources_of(options.pop("source_key", None)),
+            options.pop("progress", None),
+        )
         progress = self.progress if progress is None else progress
         recipe = await asyncio.to_thread(self._recipe, **options)
         return await aingest(self, documents, recipe, sources=sources, progress=progress)
@@ -298,10 +324,16 @@ class UnitStore:
                 metadata.
         """
         if vectors is not None and len(vectors) != len(units):
-            raise InvalidInputError(f"got {len(vectors)} vectors for {len(units)} units: expected one each")
+            raise InvalidInputError(
+                f"got {len(vectors)} vectors for {len(units)} units: expected one each"
+            )
         for unit in units:
             check_unit(unit)
-        known = self.encode(units, lone_units(self, units)) if vectors is None else dict(enumerate(vectors))
+        known = (
+            self.encode(units, lone_units(self, units))
+            if vectors is None
+            else dict(enumerate(vectors))
+        )
         with self.connections.transaction() as writing:
             stored = (StoredUnit(unit, known.get(position)) for position, unit in enumerate(units))
             writing.put_units(stored, under=not keep_children)
@@ -324,11 +356,21 @@ class UnitStore:
         template = self.template
         with self.connections.reading() as snapshot:
             digests = snapshot.digests([split.document.id for split in batch])
-            known = [document_id for document_id, recipe in digests.items() if recipe not in ("", INCOMPLETE)]
+            known = [
+                document_id
+                for document_id, recipe in digests.items()
+                if recipe not in ("", INCOMPLETE)
+            ]
             stored = snapshot.stored_units(known) if known else ()
-            return {encoded_text(unit, template): vector for unit, vector in stored if vector is not None}
+            return {
+                encoded_text(unit, template): vector
+                for unit, vector in stored
+                if vector is not None
+            }
 
-    def replace_documents(self, batch: Sequence[Split], units: Sequence[Unit], vectors: Mapping[int, Vectors]) -> None:
+    def replace_documents(
+        self, batch: Sequence[Split], units: Sequence[Unit], vectors: Mapping[int, Vectors]
+    ) -> None:
         """Replace documents and their units by these. A step of `factoid.ingest`."""
         with self.connections.transaction() as writing:
             writing.remove(Selection(document_ids=[split.document.id for split in batch]))
@@ -455,19 +497,33 @@ class UnitStore:
         """
         return self._prepared([query], None, k, options)()[0]
 
-    def search_batch(self, queries: Sequence[str], k: int = 5, **options: Unpack[SearchKwargs]) -> list[list[Hit]]:
+    def search_batch(
+        self, queries: Sequence[str], k: int = 5, **options: Unpack[SearchKwargs]
+    ) -> list[list[Hit]]:
         """Search several queries in one call, and return the hits of each; the options are those of `search`."""
         return self._prepared(queries, None, k, options)() if queries else []
 
     def search_by_vector(
-        self, vector: Vectors, k: int = 5, *, text: str | None = None, **options: Unpack[SearchKwargs]
+        self,
+        vector: Vectors,
+        k: int = 5,
+        *,
+        text: str | None = None,
+        **options: Unpack[SearchKwargs],
     ) -> list[Hit]:
         """Search with an encoded query, as `search` does; its words count only if its text is given. Shape: (dim,)."""
         texts = None if text is None else [text]
-        return self.search_batch_by_vector(np.asarray(vector, np.float32).reshape(1, -1), k, texts=texts, **options)[0]
+        return self.search_batch_by_vector(
+            np.asarray(vector, np.float32).reshape(1, -1), k, texts=texts, **options
+        )[0]
 
     def search_batch_by_vector(
-        self, vectors: Vectors, k: int = 5, *, texts: Sequence[str] | None = None, **options: Unpack[SearchKwargs]
+        self,
+        vectors: Vectors,
+        k: int = 5,
+        *,
+        texts: Sequence[str] | None = None,
+        **options: Unpack[SearchKwargs],
     ) -> list[list[Hit]]:
         """Search with several encoded queries, as `search_by_vector` does. Shape: (n, dim)."""
         queries = np.asarray(vectors, dtype=np.float32)
@@ -499,10 +555,14 @@ class UnitStore:
             settings = Settings.of(snapshot)
             units = {str(kind): count for kind, count in snapshot.counts().items()}
             content: dict[str, Any] = {**snapshot.totals(), "units": units}
-            content |= {name: snapshot.meta.get(name) for name in ("encoder", "embed_template", "dim")}
+            content |= {
+                name: snapshot.meta.get(name) for name in ("encoder", "embed_template", "dim")
+            }
             content["embed_metadata"] = list(snapshot.embed_metadata)
             content |= {"dtype": str(snapshot.dtype), "similarity": str(settings.similarity)}
-            content["kinds"] = {str(granularity): kind for granularity, kind in settings.kinds.items()}
+            content["kinds"] = {
+                str(granularity): kind for granularity, kind in settings.kinds.items()
+            }
         if self.path is not None:
             sizes = {name: _size(index_files(self.path / name)) for name in INDEXES}
             content["bytes"] = _size([self.path / FILE, self.path / f"{FILE}-wal"])
@@ -536,7 +596,11 @@ class UnitStore:
         return cls(path, encoder=encoder, **options)
 
     def _prepared(
-        self, texts: Sequence[str] | None, vectors: Vectors | None, k: int, options: Mapping[str, Any]
+        self,
+        texts: Sequence[str] | None,
+        vectors: Vectors | None,
+        k: int,
+        options: Mapping[str, Any],
     ) -> Callable[[], list[list[Hit]]]:
         """Return a function that runs a checked search with encoded queries."""
         check_names("UnitStore.search", options, option_names(SearchKwargs))
@@ -551,7 +615,9 @@ class UnitStore:
         """Record what made the vectors; refuse others, since another process may have filled the store."""
         check_identity(writing, "was opened with", **self.identity)
         requested = self.identity["embed_metadata"]
-        made = requested if embed_metadata is None else json.dumps(check_metadata_keys(embed_metadata))
+        made = (
+            requested if embed_metadata is None else json.dumps(check_metadata_keys(embed_metadata))
+        )
         identity = {**self.identity, "embed_metadata": requested or made}
         if self.encoder is not None:
             identity["embed_template"] = self.requested_template or EMBED_TEMPLATE
@@ -569,7 +635,11 @@ class UnitStore:
     ) -> Recipe:
         self.connections.check_writable()  # before anything is needlessly decomposed and encoded
         makes_facts = Granularity.PROPOSITION in self.granularities
-        maker = with_cache(propositionizer or SyntaxPropositionizer(), cache, store=self.path) if makes_facts else None
+        maker = (
+            with_cache(propositionizer or SyntaxPropositionizer(), cache, store=self.path)
+            if makes_facts
+            else None
+        )
         return Recipe(self.granularities, maker, template=self.template, **options)
 
 

@@ -32,8 +32,12 @@ class Article:
     def __post_init__(self) -> None:
         for name in ("title", "text", "document_id"):
             check_text(getattr(self, name), name)
-        if isinstance(self.aliases, str) or not all(isinstance(alias, str) for alias in self.aliases):
-            raise InvalidInputError(f"aliases of {self.title!r} must be several strings, got {self.aliases!r}")
+        if isinstance(self.aliases, str) or not all(
+            isinstance(alias, str) for alias in self.aliases
+        ):
+            raise InvalidInputError(
+                f"aliases of {self.title!r} must be several strings, got {self.aliases!r}"
+            )
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,14 @@ from factoid.entities.articles.file import (
     read_meta,
     write_meta,
 )
-from factoid.entities.articles.names import NameForm, NameKind, clean_name, name_key, part_names, spelled_names
+from factoid.entities.articles.names import (
+    NameForm,
+    NameKind,
+    clean_name,
+    name_key,
+    part_names,
+    spelled_names,
+)
 from factoid.errors import InvalidInputError, StoreError, StoreFormatError, UnreadableFileError
 from factoid.files.atomic import move_into_place, part_beside
 from factoid.files.sqlite import connect, explain, identify, is_damage
@@ -59,9 +66,7 @@ CREATE TABLE redirect (name TEXT NOT NULL, target TEXT NOT NULL);
 CREATE TABLE link (target TEXT NOT NULL, form TEXT NOT NULL, count INTEGER NOT NULL);
 """
 _TEXTS = "SELECT id, title, text, body.checksum FROM article JOIN body USING (id)"
-_DUPLICATES = (
-    "SELECT stays, id FROM (SELECT id, MIN(id) OVER (PARTITION BY title) AS stays FROM article) WHERE id != stays"
-)
+_DUPLICATES = "SELECT stays, id FROM (SELECT id, MIN(id) OVER (PARTITION BY title) AS stays FROM article) WHERE id != stays"
 # `resolved` are the redirects with the articles that they lead to: an article goes before a redirect of its name.
 _FINISHING = """
 CREATE TEMP TABLE title (title TEXT PRIMARY KEY, id INTEGER NOT NULL) WITHOUT ROWID;
@@ -152,9 +157,13 @@ def build_articles(
     arguments = {"words": whole_number("words", words), "duplicates": duplicates, "resume": resume}
     _check_duplicates(duplicates)
     if path.is_dir():
-        raise StoreFormatError(f"{path} is a folder: name a file in it, such as {path / 'articles.sqlite'}")
+        raise StoreFormatError(
+            f"{path} is a folder: name a file in it, such as {path / 'articles.sqlite'}"
+        )
     if path.exists() and identify(path)[0] != APPLICATION_ID:
-        raise StoreFormatError(f"{path} is not an article store, and is not replaced: move it, or build another file")
+        raise StoreFormatError(
+            f"{path} is not an article store, and is not replaced: move it, or build another file"
+        )
     with writing(path), Build(path, arguments) as build:
         build.read(sources, progress=progress)
         return build.finish()
@@ -174,7 +183,9 @@ def build_in_memory(
 
 def _check_duplicates(duplicates: Any) -> None:
     if duplicates not in get_args(Duplicates):
-        raise InvalidInputError(f"duplicates must be one of {', '.join(get_args(Duplicates))}, got {duplicates!r}")
+        raise InvalidInputError(
+            f"duplicates must be one of {', '.join(get_args(Duplicates))}, got {duplicates!r}"
+        )
 
 
 @contextmanager
@@ -216,15 +227,27 @@ class Build:
         if is_new:
             if self._file is not None:
                 self._file.unlink(missing_ok=True)
-            self.meta = {"source": 0, "records": 0, "empty": 0, "links": 0, "left_out": {}, "keys": {}, **arguments}
+            self.meta = {
+                "source": 0,
+                "records": 0,
+                "empty": 0,
+                "links": 0,
+                "left_out": {},
+                "keys": {},
+                **arguments,
+            }
         self._connection = connect(self._file or ":memory:")
-        self._connection.isolation_level = "IMMEDIATE"  # a transaction begins with the first change after a commit
+        self._connection.isolation_level = (
+            "IMMEDIATE"  # a transaction begins with the first change after a commit
+        )
         self._connection.create_function("name_key", 1, name_key, deterministic=True)
         self._connection.execute(f"PRAGMA cache_size = -{_CACHE}")
         if is_new:
             self._connection.executescript(f"BEGIN; {MARKS} {TABLES} {_READ}")
             self.commit()
-        (self._last,) = self._connection.execute("SELECT coalesce(max(id), 0) FROM article").fetchone()
+        (self._last,) = self._connection.execute(
+            "SELECT coalesce(max(id), 0) FROM article"
+        ).fetchone()
 
     def _earlier_meta(self) -> dict[str, Any]:
         """Return the `meta` of an interrupted build; it is empty if there is none that can be read."""
@@ -240,7 +263,9 @@ class Build:
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         """Close the file, and remove it unless a build that failed can go on from it."""
         self._connection.close()
-        damaged = isinstance(error, StoreFormatError) or (isinstance(error, sqlite3.Error) and is_damage(error))
+        damaged = isinstance(error, StoreFormatError) or (
+            isinstance(error, sqlite3.Error) and is_damage(error)
+        )
         if self._file is not None and (error is None or damaged or not self.meta["resume"]):
             self._file.unlink()
 
@@ -261,7 +286,9 @@ class Build:
                         self.meta["records"] = number
                         self.commit()
                 self.meta["keys"] |= getattr(source, "keys", {})
-                self.meta["left_out"] = dict(Counter(self.meta["left_out"]) + Counter(getattr(source, "left_out", {})))
+                self.meta["left_out"] = dict(
+                    Counter(self.meta["left_out"]) + Counter(getattr(source, "left_out", {}))
+                )
                 self.meta["source"] += 1
                 self.meta["records"] = skip = 0
                 self.commit()
@@ -275,7 +302,9 @@ class Build:
         if not isinstance(record, Article):
             raise InvalidInputError(f"expected an Article or a Redirect, got {record!r:.80}")
         if not clean_name(record.title):
-            raise InvalidInputError(f"an article needs a title, got {record.title!r} of {record.text[:60]!r}")
+            raise InvalidInputError(
+                f"an article needs a title, got {record.title!r} of {record.text[:60]!r}"
+            )
         if not record.text.strip():
             self.meta["empty"] += 1
             return
@@ -302,13 +331,21 @@ class Build:
             number = self._last
         aliases = json.dumps(article.aliases, ensure_ascii=False)
         row = (number, clean_name(article.title), aliases, metadata, article.document_id or None)
-        execute("INSERT OR REPLACE INTO article VALUES (?, ?, ?, ?, ?, ?)", [*row, head_checksum(*row)])
+        execute(
+            "INSERT OR REPLACE INTO article VALUES (?, ?, ?, ?, ?, ?)", [*row, head_checksum(*row)]
+        )
         body = zlib.compress(text, level=4)  # 1 % larger than the slower 6
-        execute("INSERT OR REPLACE INTO body VALUES (?, ?, ?)", [number, body, body_checksum(number, body)])
+        execute(
+            "INSERT OR REPLACE INTO body VALUES (?, ?, ?)",
+            [number, body, body_checksum(number, body)],
+        )
 
     def commit(self) -> None:
         """Commit what was added, with how far the sources were read."""
-        rows = [(clean_name(target), clean_name(form), count) for (form, target), count in self._links.items()]
+        rows = [
+            (clean_name(target), clean_name(form), count)
+            for (form, target), count in self._links.items()
+        ]
         if rows:  # the table is gone at the end
             self._connection.executemany(
                 "INSERT INTO link VALUES (?, ?, ?)", (row for row in rows if row[0] and row[1])
@@ -329,14 +366,19 @@ class Build:
             with part_beside(self._path) as part:
                 self._connection.execute("VACUUM INTO ?", [str(part)])
                 move_into_place(part, self._path)
-        counts = {name: self.meta[name] for name in ("articles", "redirects", "dangling", "empty", "left_out")}
+        counts = {
+            name: self.meta[name]
+            for name in ("articles", "redirects", "dangling", "empty", "left_out")
+        }
         names = sum(self.meta["names"].values())
         report = BuildReport(**counts, names=names, duplicates=self.meta["repeated"])
         faults = {name: getattr(report, name) for name in ("duplicates", "empty", "dangling")}
         faults = {name: count for name, count in faults.items() if count}
         if faults:
             place = self._path or "an article store in memory"
-            _log.warning("%s was built, but some records are not in it as they were given: %s", place, faults)
+            _log.warning(
+                "%s was built, but some records are not in it as they were given: %s", place, faults
+            )
         return report
 
     def _index_names(self) -> None:
@@ -346,10 +388,13 @@ class Build:
             for first, other in repeated:
                 self._join(first, other)
         for table in ("article", "body"):
-            self._connection.executemany(f"DELETE FROM {table} WHERE id = ?", [(other,) for _, other in repeated])  # noqa: S608
+            delete = f"DELETE FROM {table} WHERE id = ?"  # noqa: S608
+            self._connection.executemany(delete, [(other,) for _, other in repeated])
         (articles,) = execute("SELECT COUNT(*) FROM article").fetchone()
         if not articles:
-            raise InvalidInputError(f"there is no article to store: {self.meta['empty']} had no text")
+            raise InvalidInputError(
+                f"there is no article to store: {self.meta['empty']} had no text"
+            )
         for statement in _FINISHING.split(";"):
             execute(statement)
         before, dangling = -1, execute(_STEP).rowcount
@@ -358,11 +403,18 @@ class Build:
         forms = self._name_forms(with_parts=articles <= MOST_IN_PARTS)
         self._connection.executemany("INSERT INTO name_form VALUES (?, ?, ?, ?, ?)", forms)
         execute(_LINKED, [NameKind.ANCHOR])
-        self._connection.executemany("INSERT INTO name VALUES (?, ?, ?, ?, ?, ?)", _with_checksums(execute(_NAMES)))
+        self._connection.executemany(
+            "INSERT INTO name VALUES (?, ?, ?, ?, ?, ?)", _with_checksums(execute(_NAMES))
+        )
         kinds = dict(execute("SELECT kind, COUNT(*) FROM name GROUP BY kind"))
         (redirects,) = execute("SELECT COUNT(article) FROM resolved").fetchone()
         names = {kind.name.lower(): kinds.get(int(kind), 0) for kind in NameKind}
-        self.meta |= {"articles": articles, "redirects": redirects, "dangling": dangling, "names": names}
+        self.meta |= {
+            "articles": articles,
+            "redirects": redirects,
+            "dangling": dangling,
+            "names": names,
+        }
         self.meta["repeated"] = len(repeated)
         execute("DROP TABLE redirect")
         execute("DROP TABLE link")
@@ -373,7 +425,10 @@ class Build:
         rows = [self._connection.execute(ARTICLE, [one]).fetchone() for one in (number, other)]
         first, second = (article_of(self._path or "memory", row) for row in rows)
         text, metadata = f"{first.text}\n\n{second.text}", {**second.metadata, **first.metadata}
-        self._write(replace(first, text=text, aliases=first.aliases + second.aliases, metadata=metadata), number)
+        self._write(
+            replace(first, text=text, aliases=first.aliases + second.aliases, metadata=metadata),
+            number,
+        )
 
     def _name_forms(self, *, with_parts: bool) -> Iterator[NameForm]:
         execute = self._connection.execute
@@ -387,7 +442,9 @@ class Build:
             yield from spelled_names(article, title, NameKind.TITLE)
             for alias in filter(None, map(clean_name, names)):
                 yield from spelled_names(article, alias, NameKind.ALIAS)
-        for article, name in execute("SELECT article, name FROM resolved WHERE article IS NOT NULL"):
+        for article, name in execute(
+            "SELECT article, name FROM resolved WHERE article IS NOT NULL"
+        ):
             yield from spelled_names(article, name, NameKind.REDIRECT)
         if with_parts:
             for article, title, body, written in execute(_TEXTS):
@@ -404,4 +461,11 @@ def _with_checksums(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]
         of_key = list(group)
         names = len(of_key)
         for title, key, kind, article, form, count in of_key:
-            yield key, kind, article, form, count, name_checksum(title, key, kind, article, form, count, names)
+            yield (
+                key,
+                kind,
+                article,
+                form,
+                count,
+                name_checksum(title, key, kind, article, form, count, names),
+            )

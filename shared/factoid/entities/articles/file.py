@@ -40,10 +40,20 @@ MARKS = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMA
 HEAD = "id, title, aliases, metadata, document_id, article.checksum"  # what `check_head` takes
 ARTICLES = f"SELECT {HEAD}, text, body.checksum FROM article LEFT JOIN body USING (id)"  # noqa: S608 - for `read_article`
 ARTICLE = f"{ARTICLES} WHERE id = ?"
-_META = {"articles": int, "names": dict, "redirects": int, "links": int, "words": int, "duplicates": str, "keys": dict}
+_META = {
+    "articles": int,
+    "names": dict,
+    "redirects": int,
+    "links": int,
+    "words": int,
+    "duplicates": str,
+    "keys": dict,
+}
 
 
-def check_head(number: int, title: str, aliases: str, metadata: str, document_id: str | None, written: int) -> None:
+def check_head(
+    number: int, title: str, aliases: str, metadata: str, document_id: str | None, written: int
+) -> None:
     """Raise a ValueError unless a row of `HEAD` is as it was written."""
     try:
         intact = head_checksum(number, title, aliases, metadata, document_id) == written
@@ -103,7 +113,9 @@ def read_body(number: int, body: bytes, written: int) -> str:
     return text.decode()
 
 
-def head_checksum(number: int, title: str, aliases: str, metadata: str, document_id: str | None) -> int:
+def head_checksum(
+    number: int, title: str, aliases: str, metadata: str, document_id: str | None
+) -> int:
     """Return the checksum of a row of `article`; raise a TypeError or ValueError for values of other types."""
     texts = (title, aliases, metadata, "" if document_id is None else document_id, f"{number:d}")
     return zlib.crc32("\0".join(texts).encode())
@@ -114,7 +126,9 @@ def body_checksum(number: int, body: bytes) -> int:
     return zlib.crc32(body, number & 0xFFFFFFFF)
 
 
-def name_checksum(title: str, key: str, kind: int, article: int, form: str, count: int, names: int) -> int:
+def name_checksum(
+    title: str, key: str, kind: int, article: int, form: str, count: int, names: int
+) -> int:
     """Return the checksum of a name, of which its key has several; raise a TypeError or ValueError for values of other types."""
     numbers = f"{kind:d} {article:d} {count:d} {names:d}"
     return zlib.crc32("\0".join((key, form, title, numbers)).encode())
@@ -132,7 +146,9 @@ def read_meta(connection: sqlite3.Connection) -> dict[str, Any]:
 def write_meta(connection: sqlite3.Connection, values: Mapping[str, Any]) -> None:
     """Write values to the table `meta`, over earlier ones, with the checksum of all."""
     sql = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
-    connection.executemany(sql, [(key, json.dumps(value, ensure_ascii=False)) for key, value in values.items()])
+    connection.executemany(
+        sql, [(key, json.dumps(value, ensure_ascii=False)) for key, value in values.items()]
+    )
     rows = connection.execute("SELECT key, value FROM meta WHERE key != 'checksum'").fetchall()
     connection.execute(sql, ["checksum", str(row_checksum(*sorted(rows, key=repr)))])
 
@@ -147,7 +163,9 @@ def article_of(place: object, row: Sequence[Any]) -> Article:
 
 def damaged_article(place: object, title: object, error: ValueError) -> StoreFormatError:
     """Return the error for an article that cannot be read."""
-    return StoreFormatError(f"the article {title!r:.100} of {place} is damaged: {error}. Build the store again")
+    return StoreFormatError(
+        f"the article {title!r:.100} of {place} is damaged: {error}. Build the store again"
+    )
 
 
 def _parsed(text: str) -> Any:
@@ -160,12 +178,16 @@ def _parsed(text: str) -> Any:
 def open_file(path: Path) -> sqlite3.Connection:
     """Return a connection that reads an article store; raise a FactoidError if there is none."""
     if not path.is_file():
-        raise UnreadableFileError(f"there is no article store {path}. Build one with factoid build-articles")
+        raise UnreadableFileError(
+            f"there is no article store {path}. Build one with factoid build-articles"
+        )
     if identify(path) != (APPLICATION_ID, FORMAT):
         raise StoreFormatError(
             f"{path} is not an article store of format {FORMAT}. Build one with factoid build-articles"
         )
-    return connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1")  # nobody changes it: without locks
+    return connect(
+        f"{path.absolute().as_uri()}?mode=ro&immutable=1"
+    )  # nobody changes it: without locks
 
 
 def open_content(content: bytes) -> sqlite3.Connection:

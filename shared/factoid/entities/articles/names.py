@@ -23,8 +23,30 @@ _TYPOGRAPHY = str.maketrans("‘’‚‛ʼʻ′＇“”„‟″‐‑‒–�
 }
 _ACCENT = re.compile("(?<=[A-Za-z])[\u0300-\u036f]+")
 _PLAIN_LETTERS = str.maketrans(
-    {"ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "đ": "d", "Đ": "D", "ħ": "h", "Ħ": "H", "ı": "i", "ŧ": "t", "Ŧ": "T"}
-    | {"æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ð": "d", "Ð": "D", "þ": "th", "Þ": "Th", "ß": "ss"}
+    {
+        "ł": "l",
+        "Ł": "L",
+        "ø": "o",
+        "Ø": "O",
+        "đ": "d",
+        "Đ": "D",
+        "ħ": "h",
+        "Ħ": "H",
+        "ı": "i",
+        "ŧ": "t",
+        "Ŧ": "T",
+    }
+    | {
+        "æ": "ae",
+        "Æ": "AE",
+        "œ": "oe",
+        "Œ": "OE",
+        "ð": "d",
+        "Ð": "D",
+        "þ": "th",
+        "Þ": "Th",
+        "ß": "ss",
+    }
 )
 _MARKS = "-./'·・"
 _SEPARATOR = re.compile(rf"(?<=[\w&]) ?(?:[{_MARKS}] ?| )(?=[\w&])")
@@ -39,8 +61,12 @@ _COMPANY = frozenset(
     """inc incorporated corp corporation co company ltd limited llc llp lp plc gmbh mbh ag kg kgaa ohg se sa sas sarl srl spa
     bv nv ab as asa oy oyj aps kk pty pte sro doo zrt kft &""".split()
 )
-_PARTICLES = frozenset("van von der den de del della da di du la le ten ter zu zur bin ibn al el y e dos das".split())
-_BEFORE = re.compile(r"(?:^|[\s(])[a-z][a-z'’-]*[,;]?\s\Z")  # inside a sentence, and not inside a longer name
+_PARTICLES = frozenset(
+    "van von der den de del della da di du la le ten ter zu zur bin ibn al el y e dos das".split()
+)
+_BEFORE = re.compile(
+    r"(?:^|[\s(])[a-z][a-z'’-]*[,;]?\s\Z"
+)  # inside a sentence, and not inside a longer name
 
 NameForm = tuple[str, int, int, str, int]  # key, kind, article, form as it is written, count
 
@@ -120,7 +146,9 @@ def split_title(title: str) -> tuple[str, str]:
         return match[1], match[2]
     if match := _AFTER_COMMA.fullmatch(title):
         place = match[2].split()
-        if len(place) <= 3 and all(word[0].isupper() for word in place):  # not "William, Duke of Normandy"
+        if len(place) <= 3 and all(
+            word[0].isupper() for word in place
+        ):  # not "William, Duke of Normandy"
             return match[1], match[2]
     return title, ""
 
@@ -129,7 +157,12 @@ def spelled_out(title: str) -> tuple[str, str] | None:
     """Return both names of "Federal Bureau of Investigation (FBI)" or "FBI (Federal Bureau of Investigation)", else None."""
     if match := _IN_BRACKETS.fullmatch(title):
         short, long = sorted(match.groups(), key=len)
-        if sum(map(str.isupper, short)) > 1 and " " not in short and " " in long and short[0] == long[0]:
+        if (
+            sum(map(str.isupper, short)) > 1
+            and " " not in short
+            and " " in long
+            and short[0] == long[0]
+        ):
             return match[1], match[2]
     return None
 
@@ -157,7 +190,13 @@ def spelled_names(article: int, name: str, kind: NameKind) -> Iterator[NameForm]
 def part_names(article: int, title: str, text: str) -> Iterator[NameForm]:
     """Yield the parts of a title that name its article."""
     for part, needs_capital in name_parts(title, text):
-        yield name_key(part), NameKind.CAPITAL_PART if needs_capital else NameKind.PART, article, part, 0
+        yield (
+            name_key(part),
+            NameKind.CAPITAL_PART if needs_capital else NameKind.PART,
+            article,
+            part,
+            0,
+        )
 
 
 def name_parts(title: str, text: str) -> Iterator[tuple[str, bool]]:
@@ -180,7 +219,9 @@ def name_parts(title: str, text: str) -> Iterator[tuple[str, bool]]:
     are_names = all(word[0].isupper() or word[0].isdigit() or word in _PARTICLES for word in words)
     if not 2 <= len(words) <= 6 or not are_names:
         return
-    if len(words) in (3, 4) and all(word.replace("-", "").replace("'", "").rstrip(".").isalpha() for word in words):
+    if len(words) in (3, 4) and all(
+        word.replace("-", "").replace("'", "").rstrip(".").isalpha() for word in words
+    ):
         yield f"{words[0]} {words[-1]}", False
     if words[0].casefold() in ("the", "a", "an"):
         return

@@ -128,7 +128,11 @@ class ArticleStore:
         named = self._named(title)
         if name := _nearest(title, named):
             return [name.article_id]
-        return list(dict.fromkeys(name.article_id for name in named if name.title in (title, canonical_title(title))))
+        return list(
+            dict.fromkeys(
+                name.article_id for name in named if name.title in (title, canonical_title(title))
+            )
+        )
 
     def _named(self, title: str) -> list[Name]:
         key = name_key(title)
@@ -160,7 +164,11 @@ class ArticleStore:
         for key, rows in self._rows(keys).items():
             checked = [self._checked(row, len(rows)) for row in rows]
             if self._tests:
-                checked = [name for name, row in zip(checked, rows, strict=True) if self._passes(*row[_NAME:])]
+                checked = [
+                    name
+                    for name, row in zip(checked, rows, strict=True)
+                    if self._passes(*row[_NAME:])
+                ]
             if checked:
                 names[key] = checked
         return names
@@ -205,7 +213,9 @@ class ArticleStore:
             last = rows[-1][0]
         if self.version == version and count != self._file.meta["articles"]:
             expected = self._file.meta["articles"]
-            raise StoreFormatError(f"{self._file.place} has {count:,} of {expected:,} articles. Build the store again")
+            raise StoreFormatError(
+                f"{self._file.place} has {count:,} of {expected:,} articles. Build the store again"
+            )
 
     def keys(self, kinds: Collection[NameKind]) -> list[str]:
         """Return the keys of all names of some kinds, each once."""
@@ -213,7 +223,9 @@ class ArticleStore:
         rows = self._file.query(_KEYS_IN_VIEWS if self._tests else _KEYS, [json.dumps([*kinds])])
         expected = sum(counts.get(kind.name.lower(), 0) for kind in {*kinds})
         if self.version == version and len(rows) != expected:
-            raise StoreFormatError(f"{self._file.place} has {len(rows):,} of {expected:,} names. Build the store again")
+            raise StoreFormatError(
+                f"{self._file.place} has {len(rows):,} of {expected:,} names. Build the store again"
+            )
         keys: dict[str, None] = {}
         for names, *row in rows:
             self._checked(row, names)
@@ -253,13 +265,21 @@ class ArticleStore:
 
 
 def _distance(title: str, form: str) -> int:
-    return 0 if form == clean_name(title) else 1 if canonical_title(form) == canonical_title(title) else 2
+    return (
+        0
+        if form == clean_name(title)
+        else 1
+        if canonical_title(form) == canonical_title(title)
+        else 2
+    )
 
 
 def _nearest(title: str, names: Sequence[Name]) -> Name | None:
     """Return the name nearest to a title; None if names of several articles are equally near."""
     # Forms without accents or marks are not spellings of their own, only what people may type.
-    distances = [(name.kind >= NameKind.UNACCENTED, _distance(title, name.form), name.kind) for name in names]
+    distances = [
+        (name.kind >= NameKind.UNACCENTED, _distance(title, name.form), name.kind) for name in names
+    ]
     least = min(distances, default=None)
     nearest = [name for name, distance in zip(names, distances, strict=True) if distance == least]
     return nearest[0] if len({name.article_id for name in nearest}) == 1 else None

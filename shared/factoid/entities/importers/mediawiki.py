@@ -35,7 +35,8 @@ _DISAMBIGUATION = re.compile(
     re.IGNORECASE,
 )
 _DISAMBIGUATION_TITLE = re.compile(
-    r".*\((?:disambiguation|Begriffsklärung|homonymie|desambiguación|desambiguação)\)", re.IGNORECASE
+    r".*\((?:disambiguation|Begriffsklärung|homonymie|desambiguación|desambiguação)\)",
+    re.IGNORECASE,
 )
 _ENCODING = re.compile(rb"""[^<]{0,8}<\?xml[^<>]{0,100}\sencoding\s*=\s*["']([\w.-]+)""")
 _HIDDEN = ("6", "14")  # namespaces whose links show nothing: files and categories
@@ -72,7 +73,12 @@ class MediaWikiDump:
         self._workers = whole_number("workers", workers)
         self._words = words if words is None else whole_number("words", words)
         self._limits = limits
-        self._hidden = {"file", "image", "media", "category"}  # prefixes of links that show nothing, and the wiki's own
+        self._hidden = {
+            "file",
+            "image",
+            "media",
+            "category",
+        }  # prefixes of links that show nothing, and the wiki's own
         self.left_out: Counter[str] = Counter()
 
     def __iter__(self) -> Iterator[Record]:
@@ -106,8 +112,16 @@ class MediaWikiDump:
                 for event, element in events:
                     depth += 1 if event == "start" else -1
                     if depth > self._limits.depth:
-                        self._limits.refuse(f"{file}, after the page {title!r}: elements are nested", "depth", "deep")
-                    if event == "end" and element.tag.endswith("namespace") and element.get("key") in _HIDDEN:
+                        self._limits.refuse(
+                            f"{file}, after the page {title!r}: elements are nested",
+                            "depth",
+                            "deep",
+                        )
+                    if (
+                        event == "end"
+                        and element.tag.endswith("namespace")
+                        and element.get("key") in _HIDDEN
+                    ):
                         self._hidden.add((element.text or "").lower())
                     elif event == "end" and element.tag.endswith("page"):
                         title = element.findtext("{*}title", "").strip()
@@ -135,7 +149,10 @@ class MediaWikiDump:
         """Yield the records of pages in order, cleaned in several processes."""
         # Forked processes could inherit locks that other threads hold. An interrupt is the parent's business.
         executor = ProcessPoolExecutor(
-            self._workers, multiprocessing.get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN)
+            self._workers,
+            multiprocessing.get_context("spawn"),
+            signal.signal,
+            (signal.SIGINT, signal.SIG_IGN),
         )
         waiting: deque[Future[list[Record]]] = deque()
         try:
@@ -179,7 +196,9 @@ class _Pages:
         if encoding and encoding[1].lower() not in (b"utf-8", b"utf-16", b"us-ascii"):
             raise ParseError(f"its encoding is {encoding[1].decode()}: dumps are in UTF-8")
         if b"<!DOCTYPE" in self._head:
-            raise ParseError("it declares a document type, as no dump does: entities allow an attack by amplification")
+            raise ParseError(
+                "it declares a document type, as no dump does: entities allow an attack by amplification"
+            )
 
 
 def _record(page: Element, title: str) -> Record | str:
@@ -207,7 +226,10 @@ def _id(element: Element) -> int:
 
 def is_disambiguation(title: str, wikitext: str) -> bool:
     """Tell by its title or templates whether a page only lists what a name may mean."""
-    return _DISAMBIGUATION_TITLE.fullmatch(title) is not None or _DISAMBIGUATION.search(wikitext) is not None
+    return (
+        _DISAMBIGUATION_TITLE.fullmatch(title) is not None
+        or _DISAMBIGUATION.search(wikitext) is not None
+    )
 
 
 def _clean(record: Record, hidden: Set[str], words: int | None) -> Record:

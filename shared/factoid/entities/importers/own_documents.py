@@ -29,7 +29,11 @@ class OwnDocuments:
     """
 
     def __init__(
-        self, documents: Iterable[Document], *, title_key: str = "title", aliases_key: str = "aliases"
+        self,
+        documents: Iterable[Document],
+        *,
+        title_key: str = "title",
+        aliases_key: str = "aliases",
     ) -> None:
         self._documents, self.keys = documents, {"title_key": title_key, "aliases_key": aliases_key}
 
@@ -38,13 +42,19 @@ class OwnDocuments:
         key = self.keys["title_key"]
         for number, document in enumerate(self._documents, start=1):
             if not isinstance(document, Document):
-                raise InvalidInputError(f"document {number} is not a factoid.Document, got {type(document).__name__}")
+                raise InvalidInputError(
+                    f"document {number} is not a factoid.Document, got {type(document).__name__}"
+                )
             metadata = document.metadata
             title = document.title if key == "title" and document.title else metadata.get(key, "")
             title = str(title) if type(title) is int else title  # from a table's column of numbers
             if not isinstance(title, str) or not title.strip():
-                expected = ("document.title or " if key == "title" else "") + f"metadata[{key!r}], got {shown(title)}"
-                raise InvalidInputError(f"document {number} (id {document.id!r}) has no title: expected {expected}")
+                expected = (
+                    "document.title or " if key == "title" else ""
+                ) + f"metadata[{key!r}], got {shown(title)}"
+                raise InvalidInputError(
+                    f"document {number} (id {document.id!r}) has no title: expected {expected}"
+                )
             aliases = _read_aliases(metadata.get(self.keys["aliases_key"]), title)
             yield Article(title, document.text, aliases, metadata=metadata, document_id=document.id)
 
@@ -99,7 +109,13 @@ def build_own_articles(
 def _read_aliases(value: Any, title: str) -> tuple[str, ...]:
     """Return a list of names, without null and blank ones. A single string may hold several, as the cell of a table does."""
     value = str(value) if type(value) is int else value
-    names = _BETWEEN_NAMES.split(value) if isinstance(value, str) else [] if value is None else value
-    if not isinstance(names, list | tuple | set | frozenset) or not all(isinstance(name, str | None) for name in names):
-        raise InvalidInputError(f"the aliases of {title!r} must be a list of strings, got {shown(value, 80)}")
+    names = (
+        _BETWEEN_NAMES.split(value) if isinstance(value, str) else [] if value is None else value
+    )
+    if not isinstance(names, list | tuple | set | frozenset) or not all(
+        isinstance(name, str | None) for name in names
+    ):
+        raise InvalidInputError(
+            f"the aliases of {title!r} must be a list of strings, got {shown(value, 80)}"
+        )
     return tuple(name.strip() for name in names if name and name.strip())

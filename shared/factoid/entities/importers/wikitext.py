@@ -22,7 +22,9 @@ _VERBATIM = re.compile(rf"<(math|chem|ce|nowiki){_CONTENT}", re.IGNORECASE)
 _MARKUP = re.compile(r"[]\[{}|'<>=*#:;_~]")
 _RAISED = re.compile(r"<sup\b[^<>]*>([\d+−-]+)</sup\s*>", re.IGNORECASE)
 _SMALL = str.maketrans("0123456789+−-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
-_BLOCK = re.compile(r"</?(?:blockquote|center|dd|div|dl|dt|h[1-6]|hr|li|ol|p|poem|tr|ul)\b[^<>]*>", re.IGNORECASE)
+_BLOCK = re.compile(
+    r"</?(?:blockquote|center|dd|div|dl|dt|h[1-6]|hr|li|ol|p|poem|tr|ul)\b[^<>]*>", re.IGNORECASE
+)
 _BREAK = re.compile(r"<br\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"</?[a-z][^<>]*>|__[A-Z]+__", re.IGNORECASE)
 
@@ -31,10 +33,12 @@ _TEMPLATE = re.compile(r"\{\{([^{}]*)\}\}")
 _TABLE = re.compile(r"^[ \t:*#]*\{\|(?:(?!\{\|).)*?^[ \t]*\|\}", re.MULTILINE | re.DOTALL)
 # Letters right after a link belong to it: "[[bus]]es" shows "buses". Only in scripts with spaces between words.
 _LINK = re.compile(
-    r"\[\[([^][|{}<>\n]*)(?:\|((?:[^][]|(?<!\[)\[(?!\[)[^][]*\])*+))?\]\]([a-zß-öø-ÿā-ſά-ώа-џ]*)", re.IGNORECASE
+    r"\[\[([^][|{}<>\n]*)(?:\|((?:[^][]|(?<!\[)\[(?!\[)[^][]*\])*+))?\]\]([a-zß-öø-ÿā-ſά-ώа-џ]*)",
+    re.IGNORECASE,
 )
 _EXTERNAL = re.compile(
-    r"\[(?:(?:https?|ftp):)?//[^][\s]++ ?([^][\n]*+)\]|(?:https?|ftp)://[^][\s]*[^][\s.,;)]", re.IGNORECASE
+    r"\[(?:(?:https?|ftp):)?//[^][\s]++ ?([^][\n]*+)\]|(?:https?|ftp)://[^][\s]*[^][\s.,;)]",
+    re.IGNORECASE,
 )
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z-]+)?:")  # the same article in another language
 _LONGEST = 300  # characters; a longer text of a link is not a name
@@ -79,16 +83,38 @@ _FIRST = frozenset(
 )
 _SECOND = frozenset("lang langx native-name rtl-lang".split())
 _LAST = frozenset("transl transliteration script".split())
-_BETWEEN = {"-": "–", "–": "–", "x": " × ", "to": " to ", "and": " and ", "or": " or ", "by": " by "}
-_UNITS = {"sqkm": "km²", "km2": "km²", "m2": "m²", "sqmi": "sq mi", "sqft": "sq ft", "c": "°C", "f": "°F"}
-_DATES = frozenset(f"{event} date{rest}" for event in ("birth", "death", "start", "end") for rest in ("", " and age"))
+_BETWEEN = {
+    "-": "–",
+    "–": "–",
+    "x": " × ",
+    "to": " to ",
+    "and": " and ",
+    "or": " or ",
+    "by": " by ",
+}
+_UNITS = {
+    "sqkm": "km²",
+    "km2": "km²",
+    "m2": "m²",
+    "sqmi": "sq mi",
+    "sqft": "sq ft",
+    "c": "°C",
+    "f": "°F",
+}
+_DATES = frozenset(
+    f"{event} date{rest}"
+    for event in ("birth", "death", "start", "end")
+    for rest in ("", " and age")
+)
 _MONTHS = "_ January February March April May June July August September October November December".split()
 
 
 def prepare(wikitext: str) -> str:
     """Return wikitext without comments, notes, tags, and content for pictures or programs. Formulas stay as they are written."""
     text = _DROP.sub("", _EMPTY.sub("", wikitext))
-    text = _VERBATIM.sub(lambda part: _MARKUP.sub(lambda mark: f"&#{ord(mark[0])};", " ".join(part[2].split())), text)
+    text = _VERBATIM.sub(
+        lambda part: _MARKUP.sub(lambda mark: f"&#{ord(mark[0])};", " ".join(part[2].split())), text
+    )
     text = _RAISED.sub(lambda raised: raised[1].translate(_SMALL), text)
     return _TAG.sub("", _BREAK.sub(" ", _BLOCK.sub("\n\n", text)))
 
@@ -104,11 +130,17 @@ def plain_text(prepared: str, hidden: Collection[str], *, words: int | None = No
         if text == before:
             break
         before = text
-        text = _LINK.sub(lambda link: link[3] if _target(link, hidden) is None else _shown(link), text)
+        text = _LINK.sub(
+            lambda link: link[3] if _target(link, hidden) is None else _shown(link), text
+        )
         text = _TABLE.sub("", _TEMPLATE.sub(_template, text))
     blocks: list[list[str]] = []  # the parts of each
     headings: list[tuple[int, str]] = []  # of sections that are still empty
-    last, appendix, count = "", 0, 0  # kind of the previous line, level of the current appendix, words
+    last, appendix, count = (
+        "",
+        0,
+        0,
+    )  # kind of the previous line, level of the current appendix, words
     for line in _EXTERNAL.sub(r"\1", text).split("\n"):
         if heading := _HEADING.fullmatch(line.rstrip()):
             level, title, last = len(heading[1]), _tidy(heading[2]), ""
@@ -141,7 +173,11 @@ def links(prepared: str, hidden: Collection[str]) -> list[tuple[str, str]]:
     pairs = []
     for link in _LINK.finditer(prepared):
         title = _target(link, hidden)
-        if title and (shown := _tidy(_TEMPLATE.sub(_template, _shown(link)))) and len(shown) <= _LONGEST:
+        if (
+            title
+            and (shown := _tidy(_TEMPLATE.sub(_template, _shown(link))))
+            and len(shown) <= _LONGEST
+        ):
             pairs.append((shown, title))
     return pairs
 
@@ -208,7 +244,13 @@ def _template(template: re.Match[str]) -> str:
         case "e":
             return f"×10{values[0].translate(_SMALL)}"
         case "frac" | "fraction":
-            whole, above, below = values[:3] if values[2] else ("", *values[:2]) if values[1] else ("", "1", values[0])
+            whole, above, below = (
+                values[:3]
+                if values[2]
+                else ("", *values[:2])
+                if values[1]
+                else ("", "1", values[0])
+            )
             return f" {whole} {above}/{below}"
         case "nihongo":
             notes = ", ".join(filter(None, values[1:3]))

@@ -28,8 +28,14 @@ class AnnotatedLinker:
 
     def link(self, text: str) -> list[Mention]:
         """Return the mentions of a question."""
-        mentions = [_mention(text, annotation) for annotation in dict.fromkeys(_listed(self._annotate(text))) if text]
-        return sorted(mentions, key=lambda mention: (mention.end - mention.start == len(text), mention.start))
+        mentions = [
+            _mention(text, annotation)
+            for annotation in dict.fromkeys(_listed(self._annotate(text)))
+            if text
+        ]
+        return sorted(
+            mentions, key=lambda mention: (mention.end - mention.start == len(text), mention.start)
+        )
 
 
 def _by_question(annotations: Mapping[str, Annotation]) -> Callable[[str], Annotation]:

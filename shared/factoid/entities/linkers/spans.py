@@ -23,9 +23,7 @@ from factoid.words import UNSPACED
 
 _LETTER = rf"(?!{UNSPACED.pattern})[^\W_]"
 # Accents, vowel signs and points of several scripts, and characters without width.
-_JOINED = (
-    "[\u00ad\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0966-\u0dff\u200b-\u200f\u2060]"
-)
+_JOINED = "[\u00ad\u0300-\u036f\u0591-\u05bd\u064b-\u065f\u0670\u06d6-\u06ed\u0900-\u0963\u0966-\u0dff\u200b-\u200f\u2060]"
 _WORD = re.compile(rf"{UNSPACED.pattern}|{_LETTER}(?:{_LETTER}|{_JOINED})*|[^\w\s]")
 _MOST_WORDS, _MOST_MARKS = 12, 24  # of a name; most words and marks together
 _NO_END = frozenset(",;:([{“‘«„¿¡<-–/&@")  # marks that do not end a name
@@ -105,10 +103,17 @@ class Words:
                     count += 1
                     content += not word.stop
                     capital |= word.capital and not word.stop
-                    inner |= word.capital and not word.initial and word.key not in ARTICLES and word.key != "i"
+                    inner |= (
+                        word.capital
+                        and not word.initial
+                        and word.key not in ARTICLES
+                        and word.key != "i"
+                    )
                     function |= word.key in _LITTLE_WORDS and not word.capital
                     common |= word.key not in _LITTLE_WORDS
-                    letters |= not word.key.isdigit() or (lower_case and len(word.key) > 2)  # or a code: "4711"
+                    letters |= not word.key.isdigit() or (
+                        lower_case and len(word.key) > 2
+                    )  # or a code: "4711"
                     plain = count == 1 and word.key in PLAIN_WORDS and not word.capital
                 elif not count or word.spaced or self.text[word.start] in _NO_END:
                     continue
@@ -119,7 +124,13 @@ class Words:
                     if not telling and start.key in QUESTION_WORDS:
                         continue
                     exact = telling  # "Who Framed Roger Rabbit", but not "Who is married"
-                elif start.key in FUNCTION_WORDS and not start.capital and capital and telling and not lower_case:
+                elif (
+                    start.key in FUNCTION_WORDS
+                    and not start.capital
+                    and capital
+                    and telling
+                    and not lower_case
+                ):
                     break  # "in Paris" is not the song
                 if not content:
                     if len(form.rstrip(".")) == 1 and not whole:
@@ -158,15 +169,22 @@ class Words:
         after = span.last + 1
         while after < len(self.words) and self.words[after].key in _LEADING_ON:
             after += 1  # "Battle of Salamis"
-        sides = [at for at in (span.first - 1, after) if 0 <= at < len(self.words) and at not in used]
+        sides = [
+            at for at in (span.first - 1, after) if 0 <= at < len(self.words) and at not in used
+        ]
         words = [self.words[at] for at in sides]
-        return any(w.is_word and w.capital and w.key not in ARTICLES and not (w.stop and w.initial) for w in words)
+        return any(
+            w.is_word and w.capital and w.key not in ARTICLES and not (w.stop and w.initial)
+            for w in words
+        )
 
 
 def longest(spans: Iterable[Span], used: Set[int] = frozenset()) -> list[Span]:
     """Return the longest spans that overlap neither each other nor the used words."""
     chosen, used = [], set(used)
-    for span in sorted(spans, key=lambda span: (span.first - span.last, -len(span.form), span.first)):
+    for span in sorted(
+        spans, key=lambda span: (span.first - span.last, -len(span.form), span.first)
+    ):
         if used.isdisjoint(span.places):
             used.update(span.places)
             chosen.append(span)
@@ -181,14 +199,30 @@ def singular(word: str) -> str:
 def _read(text: str) -> Iterator[Word]:
     initial, asked, before = True, False, 0
     for match in _WORD.finditer(text):
-        form, gap, after = match[0], text[before : match.start()], text[match.end() : match.end() + 1]
+        form, gap, after = (
+            match[0],
+            text[before : match.start()],
+            text[match.end() : match.end() + 1],
+        )
         paragraph = gap.count("\n") > 1
         initial = initial or paragraph
         key, is_word = name_key(form), form[0].isalnum()
-        capital = form != form.lower() or (form == form.upper() and is_word and not any(map(str.isdigit, form)))
+        capital = form != form.lower() or (
+            form == form.upper() and is_word and not any(map(str.isdigit, form))
+        )
         stop = key in STOP_WORDS and not (capital and not initial and key in NAMES_IN_CAPITALS)
         stop = stop or (len(key) == 1 and key.isalpha() and after == ".")  # the "C." of a name
-        yield Word(*match.span(), key, is_word, bool(gap) or not before, capital, stop, initial, asked, paragraph)
+        yield Word(
+            *match.span(),
+            key,
+            is_word,
+            bool(gap) or not before,
+            capital,
+            stop,
+            initial,
+            asked,
+            paragraph,
+        )
         initial = (form in ".!?…:;。" and not after.isalnum()) or (initial and not is_word)
         asked = key in DETERMINERS_OF_QUESTIONS
         before = match.end()

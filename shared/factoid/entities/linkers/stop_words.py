@@ -7,7 +7,9 @@ ARTICLES = frozenset("the a an".split())
 # Before a noun they ask for it: in "Which band wrote it?", "band" says what the answer is, not what "it" is.
 DETERMINERS_OF_QUESTIONS = frozenset("what which whose".split())
 
-QUESTION_WORDS = frozenset("who whom whose what which when where why how whatever whoever whichever".split())
+QUESTION_WORDS = frozenset(
+    "who whom whose what which when where why how whatever whoever whichever".split()
+)
 
 # Question words, pronouns, forms of verbs, prepositions, conjunctions, adverbs.
 FUNCTION_WORDS = QUESTION_WORDS | frozenset(
@@ -67,5 +69,8 @@ PLAIN_WORDS = frozenset(
     """.split()
 )
 
-NAMES_IN_CAPITALS = COMMON_WORDS | {"may", "will"}  # with a capital inside a sentence: "Time", the month, the person
+NAMES_IN_CAPITALS = COMMON_WORDS | {
+    "may",
+    "will",
+}  # with a capital inside a sentence: "Time", the month, the person
 STOP_WORDS = ARTICLES | FUNCTION_WORDS | COMMON_WORDS

@@ -27,9 +27,14 @@ from factoid.entities.mention import Candidate, Match, Mention
 from factoid.inner_products import products
 from factoid.units import check_text
 
-_GLOSSARY = 10_000  # most articles of a store whose names somebody chose, so that they need no capitals
+_GLOSSARY = (
+    10_000  # most articles of a store whose names somebody chose, so that they need no capitals
+)
 _MOST_MEANT = 4  # articles that a part of a name may mean
-_OTHERWISE, _DOUBT = 0.9, 0.5  # factors of the score: for other capitals or spellings; for doubtful mentions
+_OTHERWISE, _DOUBT = (
+    0.9,
+    0.5,
+)  # factors of the score: for other capitals or spellings; for doubtful mentions
 _OF_MATCH = {Match.NAME: 1.0, Match.PART: 0.55, Match.MISSPELLING: 0.45}
 # Links that a name of each kind is worth.
 _WORTH = dict(zip(NameKind, (8.0, 4.0, 2.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5), strict=True))
@@ -38,7 +43,13 @@ _SAID = 1e6  # factor of the worth for such words right beside it
 _MARGIN = 0.08  # in cosines: how much more the text must favour an article than the bare name does
 _AROUND = 300  # characters on each side of a mention that an encoder gets
 _FIRST = 400  # characters of an article that an encoder gets
-_KINDS = (NameKind.TITLE, NameKind.REDIRECT, NameKind.ALIAS, NameKind.UNACCENTED, NameKind.BASE)  # that may be misspelt
+_KINDS = (
+    NameKind.TITLE,
+    NameKind.REDIRECT,
+    NameKind.ALIAS,
+    NameKind.UNACCENTED,
+    NameKind.BASE,
+)  # that may be misspelt
 _SHORTEST, _LONG = 5, 9  # characters of a name in which one, and two, may be wrong
 _NO_DIGIT = re.compile(r"\D+")
 
@@ -92,7 +103,10 @@ class TitleLinker:
         """Return the mentions in a text, in order."""
         check_text(text)
         words = Words(text)
-        keys = [(span, self._keys(span, words.telling)) for span in words.spans(lower_case=self.lower_case)]
+        keys = [
+            (span, self._keys(span, words.telling))
+            for span in words.spans(lower_case=self.lower_case)
+        ]
         names = self.store.names(list(dict.fromkeys(key for _, some in keys for key in some)))
         unknown = [span for span, some in keys if not _match(span, some, names, words.telling)]
         known = [span for span, _ in keys if span.names and self._may_be_a_name(words, span)]
@@ -132,7 +146,9 @@ class TitleLinker:
         key = name_key(span.form)
         if "'" in key:
             return [key]
-        plural = self.lower_case or not (telling and span.form.rpartition(" ")[2][:1].isupper())  # not "Ivans"
+        plural = self.lower_case or not (
+            telling and span.form.rpartition(" ")[2][:1].isupper()
+        )  # not "Ivans"
         others = (without_accents(key), squeezed_key(span.form, spaces=self.lower_case))
         return [key, *(singulars(key) if plural else ()), *filter(None, others)]
 
@@ -141,7 +157,9 @@ class TitleLinker:
         for span in spans:
             if not (span.exact or span.weak) and span.form[0].isalnum() and span.form[-1].isalnum():
                 names = self.store.names(misspellings.nearest(name_key(span.form)))
-                span.names = [name for some in names.values() for name in some if name.kind in _KINDS]
+                span.names = [
+                    name for some in names.values() for name in some if name.kind in _KINDS
+                ]
                 span.match = Match.MISSPELLING
                 if span.names:
                     yield span
@@ -149,7 +167,9 @@ class TitleLinker:
     def _mention(self, words: Words, span: Span) -> Mention:
         """Return the mention of a span, with the articles that its names may mean, best first."""
         start, end = words.extent(span)
-        names = [name for name in span.names if not name.title.endswith("(disambiguation)")] or span.names
+        names = [
+            name for name in span.names if not name.title.endswith("(disambiguation)")
+        ] or span.names
         titles = {name.article_id: name.title for name in names}
         worth = _worth(names, words.around(span, _NEAR))
         ranked = sorted(worth, key=lambda article: (-worth[article], titles[article]))
@@ -166,11 +186,17 @@ class TitleLinker:
         score *= 1.0 if span.is_written or span.match is not Match.NAME else _OTHERWISE
         return Mention(start, end, candidates[0].title, score, candidates, ambiguous, span.match)
 
-    def _nearest(self, encoder: Encoder, text: str, name: str, articles: Sequence[int]) -> tuple[int, bool]:
+    def _nearest(
+        self, encoder: Encoder, text: str, name: str, articles: Sequence[int]
+    ) -> tuple[int, bool]:
         """Return which article is the most similar to a text, and whether the text hardly favours it."""
         contents = [self.store.find(article) for article in articles]
-        units = encoder.encode_units([f"{a.title}. {a.text[:_FIRST]}" if a else "" for a in contents])
-        to_text, to_name = products(np.asarray(encoder.encode_queries([text, name])), np.asarray(units).T)
+        units = encoder.encode_units(
+            [f"{a.title}. {a.text[:_FIRST]}" if a else "" for a in contents]
+        )
+        to_text, to_name = products(
+            np.asarray(encoder.encode_queries([text, name])), np.asarray(units).T
+        )
         gains, best = to_text - to_name, int(to_text.argmax())
         return articles[best], bool(gains[best] - np.delete(gains, best).max() < _MARGIN)
 
@@ -194,11 +220,20 @@ class Misspellings:
         if len(key) < _SHORTEST:
             return []
         if self._read[0] != (version := self._store.version):
-            self._read = version, [known for known in self._store.keys(_KINDS) if len(known) >= _SHORTEST]
+            self._read = (
+                version,
+                [known for known in self._store.keys(_KINDS) if len(known) >= _SHORTEST],
+            )
         limit = 1 if len(key) < _LONG else 2
-        similar = self._extract(key, self._read[1], scorer=self._distance, score_cutoff=limit, limit=None)
+        similar = self._extract(
+            key, self._read[1], scorer=self._distance, score_cutoff=limit, limit=None
+        )
         digits = _NO_DIGIT.sub("", key)
-        near = [(distance, known) for known, distance, _ in similar if _NO_DIGIT.sub("", known) == digits]
+        near = [
+            (distance, known)
+            for known, distance, _ in similar
+            if _NO_DIGIT.sub("", known) == digits
+        ]
         return [known for distance, known in near if distance == near[0][0]]
 
 
@@ -211,7 +246,11 @@ def singulars(key: str) -> list[str]:
         return []  # "gas", "1990s"
     if last.endswith("ies"):
         return [key[:-1], key[:-3] + "y"]
-    return [key[:-1], key[:-2]] if last.endswith(("sses", "shes", "ches", "xes", "zes")) else [key[:-1]]
+    return (
+        [key[:-1], key[:-2]]
+        if last.endswith(("sses", "shes", "ches", "xes", "zes"))
+        else [key[:-1]]
+    )
 
 
 def _match(span: Span, keys: Sequence[str], names: Mapping[str, list[Name]], telling: bool) -> bool:
@@ -223,10 +262,16 @@ def _match(span: Span, keys: Sequence[str], names: Mapping[str, list[Name]], tel
         # Beside a function word only names with a mark are joined: "on call" is "on-call", but "a 4" is not the "A4".
         joined = span.function and "&" not in key and key.count(" ") < keys[0].count(" ")
         some = names.get(key, ())
-        whole = whole or [n for n in some if (n.kind is NameKind.SQUEEZED if joined else n.kind < NameKind.PART)]
+        whole = whole or [
+            n for n in some if (n.kind is NameKind.SQUEEZED if joined else n.kind < NameKind.PART)
+        ]
     if not whole:
         named = telling and span.inner
-        parts = [n for n in names.get(keys[0], ()) if n.kind is NameKind.PART or (named and n.form == span.form)]
+        parts = [
+            n
+            for n in names.get(keys[0], ())
+            if n.kind is NameKind.PART or (named and n.form == span.form)
+        ]
         span.names = parts if len({name.article_id for name in parts}) <= _MOST_MEANT else []
         span.match = Match.PART
         return bool(span.names)

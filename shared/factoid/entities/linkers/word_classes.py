@@ -9,7 +9,9 @@ from factoid.propositions.syntax.tree import VERB
 
 _AROUND = 200  # characters on each side of a word that show its class
 _NOUNS = frozenset({"NN", "NNS", "NNP", "NNPS"})
-_SUBJECTS = frozenset({*_NOUNS, "PRP", "TO", "MD", "WP", "WDT", "EX"})  # tags of what precedes a verb
+_SUBJECTS = frozenset(
+    {*_NOUNS, "PRP", "TO", "MD", "WP", "WDT", "EX"}
+)  # tags of what precedes a verb
 _DETERMINERS = frozenset({"DT", "PRP$", "CD", "JJ", "JJR", "JJS", "PDT", "POS"})
 _lock = threading.Lock()  # spaCy pipelines add to their vocabulary while they work
 

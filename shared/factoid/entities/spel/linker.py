@@ -59,7 +59,9 @@ class SpELLinker:
         check_text(text)
         with self._lock:
             if self._loaded is None:
-                self._loaded = SpELModel(self.model, self.tokenizer, top_k=self.top_k, device=self.device)
+                self._loaded = SpELModel(
+                    self.model, self.tokenizer, top_k=self.top_k, device=self.device
+                )
             return _link(self._loaded, text)
 
 
@@ -92,19 +94,29 @@ def _link(model: SpELModel, text: str) -> list[Mention]:
                 if title := model.titles[entity]:
                     scores.setdefault(title, min(score, 1.0))
             candidates = tuple(Candidate(title, score) for title, score in scores.items())
-            mentions.append(Mention(phrase.start, phrase.end, candidates[0].title, candidates[0].score, candidates))
+            mentions.append(
+                Mention(
+                    phrase.start, phrase.end, candidates[0].title, candidates[0].score, candidates
+                )
+            )
     return mentions
 
 
 def cut_tokens(text: str, offsets: Sequence[Span], limit: int) -> Iterator[range]:
     """Yield ranges of at most `limit` tokens, which begin where sentences do if possible."""
     starts = [start for start, _ in offsets]
-    sentences = [bisect_left(starts, start) for start, _ in sentence_spans(text)] if len(starts) > limit else []
+    sentences = (
+        [bisect_left(starts, start) for start, _ in sentence_spans(text)]
+        if len(starts) > limit
+        else []
+    )
     first = 0
     while first < len(starts):
         last = len(starts)
         if last - first > limit:
-            last = max((cut for cut in sentences if first < cut <= first + limit), default=first + limit)
+            last = max(
+                (cut for cut in sentences if first < cut <= first + limit), default=first + limit
+            )
         yield range(first, last)
         first = last
 
@@ -123,7 +135,9 @@ def find_phrases(
         members = list(group)
         start, end = members[0].start, members[-1].end
         surface = text[start:end]
-        start += len(surface) - len(surface.lstrip())  # a line end is a subword of the word after it
+        start += len(surface) - len(
+            surface.lstrip()
+        )  # a line end is a subword of the word after it
         end = max(start, end - len(surface) + len(surface.rstrip()))
         phrases.append(Phrase(start, end, _shared([word.candidates for word in members])))
     return phrases
@@ -162,7 +176,9 @@ def split_words(text: str) -> list[Span]:
             core_end = max(core, start + len(piece.rstrip(string.punctuation)))
         else:
             core, core_end = start, end - 2 if piece.endswith(("'s", "'S")) else end
-        spans += [span for span in ((start, core), (core, core_end), (core_end, end)) if span[0] < span[1]]
+        spans += [
+            span for span in ((start, core), (core, core_end), (core_end, end)) if span[0] < span[1]
+        ]
     return spans
 
 

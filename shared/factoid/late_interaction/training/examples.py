@@ -32,7 +32,9 @@ class TrainingExample:
 
     query: str
     passages: tuple[str, ...]  # at least two, as encoded
-    scores: tuple[float, ...]  # the teacher's S_CE(q, passage), unbounded like a cross-encoder's logits
+    scores: tuple[
+        float, ...
+    ]  # the teacher's S_CE(q, passage), unbounded like a cross-encoder's logits
     answers: tuple[str, ...] = ()  # short ones, with which the teacher of sentences can be trained
     # S_CE'(q, sentence) of each sentence of each passage, in the order of `sentence_spans`; None where there are no scores.
     sentence_scores: tuple[tuple[float, ...] | None, ...] | None = None
@@ -43,7 +45,9 @@ class TrainingExample:
                 f"expected a query and at least two passages, none of them empty, got {self!r:.200}"
             )
         if len(self.scores) != len(self.passages):
-            raise InvalidInputError(f"expected scores for {len(self.passages)} passages, got {len(self.scores)}")
+            raise InvalidInputError(
+                f"expected scores for {len(self.passages)} passages, got {len(self.scores)}"
+            )
         if self.sentence_scores is None:
             return
         if len(self.sentence_scores) != len(self.passages):
@@ -59,7 +63,8 @@ class TrainingExample:
         """Return for each sentence of a passage whether it holds an answer as whole words."""
         text = self.passages[passage]
         return [
-            any(stands_in(answer, text[start:end]) for answer in self.answers) for start, end in sentence_spans(text)
+            any(stands_in(answer, text[start:end]) for answer in self.answers)
+            for start, end in sentence_spans(text)
         ]
 
 
@@ -84,7 +89,10 @@ def write_examples(path: str | os.PathLike[str], examples: Sequence[TrainingExam
     lines = []
     for example in examples:
         fields = {name: getattr(example, name) for name in _FIELDS}
-        lines.append(json.dumps({k: v for k, v in fields.items() if v not in ((), None)}, ensure_ascii=False) + "\n")
+        lines.append(
+            json.dumps({k: v for k, v in fields.items() if v not in ((), None)}, ensure_ascii=False)
+            + "\n"
+        )
     write_file(Path(path), lambda file: file.write("".join(lines).encode()))
 
 
@@ -114,23 +122,33 @@ def read_colbert_examples(
         for query, *ranked in rows:
             keys, scores = zip(*ranked[:ways], strict=True)
             passages = tuple(texts[str(key)] for key in keys)
-            examples.append(TrainingExample(query_texts[str(query)], passages, tuple(map(float, scores))))
+            examples.append(
+                TrainingExample(query_texts[str(query)], passages, tuple(map(float, scores)))
+            )
     except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
         files = f"{os.fspath(path)}, {os.fspath(queries)} and {os.fspath(collection)}"
-        raise UnreadableFileError(f"{files} are not in ColBERTv2's format, or lack an id: {error!r}") from error
+        raise UnreadableFileError(
+            f"{files} are not in ColBERTv2's format, or lack an id: {error!r}"
+        ) from error
     return examples
 
 
 def _texts(path: str | os.PathLike[str], keys: set[str]) -> dict[str, str]:
     """Return the texts of a TSV file with these ids."""
-    rows = (line.decode("utf-8-sig").rstrip("\r\n").split("\t") for _, line in filled_lines(Path(path)))
+    rows = (
+        line.decode("utf-8-sig").rstrip("\r\n").split("\t") for _, line in filled_lines(Path(path))
+    )
     return {columns[0]: columns[1] for columns in rows if columns[0] in keys}
 
 
 def _example(values: dict[str, Any]) -> TrainingExample:
     query, passages, scores, answers, sentences = (values.get(name) for name in _FIELDS)
     answers = [answers] if isinstance(answers, str) else answers or []
-    if not isinstance(passages, list) or not all(isinstance(text, str) for text in (query, *passages, *answers)):
+    if not isinstance(passages, list) or not all(
+        isinstance(text, str) for text in (query, *passages, *answers)
+    ):
         raise TypeError("a field of another type")
     rows = sentences and tuple(row and tuple(map(float, row)) for row in sentences)
-    return TrainingExample(str(query), tuple(passages), tuple(map(float, scores or ())), tuple(answers), rows)
+    return TrainingExample(
+        str(query), tuple(passages), tuple(map(float, scores or ())), tuple(answers), rows
+    )

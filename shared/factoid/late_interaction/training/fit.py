@@ -16,7 +16,12 @@ from factoid.late_interaction.training.examples import TrainingExample
 from factoid.late_interaction.training.loss import MultiGranularLoss, collator
 from factoid.late_interaction.training.model import add_marker, load_model
 from factoid.late_interaction.training.train import RankerSettings
-from factoid.propositions.training.fine_tune import CHECKPOINTS, run_id, run_trainer, training_arguments
+from factoid.propositions.training.fine_tune import (
+    CHECKPOINTS,
+    run_id,
+    run_trainer,
+    training_arguments,
+)
 from factoid.sentences import sentence_spans
 
 
@@ -33,7 +38,9 @@ def fit(
     finer = FINER_PROMPT if settings.sentence_weight else None
     ways = settings.ways or min((len(example.passages) for example in examples), default=2)
     device = "cpu" if use_cpu else None
-    model = load_model(settings.model, projection=settings.projection, seed=settings.seed, device=device)
+    model = load_model(
+        settings.model, projection=settings.projection, seed=settings.seed, device=device
+    )
     if finer:
         add_marker(model, finer)
     model.model_card_data.generate_widget_examples = False  # no model card is written
@@ -71,7 +78,9 @@ def fit(
     return {**counts, "steps": trainer.state.global_step, "log": trainer.state.log_history}
 
 
-def training_rows(examples: Sequence[TrainingExample], ways: int, finer: str | None) -> list[dict[str, Any]]:
+def training_rows(
+    examples: Sequence[TrainingExample], ways: int, finer: str | None
+) -> list[dict[str, Any]]:
     """Return the columns of each example with enough passages, in the form that `SentenceCollator` takes."""
     rows = []
     for example in examples:

@@ -13,7 +13,9 @@ from sentence_transformers.multi_vector_encoder.scoring import colbert_kd_scores
 from torch import Tensor
 from torch.nn import functional
 
-_ABSENT = -1e4  # score of a sentence that is left out: its probability is exactly 0, and its logarithm finite
+_ABSENT = (
+    -1e4
+)  # score of a sentence that is left out: its probability is exactly 0, and its logarithm finite
 
 
 class MultiGranularLoss(MultiVectorDistillKLDivLoss):
@@ -53,7 +55,9 @@ class MultiGranularLoss(MultiVectorDistillKLDivLoss):
                 _stacked(scores, max(part.shape[1] for part in scores), float("-inf")),
                 query_mask=queries["attention_mask"].bool(),
             )
-            terms["sentence"] = self.sentence_weight * (labels.softmax(-1) * divergences).sum(-1).mean()
+            terms["sentence"] = (
+                self.sentence_weight * (labels.softmax(-1) * divergences).sum(-1).mean()
+            )
         return terms
 
     def _passage_scores(
@@ -61,7 +65,9 @@ class MultiGranularLoss(MultiVectorDistillKLDivLoss):
     ) -> Tensor:
         """Score the passages as `MultiVectorDistillKLDivLoss` does by default, and keep their vectors for the sentences."""
         self._encoded = passages, documents_mask
-        return colbert_kd_scores(queries, passages, queries_mask=queries_mask, documents_mask=documents_mask)
+        return colbert_kd_scores(
+            queries, passages, queries_mask=queries_mask, documents_mask=documents_mask
+        )
 
 
 def sentence_divergences(
@@ -82,7 +88,9 @@ def sentence_divergences(
     products = torch.einsum("bqd,bptd->bpqt", queries.float(), passages.float())
     places = sentence_ids[:, :, None, :].expand(products.shape)
     best = products.new_full((*products.shape[:-1], scores.shape[-1] + 1), float("-inf"))
-    best = best.scatter_reduce(-1, places, products, "amax")[..., 1:]  # of each query token in each sentence
+    best = best.scatter_reduce(-1, places, products, "amax")[
+        ..., 1:
+    ]  # of each query token in each sentence
     present = best[:, :, 0].isfinite() & scores.isfinite()
     counts = query_mask[:, None, :, None] & present[:, :, None, :]
     student = best.where(counts, 0.0).sum(2).where(present, _ABSENT)
@@ -112,7 +120,9 @@ class SentenceCollator(MultiVectorEncoderDataCollator):
             offsets = batch.pop(f"{name}_offset_mapping") - len(prompts[name])
             spans = [row[place] for row in sentences]
             batch[f"{name}_sentence_ids"] = torch.stack(list(map(_sentence_ids, offsets, spans)))
-            scores = [torch.tensor([score for _, _, score in row] or [float("-inf")]) for row in spans]
+            scores = [
+                torch.tensor([score for _, _, score in row] or [float("-inf")]) for row in spans
+            ]
             batch[f"{name}_sentence_scores"] = torch.nn.utils.rnn.pad_sequence(
                 scores, batch_first=True, padding_value=float("-inf")
             )
@@ -124,8 +134,12 @@ def collator(model: Any, *, finer_prompt: str | None, ways: int) -> SentenceColl
     prompts = {"query": model.prompts.get("query") or ""}
     if finer_prompt:
         prompts["finer"] = model.prompts[finer_prompt]
-    prompts |= {f"document_{way}": model.prompts.get("document") or "" for way in range(1, ways + 1)}
-    return SentenceCollator(_with_offsets(model.preprocess), prompts=prompts, router_mapping={"finer": "query"})
+    prompts |= {
+        f"document_{way}": model.prompts.get("document") or "" for way in range(1, ways + 1)
+    }
+    return SentenceCollator(
+        _with_offsets(model.preprocess), prompts=prompts, router_mapping={"finer": "query"}
+    )
 
 
 def _with_offsets(preprocess: Callable[..., Mapping[str, Any]]) -> Callable[..., Mapping[str, Any]]:
@@ -142,11 +156,15 @@ def _with_offsets(preprocess: Callable[..., Mapping[str, Any]]) -> Callable[...,
 def _sentence_ids(offsets: Tensor, sentences: list[list[float]]) -> Tensor:
     """Return the number of the sentence, from 1, with which each token shares a character, or 0 for none."""
     ids = torch.zeros(len(offsets), dtype=torch.long)
-    for number, (start, end, _) in reversed(list(enumerate(sentences, 1))):  # of two sentences, the first has the token
+    for number, (start, end, _) in reversed(
+        list(enumerate(sentences, 1))
+    ):  # of two sentences, the first has the token
         ids[(offsets[:, 0] < end) & (offsets[:, 1] > start) & (offsets[:, 1] > 0)] = number
     return ids
 
 
 def _stacked(parts: list[Tensor], width: int, padding: float) -> Tensor:
     """Stack (queries, n) tensors of different n. Shape: (queries, passages, width)."""
-    return torch.stack([functional.pad(part, (0, width - part.shape[1]), value=padding) for part in parts], 1)
+    return torch.stack(
+        [functional.pad(part, (0, width - part.shape[1]), value=padding) for part in parts], 1
+    )

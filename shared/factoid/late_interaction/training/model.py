@@ -9,10 +9,16 @@ from factoid.encode import loading
 from factoid.errors import InvalidInputError
 from factoid.late_interaction.encoder import FINER_PROMPT, build_model
 
-_MARKERS = {"query": ("[unused0]", "[Q]"), "document": ("[unused1]", "[D]"), FINER_PROMPT: ("[unused2]", "[S]")}
+_MARKERS = {
+    "query": ("[unused0]", "[Q]"),
+    "document": ("[unused1]", "[D]"),
+    FINER_PROMPT: ("[unused2]", "[S]"),
+}
 
 
-def load_model(name: str, *, projection: int | None = None, seed: int = 0, device: str | None = None) -> Any:
+def load_model(
+    name: str, *, projection: int | None = None, seed: int = 0, device: str | None = None
+) -> Any:
     """Return a `MultiVectorEncoder` to train.
 
     Args:
@@ -26,7 +32,10 @@ def load_model(name: str, *, projection: int | None = None, seed: int = 0, devic
     Raises:
         InvalidInputError: The model cannot be loaded, or has no projection and none is requested.
     """
-    library, torch = require("sentence_transformers", extra="train"), require("torch", extra="train")
+    library, torch = (
+        require("sentence_transformers", extra="train"),
+        require("torch", extra="train"),
+    )
     with loading("late-interaction model", name):
         if projection is not None:
             return _projected(name, projection, seed, device)
@@ -54,7 +63,11 @@ def _projected(name: str, size: int, seed: int, device: str | None) -> Any:
         )
     weights = torch.empty(size, width)
     torch.nn.init.orthogonal_(weights, generator=torch.Generator().manual_seed(seed))
-    options: dict[str, Any] = {"bias": False, "activation_function": None, "module_input_name": "token_embeddings"}
+    options: dict[str, Any] = {
+        "bias": False,
+        "activation_function": None,
+        "module_input_name": "token_embeddings",
+    }
     dense = Dense(width, size, init_weight=weights, **options)
     model = build_model(encoder, dense, device=device)
     for prompt in ("query", "document"):

@@ -28,7 +28,9 @@ class FitSettings:
     warmup: float = 0.1  # share of the steps in which the learning rate rises to its peak; then it falls linearly to 0
     weight_decay: float = 0.01
     max_tokens: int | None = None  # of a passage in training; None for the model's limit
-    checkpoint_steps: int = 200  # between checkpoints, of which the last two are kept, and between evaluations
+    checkpoint_steps: int = (
+        200  # between checkpoints, of which the last two are kept, and between evaluations
+    )
     seed: int = 0  # for new weights, the order of examples and dropout
 
 
@@ -37,8 +39,12 @@ class RankerSettings(FitSettings):
     """Settings to train a model for any granularity, from a late-interaction checkpoint or a plain encoder with projection."""
 
     projection: int | None = None  # size of the token vectors to which a plain encoder is projected
-    ways: int | None = None  # passages of each query to use, from the first; None for as many as all examples have
-    sentence_weight: float = 1.0  # of the loss over sentences; 0 trains on passages alone, without a second marker
+    ways: int | None = (
+        None  # passages of each query to use, from the first; None for as many as all examples have
+    )
+    sentence_weight: float = (
+        1.0  # of the loss over sentences; 0 trains on passages alone, without a second marker
+    )
 
 
 def train_ranker(
@@ -79,7 +85,9 @@ def train_ranker(
 
     folder = Path(output)
     check_unfinished(folder)
-    record = fit(folder, examples, settings, evaluator=evaluator, use_cpu=use_cpu, progress=progress)
+    record = fit(
+        folder, examples, settings, evaluator=evaluator, use_cpu=use_cpu, progress=progress
+    )
     return finish(folder, {"settings": asdict(settings), **record}, folder / CHECKPOINTS)
 
 

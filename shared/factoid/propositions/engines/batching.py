@@ -22,7 +22,9 @@ class Engine(Protocol):
     tokenizer: Any  # the model's, of transformers
     limit: int  # maximum number of tokens of an input
 
-    def generate(self, inputs: Sequence[Sequence[int]], max_new_tokens: int) -> Iterator[tuple[int, Written]]:
+    def generate(
+        self, inputs: Sequence[Sequence[int]], max_new_tokens: int
+    ) -> Iterator[tuple[int, Written]]:
         """Yield the position of each input, given as tokens, and its greedy output, as batches end."""
         ...
 

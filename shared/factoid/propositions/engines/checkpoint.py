@@ -85,7 +85,9 @@ class Checkpoint(NamedTuple):
 def _fingerprint(folder: Path) -> str:
     """Return twelve hexadecimal digits that change with the model, whatever the folder's name, dates and pages about it."""
     digest = hashlib.sha256()
-    for path in sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")):
+    for path in sorted(
+        path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")
+    ):
         if path.suffix == ".md" or path.name == "training_args.bin":
             continue
         if path.name in _CONFIGS:

@@ -15,7 +15,9 @@ from factoid.propositions.engines.t5_decoder import Fed, KVCache, T5Decoder
 _LONGEST_DRAFT = 8  # tokens
 _LONGEST_MATCH = 12  # tokens in agreement beyond which more are not informative
 _BOUNDARY = -1  # between input and output: not a token of any model
-_LEAVE = 0.75  # share of active rows below which the others leave the batch: leaving copies the cache
+_LEAVE = (
+    0.75  # share of active rows below which the others leave the batch: leaving copies the cache
+)
 
 
 class Acceptance:
@@ -61,7 +63,9 @@ class Row:
         if self._pointer is None:
             self._find()
         chance = 1.0
-        for token in [] if self._pointer is None else self._text[self._pointer : self._pointer + limit]:
+        for token in (
+            [] if self._pointer is None else self._text[self._pointer : self._pointer + limit]
+        ):
             chance *= self._acceptance.shares[min(self._agreed + len(self._draft), _LONGEST_MATCH)]
             if chance < threshold or token == _BOUNDARY:
                 break
@@ -123,12 +127,16 @@ def decode(
     acceptance = None if free is None else Acceptance()
     rows = [Row(source, acceptance) for source in sources]
     threshold = 0.0
-    while active := [(place, rows[index]) for place, index in enumerate(cache.order) if not rows[index].ended]:
+    while active := [
+        (place, rows[index]) for place, index in enumerate(cache.order) if not rows[index].ended
+    ]:
         if len(active) < _LEAVE * len(cache.order):
             cache.keep([place for place, _ in active])
             active = [(place, row) for place, (_, row) in enumerate(active)]
         limits = [min(_LONGEST_DRAFT, max_new_tokens - len(row.tokens) - 1) for _, row in active]
-        drafts = [row.draft(limit, threshold) for (_, row), limit in zip(active, limits, strict=True)]
+        drafts = [
+            row.draft(limit, threshold) for (_, row), limit in zip(active, limits, strict=True)
+        ]
         fed = [
             (token, place, slot, len(row.tokens) + slot)
             for (place, row), draft in zip(active, drafts, strict=True)
@@ -138,7 +146,9 @@ def decode(
         gained = 0
         for (_, row), draft in zip(active, drafts, strict=True):
             written = [next(choices) for _ in range(len(draft) + 1)]
-            right = next((index for index, token in enumerate(draft) if token != written[index]), len(draft))
+            right = next(
+                (index for index, token in enumerate(draft) if token != written[index]), len(draft)
+            )
             gained += right + 1
             row.add(written[: right + 1], ends, max_new_tokens)
         # A drafted token is worth computing if it is likelier to be right than positions are to gain a token.

@@ -63,7 +63,9 @@ class T5Decoder:
         positions[row, slot] = position
         sdpa = torch.nn.functional.scaled_dot_product_attention
 
-        def attend(query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, mask: Any) -> torch.Tensor:
+        def attend(
+            query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, mask: Any
+        ) -> torch.Tensor:
             if in_order:
                 laid = query[:, :, None]
             else:
@@ -77,13 +79,18 @@ class T5Decoder:
         hidden = self._embed(token)
         bias: torch.Tensor | None = None
         for index, layer in enumerate(self._layers):
-            query, key, value = layer.past(layer.past_norm(hidden)).unflatten(-1, (3, -1, self._dim)).unbind(1)
+            query, key, value = (
+                layer.past(layer.past_norm(hidden)).unflatten(-1, (3, -1, self._dim)).unbind(1)
+            )
             keys, values = cache.past[index]
             keys[row, :, position] = key
             values[row, :, position] = value
             if bias is None or layer.compute_bias is not None:
                 bias = self._bias(index, positions, cache.width, length)
-            hidden = _added(hidden, layer.past_out(attend(query, keys[:, :, :length], values[:, :, :length], bias)))
+            hidden = _added(
+                hidden,
+                layer.past_out(attend(query, keys[:, :, :length], values[:, :, :length], bias)),
+            )
             query = layer.cross(layer.cross_norm(hidden)).unflatten(-1, (-1, self._dim))
             hidden = _added(hidden, layer.cross_out(attend(query, *cache.cross[index], cache.mask)))
             hidden = _added(hidden, layer.feed(layer.feed_norm(hidden)))
@@ -101,7 +108,9 @@ class T5Decoder:
         if self._table_width < width:
             self._tables, self._table_width = {}, width
         if index not in self._tables:
-            scores = self._layers[index].compute_bias(self._table_width, self._table_width)[0, :, -1]
+            scores = self._layers[index].compute_bias(self._table_width, self._table_width)[
+                0, :, -1
+            ]
             ahead = torch.full_like(scores, float("-inf"))
             self._tables[index] = torch.cat([scores, ahead], dim=1)
         # The scores of one position are a window of the table: distances down to 0, and then the positions ahead.
@@ -114,17 +123,23 @@ class KVCache:
 
     def __init__(self, cross: list[Pair], mask: torch.Tensor | None) -> None:
         self.cross = cross  # of the input: (rows, heads, input tokens, dim)
-        self.mask = mask  # what to add to its scores, None if nothing is padded: (rows, 1, 1, input tokens)
+        self.mask = (
+            mask  # what to add to its scores, None if nothing is padded: (rows, 1, 1, input tokens)
+        )
         first = cross[0][0]
         self.order = list(range(len(first)))  # the input, by number, that each row belongs to
-        self.past: list[Pair] = [(first[:, :, :0], first[:, :, :0]) for _ in cross]  # (rows, heads, width, dim)
+        self.past: list[Pair] = [
+            (first[:, :, :0], first[:, :, :0]) for _ in cross
+        ]  # (rows, heads, width, dim)
         self.width = 0  # positions for which there is room
 
     def keep(self, rows: Sequence[int]) -> None:
         """Keep only these rows."""
         index = torch.tensor(rows, device=self.cross[0][0].device)
         for pairs in (self.cross, self.past):
-            for at, (keys, values) in enumerate(pairs):  # one layer at a time, so that the old ones are freed
+            for at, (keys, values) in enumerate(
+                pairs
+            ):  # one layer at a time, so that the old ones are freed
                 pairs[at] = (keys[index], values[index])
         self.mask = None if self.mask is None else self.mask[index]
         self.order = [self.order[row] for row in rows]
@@ -135,8 +150,12 @@ class KVCache:
             return
         grown = -(-width // _BLOCK) * _BLOCK
         for at, pair in enumerate(self.past):
-            buffers = [tensor.new_zeros(*tensor.shape[:2], grown, tensor.shape[3]) for tensor in pair]
-            for buffer, tensor in zip(buffers, pair, strict=True):  # of zeros: masked values must still be numbers
+            buffers = [
+                tensor.new_zeros(*tensor.shape[:2], grown, tensor.shape[3]) for tensor in pair
+            ]
+            for buffer, tensor in zip(
+                buffers, pair, strict=True
+            ):  # of zeros: masked values must still be numbers
                 buffer[:, :, : self.width] = tensor
             self.past[at] = (buffers[0], buffers[1])
         self.width = grown
@@ -151,7 +170,9 @@ class _Layer:
         self.past_norm = past.layer_norm
         self.past = _joined(attention.q, attention.k, attention.v)
         self.past_out = attention.o
-        self.compute_bias: Any = attention.compute_bias if attention.has_relative_attention_bias else None
+        self.compute_bias: Any = (
+            attention.compute_bias if attention.has_relative_attention_bias else None
+        )
         attention = cross.EncDecAttention
         self.cross_norm = cross.layer_norm
         self.cross = attention.q
@@ -193,6 +214,8 @@ def _joined(*linears: Any) -> Any:
     weight = torch.cat([linear.weight.detach() for linear in linears])
     joined = torch.nn.Linear(weight.shape[1], weight.shape[0], bias=False, device="meta")
     joined.weight = torch.nn.Parameter(weight, requires_grad=False)
-    for linear, part in zip(linears, torch.split(weight, [len(linear.weight) for linear in linears]), strict=True):
+    for linear, part in zip(
+        linears, torch.split(weight, [len(linear.weight) for linear in linears]), strict=True
+    ):
         linear.weight = torch.nn.Parameter(part, requires_grad=False)
     return joined

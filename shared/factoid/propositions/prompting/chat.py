@@ -28,8 +28,14 @@ from factoid.units import Unit, whole_number
 
 logger = logging.getLogger(__name__)
 
-_PATIENCE = 8  # passages that fail before any has an answer: there is no server, or no working model
-_CUT_OFF = ("length", "max_tokens", "MAX_TOKENS")  # tuples, because servers also send lists, which no set takes
+_PATIENCE = (
+    8  # passages that fail before any has an answer: there is no server, or no working model
+)
+_CUT_OFF = (
+    "length",
+    "max_tokens",
+    "MAX_TOKENS",
+)  # tuples, because servers also send lists, which no set takes
 _REFUSALS = ("content_filter", "refusal", "SAFETY")
 
 
@@ -45,7 +51,11 @@ class Reply:
     def propositions(self) -> list[str]:
         """Return the propositions, or `NoPropositions`."""
         texts = read_propositions(self.text, cut_off=self.finish in _CUT_OFF)
-        return texts if texts or not (self.refused or self.finish in _REFUSALS) else NoPropositions("refusal")
+        return (
+            texts
+            if texts or not (self.refused or self.finish in _REFUSALS)
+            else NoPropositions("refusal")
+        )
 
 
 class Pace:
@@ -55,11 +65,18 @@ class Pace:
     """
 
     def __init__(self, requests_per_minute: float | None, tokens_per_minute: float | None) -> None:
-        limits = {"requests_per_minute": requests_per_minute, "tokens_per_minute": tokens_per_minute}
+        limits = {
+            "requests_per_minute": requests_per_minute,
+            "tokens_per_minute": tokens_per_minute,
+        }
         for name, limit in limits.items():
             if limit is not None and not limit > 0:
-                raise InvalidInputError(f"{name} must be above 0, or None for no limit, got {limit}")
-        self._per_request, self._per_token = (60 / limit if limit else 0.0 for limit in limits.values())
+                raise InvalidInputError(
+                    f"{name} must be above 0, or None for no limit, got {limit}"
+                )
+        self._per_request, self._per_token = (
+            60 / limit if limit else 0.0 for limit in limits.values()
+        )
         self._next_request = self._next_token = float("-inf")
         self._alone = Exclusion()
 
@@ -152,7 +169,10 @@ class ChatPropositionizer(ABC):
                 "propositionize() needs a synchronous client, got an async one: await apropositionize(), or pass "
                 "openai.OpenAI(...)"
             )
-        with self._bar(len(passages)) as bar, closing(self._threads(passages, threading.Event())) as results:
+        with (
+            self._bar(len(passages)) as bar,
+            closing(self._threads(passages, threading.Event())) as results,
+        ):
             for result in results:
                 bar.update()
                 yield result
@@ -162,7 +182,9 @@ class ChatPropositionizer(ABC):
         stop = threading.Event()
         results = in_background(self._threads(passages, stop), stop)
         if self._can_asend:
-            results = in_tasks(partial(self._aask, len(passages)), passages, width=self.max_concurrency)
+            results = in_tasks(
+                partial(self._aask, len(passages)), passages, width=self.max_concurrency
+            )
         with self._bar(len(passages)) as bar:
             async with aclosing(results):
                 async for result in results:
@@ -170,7 +192,9 @@ class ChatPropositionizer(ABC):
                     yield result
 
     def _threads(self, passages: Sequence[Unit], stop: threading.Event) -> Generator[Result]:
-        return in_threads(partial(self._ask, len(passages), stop), passages, width=self.max_concurrency, stop=stop)
+        return in_threads(
+            partial(self._ask, len(passages), stop), passages, width=self.max_concurrency, stop=stop
+        )
 
     def _bar(self, total: int) -> tqdm[Any]:
         hidden = not self.progress or total < 2
@@ -225,7 +249,9 @@ class ChatPropositionizer(ABC):
             raise error
         if failure.remedy:
             remedy = failure.remedy.format(arguments=", ".join(self._arguments))
-            problem = f"requests for the model {self.model!r} are rejected: {str(error).rstrip('.')}"
+            problem = (
+                f"requests for the model {self.model!r} are rejected: {str(error).rstrip('.')}"
+            )
             raise PropositionizerError(f"{problem}. {remedy}") from error
         level = logging.INFO if failure.transient else logging.WARNING
         logger.log(level, "no propositions for a passage: %s: %s", type(error).__name__, error)
@@ -233,7 +259,9 @@ class ChatPropositionizer(ABC):
         with at_work(), self._alone.lock:
             self._answered |= failure.answered
             self._unanswered += 1
-            is_hopeless = self._unanswered >= (min(patience, count) if "Connect" in failure.reason else patience)
+            is_hopeless = self._unanswered >= (
+                min(patience, count) if "Connect" in failure.reason else patience
+            )
         if is_hopeless and not self._answered:
             raise PropositionizerError(
                 f"no request to {self._address} has been answered so far, the last error: {error!r}. Check the client's "
@@ -259,15 +287,20 @@ class ChatPropositionizer(ABC):
         """Do the same as `_send` without blocking the event loop."""
 
 
-def split_options(function: Callable[..., Any], options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def split_options(
+    function: Callable[..., Any], options: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the options that a function or a class takes as keyword-only arguments, and the others."""
     parameters = signature(function).parameters.values()
     return split_names(
-        {parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}, options
+        {parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY},
+        options,
     )
 
 
-def split_names(names: Set[str], options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def split_names(
+    names: Set[str], options: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the options with these names, and the others."""
     chosen = {key: value for key, value in options.items() if key in names}
     return chosen, {key: value for key, value in options.items() if key not in names}

@@ -13,7 +13,9 @@ from factoid.units import Unit
 
 # English prose has 4.2 to 4.9 characters per token in cl100k_base and o200k_base; other scripts have about one.
 _CHARACTERS_PER_TOKEN = 4.5
-ANSWER_RATIO = 1.35  # tokens of an answer for each token of its passage (docs/prompting.md says why)
+ANSWER_RATIO = (
+    1.35  # tokens of an answer for each token of its passage (docs/prompting.md says why)
+)
 _FRAME = 8  # tokens that mark a message and its role, and the object around the list
 _CHUNK = 1024  # passages looked up together
 
@@ -39,7 +41,10 @@ class Prices:
 
     def cost(self, usage: Usage, *, batch: bool = False) -> float:
         """Return the cost of some usage; `batch` for requests sent through the Batch API, at half the price."""
-        total = usage.prompt_tokens * self.input_per_million + usage.completion_tokens * self.output_per_million
+        total = (
+            usage.prompt_tokens * self.input_per_million
+            + usage.completion_tokens * self.output_per_million
+        )
         return total / (2e6 if batch else 1e6)
 
 
@@ -61,7 +66,9 @@ class Estimate:
         ]
         if self.cost is not None and self.batch_cost is not None:
             digits = 2 if self.cost >= 10 else 4
-            lines.append(f"about {self.cost:,.{digits}f}; through the Batch API {self.batch_cost:,.{digits}f}")
+            lines.append(
+                f"about {self.cost:,.{digits}f}; through the Batch API {self.batch_cost:,.{digits}f}"
+            )
         return "\n".join(lines)
 
 

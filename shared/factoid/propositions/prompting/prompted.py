@@ -24,10 +24,15 @@ _SCHEMA = {  # strict schemas need an object at the top
     "required": ["propositions"],
     "additionalProperties": False,
 }
-_RESPONSE_FORMAT = {"type": "json_schema", "json_schema": {"name": "propositions", "strict": True, "schema": _SCHEMA}}
+_RESPONSE_FORMAT = {
+    "type": "json_schema",
+    "json_schema": {"name": "propositions", "strict": True, "schema": _SCHEMA},
+}
 # Arguments that can be left out, and the words with which servers refuse them.
 _OPTIONAL = {
-    "response_format": re.compile(r"response.?format|json.?schema|structured.?output|guided.?(?:json|decoding)", re.I),
+    "response_format": re.compile(
+        r"response.?format|json.?schema|structured.?output|guided.?(?:json|decoding)", re.I
+    ),
     "temperature": re.compile(r"\btemperature\b", re.I),
 }
 
@@ -94,7 +99,11 @@ class PromptPropositionizer(ChatPropositionizer):
         self._client: Any = client.with_options(max_retries=max_retries) if has_options else client
         self._address = str(getattr(client, "base_url", "the server"))
         schema = None if self.structured is False else _RESPONSE_FORMAT
-        arguments = {"temperature": temperature, "max_tokens": max_tokens, "response_format": schema}
+        arguments = {
+            "temperature": temperature,
+            "max_tokens": max_tokens,
+            "response_format": schema,
+        }
         self._arguments: dict[str, Any] = {
             key: value for key, value in arguments.items() if value is not None
         } | options
@@ -117,7 +126,9 @@ class PromptPropositionizer(ChatPropositionizer):
         names = _OPTIONAL.keys() & request.keys()
         refused = next((name for name in names if _OPTIONAL[name].search(words(error))), None)
         if refused and self._arguments.pop(refused, None) is not None:  # once, in whichever thread
-            logger.warning("the server accepts no %s for %r: sending none from now on", refused, self.model)
+            logger.warning(
+                "the server accepts no %s for %r: sending none from now on", refused, self.model
+            )
         return refused is not None
 
 
@@ -125,8 +136,12 @@ def _is_async(client: Any) -> bool:
     create = getattr(getattr(getattr(client, "chat", None), "completions", None), "create", None)
     if not callable(create):
         kind = type(client).__name__
-        raise InvalidInputError(f"expected a client with chat.completions.create, such as openai.OpenAI, got {kind}")
-    return inspect.iscoroutinefunction(inspect.unwrap(create))  # the openai package wraps its methods
+        raise InvalidInputError(
+            f"expected a client with chat.completions.create, such as openai.OpenAI, got {kind}"
+        )
+    return inspect.iscoroutinefunction(
+        inspect.unwrap(create)
+    )  # the openai package wraps its methods
 
 
 def read_completion(response: Any) -> Reply:
@@ -137,7 +152,10 @@ def read_completion(response: Any) -> Reply:
     body = response.model_dump(warnings=False) if hasattr(response, "model_dump") else response
     try:
         choice = body["choices"][0]
-        message, usage = choice.get("message") or {}, body.get("usage") or {}  # a filter may leave out the message
+        message, usage = (
+            choice.get("message") or {},
+            body.get("usage") or {},
+        )  # a filter may leave out the message
         text = _text(message.get("content") or "")
         used = Usage(1, usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0)
         return Reply(text, choice.get("finish_reason"), bool(message.get("refusal")), used)

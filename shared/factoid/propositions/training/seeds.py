@@ -84,8 +84,15 @@ def write_pairs(path: str | os.PathLike[str], pairs: Sequence[SeedPair]) -> None
     """Write pairs as JSON lines, all or none."""
     lines = []
     for pair in pairs:
-        fields = {name: getattr(pair.passage, name) for name in ("document_id", "title", "section", "text")}
-        record = {**fields, "propositionizer": pair.propositionizer, "propositions": pair.propositions}
+        fields = {
+            name: getattr(pair.passage, name)
+            for name in ("document_id", "title", "section", "text")
+        }
+        record = {
+            **fields,
+            "propositionizer": pair.propositionizer,
+            "propositions": pair.propositions,
+        }
         lines.append(json.dumps(record, ensure_ascii=False) + "\n")
     write_file(Path(path), lambda file: file.write("".join(lines).encode()))
 
@@ -101,9 +108,13 @@ def read_pairs(path: str | os.PathLike[str]) -> list[SeedPair]:
 
 
 def _pair(values: dict[str, Any]) -> SeedPair:
-    text, title, section, key, propositionizer = fields = [values.get(name) or "" for name in _FIELDS]
+    text, title, section, key, propositionizer = fields = [
+        values.get(name) or "" for name in _FIELDS
+    ]
     propositions = values["propositions"]
-    if not isinstance(propositions, list) or not all(isinstance(value, str) for value in (*fields, *propositions)):
+    if not isinstance(propositions, list) or not all(
+        isinstance(value, str) for value in (*fields, *propositions)
+    ):
         raise TypeError("a field of another type")
     if not propositions or not all(value.strip() for value in (text, *propositions)):
         raise ValueError("an empty text")

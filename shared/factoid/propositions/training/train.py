@@ -32,7 +32,9 @@ class TrainingSettings:
     revision: str | None = None  # branch, tag or commit of a model on the hub
     epochs: int = 3  # passes over the pairs
     batch_size: int = 64  # pairs in one step of AdamW
-    device_batch_size: int = 8  # pairs that a device holds at once, at most; gradients of a step add up
+    device_batch_size: int = (
+        8  # pairs that a device holds at once, at most; gradients of a step add up
+    )
     learning_rate: float = 1e-4  # at the start; it falls linearly to 0
     weight_decay: float = 1e-4
     max_tokens: int = 512  # pairs with a longer input or output are left out
@@ -86,11 +88,15 @@ def train_propositionizer(
     training, evaluation = split_held_out(pairs, held_out)
     record = fine_tune(folder, training, evaluation, settings, use_cpu=use_cpu, progress=progress)
     record["dropped"] = dict(sorted((Counter(record["dropped"]) + Counter(dropped or {})).items()))
-    record["propositionizers"] = sorted({pair.propositionizer for pair in training if pair.propositionizer})
+    record["propositionizers"] = sorted(
+        {pair.propositionizer for pair in training if pair.propositionizer}
+    )
     score = None
     if evaluation:
         device = "cpu" if use_cpu else None
-        model = FlanT5Propositionizer(folder, engine="transformers", device=device, progress=progress)
+        model = FlanT5Propositionizer(
+            folder, engine="transformers", device=device, progress=progress
+        )
         score = asdict(evaluate_propositionizer(model, evaluation, similarity))
     record |= {"score": score, "similarity": getattr(similarity, "name", type(similarity).__name__)}
     return finish(folder, {"settings": asdict(settings), **record}, folder / CHECKPOINTS)
@@ -123,7 +129,9 @@ def split_held_out(pairs: Sequence[SeedPair], count: int) -> tuple[list[SeedPair
         raise InvalidInputError(f"{problem}: give more documents, or hold out 0")
     count = min(count, max(len(pairs) // 10, 1))
     held_out: set[str] = set()
-    for document_id in sorted(sizes, key=lambda document_id: hashlib.sha256(document_id.encode()).digest())[:-1]:
+    for document_id in sorted(
+        sizes, key=lambda document_id: hashlib.sha256(document_id.encode()).digest()
+    )[:-1]:
         if count > 0:
             held_out.add(document_id)
             count -= sizes[document_id]

@@ -10,7 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from factoid.errors import InvalidInputError, StoreError
-from factoid.files.atomic import move_into_place, part_beside, remove_leftovers, sync_file, sync_folder
+from factoid.files.atomic import (
+    move_into_place,
+    part_beside,
+    remove_leftovers,
+    sync_file,
+    sync_folder,
+)
 from factoid.files.sqlite import FILE, explain
 from factoid.store.database.schema import local_folder, prepare
 from factoid.store.indexes.build import INDEXES
@@ -68,7 +74,9 @@ def new_folder(path: str | Path) -> Path:
     with suppress(OSError):
         remove_leftovers(target)  # of a copy that was complete when its process was killed
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
-        raise InvalidInputError(f"{target} already exists: name a new folder for the copy, or delete it first")
+        raise InvalidInputError(
+            f"{target} already exists: name a new folder for the copy, or delete it first"
+        )
     return target
 
 
@@ -77,7 +85,9 @@ def write_database(store: UnitStore, file: Path) -> None:
     store.indexes.save()
     with closing(sqlite3.connect(file, isolation_level=None)) as database:
         _back_up(store, database)
-        database.execute("PRAGMA journal_mode = DELETE")  # one file, which can be read from a read-only disk
+        database.execute(
+            "PRAGMA journal_mode = DELETE"
+        )  # one file, which can be read from a read-only disk
 
 
 def database_bytes(store: UnitStore) -> bytes:

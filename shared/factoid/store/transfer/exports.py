@@ -40,14 +40,16 @@ T = TypeVar("T")
 
 _BLOCK = 1000  # records that are written or committed together, at most
 _BLOCK_CHARACTERS = 50_000_000  # in their texts, at most, but for the last text
-_AGAIN = (
-    "Export or copy it again. If it was edited on purpose, import it with edited=True, or factoid store import --edited"
-)
+_AGAIN = "Export or copy it again. If it was edited on purpose, import it with edited=True, or factoid store import --edited"
 _ABOUT = "factoid"  # the key of what describes all records
-_FIELDS = tuple(field.name for field in fields(Unit) if field.name != "sentences")  # those are never stored
+_FIELDS = tuple(
+    field.name for field in fields(Unit) if field.name != "sentences"
+)  # those are never stored
 
 
-def export(store: UnitStore, path: str | Path, *, vectors: bool = True, progress: bool | None = None) -> int:
+def export(
+    store: UnitStore, path: str | Path, *, vectors: bool = True, progress: bool | None = None
+) -> int:
     """Write all units, then all documents, to a file, .jsonl or .parquet, and return the number of records.
 
     One generation of the store is written, and the file appears whole or not at all. Vectors are written as float32.
@@ -68,7 +70,11 @@ def export(store: UnitStore, path: str | Path, *, vectors: bool = True, progress
             about |= {"records": totals["units"] + totals["documents"], "vectors": vectors}
             about["checksum"] = _about_checksum(about)
             records = _records(snapshot, vectors=vectors)
-            write(part, about, tracked(records, show=progress, unit=" records", total=about["records"]))
+            write(
+                part,
+                about,
+                tracked(records, show=progress, unit=" records", total=about["records"]),
+            )
             move_into_place(part, target)
     except OSError as error:
         raise StoreError(f"cannot export to {target}: {explain(error)}") from error
@@ -182,7 +188,9 @@ class _Import:
     def finish(self) -> int:
         """Commit the rest, and return the number of records."""
         if self.is_new and not self._edited:
-            raise UnreadableFileError(f"{self._file} holds no records: it was cut short, or is another file. {_AGAIN}")
+            raise UnreadableFileError(
+                f"{self._file} holds no records: it was cut short, or is another file. {_AGAIN}"
+            )
         if self._records not in (self._read, inf):
             self._refuse_count(f"{self._read:,}")
         if self._block:
@@ -208,13 +216,22 @@ class _Import:
 
     def _commit(self) -> None:
         store, block = self._store, self._block
-        units = [stored for stored, _ in block if stored.unit.granularity is not Granularity.DOCUMENT]
-        documents = [stored.unit for stored, _ in block if stored.unit.granularity is Granularity.DOCUMENT]
+        units = [
+            stored for stored, _ in block if stored.unit.granularity is not Granularity.DOCUMENT
+        ]
+        documents = [
+            stored.unit for stored, _ in block if stored.unit.granularity is Granularity.DOCUMENT
+        ]
         missing = [stored.unit for stored, has_vector in block if not has_vector]
-        encoded = {missing[position].id: vector for position, vector in store.encode(missing).items()}
+        encoded = {
+            missing[position].id: vector for position, vector in store.encode(missing).items()
+        }
         with store.connections.transaction() as writing:
             check_identity(writing, f"the vectors of {self._file} with", **self._identity)
-            writing.put_units(stored._replace(vector=encoded.get(stored.unit.id, stored.vector)) for stored in units)
+            writing.put_units(
+                stored._replace(vector=encoded.get(stored.unit.id, stored.vector))
+                for stored in units
+            )
             for unit in documents:
                 document = Document(unit.text, unit.title, unit.section, unit.id, unit.metadata)
                 writing.put_document(document, unit.payload)
@@ -252,9 +269,17 @@ def _write_jsonl(part: Path, about: Record, records: Iterable[Record]) -> None:
 def _write_parquet(part: Path, about: Record, records: Iterable[Record]) -> None:
     """Write one row group for each block, vectors as lists of float32 and metadata as JSON."""
     pa = require("pyarrow", extra="parquet")
-    types = {"start": pa.int64(), "end": pa.int64(), "vector": pa.list_(pa.float32()), "checksum": pa.int64()}
+    types = {
+        "start": pa.int64(),
+        "end": pa.int64(),
+        "vector": pa.list_(pa.float32()),
+        "checksum": pa.int64(),
+    }
     names = [*_FIELDS, *(["vector"] if about["vectors"] else []), "checksum"]
-    schema = pa.schema([(name, types.get(name, pa.string())) for name in names], metadata={_ABOUT: json.dumps(about)})
+    schema = pa.schema(
+        [(name, types.get(name, pa.string())) for name in names],
+        metadata={_ABOUT: json.dumps(about)},
+    )
     with require("pyarrow.parquet", extra="parquet").ParquetWriter(part, schema) as writer:
         for block in _blocks(records):
             rows = [record | {"metadata": json.dumps(record["metadata"])} for record in block]
@@ -274,7 +299,9 @@ def _checked_about(about: Any, *, edited: bool) -> Record:
         raise InvalidInputError(f"expected what describes an export, got {shown(about)}")
     described = {name: value for name, value in about.items() if name != "checksum"}
     if not edited and about.get("checksum") != _about_checksum(described):
-        raise InvalidInputError(f"what describes the export differs from what was written. {_AGAIN}")
+        raise InvalidInputError(
+            f"what describes the export differs from what was written. {_AGAIN}"
+        )
     records = described.get("records")
     names = [described.get(name) for name in ("encoder", "embed_template", "embed_metadata")]
     if type(records) is not int or not all(isinstance(name, str | None) for name in names):
@@ -310,7 +337,9 @@ def _parsed(record: Record) -> tuple[StoredUnit, bool, Any]:
         unit = Unit(**content | {"granularity": kind})
         vector = None if vector is None else to_matrix([vector], 1)[0]
     except (TypeError, ValueError, OverflowError) as error:
-        expected = f"{', '.join(_FIELDS)} and vector, a list of numbers; put your own fields into metadata"
+        expected = (
+            f"{', '.join(_FIELDS)} and vector, a list of numbers; put your own fields into metadata"
+        )
         raise InvalidInputError(f"{error}: expected the fields {expected}") from error
     check_unit(unit)
     to_json(unit.metadata)

@@ -32,7 +32,11 @@ _INSERT_PROPOSITION = """INSERT INTO propositions (key, name, output, reason, ch
 
 
 def merge(
-    store: UnitStore, other: UnitStore | str | Path, *, keep: bool = False, progress: bool | None = None
+    store: UnitStore,
+    other: UnitStore | str | Path,
+    *,
+    keep: bool = False,
+    progress: bool | None = None,
 ) -> dict[str, int]:
     """Add all documents, units, vectors and cached propositions of another store, at one generation.
 
@@ -52,14 +56,18 @@ def merge(
     """
     target = store.connections
     target.check_writable()
-    counts = Counter(dict.fromkeys(("units", "replaced", "deleted", "documents", "propositions"), 0))
+    counts = Counter(
+        dict.fromkeys(("units", "replaced", "deleted", "documents", "propositions"), 0)
+    )
     with ExitStack() as stack:
         if isinstance(other, str | Path):
             source = stack.enter_context(closing(Connections(local_folder(other), read_only=True)))
         else:
             source = other.connections
         if target is source or (target.path and source.path and target.path.samefile(source.path)):
-            raise InvalidInputError(f"a store cannot be merged into itself: {target.path or 'memory'}")
+            raise InvalidInputError(
+                f"a store cannot be merged into itself: {target.path or 'memory'}"
+            )
         theirs = stack.enter_context(source.reading())
         for ids in tracked(_blocks(theirs), show=progress, unit=" blocks"):
             with target.transaction() as writing:
@@ -68,20 +76,30 @@ def merge(
     return dict(counts)
 
 
-def _put(writing: Transaction, theirs: Snapshot, ids: Sequence[str], *, keep: bool) -> dict[str, int]:
+def _put(
+    writing: Transaction, theirs: Snapshot, ids: Sequence[str], *, keep: bool
+) -> dict[str, int]:
     """Add documents of the other store with their units; return counts as `merge` does."""
-    identity = {name: theirs.meta.get(name) for name in ("encoder", "embed_template", "embed_metadata")}
+    identity = {
+        name: theirs.meta.get(name) for name in ("encoder", "embed_template", "embed_metadata")
+    }
     check_identity(writing, "the other one with", **identity, dim=theirs.meta.get("dim"))
     similarities = {str(Settings.of(snapshot).similarity) for snapshot in (writing, theirs)}
     if theirs.meta.get("dim") is not None and len(similarities) > 1:
-        raise EncoderMismatchError(f"one store compares vectors by {' and the other by '.join(sorted(similarities))}")
+        raise EncoderMismatchError(
+            f"one store compares vectors by {' and the other by '.join(sorted(similarities))}"
+        )
     texts, digests, before = theirs.documents_by_id(ids), writing.digests(ids), writing.count
     if keep:
         skipped = {*writing.values(f"SELECT id FROM documents WHERE id {AMONG}", [to_array(ids)])}  # noqa: S608
     else:
-        complete = {id_: digest for id_, (_, digest) in texts.items() if digest not in ("", INCOMPLETE)}
+        complete = {
+            id_: digest for id_, (_, digest) in texts.items() if digest not in ("", INCOMPLETE)
+        }
         skipped = {id_ for id_, digest in complete.items() if digest == digests.get(id_)}
-    chosen = [stored for stored in theirs.stored_units(ids) if stored.unit.document_id not in skipped]
+    chosen = [
+        stored for stored in theirs.stored_units(ids) if stored.unit.document_id not in skipped
+    ]
     owners = writing.owners(stored.unit.id for stored in chosen)
     present = {*owners}
     if keep:  # some may be in other documents here
@@ -95,14 +113,21 @@ def _put(writing: Transaction, theirs: Snapshot, ids: Sequence[str], *, keep: bo
     writing.identify(identity)
     added = len(chosen) - len(present)
     deleted = before + added - writing.count
-    return {"units": added, "replaced": len(present), "deleted": deleted, "documents": len(documents)}
+    return {
+        "units": added,
+        "replaced": len(present),
+        "deleted": deleted,
+        "documents": len(documents),
+    }
 
 
 def _moved_rows(
     writing: Transaction, theirs: Snapshot, chosen: Sequence[StoredUnit], owners: Mapping[str, str]
 ) -> list[int]:
     """Return the rows of units here that belong to another document than there, if the other store replaces that one, too."""
-    moved = [unit for unit, _ in chosen if owners.get(unit.id, unit.document_id) != unit.document_id]
+    moved = [
+        unit for unit, _ in chosen if owners.get(unit.id, unit.document_id) != unit.document_id
+    ]
     documents = {owners[unit.id] for unit in moved}
     known = {*theirs.values(f"SELECT id FROM documents WHERE id {AMONG}", [to_array(documents)])}  # noqa: S608
     ids = [unit.id for unit in moved if owners[unit.id] in known]
@@ -130,7 +155,9 @@ def _merge_propositions(target: Connections, source: sqlite3.Connection) -> int:
     PropositionCache(target.path).count()  # makes the table
     with target.writing() as connection:
         before = connection.total_changes
-        rows = source.execute("SELECT key, name, output, reason, checksum FROM propositions ORDER BY row")
+        rows = source.execute(
+            "SELECT key, name, output, reason, checksum FROM propositions ORDER BY row"
+        )
         intact = (row for row in rows if row_checksum(*row[:-1]) == row[-1])
         connection.executemany(_INSERT_PROPOSITION, intact)
         return connection.total_changes - before

@@ -30,7 +30,9 @@ def compact(store: UnitStore, *, progress: bool | None = None) -> None:
     store.indexes.save()
     if store.path is not None and (store.path / TOKENS).exists():
         with store.connections.reading() as snapshot:
-            texts = snapshot.connection.execute("SELECT text FROM units WHERE granularity = 'passage'")
+            texts = snapshot.connection.execute(
+                "SELECT text FROM units WHERE granularity = 'passage'"
+            )
             TokenVectorCache(store.path).keep_only(text for (text,) in texts)
     with store.connections.alone() as connection:
         connection.execute("VACUUM")

@@ -28,12 +28,19 @@ _SETTINGS = {"nprobe": (1, 4, 16, 64, 256, 1024), "efSearch": (16, 32, 64, 128, 
 _QUERIES = 200
 _HELD_OUT = 10  # fewest vectors searched for each one that is held out as a query
 _VECTORS = 100_000  # measured, at most
-_REFINE = 10  # candidates of lossy kinds that are scored again for each of the k: the default of a search
+_REFINE = (
+    10  # candidates of lossy kinds that are scored again for each of the k: the default of a search
+)
 
 _DEFAULT = Weights()
 _GRID = sorted(
-    (Weights(*pair) for pair in product((0.0, 0.25, 0.5, 0.75), (0.0, 0.05, 0.1, 0.2, 0.33, 0.5, 0.7))),
-    key=lambda weights: abs(weights.passage - _DEFAULT.passage) + abs(weights.lexical - _DEFAULT.lexical),
+    (
+        Weights(*pair)
+        for pair in product((0.0, 0.25, 0.5, 0.75), (0.0, 0.05, 0.1, 0.2, 0.33, 0.5, 0.7))
+    ),
+    key=lambda weights: (
+        abs(weights.passage - _DEFAULT.passage) + abs(weights.lexical - _DEFAULT.lexical)
+    ),
 )
 _DEPTH = 20  # passages looked at for each question
 _FOLDS = 5
@@ -51,7 +58,9 @@ class TuneRow:
     parameters: Mapping[str, int]  # search parameters
     recall: float  # share of the k best vectors that were found; a vector as good as the k-th counts as one
     median_ms: float  # median time of a single query, with refinement, in milliseconds
-    bytes_per_vector: float  # size of the index per vector, without the exact vectors that refine it
+    bytes_per_vector: (
+        float  # size of the index per vector, without the exact vectors that refine it
+    )
     build_s: float  # time to train it and to add all vectors, in seconds
 
 
@@ -85,7 +94,9 @@ def tune(
     k, granularity, queries = whole_number("k", k), Granularity(granularity), None
     if questions is not None:
         if store.encoder is None or not questions:
-            raise InvalidInputError("questions need an encoder and at least one question: give both, or no questions")
+            raise InvalidInputError(
+                "questions need an encoder and at least one question: give both, or no questions"
+            )
         for question in questions:
             check_text(question, "question")
         queries = np.asarray(store.encoder.encode_queries(list(questions)[:_QUERIES]), np.float32)
@@ -100,7 +111,9 @@ def tune(
         withheld = min(_QUERIES, max(1, len(ids) // (_HELD_OUT + 1))) if queries is None else 0
         random = np.random.default_rng(0)  # the same vectors every time
         chosen = ids[random.choice(len(ids), min(len(ids), withheld + _VECTORS), replace=False)]
-        vectors = np.concatenate([block for _, block in snapshot.vector_blocks(np.sort(chosen[withheld:]))])
+        vectors = np.concatenate(
+            [block for _, block in snapshot.vector_blocks(np.sort(chosen[withheld:]))]
+        )
         if queries is None:
             queries = snapshot.vectors(chosen[:withheld])
     count, dim = vectors.shape
@@ -114,13 +127,20 @@ def tune(
     for kind in tracked(kinds or kinds_to_try(count), show=progress, unit=" kinds"):
         needed = check_kind(kind, dim).min_training
         if needed > count:
-            logger.warning("%s is left out: it needs %s vectors to be trained, and there are %s", kind, needed, count)
+            logger.warning(
+                "%s is left out: it needs %s vectors to be trained, and there are %s",
+                kind,
+                needed,
+                count,
+            )
         else:
             rows += _measured(kind, vectors, queries, least, k)
     return rows
 
 
-def _measured(kind: str, vectors: Vectors, queries: Vectors, least: Vectors, k: int) -> Iterator[TuneRow]:
+def _measured(
+    kind: str, vectors: Vectors, queries: Vectors, least: Vectors, k: int
+) -> Iterator[TuneRow]:
     """Build an index, and search it with each setting worth trying; `least` is the k-th score of each query."""
     start = time.perf_counter()
     index = VectorIndex(vectors.shape[1], kind=kind)
@@ -129,11 +149,18 @@ def _measured(kind: str, vectors: Vectors, queries: Vectors, least: Vectors, k: 
     build_s = time.perf_counter() - start
     ability, size = index.ability, index.nbytes / len(vectors)
     factor = _REFINE if ability.lossy else 1
-    settings = [{name: value} for name, values in _SETTINGS.items() if name in ability.parameters for value in values]
+    settings = [
+        {name: value}
+        for name, values in _SETTINGS.items()
+        if name in ability.parameters
+        for value in values
+    ]
     for parameters in settings or [{}]:
         if parameters.get("nprobe", 0) > ability.lists:
             continue
-        index.search(queries[:1], k, parameters=parameters)  # the first search starts threads and is not timed
+        index.search(
+            queries[:1], k, parameters=parameters
+        )  # the first search starts threads and is not timed
         hits, times = 0, []
         for query, threshold in zip(queries, least, strict=True):
             start = time.perf_counter()
@@ -144,7 +171,14 @@ def _measured(kind: str, vectors: Vectors, queries: Vectors, least: Vectors, k: 
             times.append(time.perf_counter() - start)
             # The same product may be rounded differently.
             hits += int((scores >= threshold - 1e-5 * max(1.0, abs(float(threshold)))).sum())
-        yield TuneRow(kind, parameters, hits / (k * len(queries)), float(np.median(times)) * 1000, size, build_s)
+        yield TuneRow(
+            kind,
+            parameters,
+            hits / (k * len(queries)),
+            float(np.median(times)) * 1000,
+            size,
+            build_s,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +190,9 @@ class WeightsReport:
     current: Weights  # the store's weights before
     best: Weights  # the best weights on all questions
     current_mrr: float  # with the current weights
-    held_out_mrr: float  # with weights fitted to four fifths of the questions, on the other fifth, in turn
+    held_out_mrr: (
+        float  # with weights fitted to four fifths of the questions, on the other fifth, in turn
+    )
     gain: tuple[float, float]  # 95 % interval of `held_out_mrr - current_mrr`, by paired bootstrap
     applied: bool  # whether the store uses the best weights from now on
 
@@ -191,16 +227,24 @@ def tune_weights(
         raise InvalidInputError(
             "this store has no encoder for questions: give UnitStore the one that it was built with"
         )
-    pairs = [(question, [answers] if isinstance(answers, str) else answers) for question, answers in questions]
+    pairs = [
+        (question, [answers] if isinstance(answers, str) else answers)
+        for question, answers in questions
+    ]
     texts = [question for question, _ in pairs]
     vectors = np.asarray(store.encoder.encode_queries(texts), np.float32)
     current = store.weights
     choices = [current, *_GRID]
     ranks = np.zeros((len(choices), len(pairs)))
     for row, weights in zip(ranks, tracked(choices, show=progress, unit=" weights"), strict=True):
-        results = store.search_batch_by_vector(vectors, _DEPTH, texts=texts, granularity=granularity, weights=weights)
+        results = store.search_batch_by_vector(
+            vectors, _DEPTH, texts=texts, granularity=granularity, weights=weights
+        )
         for column, (hits, (_, answers)) in enumerate(zip(results, pairs, strict=True)):
-            row[column] = next((1 / rank for rank, hit in enumerate(hits, start=1) if _holds(hit.unit, answers)), 0.0)
+            row[column] = next(
+                (1 / rank for rank, hit in enumerate(hits, start=1) if _holds(hit.unit, answers)),
+                0.0,
+            )
     answerable = int((ranks > 0).any(axis=0).sum())
     if answerable < _LEAST:
         raise InvalidInputError(
@@ -210,7 +254,9 @@ def tune_weights(
     before, fitted = ranks[0], ranks[1:].round(9)
     fold = np.random.default_rng(0).permutation(len(pairs)) % _FOLDS
     held_out = np.empty(len(pairs))
-    for number in range(_FOLDS):  # of equally good weights, the grid has those nearest to the default first
+    for number in range(
+        _FOLDS
+    ):  # of equally good weights, the grid has those nearest to the default first
         inside = fold == number
         held_out[inside] = fitted[fitted[:, ~inside].mean(axis=1).argmax(), inside]
     samples = np.random.default_rng(0).integers(0, len(pairs), (_RESAMPLES, len(pairs)))

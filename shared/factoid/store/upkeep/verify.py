@@ -59,20 +59,31 @@ def verify(store: UnitStore, *, repair: bool = False) -> list[str]:
         ]
         written, count = snapshot.meta["units"], snapshot.totals()["units"]
         if count != written:
-            problems.append(f"{count:,} of {written:,} units are there. Add what is missing again. {_MEND}")
-        if store.path is not None and not problems:  # otherwise there is nothing to compare indexes with
+            problems.append(
+                f"{count:,} of {written:,} units are there. Add what is missing again. {_MEND}"
+            )
+        if (
+            store.path is not None and not problems
+        ):  # otherwise there is nothing to compare indexes with
             paths = [store.path / name for name in INDEXES]
             # No file is written meanwhile.
-            indexes = store.indexes.at([], lambda *_: [path.name for path in paths if _is_wrong(snapshot, path)])
+            indexes = store.indexes.at(
+                [], lambda *_: [path.name for path in paths if _is_wrong(snapshot, path)]
+            )
         problems += [
-            f"the index {name} is damaged, or holds other units than the database. {_MEND}" for name in indexes
+            f"the index {name} is damaged, or holds other units than the database. {_MEND}"
+            for name in indexes
         ]
         fields = snapshot.connection.execute("SELECT key, kind, value, metadata FROM fields")
         if sum(map(hash, fields)) != sum(map(hash, _fields(snapshot))):  # the same in any order
-            problems.append(f"filters would miss fields of metadata, or find some that do not exist. {_MEND}")
+            problems.append(
+                f"filters would miss fields of metadata, or find some that do not exist. {_MEND}"
+            )
         entries = damaged_entries(snapshot.connection)
         if entries:
-            problems.append(f"{len(entries):,} outputs of propositionizers changed on disk. They are asked for again")
+            problems.append(
+                f"{len(entries):,} outputs of propositionizers changed on disk. They are asked for again"
+            )
     if repair and problems:
         _repair(store, list(units), list(documents), entries, indexes)
     if store.path is not None:
@@ -80,7 +91,9 @@ def verify(store: UnitStore, *, repair: bool = False) -> list[str]:
     return problems
 
 
-def _repair(store: UnitStore, units: list[int], documents: list[int], entries: list[int], indexes: list[str]) -> None:
+def _repair(
+    store: UnitStore, units: list[int], documents: list[int], entries: list[int], indexes: list[str]
+) -> None:
     """Delete damaged rows, and make again what can be derived from the others."""
     with store.connections.transaction() as writing, _any_text(writing.connection):
         array = [json.dumps(documents)]
@@ -101,12 +114,16 @@ def _damaged_units(snapshot: Snapshot) -> dict[int, str]:
     """Return the ids by row of units that differ from what was written, in themselves or in their vectors."""
     vectors = [
         row
-        for row, written, blob in snapshot.connection.execute("SELECT row, digest, vector FROM vectors")
+        for row, written, blob in snapshot.connection.execute(
+            "SELECT row, digest, vector FROM vectors"
+        )
         if not isinstance(blob, bytes) or digest(blob) != written
     ]
     sql = f"""SELECT row, id FROM units
         WHERE vector {AMONG} OR vector IS NOT NULL AND vector NOT IN (SELECT row FROM vectors)"""  # noqa: S608
-    return _changed(snapshot, _UNITS) | dict(snapshot.connection.execute(sql, [json.dumps(vectors)]).fetchall())
+    return _changed(snapshot, _UNITS) | dict(
+        snapshot.connection.execute(sql, [json.dumps(vectors)]).fetchall()
+    )
 
 
 def _changed(snapshot: Snapshot, sql: str) -> dict[int, str]:

@@ -20,15 +20,18 @@ from langchain_factoid.embeddings import model_name
 class ChatModelPropositionizer(ChatPropositionizer):
     """Decomposes passages by asking a LangChain chat model (Dense X Retrieval, §3 and Figure 8).
 
-    Sends one request for each passage, several at a time, by `invoke` in threads or by `ainvoke`. Failed requests are tried again
-    by the model alone, so make it with `max_retries=6`. Does not ask for a schema, since providers treat schemas differently:
-    `llm.bind(response_format=...)` adds one.
+    Sends one request for each passage, several at a time, by `invoke` in threads or by `ainvoke`.
+    Failed requests are tried again by the model alone, so make it with `max_retries=6`. Does not
+    ask for a schema, since providers treat schemas differently: `llm.bind(response_format=...)`
+    adds one.
 
     Args:
-        llm: A chat model, or a runnable around one such as `llm.bind(...)`, that takes a prompt and returns a message or a text.
-        model: The model's name, under which a cache keeps results; None for the name that `llm` itself has.
-        options: Those of `factoid.PromptPropositionizer` that need no client: `max_concurrency`, `prompt`, `requests_per_minute`,
-            `tokens_per_minute`, `progress`.
+        llm: A chat model, or a runnable around one such as `llm.bind(...)`, that takes a prompt and
+            returns a message or a text.
+        model: The model's name, under which a cache keeps results; None for the name that `llm`
+            itself has.
+        options: Those of `factoid.PromptPropositionizer` that need no client: `max_concurrency`,
+            `prompt`, `requests_per_minute`, `tokens_per_minute`, `progress`.
 
     Raises:
         InvalidInputError: `llm` is not a runnable, or a number is out of range.
@@ -53,8 +56,8 @@ class ChatModelPropositionizer(ChatPropositionizer):
 class ChatModelReader(ChatReader):
     """Answers a question from documents by asking a LangChain model (Entity Retrieval, §4.1 and Appendix A).
 
-    Sends one request for each question with the `page_content` of the documents, and keeps the first line of the answer.
-    Does not retry after server errors: make the model with `max_retries`.
+    Sends one request for each question with the `page_content` of the documents, and keeps the
+    first line of the answer. Does not retry after server errors: make the model with `max_retries`.
 
     Args:
         llm: A chat model, or a runnable that takes a prompt and returns a message or a text.
@@ -94,7 +97,8 @@ def _text(answer: object) -> str:
         return str(answer.text)
     if not isinstance(answer, str):
         raise InvalidInputError(
-            f"expected a message or a text from the model, got {type(answer).__name__}: give it no output parser"
+            f"expected a message or a text from the model, got {type(answer).__name__}: give it "
+            "no output parser"
         )
     return answer
 

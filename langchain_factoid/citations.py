@@ -22,15 +22,17 @@ from langchain_factoid.convert import to_passage
 class PropCiteRunnable(RunnableGenerator[Any, AIMessageChunk]):
     """Adds citations of its source documents to an answer (PropCite: AGRaME, §4.3).
 
-    Takes a mapping with the answer, a text or a message, and the documents: `{"answer": …, "documents": […]}`. Follows a
-    chain that makes both, `RunnablePassthrough.assign(answer=prompt | llm) | PropCiteRunnable(citer=…)`, or, with `documents`,
-    anything that writes, `llm | StrOutputParser() | PropCiteRunnable(citer=…, documents=…)`. Streams a sentence with its
+    Takes a mapping with the answer, a text or a message, and the documents: `{"answer": …,
+    "documents": […]}`. Follows a chain that makes both, `RunnablePassthrough.assign(answer=prompt |
+    llm) | PropCiteRunnable(citer=…)`, or, with `documents`, anything that writes, `llm |
+    StrOutputParser() | PropCiteRunnable(citer=…, documents=…)`. Streams a sentence with its
     citations as soon as the next one begins.
 
-    The output is a message with one block of text, and the id of an incoming message. Markers stand in the text, `[2]` for the
-    second document. Each citation is a standard `Citation` annotation of the claim's place in the text, with `title` and `url`
-    of the document's metadata. Its `extras` are the document's `number` and `document_id`, the place of `cited_text` in its
-    page_content, the `claim`, its `score` and `margin` (absent where there is one document).
+    The output is a message with one block of text, and the id of an incoming message. Markers stand
+    in the text, `[2]` for the second document. Each citation is a standard `Citation` annotation of
+    the claim's place in the text, with `title` and `url` of the document's metadata. Its `extras`
+    are the document's `number` and `document_id`, the place of `cited_text` in its page_content,
+    the `claim`, its `score` and `margin` (absent where there is one document).
 
     Args:
         citer: The core's PropCite, which holds the model and all options.
@@ -84,8 +86,9 @@ class PropCiteRunnable(RunnableGenerator[Any, AIMessageChunk]):
 
 
 def citations_of(message: BaseMessage) -> list[CitationFields]:
-    """Return the citations in a message of `PropCiteRunnable`, in the order of the claims; [] if it has none.
+    """Return the citations in a message of `PropCiteRunnable`, in the order of the claims.
 
+    [] if it has none.
     The message may have been streamed, its chunks added up, or read back from JSON or a checkpoint.
     """
     citations: list[CitationFields] = []
@@ -135,13 +138,17 @@ class _Answer:
         if self.documents is None or not self._begun:
             key = self._runnable.documents_key
             raise InvalidInputError(
-                f"expected a mapping with 'answer' and {key!r}, got no {key if self.documents is None else 'answer'!r}: name "
-                "another key with documents_key=, or pass documents= to the runnable"
+                f"expected a mapping with 'answer' and {key!r}, got no "
+                f"{key if self.documents is None else 'answer'!r}: name another key with "
+                "documents_key=, or pass documents= to the runnable"
             )
         return [to_passage(document) for document in self.documents]
 
     def chunk(self, sentence: CitedSentence | None = None) -> AIMessageChunk:
-        """Return a sentence as a chunk, or the last chunk, which is empty; blocks of one index add up to one block."""
+        """Return a sentence as a chunk, or the last chunk, which is empty.
+
+        Blocks of one index add up to one block.
+        """
         content: list[str | dict[Any, Any]] = []
         if sentence is not None and self.documents is not None:
             annotations = []

@@ -1,7 +1,8 @@
 """LangChain documents to and from factoid's records.
 
-Fields that factoid adds to metadata never overwrite the caller's: a different value under the same key moves to
-`source_<key>`. So a passage that is split again keeps the `start_index` in its own source as `source_start_index`.
+Fields that factoid adds to metadata never overwrite the caller's: a different value under the same
+key moves to `source_<key>`. So a passage that is split again keeps the `start_index` in its own
+source as `source_start_index`.
 """
 
 from __future__ import annotations
@@ -30,8 +31,9 @@ T = TypeVar("T")
 class RetrievedMetadata(dict[str, Any]):
     """Metadata of a retrieved document: a dict that is compared without what depends on the query.
 
-    Whatever fuses the results of several queries compares documents, and sees one where their metadata differ under
-    `query_keys` only. Copies and pickles keep this; what is written as JSON or in a checkpoint, and read again, is a plain dict.
+    Whatever fuses the results of several queries compares documents, and sees one where their
+    metadata differ under `query_keys` only. Copies and pickles keep this; what is written as JSON
+    or in a checkpoint, and read again, is a plain dict.
     """
 
     def __init__(
@@ -87,12 +89,14 @@ def one_each(name: str, values: Iterable[T], items: Iterable[S]) -> list[tuple[S
 
 
 def to_core(document: Document, document_id: str | None = None) -> CoreDocument:
-    """Return a document as the core takes it: title and section from metadata where they are strings.
+    """Return a document as the core takes it.
 
+    Title and section from metadata where they are strings.
     Without an id, one is made from content and metadata.
 
     Raises:
-        InvalidInputError: It is not a document, its text holds lone surrogates, or its metadata cannot be stored.
+        InvalidInputError: It is not a document, its text holds lone surrogates, or its metadata
+            cannot be stored.
     """
     if not isinstance(document, Document):
         raise InvalidInputError(
@@ -151,7 +155,10 @@ def retrieved(document: Document, fields: Mapping[str, Any]) -> Document:
 def hit_documents(
     hits: Iterable[Hit], *, scores: bool = False, matches: bool = False
 ) -> list[Document]:
-    """Return hits as the documents that were added, or as units with their place; scores and matches go into the metadata."""
+    """Return hits as the documents that were added, or as units with their place.
+
+    Scores and matches go into the metadata.
+    """
     documents = []
     for hit in hits:
         fields = ({"score": hit.score} if scores else {}) | hit_fields(hit, *SPAN, matches=matches)
@@ -175,8 +182,9 @@ def matches_of(document: Document) -> list[MatchFields]:
 def with_headings(documents: Iterable[Document], template: str = EMBED_TEMPLATE) -> list[Document]:
     """Return copies of documents with the title and section of their metadata before the page_content.
 
-    For models that read what was retrieved, `retriever | with_headings | prompt`, and for other vector stores, which embed
-    only the page_content. The template is the one of `MultiGranularFAISS`.
+    For models that read what was retrieved, `retriever | with_headings | prompt`, and for other
+    vector stores, which embed only the page_content. The template is the one of
+    `MultiGranularFAISS`.
 
     Raises:
         InvalidInputError: Something is not a document, or the template does not name {text} once.

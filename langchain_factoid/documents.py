@@ -31,18 +31,22 @@ from langchain_factoid.convert import stored_document
 class DocumentIntelligenceTransformer(BaseDocumentTransformer):
     """Turns the output of document intelligence into clean documents: sections, tables and figures.
 
-    Takes the output of LangChain's `AzureAIDocumentIntelligenceLoader` in every mode, raw results (`transform_result`), and
-    Markdown of other converters, such as Docling, Unstructured and pymupdf4llm. Parts are those of `LayoutDocument.documents`.
+    Takes the output of LangChain's `AzureAIDocumentIntelligenceLoader` in every mode, raw results
+    (`transform_result`), and Markdown of other converters, such as Docling, Unstructured and
+    pymupdf4llm. Parts are those of `LayoutDocument.documents`.
 
     Args:
         without: Names of cleaning rules that are not applied.
-        kinds: Which parts to return, some of "text", "table", "figure" and "reference", which is left out by default.
-        summarizer: A chat model that gives each table a document of the kind "table summary" behind it, with the table's id under
-            `table_id`, for LangChain's `MultiVectorRetriever`. A table for which the model raises has none; a log says so.
+        kinds: Which parts to return, some of "text", "table", "figure" and "reference", which is
+            left out by default.
+        summarizer: A chat model that gives each table a document of the kind "table summary" behind
+            it, with the table's id under `table_id`, for LangChain's `MultiVectorRetriever`. A
+            table for which the model raises has none; a log says so.
         limits: Of the files that `transform_result` reads.
 
     Raises:
-        InvalidInputError: On use, if a document's metadata holds a damaged result, or there is no such rule.
+        InvalidInputError: On use, if a document's metadata holds a damaged result, or there is no
+            such rule.
     """
 
     def __init__(
@@ -82,7 +86,10 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
     def transform_result(
         self, result: str | PathLike[str] | Any, *, metadata: dict[str, Any] | None = None
     ) -> list[Document]:
-        """Return the parts of a raw result: a JSON file, the parsed JSON, or an object of the service's package."""
+        """Return the parts of a raw result.
+
+        A JSON file, the parsed JSON, or an object of the service's package.
+        """
         document = clean(read_layout(result, limits=self._limits), without=self._without)
         return self._parts(document, metadata or {}, self._summarize(document))
 

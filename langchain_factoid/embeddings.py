@@ -16,9 +16,9 @@ _MODEL_NAMES = ("model_name", "model", "model_id", "deployment_name", "repo_id")
 class EmbeddingsEncoder:
     """Wraps any LangChain `Embeddings` as a factoid `Encoder`; units go through `embed_documents`.
 
-    A store recognizes its encoder by `name`: pass the name that another front end gave to the same weights, such as
-    "BAAI/bge-small-en". None is class and model name, without a cache around the embeddings; a model in a local folder is named
-    by its weights, wherever the folder lies.
+    A store recognizes its encoder by `name`: pass the name that another front end gave to the same
+    weights, such as "BAAI/bge-small-en". None is class and model name, without a cache around the
+    embeddings; a model in a local folder is named by its weights, wherever the folder lies.
 
     Raises:
         InvalidInputError: The object is not LangChain embeddings.
@@ -27,14 +27,15 @@ class EmbeddingsEncoder:
     def __init__(self, embeddings: Embeddings, *, name: str | None = None) -> None:
         if not (hasattr(embeddings, "embed_documents") and hasattr(embeddings, "embed_query")):
             raise InvalidInputError(
-                f"expected Embeddings or EncoderEmbeddings(encoder), got {type(embeddings).__name__}"
+                "expected Embeddings or EncoderEmbeddings(encoder), got "
+                f"{type(embeddings).__name__}"
             )
         self.embeddings = embeddings
-        inner = getattr(
-            embeddings, "underlying_embeddings", embeddings
-        )  # as CacheBackedEmbeddings has it
+        # as CacheBackedEmbeddings has it
+        inner = getattr(embeddings, "underlying_embeddings", embeddings)
         model = portable_name(model_name(inner))
-        # An encoder of the core that comes back as itself keeps its name, so that all front ends share a store.
+        # An encoder of the core that comes back as itself keeps its name, so that all front ends
+        # share a store.
         self.name = name or (
             model if isinstance(inner, EncoderEmbeddings) else f"{type(inner).__name__}({model})"
         )

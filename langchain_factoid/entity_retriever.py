@@ -58,11 +58,12 @@ _OF_CALL = ("k", "words", "filter")
 class EntityRetriever(BaseRetriever):
     """Retrieves the articles of the entities that a question names, cut to their first words (Entity Retrieval, §3).
 
-    A document has the article's metadata, with `title`, `mention`, `mention_start`, `mention_end`, `score`, and if there are any
-    `candidates` and `matches`; texts and options are those of `factoid.entities.EntityRetriever`. `encoder` may be embeddings,
-    and `fallback` is a LangChain retriever, whose documents come unchanged, without those whose text is in an earlier one, or
-    whose metadata do not pass the filter.
-    `k`, `words` and `filter` can also be given in a call: `retriever.invoke(question, k=2, filter={"tenant": "north"})`.
+    A document has the article's metadata, with `title`, `mention`, `mention_start`, `mention_end`,
+    `score`, and if there are any `candidates` and `matches`; texts and options are those of
+    `factoid.entities.EntityRetriever`. `encoder` may be embeddings, and `fallback` is a LangChain
+    retriever, whose documents come unchanged, without those whose text is in an earlier one, or
+    whose metadata do not pass the filter. `k`, `words` and `filter` can also be given in a call:
+    `retriever.invoke(question, k=2, filter={"tenant": "north"})`.
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
@@ -96,15 +97,17 @@ class EntityRetriever(BaseRetriever):
 
     @property
     def _core(self) -> CoreRetriever:
-        """The core's retriever with the current fields: they may have been set, or changed in a copy."""
+        """The core's retriever with the current fields.
+
+        They may have been set, or changed in a copy.
+        """
         fields = {name: value for name, value in self if name not in BaseRetriever.model_fields}
         if self._built is None or self._built[0] != fields:
             options = dict(fields)
             if self.encoder is not None and not isinstance(self.encoder, Encoder):
                 options["encoder"] = EmbeddingsEncoder(self.encoder)
-            if (
-                self.fallback is not None
-            ):  # asked here, with its callbacks; the core only needs to know of it
+            # asked here, with its callbacks; the core only needs to know of it
+            if self.fallback is not None:
                 options["fallback"] = lambda *_: ()
             self._built = fields, CoreRetriever(**options)
         return self._built[1]
@@ -115,7 +118,8 @@ class EntityRetriever(BaseRetriever):
     ) -> Self:
         """Make an article store of documents whose metadata hold titles, and a retriever over it.
 
-        Options are those of this class and of `factoid.entities.build_own_articles`, which also lists the errors.
+        Options are those of this class and of `factoid.entities.build_own_articles`, which also
+        lists the errors.
         """
         check_names(
             f"{cls.__name__}.from_documents",
@@ -129,7 +133,8 @@ class EntityRetriever(BaseRetriever):
     def add_documents(self, documents: Iterable[Document]) -> None:
         """Add documents, or replace those of the same ids, as `factoid.entities.add_own_articles` does.
 
-        The file is built again, so pass many documents at once. Other retrievers see them when their `articles` are reloaded.
+        The file is built again, so pass many documents at once. Other retrievers see them when
+        their `articles` are reloaded.
         """
         add_own_articles(self._core.articles, (to_core(document) for document in documents))
 

@@ -22,14 +22,15 @@ from langchain_factoid.convert import SPAN, retrieved, to_passage, unit_document
 class AnyGranularityReranker(BaseDocumentCompressor):
     """Ranks sentences, propositions or whole documents by the token vectors of the documents (AGRaME, §3.2).
 
-    Follows any retriever: `ContextualCompressionRetriever(base_compressor=…, base_retriever=…)`. Each document is one
-    passage, with `title` and `section` of its metadata before it.
+    Follows any retriever: `ContextualCompressionRetriever(base_compressor=…, base_retriever=…)`.
+    Each document is one passage, with `title` and `section` of its metadata before it.
 
-    With `parents="unit"` the best units come back as documents, whose metadata is that of the document they stand in, with
-    `granularity`, `start_index` and `end_index` in its page_content, its id as `passage_id`, and `score`. With
-    `parents="passage"`, or the granularity "passage", the documents come back unchanged, in a new order, with `score` and, under
-    `matches`, a list of their best unit. A document's own values under these keys move to `source_<key>`; the score and matches
-    of `MultiGranularRetriever` are replaced.
+    With `parents="unit"` the best units come back as documents, whose metadata is that of the
+    document they stand in, with `granularity`, `start_index` and `end_index` in its page_content,
+    its id as `passage_id`, and `score`. With `parents="passage"`, or the granularity "passage", the
+    documents come back unchanged, in a new order, with `score` and, under `matches`, a list of
+    their best unit. A document's own values under these keys move to `source_<key>`; the score and
+    matches of `MultiGranularRetriever` are replaced.
 
     Attributes:
         ranker: The core's ranker, which holds the model.

@@ -32,23 +32,26 @@ _SEARCH = sorted(option_names(SearchKwargs))
 class MultiGranularRetriever(BaseRetriever):
     """Retrieves documents, the passages in them, or the units themselves, with scores.
 
-    The metadata of each result has `score` and, for documents and passages, `matches`, their best units, best first:
-    dicts of text, score, start_index, end_index, granularity and id. Passages and units also say where they stand, as
-    chunks of `PassageTextSplitter` do. With `expand` there are `neighbours`, dicts like the matches, in order of the text. A
-    document's own values under these keys move to `source_<key>`. These keys do not count when documents are compared: results
-    of several queries are equal, so that a `MultiQueryRetriever` or an `EnsembleRetriever` returns a document once. All results
-    are plain `Document`s, as LangGraph's checkpoints need them.
+    The metadata of each result has `score` and, for documents and passages, `matches`, their best
+    units, best first: dicts of text, score, start_index, end_index, granularity and id. Passages
+    and units also say where they stand, as chunks of `PassageTextSplitter` do. With `expand` there
+    are `neighbours`, dicts like the matches, in order of the text. A document's own values under
+    these keys move to `source_<key>`. These keys do not count when documents are compared: results
+    of several queries are equal, so that a `MultiQueryRetriever` or an `EnsembleRetriever` returns
+    a document once. All results are plain `Document`s, as LangGraph's checkpoints need them.
 
-    All fields but `store` can also be given in a call: `retriever.invoke(question, k=2)`. `search_kwargs={"k": 2}` is another
-    place for them, as in `as_retriever`.
+    All fields but `store` can also be given in a call: `retriever.invoke(question, k=2)`.
+    `search_kwargs={"k": 2}` is another place for them, as in `as_retriever`.
 
     Attributes:
         store: Where to search.
         k: The number of documents, passages or units.
-        granularity, parents, filter: As in `factoid.store.SearchOptions`, and so are the fields from `document_ids` on. `parents`
-            None is the store's, and `score_threshold` is another name for `min_score`.
-        search_type: "similarity" for the best score, that of the best unit, its passage, and the query's words (`lexical=0`
-            leaves the words out), or "mmr" for maximal marginal relevance.
+        granularity, parents, filter: As in `factoid.store.SearchOptions`, and so are the fields
+            from `document_ids` on. `parents` None is the store's, and `score_threshold` is another
+            name for `min_score`.
+        search_type: "similarity" for the best score, that of the best unit, its passage, and the
+            query's words (`lexical=0` leaves the words out), or "mmr" for maximal marginal
+            relevance.
         lambda_mult: For "mmr", from 0 (only diversity counts) to 1 (it does not).
     """
 

@@ -62,22 +62,25 @@ _BLOCK = 256  # passages for one call of the propositionizer
 class PassageTextSplitter(TextSplitter):
     """Splits documents into passages of whole sentences (Dense X Retrieval, Appendix A).
 
-    A chunk is `page_content[start_index:end_index]` of its source. The same document always yields the same ids, and one that
-    is given twice is split once. A chunk's metadata is the source's with these fields; different values of the source's own move
-    to `source_<key>`:
+    A chunk is `page_content[start_index:end_index]` of its source. The same document always yields
+    the same ids, and one that is given twice is split once. A chunk's metadata is the source's with
+    these fields; different values of the source's own move to `source_<key>`:
 
     * `granularity`: "passage".
     * `start_index`, `end_index`: The span in the source's page_content, in characters, half-open.
     * `parent_id`: The source's id, or an id made from its content and metadata.
     * `passage_id`: The passage's own id.
     * `title`: The source's `title` if it is a string, else the text's first heading.
-    * `section`: The headings above the passage, outermost first; before them the source's `section` if it is a string.
+    * `section`: The headings above the passage, outermost first; before them the source's `section`
+      if it is a string.
 
     Args:
-        options: `words`, `min_words` and `sentences` of `factoid.split_passages`, and `progress` of `factoid.UnitStore`.
+        options: `words`, `min_words` and `sentences` of `factoid.split_passages`, and `progress` of
+            `factoid.UnitStore`.
 
     Raises:
-        InvalidInputError: On use, if `words` or `min_words` is out of range. An unknown option is refused at once.
+        InvalidInputError: On use, if `words` or `min_words` is out of range. An unknown option is
+            refused at once.
     """
 
     def __init__(self, **options: Unpack[PassageKwargs]) -> None:
@@ -123,15 +126,18 @@ class PassageTextSplitter(TextSplitter):
 class PropositionTextSplitter(PassageTextSplitter):
     """Splits documents into propositions: atomic, self-contained facts (Dense X Retrieval, §2).
 
-    The chunks are rewritten text; their span is the source that they were drawn from. Ids and metadata are those of
-    `PassageTextSplitter`, with "proposition" as `granularity` and the decomposed passage as `passage_id`. A sentence that stands
-    in for propositions that failed or left it out says why under `fallback`. `last_report` counts the outcomes for the passages
-    of the latest call.
+    The chunks are rewritten text; their span is the source that they were drawn from. Ids and
+    metadata are those of `PassageTextSplitter`, with "proposition" as `granularity` and the
+    decomposed passage as `passage_id`. A sentence that stands in for propositions that failed or
+    left it out says why under `fallback`. `last_report` counts the outcomes for the passages of the
+    latest call.
 
     Args:
-        propositionizer: As in `factoid.propositions.decompose`, and so is `unsupported`; None for `SyntaxPropositionizer`. A
-            `cache` keeps what it returns: a `factoid.PropositionCache`, or the path of its file, made if absent.
-        options: `unsupported` and `cache`, and those of `PassageTextSplitter`, for the passages passed to the propositionizer.
+        propositionizer: As in `factoid.propositions.decompose`, and so is `unsupported`; None for
+            `SyntaxPropositionizer`. A `cache` keeps what it returns: a `factoid.PropositionCache`,
+            or the path of its file, made if absent.
+        options: `unsupported` and `cache`, and those of `PassageTextSplitter`, for the passages
+            passed to the propositionizer.
 
     Raises:
         InvalidInputError: On use, if an option is out of range.
@@ -161,7 +167,8 @@ class PropositionTextSplitter(PassageTextSplitter):
     ) -> Self:
         """Return a splitter whose propositions come from a LangChain chat model.
 
-        Options are those of `ChatModelPropositionizer` and those of this class; another one is refused.
+        Options are those of `ChatModelPropositionizer` and those of this class; another one is
+        refused.
         """
         check_names(f"{cls.__name__}.from_llm", options, option_names(FromModelKwargs) | {"model"})
         of_model, of_splitter = split_names(option_names(ModelKwargs), options)

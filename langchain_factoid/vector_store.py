@@ -73,7 +73,8 @@ _SEARCH = option_names(SearchKwargs)
 _STORE = option_names(FAISSKwargs)
 _OF_SEARCHES = dict.fromkeys(
     (*_SEARCH - _STORE, "k", "search_type", "search_kwargs"),
-    "it is an option of a search, of MultiGranularRetriever, and of as_retriever(search_kwargs={…})",
+    "it is an option of a search, of MultiGranularRetriever, and of "
+    "as_retriever(search_kwargs={…})",
 )
 
 _INDEX = "index"  # the name under which LangChain's FAISS saves an index that is not named
@@ -86,20 +87,25 @@ Embedded = Iterable[tuple[str, Sequence[float]]]
 class MultiGranularFAISS(VectorStore):
     """Stores documents in SQLite and FAISS, and finds them by their passages, sentences or propositions.
 
-    It holds a `factoid.UnitStore`: documents are split into passages, and these into sentences and propositions. A search
-    scores passages by their best unit of one granularity and returns the k best distinct ones. A document that is one passage
-    comes back equal to the one added; of a longer one its passage comes back, with its place. Higher scores are better.
-    `aadd_documents` awaits the embeddings; the other async methods work in threads.
+    It holds a `factoid.UnitStore`: documents are split into passages, and these into sentences and
+    propositions. A search scores passages by their best unit of one granularity and returns the k
+    best distinct ones. A document that is one passage comes back equal to the one added; of a
+    longer one its passage comes back, with its place. Higher scores are better. `aadd_documents`
+    awaits the embeddings; the other async methods work in threads.
 
     Args:
-        embedding: Embeds documents and queries; an `EmbeddingsEncoder` gives it another name in the store. Where its vectors are
-            not of unit length, longer ones score higher, unless `similarity` is "cosine".
-        store: A store of the core that has an encoder, in place of `embedding` and of options of `UnitStore`.
-        parents: What searches return by default: "auto" for passages, and for a document that is one passage the document as it
-            was added; "document", "passage" or "unit".
-        relevance_score_fn: Turns a score into a relevance from 0 to 1; None for `(1 + score) / 2`, clipped.
-        options: Those of `UnitStore.add_documents`, for all documents, and those of `factoid.UnitStore`, such as `path`;
-            `granularities` is by default what the store has embedded, and all for an empty one.
+        embedding: Embeds documents and queries; an `EmbeddingsEncoder` gives it another name in the
+            store. Where its vectors are not of unit length, longer ones score higher, unless
+            `similarity` is "cosine".
+        store: A store of the core that has an encoder, in place of `embedding` and of options of
+            `UnitStore`.
+        parents: What searches return by default: "auto" for passages, and for a document that is
+            one passage the document as it was added; "document", "passage" or "unit".
+        relevance_score_fn: Turns a score into a relevance from 0 to 1; None for `(1 + score) / 2`,
+            clipped.
+        options: Those of `UnitStore.add_documents`, for all documents, and those of
+            `factoid.UnitStore`, such as `path`; `granularities` is by default what the store has
+            embedded, and all for an empty one.
 
     Attributes:
         store: The core store, for what LangChain has no name for.
@@ -133,7 +139,8 @@ class MultiGranularFAISS(VectorStore):
             store = UnitStore(encoder=encoding, **{"granularities": None} | of_store)
         elif embedding is not None or of_store or store.encoder is None:
             raise InvalidInputError(
-                "store takes a UnitStore that has an encoder, and neither embedding nor options beside it"
+                "store takes a UnitStore that has an encoder, and neither embedding nor options "
+                "beside it"
             )
         self.store = store
         self.parents = SearchOptions(parents=parents).parents
@@ -174,7 +181,10 @@ class MultiGranularFAISS(VectorStore):
         ids: Ids = None,
         **options: Unpack[FAISSKwargs],
     ) -> Self:
-        """Return a store that holds these texts, as `add_embeddings` adds them; `embedding` embeds queries."""
+        """Return a store that holds these texts, as `add_embeddings` adds them.
+
+        `embedding` embeds queries.
+        """
         store = cls(embedding, **options)
         store.add_embeddings(text_embeddings, metadatas, ids)
         return store
@@ -182,16 +192,19 @@ class MultiGranularFAISS(VectorStore):
     def add_documents(  # type: ignore[override]  # options are named: a wrong one is an error
         self, documents: Iterable[Document], ids: Ids = None, *, batch_size: int | None = None
     ) -> list[str]:
-        """Add documents as `UnitStore.add_documents` does; a document whose id is in the store replaces the stored one.
+        """Add documents as `UnitStore.add_documents` does.
+
+        A document whose id is in the store replaces the stored one.
 
         Args:
             documents: Any iterable of documents, read once and, without `ids`, lazily.
-            ids: Their ids, which are also returned; None for each document's own id or, without one, an id made from content
-                and metadata. Of equal ids the last counts.
+            ids: Their ids, which are also returned; None for each document's own id or, without
+                one, an id made from content and metadata. Of equal ids the last counts.
             batch_size: Ignored; LangChain's `index` passes it.
 
         Raises:
-            InvalidInputError: Something is not a document, the number of ids differs, or a text or metadata cannot be stored.
+            InvalidInputError: Something is not a document, the number of ids differs, or a text or
+                metadata cannot be stored.
             EncoderMismatchError: The embeddings have another dimension than the store's.
             StoreError: The store is read-only or closed.
         """
@@ -272,7 +285,10 @@ class MultiGranularFAISS(VectorStore):
         return added
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """Return what has these ids, in this order: documents, else passages and units; unknown ids are left out."""
+        """Return what has these ids, in this order: documents, else passages and units.
+
+        Unknown ids are left out.
+        """
         return [found_document(unit) for unit in self.store.get(ids, documents=True)]
 
     def delete(  # type: ignore[override]
@@ -284,19 +300,21 @@ class MultiGranularFAISS(VectorStore):
     ) -> bool:
         """Delete documents with all their units; unknown ids are ignored.
 
-        Without ids nothing is deleted: `store.clear()` deletes everything. In place of ids, `unit_ids` deletes passages with the
-        units under them, sentences or propositions, and a filter with a condition the units whose metadata pass, and documents
-        with their last unit. The document of a passage that a search returned is `metadata["parent_id"]`.
+        Without ids nothing is deleted: `store.clear()` deletes everything. In place of ids,
+        `unit_ids` deletes passages with the units under them, sentences or propositions, and a
+        filter with a condition the units whose metadata pass, and documents with their last unit.
+        The document of a passage that a search returned is `metadata["parent_id"]`.
 
         Raises:
-            InvalidInputError: One of the ids is that of a passage or unit, and of no document; nothing is deleted.
+            InvalidInputError: One of the ids is that of a passage or unit, and of no document;
+                nothing is deleted.
         """
         if any(chosen is not None for chosen in (ids, unit_ids, filter)):
             for unit in self.store.get(ids or (), documents=True):
                 if unit.granularity is not Granularity.DOCUMENT and unit.document_id != unit.id:
                     raise InvalidInputError(
-                        f"{unit.id!r} is the id of a {unit.granularity}: delete it with unit_ids=[…], or its whole document, "
-                        f"{unit.document_id!r}"
+                        f"{unit.id!r} is the id of a {unit.granularity}: delete it with "
+                        f"unit_ids=[…], or its whole document, {unit.document_id!r}"
                     )
             self.store.delete(document_ids=ids, unit_ids=unit_ids, filter=filter)
         return True
@@ -306,19 +324,21 @@ class MultiGranularFAISS(VectorStore):
     ) -> list[Document]:
         """Return the k best distinct documents or passages for a query, best first.
 
-        Their score is that of their best unit, of its passage, and of the query's words in it; `lexical=0` leaves the words out.
+        Their score is that of their best unit, of its passage, and of the query's words in it;
+        `lexical=0` leaves the words out.
 
         Args:
             query: The question, as text.
             k: The number of documents; fewer only if the store has fewer, or fewer pass.
-            options: Those of `factoid.store.SearchOptions`, which every search takes. `parents` None is the store's, and
-                `score_threshold` is another name for `min_score` (in `similarity_search_with_relevance_scores` it is a
-                relevance). Passages and units come with their place in the document, as `PassageTextSplitter` describes it; what
+            options: Those of `factoid.store.SearchOptions`, which every search takes. `parents`
+                None is the store's, and `score_threshold` is another name for `min_score` (in
+                `similarity_search_with_relevance_scores` it is a relevance). Passages and units
+                come with their place in the document, as `PassageTextSplitter` describes it; what
                 `expand` adds is under `neighbours`.
 
         Raises:
-            InvalidInputError: k or an option is out of range, or the store has no documents for its units. An unknown
-                option is a TypeError.
+            InvalidInputError: k or an option is out of range, or the store has no documents for its
+                units. An unknown option is a TypeError.
             EncoderMismatchError: The query's embedding has another dimension than the store's.
         """
         return hit_documents(self.store.search(query, k, **self._options(options)))
@@ -409,7 +429,8 @@ class MultiGranularFAISS(VectorStore):
     ) -> list[Scored]:
         if isinstance(options.get("rerank"), Reranker):
             raise InvalidInputError(
-                "relevance is made from similarities, which the scores of rerank are not: leave it out"
+                "relevance is made from similarities, which the scores of rerank are not: leave "
+                "it out"
             )
         return super()._similarity_search_with_relevance_scores(query, k, **options)
 
@@ -429,7 +450,8 @@ class MultiGranularFAISS(VectorStore):
         """Return options under the core's names, with the store's defaults.
 
         Raises:
-            UnknownOptionError: It is none of a search, nor among the others, as which the owner takes it.
+            UnknownOptionError: It is none of a search, nor among the others, as which the owner
+                takes it.
         """
         check_names(owner or f"a search of {type(self).__name__}", given, {"k", *_SEARCH, *others})
         options = dict(given)
@@ -440,9 +462,10 @@ class MultiGranularFAISS(VectorStore):
         return options
 
     def save_local(self, folder_path: str | Path, index_name: str = _INDEX) -> None:
-        """Copy the store to a folder, or with an `index_name` to the folder of that name in it; a store there is replaced.
+        """Copy the store to a folder, or with an `index_name` to the folder of that name in it.
 
-        A store with a `path` is always saved there. Errors are those of `factoid.store.transfer.copies.copy_over`.
+        A store there is replaced. A store with a `path` is always saved there. Errors are those of
+        `factoid.store.transfer.copies.copy_over`.
         """
         copy_over(self.store, _named_folder(folder_path, index_name))
 
@@ -456,9 +479,10 @@ class MultiGranularFAISS(VectorStore):
         allow_dangerous_deserialization: bool = False,  # noqa: ARG003 - of code written for the community's FAISS
         **options: Unpack[FAISSKwargs],
     ) -> Self:
-        """Open the store that `save_local` wrote, or any other in a folder; later additions go into the folder at once.
+        """Open the store that `save_local` wrote, or any other in a folder.
 
-        Options and errors are those of the class. `allow_dangerous_deserialization` is ignored: nothing is unpickled.
+        Later additions go into the folder at once. Options and errors are those of the class.
+        `allow_dangerous_deserialization` is ignored: nothing is unpickled.
 
         Raises:
             StoreFormatError: There is no store.
@@ -466,14 +490,17 @@ class MultiGranularFAISS(VectorStore):
         folder = _named_folder(folder_path, index_name)
         if not (folder / FILE).is_file():
             raise StoreFormatError(
-                f"there is no store in {folder}: it has no {FILE}. What the community's FAISS saved is not read: add the "
-                "documents to a new store"
+                f"there is no store in {folder}: it has no {FILE}. What the community's FAISS "
+                "saved is not read: add the documents to a new store"
             )
         options["path"] = folder
         return cls(embeddings, **options)
 
     def close(self) -> None:
-        """Save the indexes and close the store. Documents are on disk when the call that added them returns."""
+        """Save the indexes and close the store.
+
+        Documents are on disk when the call that added them returns.
+        """
         self.store.close()
 
     def __enter__(self) -> Self:
@@ -495,7 +522,10 @@ def _documents(
 
 @dataclass(frozen=True)
 class _Cores:
-    """Documents as the core takes them. Reading them appends their ids to `added`; without ids they are read as needed."""
+    """Documents as the core takes them.
+
+    Reading them appends their ids to `added`; without ids they are read as needed.
+    """
 
     documents: Iterable[Document]
     ids: Ids
@@ -522,7 +552,10 @@ def _scored(hits: Sequence[Hit]) -> list[Scored]:
 
 
 def _named_folder(folder: str | Path, index_name: str) -> Path:
-    """Return the folder of one of several stores under a folder; that with LangChain's default name is the folder itself."""
+    """Return the folder of one of several stores under a folder.
+
+    That with LangChain's default name is the folder itself.
+    """
     if index_name == _INDEX:
         return local_folder(folder)
     if index_name in ("", ".", "..") or {"/", "\\"} & {*index_name}:
@@ -531,5 +564,8 @@ def _named_folder(folder: str | Path, index_name: str) -> Path:
 
 
 def _relevance(score: float) -> float:
-    """Return (1 + score) / 2, clipped to 0 and 1: 1 for equal directions, 0.5 for orthogonal ones."""
+    """Return (1 + score) / 2, clipped to 0 and 1.
+
+    1 for equal directions, 0.5 for orthogonal ones.
+    """
     return min(max((1 + score) / 2, 0.0), 1.0)

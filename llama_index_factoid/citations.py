@@ -27,14 +27,16 @@ from llama_index_factoid.convert import to_core
 class PropCiteQueryEngine(BaseQueryEngine):
     """Adds citations of the source nodes to the answers of a query engine (PropCite: AGRaME, §4.3).
 
-    Wraps any engine, streaming or not: `PropCiteQueryEngine(index.as_query_engine(streaming=True), citer=…)`. A stream
-    yields a sentence with its citations as soon as the next one begins.
+    Wraps any engine, streaming or not: `PropCiteQueryEngine(index.as_query_engine(streaming=True),
+    citer=…)`. A stream yields a sentence with its citations as soon as the next one begins.
 
-    Responses come back with their source nodes and metadata. Markers stand in the text, `[2]` for the second source node. In
-    `metadata`, `citations` holds a dict for each citation: the claim's place in the response as `start_index` and `end_index`;
-    `title` and `url` of the node's metadata; the supporting text as `cited_text`, with its place in the node's text as
-    `cited_start_index` and `cited_end_index`; the node's `number` and `node_id`; and the `claim`, its `score` and `margin`
-    (absent where there is one node). The list grows while a response streams.
+    Responses come back with their source nodes and metadata. Markers stand in the text, `[2]` for
+    the second source node. In `metadata`, `citations` holds a dict for each citation: the claim's
+    place in the response as `start_index` and `end_index`; `title` and `url` of the node's
+    metadata; the supporting text as `cited_text`, with its place in the node's text as
+    `cited_start_index` and `cited_end_index`; the node's `number` and `node_id`; and the `claim`,
+    its `score` and `margin` (absent where there is one node). The list grows while a response
+    streams.
 
     Args:
         query_engine: The engine whose answers are cited.
@@ -94,7 +96,10 @@ class PropCiteQueryEngine(BaseQueryEngine):
 
 
 def citations_of(response: RESPONSE_TYPE) -> list[CitationFields]:
-    """Return the citations of a response of `PropCiteQueryEngine`; of one that streams, those that have arrived."""
+    """Return the citations of a response of `PropCiteQueryEngine`.
+
+    Of one that streams, those that have arrived.
+    """
     records = (response.metadata or {}).get("citations", [])
     return [citation_fields(record, record["node_id"]) for record in records]
 

@@ -1,14 +1,15 @@
 """LlamaIndex nodes, results and filters to and from factoid's records.
 
-A node's metadata says what it is: `granularity`, `passage_id`, `section`, `title` and, on a proposition that stands
-in for a failed decomposition, `fallback`. Filters can use these keys. Models get title and section with the text, unless
-the text itself says them; the other keys are hidden from models. The caller's own metadata reaches LLMs as the framework
-has it, and is not embedded, but for the keys that `embed_metadata` names, which a node keeps in turn. A caller's `title` and
-`section` are never replaced, and values under the other keys move to `source_<key>`.
+A node's metadata says what it is: `granularity`, `passage_id`, `section`, `title` and, on a
+proposition that stands in for a failed decomposition, `fallback`. Filters can use these keys.
+Models get title and section with the text, unless the text itself says them; the other keys are
+hidden from models. The caller's own metadata reaches LLMs as the framework has it, and is not
+embedded, but for the keys that `embed_metadata` names, which a node keeps in turn. A caller's
+`title` and `section` are never replaced, and values under the other keys move to `source_<key>`.
 
-A store keeps a node as a unit with the node's id, text, span and metadata; the rest of the node is JSON in the unit's
-payload. A unit without such a payload was stored by the core, the command line or LangChain, and becomes a node as our
-parsers make them.
+A store keeps a node as a unit with the node's id, text, span and metadata; the rest of the node is
+JSON in the unit's payload. A unit without such a payload was stored by the core, the command line
+or LangChain, and becomes a node as our parsers make them.
 """
 
 from __future__ import annotations
@@ -62,18 +63,14 @@ Kind = Literal["passage", "sentence", "proposition"]
 
 HEADING = ("title", "section")
 SPAN = ("start_char_idx", "end_char_idx")
-EMBEDDED = (
-    "embed_metadata"  # the key under which a node says which metadata were embedded with its text
-)
+# the key under which a node says which metadata were embedded with its text
+EMBEDDED = "embed_metadata"
 _PLACE = (*KIND, *WINDOW)
 
 _Templates = tuple[str, str, str]  # of a metadatum, between metadata, of the text
 _FRAMEWORKS: _Templates = (DEFAULT_METADATA_TMPL, "\n", DEFAULT_TEXT_NODE_TMPL)
-_OURS: _Templates = (
-    "{value}",
-    " — ",
-    "{metadata_str}: {content}",
-)  # the same as `factoid.encode.EMBED_TEMPLATE`
+# the same as `factoid.encode.EMBED_TEMPLATE`
+_OURS: _Templates = ("{value}", " — ", "{metadata_str}: {content}")
 
 # Keys that filters of LlamaIndex's own stores find beside a node's metadata.
 _TYPE, *_DOCUMENT_IDS = _ADDED = ("_node_type", "document_id", "doc_id", "ref_doc_id")
@@ -102,7 +99,9 @@ def is_ours(node: BaseNode) -> bool:
 
 
 def embedded_metadata(nodes: Iterable[BaseNode]) -> list[str] | None:
-    """Return the `embed_metadata` of the parser that made some nodes; None if our parsers made none of them.
+    """Return the `embed_metadata` of the parser that made some nodes.
+
+    None if our parsers made none of them.
 
     Raises:
         InvalidInputError: Parsers with different lists made them.
@@ -120,7 +119,10 @@ def embedded_metadata(nodes: Iterable[BaseNode]) -> list[str] | None:
 
 
 def to_core(node: BaseNode) -> Document:
-    """Return a node as the core takes it: title and section from metadata where they are strings, and what it is."""
+    """Return a node as the core takes it.
+
+    Title and section from metadata where they are strings, and what it is.
+    """
     title, section = (
         value if isinstance(value := node.metadata.get(key), str) else "" for key in HEADING
     )
@@ -139,9 +141,10 @@ def to_nodes(
 ) -> list[TextNode]:
     """Return units, parents before their children, as nodes.
 
-    SOURCE is the node's own source, else the node. PARENT is the node of the unit's passage, if it is among the units,
-    else the node; passages of a whole document have no PARENT. A passage with the id of the node is the node itself, and
-    keeps its relationships. Options are those of `MultiGranularNodeParser`, and `windows`, the text around units by id.
+    SOURCE is the node's own source, else the node. PARENT is the node of the unit's passage, if it
+    is among the units, else the node; passages of a whole document have no PARENT. A passage with
+    the id of the node is the node itself, and keeps its relationships. Options are those of
+    `MultiGranularNodeParser`, and `windows`, the text around units by id.
     """
     info = source_node.as_related_node_info()
     source = source_node.source_node or info
@@ -212,8 +215,8 @@ def to_nodes(
 def to_unit(node: BaseNode) -> Unit:
     """Return a node as a unit: a passage, unless its metadata name another granularity.
 
-    A node without a source is its own document, or belongs to its parent's. Metadata become what JSON can hold; lone
-    surrogates are refused.
+    A node without a source is its own document, or belongs to its parent's. Metadata become what
+    JSON can hold; lone surrogates are refused.
     """
     text, core, metadata = text_of(node), to_core(node), plain_metadata(node.metadata)
     check_text(text, f"the text of node {node.node_id!r}")
@@ -224,9 +227,8 @@ def to_unit(node: BaseNode) -> Unit:
     parent = None if kind is Granularity.PASSAGE else node.parent_node
     document_id = node.ref_doc_id or (parent.node_id if parent else node.node_id)
     start, end = span_of(node) or (0, 0)
-    content = node.model_dump(
-        mode="json", exclude={"embedding", "metadata", "relationships"}
-    )  # some fields hold bytes
+    # some fields hold bytes
+    content = node.model_dump(mode="json", exclude={"embedding", "metadata", "relationships"})
     relationships = node.model_dump(include={"relationships"})["relationships"]
     content["relationships"] = plain_metadata(relationships, checked=True)
     content["metadata"] = {key: metadata[key] for key in _ADDED if key in metadata}
@@ -273,7 +275,10 @@ def stored_node(unit: Unit) -> BaseNode:
 
 
 def lone_node(unit: Unit) -> BaseNode:
-    """Return the node of a stored unit without what it holds of others: relationships name them by id and type alone."""
+    """Return the node of a stored unit without what it holds of others.
+
+    Relationships name them by id and type alone.
+    """
     node = stored_node(unit)
     node.relationships = {
         kind: [_named(info) for info in related] if isinstance(related, list) else _named(related)
@@ -328,7 +333,10 @@ def _repeated(unit: Unit | Document, metadata: Mapping[str, Any]) -> list[str]:
 
 
 def _templates(source_node: BaseNode, shown: Set[str]) -> _Templates:
-    """Return the node's templates; the core's in place of the framework's where models get only the heading."""
+    """Return the node's templates.
+
+    The core's in place of the framework's where models get only the heading.
+    """
     text_template = getattr(source_node, "text_template", DEFAULT_TEXT_NODE_TMPL)
     templates = (source_node.metadata_template, source_node.metadata_separator, text_template)
     if templates not in (_FRAMEWORKS, _OURS):
@@ -356,8 +364,9 @@ def with_hits(nodes: Iterable[BaseNode], hits: Iterable[Hit], *, matches: bool) 
 class RetrievedMetadata(dict[str, Any]):
     """Metadata of a retrieved node: a dict whose `str` leaves out what depends on the query.
 
-    LlamaIndex makes a node's hash of it, so retrievers that fuse the results of several queries see one node. Copies keep
-    this; what LlamaIndex pickles or writes as JSON, and reads again, has a plain dict.
+    LlamaIndex makes a node's hash of it, so retrievers that fuse the results of several queries see
+    one node. Copies keep this; what LlamaIndex pickles or writes as JSON, and reads again, has a
+    plain dict.
     """
 
     def __init__(
@@ -383,7 +392,10 @@ def without_query(node: BaseNode) -> tuple[BaseNode, dict[str, Any]]:
 
 
 def matches_of(result: BaseNode | NodeWithScore) -> list[MatchFields]:
-    """Return the facts that made a retrieved node a hit, best first, with their scores and places; [] if it has none."""
+    """Return the facts that made a retrieved node a hit, best first, with their scores and places.
+
+    [] if it has none.
+    """
     return match_fields(result.metadata, *SPAN)
 
 
@@ -408,11 +420,13 @@ _OPERATORS = {operator: Operator[operator.name] for operator in FilterOperator}
 def to_tree(filters: MetadataFilters | None) -> Tree | None:
     """Return filters as a tree with the meaning of LlamaIndex's own reference, or None where all pass.
 
-    A stored None counts as missing: `!=`, `nin` and `is_empty` match it and a missing key, the other operators do not. `not`
-    means that none of its conditions holds. A stored value that an operator cannot compare does not match.
+    A stored None counts as missing: `!=`, `nin` and `is_empty` match it and a missing key, the
+    other operators do not. `not` means that none of its conditions holds. A stored value that an
+    operator cannot compare does not match.
 
     Raises:
-        InvalidInputError: These are no filters, an operator does not take an operand, or filters are nested too deep.
+        InvalidInputError: These are no filters, an operator does not take an operand, or filters
+            are nested too deep.
     """
     return _joined(filters, depth=0)
 

@@ -48,7 +48,8 @@ class DocumentIntelligenceReader(BaseReader):
 
     Args:
         without: Names of cleaning rules that are not applied.
-        kinds: Which parts to return, some of "text", "table", "figure" and "reference", which is left out by default.
+        kinds: Which parts to return, some of "text", "table", "figure" and "reference", which is
+            left out by default.
         limits: Of the files that are read.
     """
 
@@ -76,14 +77,16 @@ class DocumentIntelligenceReader(BaseReader):
 class DocumentIntelligenceNodeParser(NodeParser):
     """Cuts the output of document intelligence into clean nodes: sections, tables and figures.
 
-    Takes raw results in the metadata of documents, pages of a loader, and Markdown, also of other converters; put it before
-    `MultiGranularNodeParser` in a pipeline. SOURCE is the document, or the first page. Character indices are None, since cleaning
-    moves characters: `regions_of` finds the places of nodes.
+    Takes raw results in the metadata of documents, pages of a loader, and Markdown, also of other
+    converters; put it before `MultiGranularNodeParser` in a pipeline. SOURCE is the document, or
+    the first page. Character indices are None, since cleaning moves characters: `regions_of` finds
+    the places of nodes.
 
     Args:
         without, kinds: As for `DocumentIntelligenceReader`.
-        summarizer: An LLM. Each table is followed by an `IndexNode` with a summary, which points at the table's node: a search
-            finds the summary, and a `RecursiveRetriever` returns the table. If the LLM raises, a log says so, and there is none.
+        summarizer: An LLM. Each table is followed by an `IndexNode` with a summary, which points at
+            the table's node: a search finds the summary, and a `RecursiveRetriever` returns the
+            table. If the LLM raises, a log says so, and there is none.
         fields: Those of the framework's `NodeParser`.
 
     Raises:
@@ -131,7 +134,10 @@ class DocumentIntelligenceNodeParser(NodeParser):
     def _postprocess_parsed_nodes(
         self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]
     ) -> list[BaseNode]:
-        """Leave the nodes as they are: the framework would look for clean texts in the raw document."""
+        """Leave the nodes as they are.
+
+        The framework would look for clean texts in the raw document.
+        """
         del parent_doc_map
         return nodes
 

@@ -13,7 +13,8 @@ from factoid.encode import Encoder, Vectors, portable_name, to_matrix
 from factoid.progress import Progress, progress_bar
 
 _BATCHES = 10  # between two looks at the progress
-_LATEST = 1000  # texts of which an `EncoderEmbedding` keeps the vectors: equal ones of a document come in a row
+# texts of which an `EncoderEmbedding` keeps the vectors: equal ones of a document come in a row
+_LATEST = 1000
 
 
 class EmbeddingEncoder:
@@ -21,13 +22,15 @@ class EmbeddingEncoder:
 
     Queries go through the model's `get_query_embedding`, units through `get_text_embedding_batch`.
 
-    A store recognizes its encoder by `name`: pass the name that another front end gave to the same weights. None is class and
-    model name; a model in a local folder is named by its weights, wherever the folder lies.
+    A store recognizes its encoder by `name`: pass the name that another front end gave to the same
+    weights. None is class and model name; a model in a local folder is named by its weights,
+    wherever the folder lies.
     """
 
     def __init__(self, embed_model: BaseEmbedding, *, name: str | None = None) -> None:
         self.embed_model = embed_model
-        # An encoder of the core that comes back as itself keeps its name, so that all front ends share a store.
+        # An encoder of the core that comes back as itself keeps its name, so that all front ends
+        # share a store.
         model = portable_name(embed_model.model_name)
         of_core = isinstance(embed_model, EncoderEmbedding)
         self.name = name or (model if of_core else f"{embed_model.class_name()}({model})")
@@ -47,11 +50,12 @@ class EmbeddingEncoder:
 
 
 class EncoderEmbedding(BaseEmbedding):
-    """Wraps any factoid `Encoder` as a LlamaIndex embedding model: `EncoderEmbedding(SentenceTransformerEncoder())`.
+    """Wraps any factoid `Encoder` as a LlamaIndex embedding model.
 
-    Its `model_name` is the encoder's name. Options are fields of `BaseEmbedding`, such as `embed_batch_size`. Equal texts are
-    encoded once, such as a sentence that is its own proposition; `EncoderEmbedding(EmbeddingEncoder(model))` does so for any
-    model of LlamaIndex. `progress` is as in `factoid.UnitStore`.
+    `EncoderEmbedding(SentenceTransformerEncoder())`. Its `model_name` is the encoder's name.
+    Options are fields of `BaseEmbedding`, such as `embed_batch_size`. Equal texts are encoded once,
+    such as a sentence that is its own proposition; `EncoderEmbedding(EmbeddingEncoder(model))` does
+    so for any model of LlamaIndex. `progress` is as in `factoid.UnitStore`.
     """
 
     _encoder: Encoder = PrivateAttr()

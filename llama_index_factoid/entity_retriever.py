@@ -52,11 +52,12 @@ class FromDocumentsKwargs(EntityKwargs, BuildingKwargs, total=False):
 class EntityRetriever(BaseRetriever):
     """Retrieves the articles of the entities that a question names, cut to their first words (Entity Retrieval, §3).
 
-    A node has the article's metadata, with `title`, `mention`, `mention_start`, `mention_end`, `score`, and if there are any
-    `candidates` and `matches`, all of which are hidden from models; texts and options are those of
-    `factoid.entities.EntityRetriever`. `encoder` may be an embedding model, and `filters` are conditions on the metadata of
-    articles. `fallback` is a LlamaIndex retriever, whose nodes come unchanged, without those whose text is in an earlier one, or
-    whose metadata do not pass the filters.
+    A node has the article's metadata, with `title`, `mention`, `mention_start`, `mention_end`,
+    `score`, and if there are any `candidates` and `matches`, all of which are hidden from models;
+    texts and options are those of `factoid.entities.EntityRetriever`. `encoder` may be an embedding
+    model, and `filters` are conditions on the metadata of articles. `fallback` is a LlamaIndex
+    retriever, whose nodes come unchanged, without those whose text is in an earlier one, or whose
+    metadata do not pass the filters.
     """
 
     def __init__(
@@ -82,7 +83,8 @@ class EntityRetriever(BaseRetriever):
             articles,
             linker,
             encoder=EmbeddingEncoder(encoder) if isinstance(encoder, BaseEmbedding) else encoder,
-            # LlamaIndex's retriever is asked here, with its callbacks; the core only needs to know that there is one.
+            # LlamaIndex's retriever is asked here, with its callbacks; the core only needs to know
+            # that there is one.
             fallback=None if fallback is None else lambda *_: (),
             filter=to_tree(filters),
             **options,
@@ -94,7 +96,8 @@ class EntityRetriever(BaseRetriever):
     ) -> Self:
         """Make an article store of documents whose metadata hold titles, and a retriever over it.
 
-        Options are those of this class and of `factoid.entities.build_own_articles`, which also lists the errors.
+        Options are those of this class and of `factoid.entities.build_own_articles`, which also
+        lists the errors.
         """
         check_names(f"{cls.__name__}.from_documents", options, option_names(FromDocumentsKwargs))
         building, of_class = split_names(option_names(BuildingKwargs), options)
@@ -104,7 +107,8 @@ class EntityRetriever(BaseRetriever):
     def add_documents(self, documents: Iterable[BaseNode]) -> None:
         """Add documents, or replace those of the same ids, as `factoid.entities.add_own_articles` does.
 
-        The file is built again, so pass many documents at once. Other retrievers see them when their `articles` are reloaded.
+        The file is built again, so pass many documents at once. Other retrievers see them when
+        their `articles` are reloaded.
         """
         add_own_articles(self._core.articles, (_core(node) for node in documents))
 

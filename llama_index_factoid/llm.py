@@ -21,15 +21,17 @@ from factoid.store.options import option_names
 class LLMPropositionizer(ChatPropositionizer):
     """Decomposes passages by asking a LlamaIndex LLM (Dense X Retrieval, §3 and Figure 8).
 
-    Sends one request for each passage, several at a time, by `chat` or `complete` in threads or by `achat` or `acomplete`. Failed
-    requests are tried again by the LLM alone, so make it with `max_retries=6`. Does not ask for a schema, since providers treat
-    schemas differently: `OpenAI(additional_kwargs={"response_format": ...})` adds one.
+    Sends one request for each passage, several at a time, by `chat` or `complete` in threads or by
+    `achat` or `acomplete`. Failed requests are tried again by the LLM alone, so make it with
+    `max_retries=6`. Does not ask for a schema, since providers treat schemas differently:
+    `OpenAI(additional_kwargs={"response_format": ...})` adds one.
 
     Args:
         llm: The LLM.
-        model: The model's name, under which a cache keeps results; None for the name that `llm` itself has.
-        options: Those of `factoid.PromptPropositionizer` that need no client: `max_concurrency`, `prompt`, `requests_per_minute`,
-            `tokens_per_minute`, `progress`.
+        model: The model's name, under which a cache keeps results; None for the name that `llm`
+            itself has.
+        options: Those of `factoid.PromptPropositionizer` that need no client: `max_concurrency`,
+            `prompt`, `requests_per_minute`, `tokens_per_minute`, `progress`.
 
     Raises:
         InvalidInputError: `llm` is not an LLM, or a number is out of range.
@@ -67,13 +69,15 @@ class LLMPropositionizer(ChatPropositionizer):
 class LLMReader(ChatReader):
     """Answers a question from documents by asking a LlamaIndex LLM (Entity Retrieval, §4.1 and Appendix A).
 
-    Sends one request for each question with the text of the nodes without their metadata, and keeps the first line of the
-    answer. Does not retry after server errors: make the LLM with `max_retries`.
+    Sends one request for each question with the text of the nodes without their metadata, and keeps
+    the first line of the answer. Does not retry after server errors: make the LLM with
+    `max_retries`.
 
     Args:
         llm: The LLM.
-        options: Those of `factoid.entities.reader.ChatReader`: `prompt`, and `batch_size`, which only counts in
-            `aread_batch` with an LLM that awaits; otherwise requests go one after the other.
+        options: Those of `factoid.entities.reader.ChatReader`: `prompt`, and `batch_size`, which
+            only counts in `aread_batch` with an LLM that awaits; otherwise requests go one after
+            the other.
     """
 
     def __init__(self, llm: LLM, **options: Unpack[ReaderKwargs]) -> None:
@@ -103,7 +107,10 @@ def _check_llm(llm: object) -> None:
 
 
 def _awaits(llm: LLM, method: str) -> bool:
-    """Tell whether an LLM overrides an asynchronous method: that of `CustomLLM` blocks the event loop."""
+    """Tell whether an LLM overrides an asynchronous method.
+
+    That of `CustomLLM` blocks the event loop.
+    """
     return next(kind for kind in type(llm).__mro__ if method in vars(kind)) is not CustomLLM
 
 

@@ -69,34 +69,41 @@ class FromModelKwargs(ModelKwargs, ParserKwargs, total=False):
 class MultiGranularNodeParser(NodeParser):
     """Cuts documents into passages and these into sentences and propositions, for `MultiGranularFaissVectorStore`.
 
-    Passages come before their sentences and propositions. The text of a passage or sentence is the document's from
-    `start_char_idx` to `end_char_idx`; a proposition is rewritten text, with the span of its source. A passage whose
-    decomposition fails is replaced by its sentences, and a sentence that no proposition covers is added unchanged, both with
-    `fallback` in their metadata; `last_report` counts them.
+    Passages come before their sentences and propositions. The text of a passage or sentence is the
+    document's from `start_char_idx` to `end_char_idx`; a proposition is rewritten text, with the
+    span of its source. A passage whose decomposition fails is replaced by its sentences, and a
+    sentence that no proposition covers is added unchanged, both with `fallback` in their metadata;
+    `last_report` counts them.
 
-    A document's title is `metadata["title"]`, else its first heading; headings become the section. Models get both with
-    the text, as "title — section: text", or by the framework's templates if they also get other metadata. Ids are made
-    from the document's id and the content. SOURCE is the document, PARENT the passage or, without it, the node that was
-    cut; PREVIOUS and NEXT link nodes of one granularity. If the input is itself a node cut from a document, character indices
-    count the document's text, or are None if the node does not say where it stands.
+    A document's title is `metadata["title"]`, else its first heading; headings become the section.
+    Models get both with the text, as "title — section: text", or by the framework's templates if
+    they also get other metadata. Ids are made from the document's id and the content. SOURCE is the
+    document, PARENT the passage or, without it, the node that was cut; PREVIOUS and NEXT link nodes
+    of one granularity. If the input is itself a node cut from a document, character indices count
+    the document's text, or are None if the node does not say where it stands.
 
     Args:
-        propositionizer, words, min_words, unsupported, sentences: As in `factoid.UnitStore.add_documents`.
+        propositionizer, words, min_words, unsupported, sentences: As in
+            `factoid.UnitStore.add_documents`.
         granularities: What to return, some of "passage", "sentence" and "proposition".
-        embed_metadata: Keys of the documents' metadata that are embedded with the text and searched by words: ["product"] for
-            documents that differ in these only. By default no metadata is embedded but title and section. A store takes the
-            list from the first nodes, and refuses nodes that were made with another one.
-        cache: A file, made if absent, that keeps what the propositionizer returns, or the folder of a store. The worker
-            processes of a pipeline share it.
-        window: Put the text around each node into its metadata under `window`, and its own under `original_text`, for
-            LlamaIndex's `MetadataReplacementPostProcessor`: a number of sentences before and after, or "passage".
-        chunker: Another node parser or splitter, whose chunks are the passages; `words` and `min_words` are not used. A chunk
-            keeps its id and relationships; relations of sentences and propositions do not cross chunks.
+        embed_metadata: Keys of the documents' metadata that are embedded with the text and searched
+            by words: ["product"] for documents that differ in these only. By default no metadata is
+            embedded but title and section. A store takes the list from the first nodes, and refuses
+            nodes that were made with another one.
+        cache: A file, made if absent, that keeps what the propositionizer returns, or the folder of
+            a store. The worker processes of a pipeline share it.
+        window: Put the text around each node into its metadata under `window`, and its own under
+            `original_text`, for LlamaIndex's `MetadataReplacementPostProcessor`: a number of
+            sentences before and after, or "passage".
+        chunker: Another node parser or splitter, whose chunks are the passages; `words` and
+            `min_words` are not used. A chunk keeps its id and relationships; relations of sentences
+            and propositions do not cross chunks.
         progress: As in `factoid.UnitStore`; the framework's `show_progress=True` shows a bar, too.
         fields: Those of the framework's `NodeParser`, of which `id_func` is not used.
 
     Raises:
-        InvalidInputError: On use, if `words` or `min_words` is out of range or a text cannot be used.
+        InvalidInputError: On use, if `words` or `min_words` is out of range or a text cannot be
+            used.
         StoreError: On use, if the cache cannot be opened, read or written.
     """
 
@@ -223,7 +230,10 @@ class MultiGranularNodeParser(NodeParser):
     def _postprocess_parsed_nodes(
         self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]
     ) -> list[BaseNode]:
-        """Leave the nodes as they are: the framework would look for their texts, and misplace repeated ones."""
+        """Leave the nodes as they are.
+
+        The framework would look for their texts, and misplace repeated ones.
+        """
         del parent_doc_map
         return nodes
 
@@ -239,8 +249,8 @@ class MultiGranularNodeParser(NodeParser):
         propositionizer = self.propositionizer or SyntaxPropositionizer()
         if _name(propositionizer) != self.propositionizer_name:
             raise InvalidInputError(
-                f"the propositionizer {self.propositionizer_name!r} of this parser cannot be pickled for the workers of a "
-                "pipeline: run the pipeline without num_workers"
+                f"the propositionizer {self.propositionizer_name!r} of this parser cannot be "
+                "pickled for the workers of a pipeline: run the pipeline without num_workers"
             )
         return with_cache(propositionizer, self.cache)
 
@@ -260,7 +270,10 @@ class PropositionNodeParser(MultiGranularNodeParser):
 def _windows(
     text: str, passages: Sequence[Unit], units: Sequence[Unit], size: int | Literal["passage"]
 ) -> dict[str, str]:
-    """Return the text around units by id: of their passage, or with `size` sentences before and after."""
+    """Return the text around units by id.
+
+    Of their passage, or with `size` sentences before and after.
+    """
     if size == "passage":
         by_id = {passage.id: passage.text for passage in passages}
         return {unit.id: by_id.get(unit.parent_id, unit.text) for unit in units}

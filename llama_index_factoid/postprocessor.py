@@ -19,13 +19,14 @@ from llama_index_factoid.convert import SPAN, offset_of, retrieved, to_core, to_
 class AnyGranularityRerank(BaseNodePostprocessor):
     """Ranks sentences, propositions or whole nodes by the token vectors of the nodes (AGRaME, §3.2).
 
-    Follows any retriever: `index.as_query_engine(node_postprocessors=[…])`. Each node is one passage, with `title` and
-    `section` of its metadata before it.
+    Follows any retriever: `index.as_query_engine(node_postprocessors=[…])`. Each node is one
+    passage, with `title` and `section` of its metadata before it.
 
-    With `parents="unit"` the best units come back as nodes like those that our parsers make from a node: with its metadata, its
-    source as SOURCE, itself as PARENT, `granularity` and `passage_id`, and character indices in the source, where the node's own
-    are known. With `parents="passage"`, or the granularity "passage", the nodes come back in a new order, with a list of their
-    best unit under `matches` in their metadata, which is hidden from models.
+    With `parents="unit"` the best units come back as nodes like those that our parsers make from a
+    node: with its metadata, its source as SOURCE, itself as PARENT, `granularity` and `passage_id`,
+    and character indices in the source, where the node's own are known. With `parents="passage"`,
+    or the granularity "passage", the nodes come back in a new order, with a list of their best unit
+    under `matches` in their metadata, which is hidden from models.
 
     Attributes:
         ranker: The core's ranker, which holds the model.
@@ -76,8 +77,7 @@ def _scored(hit: SpanHit, node: BaseNode) -> NodeWithScore:
         match |= {
             key: None if None in (offset, match[key]) else offset + match[key] for key in SPAN
         }
-    kept = {
-        key: value for key, value in earlier.items() if key != "matches"
-    }  # the ranker's own are in their place
+    # the ranker's own are in their place
+    kept = {key: value for key, value in earlier.items() if key != "matches"}
     found = kept | fields
     return NodeWithScore(node=retrieved(source, found) if found else source, score=hit.score)

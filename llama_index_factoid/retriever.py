@@ -22,16 +22,19 @@ from llama_index_factoid.vector_store import MultiGranularFaissVectorStore, Quer
 
 
 class MultiGranularRetriever(VectorIndexRetriever):
-    """Retrieves passages by their facts: the k best distinct parents of the units nearest to the query.
+    """Retrieves passages by their facts.
 
-    Each parent carries `matches` in its metadata, best first: `text`, `score`, `start_char_idx`, `end_char_idx`,
-    `granularity` and `id` of the units that made it a result. With `expand`, parents and units also carry `neighbours`,
-    the same without scores, in order of the text. Both are excluded from the texts that models get, and from the node's
-    `hash`: a `QueryFusionRetriever` returns a node that several queries find once, with the matches of one of them.
+    The k best distinct parents of the units nearest to the query. Each parent carries `matches` in
+    its metadata, best first: `text`, `score`, `start_char_idx`, `end_char_idx`, `granularity` and
+    `id` of the units that made it a result. With `expand`, parents and units also carry
+    `neighbours`, the same without scores, in order of the text. Both are excluded from the texts
+    that models get, and from the node's `hash`: a `QueryFusionRetriever` returns a node that
+    several queries find once, with the matches of one of them.
 
     Args:
         store: A `MultiGranularFaissVectorStore`, or a `VectorStoreIndex` over one.
-        embed_model: Embeds queries; None for the index's own or the store's, else that of `Settings`.
+        embed_model: Embeds queries; None for the index's own or the store's, else that of
+            `Settings`.
         k: The number of nodes; `similarity_top_k` is the framework's name for it.
         filters: Conditions on metadata, applied before the search.
         mode: As in `MultiGranularFaissVectorStore.query`.
@@ -57,8 +60,8 @@ class MultiGranularRetriever(VectorIndexRetriever):
         vector_store = store.vector_store if isinstance(store, VectorStoreIndex) else store
         if not isinstance(vector_store, MultiGranularFaissVectorStore):
             raise InvalidInputError(
-                "MultiGranularRetriever needs a MultiGranularFaissVectorStore or a VectorStoreIndex over one, "
-                f"got {type(vector_store).__name__}"
+                "MultiGranularRetriever needs a MultiGranularFaissVectorStore or a "
+                f"VectorStoreIndex over one, got {type(vector_store).__name__}"
             )
         of_query = VectorStoreQuery(mode=VectorStoreQueryMode(mode), filters=filters, query_str="")
         vector_store.check_options(of_query, options, owner=type(self).__name__)
@@ -80,8 +83,8 @@ class MultiGranularRetriever(VectorIndexRetriever):
         )
         if stored != asked:
             raise EncoderMismatchError(
-                f"the store was opened with the embedding model {stored!r}, and the queries would be embedded by {asked!r}: use "
-                "the first one"
+                f"the store was opened with the embedding model {stored!r}, and the queries would "
+                f"be embedded by {asked!r}: use the first one"
             )
         if options.get("rerank") == BY_TOKENS:  # the store may not know the model
             self._kwargs["rerank"] = token_vector_encoder(EmbeddingEncoder(self._embed_model))

@@ -1,7 +1,8 @@
 """Tell the nodes of an earlier version of a source from those that are being added.
 
-The framework adds the nodes of a document in several calls, so a call may hold only some of them. But each node says of which
-version of its source it is: by the hash of the document, and by the size and date of the file.
+The framework adds the nodes of a document in several calls, so a call may hold only some of them.
+But each node says of which version of its source it is: by the hash of the document, and by the
+size and date of the file.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
     python tools/looseness.py [--files] [path ...]
 
 Counts are per 1,000 lines of code, blank lines and docstrings left out: comprehensions, conditional
-expressions, and assignments of a tuple to a tuple. The share of long lines is of all lines. The length
-of a function is that of its body, without its docstring and blank lines.
+expressions, and assignments of a tuple to a tuple. The share of long lines is of all lines. The
+length of a function is that of its body, without its docstring and blank lines.
 """
 
 from __future__ import annotations
@@ -143,8 +143,8 @@ def show_files(counts: dict[Path, Looseness]) -> None:
     print("code  compr.  cond.  tuples  long  longest  file")
     for file, one in sorted(counts.items(), key=tightness):
         print(
-            f"{one.code:4}  {one.comprehensions:6}  {one.conditionals:5}  {one.tuples:6}  {one.long_lines:4}  "
-            f"{one.lengths[-1]:7}  {file.relative_to(ROOT)}"
+            f"{one.code:4}  {one.comprehensions:6}  {one.conditionals:5}  {one.tuples:6}  "
+            f"{one.long_lines:4}  {one.lengths[-1]:7}  {file.relative_to(ROOT)}"
         )
 
 
@@ -177,16 +177,19 @@ def main() -> int:
         show_files(counts)
     print(f"lines of code             {total.code:,}")
     print(
-        f"comprehensions            {total.per_thousand(total.comprehensions):.1f}  (goal {COMPREHENSIONS})"
+        f"comprehensions            {total.per_thousand(total.comprehensions):.1f}  (goal "
+        f"{COMPREHENSIONS})"
     )
     print(
-        f"conditional expressions   {total.per_thousand(total.conditionals):.1f}  (goal {CONDITIONALS})"
+        f"conditional expressions   {total.per_thousand(total.conditionals):.1f}  (goal "
+        f"{CONDITIONALS})"
     )
     print(f"tuple assignments         {total.per_thousand(total.tuples):.1f}  (goal {TUPLES})")
     print(f"lines over {COLUMNS} columns    {total.long_share:.1f} %  (goal 0)")
     print(
-        f"functions                 median {statistics.median(total.lengths):.0f}, "
-        f"p95 {total.percentile_95} (goal {PERCENTILE_95}), longest {total.lengths[-1]} (goal {LONGEST})"
+        f"functions                 median {statistics.median(total.lengths):.0f}, p95 "
+        f"{total.percentile_95} (goal {PERCENTILE_95}), longest {total.lengths[-1]} (goal "
+        f"{LONGEST})"
     )
     for length, name in sorted(total.functions, reverse=True):
         if length > LONGEST:

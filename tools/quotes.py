@@ -1,6 +1,7 @@
 """Write the code that docs/production.md quotes from files of this repository.
 
-A comment names the file and the first and last line of the quotation, by parts of them, or the whole file:
+A comment names the file and the first and last line of the quotation, by parts of them, or the
+whole file:
 
     <!-- examples/production/app.py: def create_app … return app -->
     <!-- examples/production/Dockerfile: all -->

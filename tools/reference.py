@@ -155,14 +155,14 @@ def fields(symbol: type) -> list[str]:
 
 
 def describe(name: str) -> str:
-    """Return the signature, the text and the arguments of one class or function; of a module, its text."""
+    """Return the signature, the text and the arguments of one class or function.
+
+    Of a module, its text.
+    """
     symbol = find(name)
     first, *paragraphs = (inspect.getdoc(symbol) or "").split("\n\n")
-    keys = [
-        part
-        for part in paragraphs
-        if re.match(r"(?!\w+:\n).*(`matches`|metadata)", part, re.DOTALL)
-    ]
+    prose = [part for part in paragraphs if not re.match(r"\w+:\n", part)]
+    keys = [part for part in prose[1:] if "`matches`" in part or "metadata" in part]
     if inspect.ismodule(symbol):
         return "\n\n".join(["### Metadata", *paragraphs]) + "\n"
     short = name.split(".", 1)[1].removeprefix("store.options.")
@@ -171,7 +171,7 @@ def describe(name: str) -> str:
         "```python",
         signature(short, symbol),
         "```\n",
-        "\n\n".join([first, *keys]),
+        "\n\n".join([first, *prose[:1], *keys]),
         "",
     ]
     return "\n".join([*lines, *arguments(paragraphs)]).rstrip() + "\n"

@@ -10,7 +10,8 @@ from factoid.encode import with_heading
 from factoid.units import Hit, Unit, whole_number
 from factoid.words import count_words, cut_words, stands_in
 
-# A source is replaced by what a reader sees of it if it is this much longer, in times and characters.
+# A source is replaced by what a reader sees of it if it is this much longer, in times and
+# characters.
 _TIMES, _UNSEEN = 2, 1000
 _LEVELS = ", "  # between the headings of a section's path
 _MARKS = ".,;:!?()[]\"'“”‘’«»"
@@ -25,17 +26,19 @@ def pack_context(
 ) -> str:
     """Return the first `words` words of the ranked units, best first, without repeating a text.
 
-    With headings the units of a document come together, documents in the order of their best units, so that a title is written
-    once and it stays clear what a text is about. A unit is left out if an earlier one contains it, ignoring case, or if all of
-    its words are in earlier units of the same source span (facts of one sentence often overlap). The same text under another
-    heading is not a repetition.
+    With headings the units of a document come together, documents in the order of their best units,
+    so that a title is written once and it stays clear what a text is about. A unit is left out if
+    an earlier one contains it, ignoring case, or if all of its words are in earlier units of the
+    same source span (facts of one sentence often overlap). The same text under another heading is
+    not a repetition.
 
     Args:
         hits: Hits or units, best first.
         words: The budget, at least 1. The last unit is cut where the budget ends.
         separator: Text between units; it must not contain words.
-        headings: Write "title — section: " before a unit: the title once for each document, and of a section's path what the unit
-            before it does not share. What the unit's text says itself is not written. The words count.
+        headings: Write "title — section: " before a unit: the title once for each document, and of
+            a section's path what the unit before it does not share. What the unit's text says
+            itself is not written. The words count.
 
     Raises:
         InvalidInputError: `words` is below 1.

@@ -1,4 +1,7 @@
-"""The demonstration: show and measure what passages, sentences and propositions find in a small encyclopedia."""
+"""The demonstration.
+
+Show and measure what passages, sentences and propositions find in a small encyclopedia.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +36,13 @@ SHOWN = (
     "How many lunar months make up the Saros eclipse period?",
     "Who founded the New York conservatory that hired Dvořák as its director?",
 )
-# Written by hand from the passages found for the last question; in an app a language model writes it.
+# Written by hand from the passages found for the last question; in an app a language model writes
+# it.
 CITED = SHOWN[-1]
 ANSWER = (
-    "Jeannette Thurber, a rich patron, founded the conservatory in New York and won Dvořák as its director in 1892. Before that "
-    "he had played the viola in Prague under Smetana, and Brahms had recommended him to a publisher in Berlin. He went home in "
-    "1895, homesick."
+    "Jeannette Thurber, a rich patron, founded the conservatory in New York and won Dvořák as its "
+    "director in 1892. Before that he had played the viola in Prague under Smetana, and Brahms "
+    "had recommended him to a publisher in Berlin. He went home in 1895, homesick."
 )
 _ALONE = Weights(passage=0, lexical=0)
 MEASURED: dict[str, dict[str, Any]] = {
@@ -95,8 +99,9 @@ def run_demo(
 ) -> None:
     """Split documents, index them at three granularities and print what each finds.
 
-    Without a file or folder in `docs`, use the encyclopedia: its answers are known and counted, and `citer` cites a prepared
-    answer. Without questions, ask three of the encyclopedia's, or headings of the documents.
+    Without a file or folder in `docs`, use the encyclopedia: its answers are known and counted, and
+    `citer` cites a prepared answer. Without questions, ask three of the encyclopedia's, or headings
+    of the documents.
     """
     documents, prepared = (
         load_encyclopedia(find_data()) if docs is None else (list(read_documents([docs])), [])
@@ -174,12 +179,16 @@ def heading_questions(units: Iterable[Unit]) -> list[Question]:
 
 
 def measure(store: UnitStore, questions: Sequence[Question], **options: Any) -> list[float]:
-    """Return how often searches find the answer: shares of the questions by CUTOFFS, then by BUDGETS.
+    """Return how often searches find the answer.
 
-    * R@k: one of the k best distinct passages, rolled up from the units that were searched, is from the article asked
-      about and holds an answer. A question whose answer no passage of its article holds counts as not answered.
-    * Answer within W words: an answer occurs in the first W words of the ranked units, in any article. This is the paper's
-      measure (Dense X Retrieval, §4.4); a short answer such as a year can be there by chance.
+    Shares of the questions by CUTOFFS, then by BUDGETS.
+
+    * R@k: one of the k best distinct passages, rolled up from the units that were searched, is from
+      the article asked about and holds an answer. A question whose answer no passage of its article
+      holds counts as not answered.
+    * Answer within W words: an answer occurs in the first W words of the ranked units, in any
+      article. This is the paper's measure (Dense X Retrieval, §4.4); a short answer such as a year
+      can be there by chance.
     """
     texts, answers = (
         [question.text for question in questions],
@@ -266,8 +275,9 @@ def _table(scores: Mapping[str, list[float]], questions: int) -> str:
         for name, shares in scores.items()
     ]
     note = (
-        f"Over all {questions} questions. R@k: one of the k best passages is from the article asked about and holds an "
-        "answer. W words: an answer occurs in the first W words of the ranked units. One question is "
-        f"{1 / questions:.1%}, so differences of a few are chance; docs/ranking.md has larger sets."
+        f"Over all {questions} questions. R@k: one of the k best passages is from the article "
+        "asked about and holds an answer. W words: an answer occurs in the first W words of the "
+        f"ranked units. One question is {1 / questions:.1%}, so differences of a few are chance; "
+        "docs/ranking.md has larger sets."
     )
     return "\n".join([*lines, "", wrap(note)])

@@ -39,7 +39,10 @@ class InvalidInputError(FactoidError, ValueError):
 
 
 class UnknownOptionError(InvalidInputError, TypeError):
-    """A call names an option that there is not; the message says who was called, and the nearest right name."""
+    """A call names an option that there is not.
+
+    The message says who was called, and the nearest right name.
+    """
 
 
 class MissingDependencyError(FactoidError, ImportError):

@@ -1,4 +1,7 @@
-"""Put documents into a store: split, decompose, encode and commit them in bounded batches, sync and async."""
+"""Put documents into a store.
+
+Split, decompose, encode and commit them in bounded batches, sync and async.
+"""
 
 from __future__ import annotations
 
@@ -27,7 +30,9 @@ if TYPE_CHECKING:
 
 GRANULARITIES = (Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION)
 
-_BATCH = 256  # passages decomposed, encoded and committed together: the most that an interrupted call has to do again
+# passages decomposed, encoded and committed together: the most that an interrupted call has to do
+# again
+_BATCH = 256
 _TEXTS = 2048  # encoded in one call of the encoder
 
 logger = logging.getLogger(__name__)
@@ -40,15 +45,17 @@ class AddReport:
     documents: int = 0  # added or replaced
     unchanged: int = 0  # already in the store as given, and left alone
     units: Mapping[Granularity, int] = field(default_factory=dict)  # added
-    decomposition: Report = field(
-        default_factory=Report
-    )  # what became of the passages in the propositionizer
+    # what became of the passages in the propositionizer
+    decomposition: Report = field(default_factory=Report)
     removed: int = 0  # earlier documents of the same sources, if `source_key` is set
 
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How documents become units (see `UnitStore.add_documents`). Part of a document's digest, as it changes the result."""
+    """How documents become units (see `UnitStore.add_documents`).
+
+    Part of a document's digest, as it changes the result.
+    """
 
     granularities: Sequence[Granularity]  # besides passages, which are always made
     propositionizer: Propositionizer | None = None  # None makes no propositions
@@ -98,7 +105,9 @@ def ingest(
     sources: Sources | None = None,
     progress: bool | None = None,
 ) -> AddReport:
-    """Split, decompose, encode and commit documents, as `UnitStore.add_documents` does; the last of equal ids in a batch wins.
+    """Split, decompose, encode and commit documents, as `UnitStore.add_documents` does.
+
+    The last of equal ids in a batch wins.
 
     Raises:
         InvalidInputError: An item is not a `Document`.
@@ -136,7 +145,10 @@ async def aingest(
     sources: Sources | None = None,
     progress: bool | None = None,
 ) -> AddReport:
-    """Do the same as `ingest` without blocking the event loop: what cannot be awaited runs in threads."""
+    """Do the same as `ingest` without blocking the event loop.
+
+    What cannot be awaited runs in threads.
+    """
     counts: Counter[str] = Counter()
     total = Report()
     with _bar(documents, progress) as bar:
@@ -167,8 +179,8 @@ def assemble(
 ) -> list[Unit]:
     """Return passages with the units under them, each id once; parents come before their children.
 
-    A passage without a unit of a wanted granularity, such as a table, is its own child at that granularity, so that searches at
-    it also find the passage.
+    A passage without a unit of a wanted granularity, such as a table, is its own child at that
+    granularity, so that searches at it also find the passage.
     """
     units = {unit.id: unit for unit in passages}
     for kind in (Granularity.SENTENCE, Granularity.PROPOSITION):
@@ -185,7 +197,10 @@ def assemble(
 
 
 def own_children(passage: Unit, granularities: Sequence[Granularity]) -> list[Unit]:
-    """Return a passage as a unit under itself at each of these granularities except its own; none for white space."""
+    """Return a passage as a unit under itself at each of these granularities except its own.
+
+    None for white space.
+    """
     return [
         replace(
             child_unit(passage, passage.text, kind, passage.start, passage.end),
@@ -210,7 +225,9 @@ def encode(
     known: Mapping[str, Vectors] = MappingProxyType({}),
     progress: Callable[..., None] | None = None,
 ) -> dict[int, Vectors]:
-    """Return the vector of each searched unit, and of others, by position. Equal texts are encoded once. Shape: (dim,).
+    """Return the vector of each searched unit, and of others, by position.
+
+    Equal texts are encoded once. Shape: (dim,).
 
     Args:
         store: The store.
@@ -234,8 +251,8 @@ def encode(
 def lone_units(store: UnitStore, units: Sequence[Unit]) -> set[int]:
     """Return the positions of units without which a store of propositions or sentences would not find a passage at all.
 
-    These are passages without a searched unit among the units, and units of granularities that are not searched whose passage is
-    neither among the units nor stored.
+    These are passages without a searched unit among the units, and units of granularities that are
+    not searched whose passage is neither among the units nor stored.
     """
     if not {Granularity.SENTENCE, Granularity.PROPOSITION} & {*store.granularities}:
         return set()
@@ -286,7 +303,10 @@ def _new_texts(places: Iterable[str], known: Container[str]) -> Iterator[list[st
 def _blocks(
     passages: Sequence[Unit], recipe: Recipe
 ) -> Iterator[tuple[Sequence[Unit], Propositionizer]]:
-    """Yield the passages for one call of the propositionizer, and that; none if there is no propositionizer."""
+    """Yield the passages for one call of the propositionizer, and that.
+
+    None if there is no propositionizer.
+    """
     if recipe.propositionizer is not None:
         for start in range(0, len(passages), _BATCH):
             yield passages[start : start + _BATCH], recipe.propositionizer
@@ -340,9 +360,8 @@ def _batches(
         sizes = {"words": recipe.words, "min_words": recipe.min_words}
         passages = split_passages(document, **sizes, sentences=recipe.sentences)
         if not passages and document.text.strip():
-            passages = [
-                whole_passage(document)
-            ]  # only headings or front matter: it can still be found
+            # only headings or front matter: it can still be found
+            passages = [whole_passage(document)]
         split = Split(document, recipe.digest(document), passages)
         if batch.get(document.id, split).digest != split.digest:
             logger.warning(
@@ -365,7 +384,8 @@ def _put(
     decomposition: Decomposition,
     counts: Counter[str],
 ) -> None:
-    # A document with a passage that failed, but might succeed on another try, is not skipped the next time.
+    # A document with a passage that failed, but might succeed on another try, is not skipped the
+    # next time.
     unfinished = {passage.document_id for passage in decomposition.retry}
     batch = [
         replace(split, digest="") if split.document.id in unfinished else split for split in batch

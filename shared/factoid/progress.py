@@ -1,7 +1,8 @@
 """Progress of long work: a bar where a person looks, and elsewhere a line in the log now and then.
 
-Short work shows nothing, and costs nothing: even a disabled `tqdm` takes a lock that forked processes share, and starts a thread,
-so that a process killed at the wrong moment would stop the others.
+Short work shows nothing, and costs nothing: even a disabled `tqdm` takes a lock that forked
+processes share, and starts a thread, so that a process killed at the wrong moment would stop the
+others.
 """
 
 from __future__ import annotations
@@ -107,8 +108,8 @@ def progress_bar(
     """Return a context manager to which `update` says what was done.
 
     Args:
-        show: True for a bar. None for a bar where a person looks, once the work takes longer than a second, and elsewhere a line
-            in the log (INFO) every half a minute. False for neither.
+        show: True for a bar. None for a bar where a person looks, once the work takes longer than a
+            second, and elsewhere a line in the log (INFO) every half a minute. False for neither.
         unit: What is counted, with a space before it.
         total: How many there are, if that is known.
         desc: What is done.

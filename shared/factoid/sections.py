@@ -1,7 +1,9 @@
-"""Headings and paragraphs of a text: Markdown, underlined and plain headings and questions become title and section.
+"""Headings and paragraphs of a text.
 
-A heading is not part of any paragraph. One without text under it is kept as a paragraph of its own, so that no word of the
-document is lost. Front matter is left out, but for the title in it: `factoid.files` reads it as metadata.
+Markdown, underlined and plain headings and questions become title and section. A heading is not
+part of any paragraph. One without text under it is kept as a paragraph of its own, so that no word
+of the document is lost. Front matter is left out, but for the title in it: `factoid.files` reads it
+as metadata.
 """
 
 from __future__ import annotations
@@ -30,7 +32,10 @@ _NO_HEADING = tuple(".!;,…。！")
 
 
 class Paragraph(NamedTuple):
-    """A paragraph of a document: its span `[start, end)`, the path of headings above it, and its blocks."""
+    """A paragraph of a document.
+
+    Its span `[start, end)`, the path of headings above it, and its blocks.
+    """
 
     start: int
     end: int
@@ -75,8 +80,9 @@ class _Part(NamedTuple):
 def outline(document: Document) -> tuple[str, list[Paragraph]]:
     """Return the document's title and its paragraphs in order.
 
-    The title is the document's own, else that of its front matter, else the first heading if it is of level 1. Sections are
-    written outermost first, joined by ", " as in Dense X Retrieval's Figure 8, and start with the document's own section.
+    The title is the document's own, else that of its front matter, else the first heading if it is
+    of level 1. Sections are written outermost first, joined by ", " as in Dense X Retrieval's
+    Figure 8, and start with the document's own section.
     """
     text = document.text
     fields, start = front_matter(text)
@@ -118,7 +124,10 @@ def outline(document: Document) -> tuple[str, list[Paragraph]]:
 
 
 def _with_marked_headings(text: str, start: int, markup: Markup) -> list[Block]:
-    """Return the blocks of a text; headings are those that Markdown marks or, without "#", a wiki, AsciiDoc or underlines."""
+    """Return the blocks of a text.
+
+    Headings are those that Markdown marks or, without "#", a wiki, AsciiDoc or underlines.
+    """
     blocks = read(text, markup, start)
     if markup == "markdown" and _has_number_signs(text, blocks):
         return list(blocks)

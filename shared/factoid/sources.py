@@ -1,6 +1,8 @@
-"""Keep no stale facts: what a call adds of a source takes the place of what earlier calls added of it.
+"""Keep no stale facts.
 
-Loaders give documents no ids, so an edited file becomes another document. It says where it comes from, in its metadata.
+What a call adds of a source takes the place of what earlier calls added of it. Loaders give
+documents no ids, so an edited file becomes another document. It says where it comes from, in its
+metadata.
 """
 
 from __future__ import annotations
@@ -19,10 +21,8 @@ if TYPE_CHECKING:
     from factoid.store import UnitStore
 
 AUTO = "auto"
-_AUTO_KEYS = (
-    "source",
-    "file_path",
-)  # under which loaders of LangChain and readers of LlamaIndex name the file or page
+# under which loaders of LangChain and readers of LlamaIndex name the file or page
+_AUTO_KEYS = ("source", "file_path")
 
 # A file or an address, rather than a word such as "news" that many documents share.
 _PLACE = re.compile(r"[/\\]|\.[A-Za-z]\w{0,4}\Z")
@@ -53,9 +53,10 @@ class Sources:
     """The sources of the documents of one call, and which documents it brought of each.
 
     Args:
-        key: The key of the metadata that names the source, perhaps with further ones that belong to it, such as
-            ("source", "tenant"); "auto" for the rules of `UnitStore.add_documents`.
-        known: Sources that earlier calls added to the same open store; those of this call are added to it.
+        key: The key of the metadata that names the source, perhaps with further ones that belong to
+            it, such as ("source", "tenant"); "auto" for the rules of `UnitStore.add_documents`.
+        known: Sources that earlier calls added to the same open store; those of this call are added
+            to it.
 
     Raises:
         InvalidInputError: The key is neither a string nor several.
@@ -84,7 +85,10 @@ class Sources:
             self._metadata.setdefault(source, set()).add(_as_json(document))
 
     def delete_others(self, store: UnitStore) -> int:
-        """Delete the other documents of these sources that have no id of their own either; return their number."""
+        """Delete the other documents of these sources that have no id of their own either.
+
+        Return their number.
+        """
         sources = list(self._ids)
         stale: list[str] = []
         for start in range(0, len(sources), _BLOCK):
@@ -120,8 +124,9 @@ class Sources:
         if self._metadata[source].isdisjoint(map(_as_json, others)):
             return False  # further pages or rows
         logger.warning(
-            "the documents of %r that an earlier call added are replaced by those of this one. If they are further parts of it, "
-            "add all parts in one call, give them ids, or set source_key=None; source_key='source' replaces without this line",
+            "the documents of %r that an earlier call added are replaced by those of this one. If "
+            "they are further parts of it, add all parts in one call, give them ids, or set "
+            "source_key=None; source_key='source' replaces without this line",
             source.place,
         )
         return True
@@ -140,7 +145,10 @@ class Sources:
         return Source(places[0], self._owner(document))
 
     def _owner(self, document: Document) -> str:
-        """Return what keeps sources of one place apart: values of further keys or, for "auto", of keys that name an owner."""
+        """Return what keeps sources of one place apart.
+
+        Values of further keys or, for "auto", of keys that name an owner.
+        """
         keys = list(self._further)
         if self._is_auto:
             keys = [key for key in document.metadata if _OWNER_KEY.fullmatch(key)]

@@ -33,21 +33,25 @@ def split_passages(
 ) -> list[Unit]:
     """Cut a document into passages of whole sentences.
 
-    The sentences of a paragraph are packed greedily: a sentence that would take the passage over `words` words starts the next. A
-    paragraph's last passage is merged into the one before it, if any, when it has fewer than `min_words` words. Consecutive
-    paragraphs of a section are one if they have `words` words at most and one of them has fewer than `min_words`; code, and
-    what more than a blank line separates, stays apart. Passages never cross sections; headings become the `title` and
-    `section` of the passages under them. A single sentence above `words` words is a passage of its own (`factoid.sentences`
-    cuts overlong sentences).
+    The sentences of a paragraph are packed greedily: a sentence that would take the passage over
+    `words` words starts the next. A paragraph's last passage is merged into the one before it, if
+    any, when it has fewer than `min_words` words. Consecutive paragraphs of a section are one if
+    they have `words` words at most and one of them has fewer than `min_words`; code, and what more
+    than a blank line separates, stays apart. Passages never cross sections; headings become the
+    `title` and `section` of the passages under them. A single sentence above `words` words is a
+    passage of its own (`factoid.sentences` cuts overlong sentences).
 
     Args:
         document: The document. Spans of the result count the characters of its text.
         words: Maximum number of words in a passage, at least 1.
-        min_words: Merge threshold for short paragraphs and a paragraph's last passage, from 0 (none is merged) to `words`.
-        sentences: Finds the ends of sentences; by default rules for many languages. `spacy_sentences` makes one of a pipeline.
+        min_words: Merge threshold for short paragraphs and a paragraph's last passage, from 0 (none
+            is merged) to `words`.
+        sentences: Finds the ends of sentences; by default rules for many languages.
+            `spacy_sentences` makes one of a pipeline.
 
     Raises:
-        InvalidInputError: `words` or `min_words` is out of range, or the splitter returned no places in a text.
+        InvalidInputError: `words` or `min_words` is out of range, or the splitter returned no
+            places in a text.
     """
     if words < 1 or not 0 <= min_words <= words:
         message = f"expected words >= 1 and 0 <= min_words <= words, got words={words}, min_words={min_words}"
@@ -77,7 +81,8 @@ def split_passages(
 def split_sentences(passage: Unit, sentences: SentenceSplitter | None = None) -> list[Unit]:
     """Cut a passage, or any unit whose text is the document's at its span, into sentences, by rules or another splitter.
 
-    What is encoded of an item of a list or a row of a table begins with what it goes on from, and names the row's columns.
+    What is encoded of an item of a list or a row of a table begins with what it goes on from, and
+    names the row's columns.
     """
     units = []
     last: Block | None = None
@@ -115,7 +120,8 @@ def _named_cells(row: Block) -> str:
 def sentences_in(passage: Unit, splitter: SentenceSplitter | None = None) -> Sequence[Sentence]:
     """Return the sentences of a passage with their places in the document.
 
-    A passage from `split_passages` knows them; another is read by itself, as Markdown or plain text as its metadata say.
+    A passage from `split_passages` knows them; another is read by itself, as Markdown or plain text
+    as its metadata say.
     """
     if (
         passage.sentences
@@ -134,7 +140,10 @@ def seen_text(text: str, metadata: Metadata) -> str:
 
 
 def visible_text(sentences: Sequence[Sentence]) -> str:
-    """Return what a reader sees of some sentences, block by block on lines; rows of a table are below its header."""
+    """Return what a reader sees of some sentences, block by block on lines.
+
+    Rows of a table are below its header.
+    """
     parts: list[str] = []
     first = sentences[0].block if sentences else None
     if first is not None and first.kind == "row" and first.names:
@@ -176,7 +185,10 @@ def _count(blocks: Iterable[Block]) -> int:
 def _pack(
     text: str, paragraph: Paragraph, sentences: Sequence[Sentence], words: int, min_words: int
 ) -> Iterator[tuple[int, int, tuple[Sentence, ...]]]:
-    """Yield the span of each passage with its sentences: the marks before a sentence belong to its passage."""
+    """Yield the span of each passage with its sentences.
+
+    The marks before a sentence belong to its passage.
+    """
     runs: list[list[Sentence]] = []
     size = 0
     for sentence in sentences:

@@ -1,4 +1,7 @@
-"""Units and hits as text for a terminal: wrapped at 100 columns, with the part that matters highlighted."""
+"""Units and hits as text for a terminal.
+
+Wrapped at 100 columns, with the part that matters highlighted.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,10 @@ def place(unit: Unit) -> str:
 
 
 def show_hit(rank: int, hit: Hit, *, color: bool = False, explain: bool = False) -> str:
-    """Return a hit as text: score, title › section, parts of the score, an excerpt around the best match, and the matches."""
+    """Return a hit as text.
+
+    Score, title › section, parts of the score, an excerpt around the best match, and the matches.
+    """
     unit = hit.unit
     matches = [match for match in hit.matches if match.unit.granularity is not Granularity.PASSAGE]
     span = (

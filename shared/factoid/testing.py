@@ -14,18 +14,27 @@ from factoid.units import Unit
 
 
 class HashEncoder:
-    """Bags of words, hashed to `dim` components: texts that share words have a higher inner product."""
+    """Bags of words, hashed to `dim` components.
+
+    Texts that share words have a higher inner product.
+    """
 
     def __init__(self, dim: int = 256) -> None:
         self.dim = dim
         self.name = f"HashEncoder({dim})"
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
-        """Return float32 unit vectors (zero for texts without content words). Shape: (len(texts), dim)."""
+        """Return float32 unit vectors (zero for texts without content words).
+
+        Shape: (len(texts), dim).
+        """
         return self.encode_units(texts)
 
     def encode_units(self, texts: Sequence[str]) -> Vectors:
-        """Return float32 unit vectors (zero for texts without content words). Shape: (len(texts), dim)."""
+        """Return float32 unit vectors (zero for texts without content words).
+
+        Shape: (len(texts), dim).
+        """
         vectors = np.zeros((len(texts), self.dim), dtype=np.float32)
         for row, text in enumerate(texts):
             for word, _, _ in content_tokens(text):
@@ -50,8 +59,8 @@ class ScriptedPropositionizer:
     """Return scripted propositions, by the text of the passage.
 
     Args:
-        script: Passage text → propositions, or a function from a passage. Passages missing from a mapping fail with the reason
-            "not in the script".
+        script: Passage text → propositions, or a function from a passage. Passages missing from a
+            mapping fail with the reason "not in the script".
     """
 
     name = "scripted"

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from factoid.ranking import Weights, best_groups, columns, rank
+from factoid.ranking import Weights, best_groups, blend, columns
 from factoid.vectors.vector_index import membership
 from tests.ranking.oracle import Case
 from tests.ranking.test_blend import (
@@ -53,7 +53,7 @@ def test_against_a_corpus_without_them(seed, k, level, kinds, weights, metadata,
         if not whole:
             patch.setattr(columns, "_FEW_HELD", 0)
         if not whole and seed % 2:
-            patch.setattr(rank, "_FOUND", 1)  # and few candidates
+            patch.setattr(blend, "_FOUND", 1)  # and few candidates
         results = best_groups(
             [views[kind] for kind in kinds],
             views[PASSAGE],
@@ -102,7 +102,7 @@ def test_against_a_corpus_without_them(seed, k, level, kinds, weights, metadata,
 def test_an_open_passage_that_was_not_among_the_candidates(monkeypatch):
     """A document's near units are all in a closed passage; its open passage is far from the query."""
     monkeypatch.setattr(columns, "_FEW_HELD", 0)
-    monkeypatch.setattr(rank, "_FOUND", 1)
+    monkeypatch.setattr(blend, "_FOUND", 1)
     near = [(row, row, 100, 7, 0) for row in range(80)]
     case = Case([*near, (90, 90, 101, 7, 0)], {**{row: (3, row, 0) for row in range(80)}, 90: (-3, 0, 0)})
     view = case.filtered(case.view(SENTENCE, exact=False), {0})

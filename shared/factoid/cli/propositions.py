@@ -1,4 +1,7 @@
-"""`factoid split`, `estimate` and `batch`: split files, estimate a chat model's cost, and use OpenAI's Batch API."""
+"""`factoid split`, `estimate` and `batch`.
+
+Split files, estimate a chat model's cost, and use OpenAI's Batch API.
+"""
 
 from __future__ import annotations
 
@@ -96,8 +99,9 @@ def batch(
         Literal["submit", "status", "collect", "cancel"],
         argument(
             None,
-            "submit: send passages that are neither in the cache nor in a batch. status: show the state of the batches. "
-            "collect: put the answers that have arrived into the cache. cancel: stop all batches.",
+            "submit: send passages that are neither in the cache nor in a batch. status: show the "
+            "state of the batches. collect: put the answers that have arrived into the cache. "
+            "cancel: stop all batches.",
         ),
     ],
     model: Model,
@@ -119,7 +123,10 @@ def batch(
     reading: opts.Reading,
     output: opts.Output,
 ) -> None:
-    """Decompose files through OpenAI's Batch API: submit, then collect into a cache, then index with that cache."""
+    """Decompose files through OpenAI's Batch API.
+
+    Submit, then collect into a cache, then index with that cache.
+    """
     from factoid.propositions.prompting.batches import PropositionBatch
 
     if bool(paths) != (action == "submit"):

@@ -54,8 +54,8 @@ def search(
         str | None,
         option(
             "MODEL",
-            "Rank the best passages again with a late-interaction model, by name or folder; or with the store's own encoder, "
-            "token by token: tokens.",
+            "Rank the best passages again with a late-interaction model, by name or folder; or "
+            "with the store's own encoder, token by token: tokens.",
         ),
     ] = None,
     words: Annotated[

@@ -85,7 +85,8 @@ def train_propositionizer(
         source = with_cache(opts.make_propositionizer(splitting), store, progress=show)
         units = list(opts.read_passages(paths or [], splitting.words, reading, progress=show))
         if passages is not None:
-            # Ids come from content: every run chooses the same passages, and mostly the same when the corpus grows.
+            # Ids come from content: every run chooses the same passages, and mostly the same when
+            # the corpus grows.
             units.sort(key=lambda unit: hashlib.sha256(unit.id.encode()).digest())
             units = units[:passages]
         seeds = make_seeds(units, source)
@@ -150,7 +151,8 @@ def train_agrame(
         str,
         argument(
             "FILE",
-            "JSON lines with query, passages, scores and answers; or ColBERTv2's, with --queries and --collection.",
+            "JSON lines with query, passages, scores and answers; or ColBERTv2's, with --queries "
+            "and --collection.",
         ),
     ],
     output: Annotated[

@@ -32,7 +32,8 @@ def tune(
         Path | None,
         option(
             "FILE",
-            "Users' questions, one per line; without it, vectors of the store serve as easier questions.",
+            "Users' questions, one per line; without it, vectors of the store serve as easier "
+            "questions.",
         ),
     ] = None,
     answers: Annotated[

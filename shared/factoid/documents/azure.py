@@ -15,14 +15,13 @@ from factoid.errors import InvalidInputError
 from factoid.sentences import Span
 
 EXPECTED = (
-    "expected a result of Azure Document Intelligence (a dict with content and pages, or readResults) or of Azure Content "
-    "Understanding (contents with markdown)"
+    "expected a result of Azure Document Intelligence (a dict with content and pages, or "
+    "readResults) or of Azure Content Understanding (contents with markdown)"
 )
 _SOURCE = re.compile(r"D\((\d+),([-+\d.,\seE]+)\)")  # how Content Understanding writes a place
 _LINE_GAP = 0.5  # of a line's height: lines further apart belong to different paragraphs
-_MOST_OVERLAPS = (
-    10  # times that paragraphs, figures and tables may hold the content: more means damage
-)
+# times that paragraphs, figures and tables may hold the content: more means damage
+_MOST_OVERLAPS = 10
 _MOST_PLACES = 100  # regions of one cell
 # Names of API v3 by those of v2.1.
 _VERSION_3 = {
@@ -52,7 +51,8 @@ def read_result(source: Json) -> Layout:
         RecursionError,
     ) as error:
         raise InvalidInputError(
-            f"the layout is damaged, {type(error).__name__}: {error}. {EXPECTED[0].upper()}{EXPECTED[1:]}"
+            f"the layout is damaged, {type(error).__name__}: {error}. "
+            f"{EXPECTED[0].upper()}{EXPECTED[1:]}"
         ) from error
 
 
@@ -72,7 +72,8 @@ def _read(source: Json) -> Layout:
         texts = [part for part in contents if "markdown" in part]
         if len(texts) != 1:
             raise InvalidInputError(
-                f"the result holds {len(texts)} contents with Markdown: read each separately, read_layout(contents[0])"
+                f"the result holds {len(texts)} contents with Markdown: read each separately, "
+                "read_layout(contents[0])"
             )
         result = texts[0]
     if any("_" in name for name in result):
@@ -115,7 +116,10 @@ def _read(source: Json) -> Layout:
 
 
 def _renamed(value: Any, rename: Callable[[str], str]) -> Any:
-    """Return a copy of some JSON with other names. Points of the Python packages, dicts of x and y, become flat lists."""
+    """Return a copy of some JSON with other names.
+
+    Points of the Python packages, dicts of x and y, become flat lists.
+    """
     if isinstance(value, Mapping):
         return {rename(name): _renamed(part, rename) for name, part in value.items()}
     if not isinstance(value, list):
@@ -221,7 +225,10 @@ def _rectangle(polygon: Sequence[Any]) -> tuple[float, ...]:
 
 
 def _places(content: str, words: Sequence[Json], stated: str) -> Places:
-    """Return the places that fit most words: services count code points, UTF-16 code units, or what a reader sees as one."""
+    """Return the places that fit most words.
+
+    Services count code points, UTF-16 code units, or what a reader sees as one.
+    """
     length = len(content)
     ways: dict[str, Places] = {"unicodeCodePoint": range(length + 1)}
     if not content.isascii() or "\r\n" in content:
@@ -251,12 +258,16 @@ def _check_overlaps(content: str, spans: Iterable[Span]) -> None:
     total = sum(end - start for start, end in spans)
     if total > _MOST_OVERLAPS * len(content):
         raise ValueError(
-            f"paragraphs, figures and tables hold {total:,} characters of a content of {len(content):,}"
+            f"paragraphs, figures and tables hold {total:,} characters of a content of "
+            f"{len(content):,}"
         )
 
 
 def _continues_element(character: str, before: str) -> bool:
-    """Return whether a character forms one element with the one before: a mark, joined emoji or a line end."""
+    """Return whether a character forms one element with the one before.
+
+    A mark, joined emoji or a line end.
+    """
     is_part = unicodedata.category(character)[0] == "M" or "\U0001f3fb" <= character <= "\U0001f3ff"
     return before != "" and (
         is_part or "\u200d" in (character, before) or before + character == "\r\n"
@@ -266,8 +277,8 @@ def _continues_element(character: str, before: str) -> bool:
 def _as_version_3(result: Json) -> Json:
     """Return a result of API v2.1, which has lines but no content, in the form of v3.
 
-    The lines make up the content, those of tables behind the others of their page. Close lines are a paragraph. In a table
-    without a marked header it is a full first row of distinct texts.
+    The lines make up the content, those of tables behind the others of their page. Close lines are
+    a paragraph. In a table without a marked header it is a full first row of distinct texts.
     """
     copy = _renamed(result, lambda name: _VERSION_3.get(name, name))
     tables: list[dict[str, Any]] = []

@@ -1,4 +1,7 @@
-"""Split a layout into blocks in reading order: headings, running text, tables, figures, footnotes, page furniture."""
+"""Split a layout into blocks in reading order.
+
+Headings, running text, tables, figures, footnotes, page furniture.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,8 @@ Kind = Literal[
     "title", "heading", "text", "code", "formula", "footnote", "table", "figure", "furniture"
 ]
 
-# Keyed by the roles of a service's paragraphs, which are also the names of comments in its Markdown.
+# Keyed by the roles of a service's paragraphs, which are also the names of comments in its
+# Markdown.
 _KINDS: dict[str, Kind] = {
     "title": "title",
     "sectionHeading": "heading",
@@ -44,7 +48,8 @@ _VALUE = re.compile(r'<!--\s*(\w+)\s*=\s*"(.*)"\s*-->\Z', re.DOTALL)
 class LayoutBlock:
     """A part of a document."""
 
-    kind: Kind  # items of lists are "text"; page headers, footers, numbers and comments are "furniture"
+    # items of lists are "text"; page headers, footers, numbers and comments are "furniture"
+    kind: Kind
     text: TracedText = _NOTHING  # of a figure and a table, the caption
     level: int = 0  # of a heading, from 1
     table: Table | None = None
@@ -52,13 +57,15 @@ class LayoutBlock:
     page: int | None = None  # number of the page on which it begins
 
 
-Piece = tuple[
-    int, int, LayoutBlock | None
-]  # start and end in the content, and the block there, if it is one
+# start and end in the content, and the block there, if it is one
+Piece = tuple[int, int, LayoutBlock | None]
 
 
 def blocks_of(layout: Layout) -> list[LayoutBlock]:
-    """Return the blocks of a layout. Text that no element of the service holds is a block; tables without a place come last."""
+    """Return the blocks of a layout.
+
+    Text that no element of the service holds is a block; tables without a place come last.
+    """
     blocks = []
     for block in _blocks(layout):
         spans = [block.table.span] if block.table and block.table.span else block.text.sources()

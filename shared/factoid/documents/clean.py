@@ -45,7 +45,10 @@ def clean(layout: Layout, *, without: Iterable[str] = ()) -> LayoutDocument:
 
 
 def _edited(rule: Callable[[str], list[Edit]], blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
-    """Apply a rule to the texts of all blocks but code. Blocks that it leaves without text are dropped."""
+    """Apply a rule to the texts of all blocks but code.
+
+    Blocks that it leaves without text are dropped.
+    """
 
     def edits(text: str) -> list[Edit]:
         proposed = rule(text)

@@ -1,4 +1,7 @@
-"""A clean document: its sections, tables and figures, each traced to the content, the pages and the boxes of its words."""
+"""A clean document.
+
+Its sections, tables and figures, each traced to the content, the pages and the boxes of its words.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +24,8 @@ if TYPE_CHECKING:
     from factoid.documents.summarize import SummaryReport
 
 PartKind = Literal["text", "table", "figure", "reference"]
-KINDS: tuple[PartKind, ...] = (
-    "text",
-    "table",
-    "figure",
-)  # what is indexed by default: references state no facts
+# what is indexed by default: references state no facts
+KINDS: tuple[PartKind, ...] = ("text", "table", "figure")
 SUMMARY = "table summary"  # metadata["kind"] of a summary
 
 _SEPARATOR = "\n\n"  # between paragraphs
@@ -40,25 +40,29 @@ _REFERENCES = re.compile(
 class Part:
     """A section with its footnotes, a table, a figure, or the list of references."""
 
-    kind: (
-        PartKind | Literal["heading"]
-    )  # a "heading" has no text below it, and parts that name it in their paths
+    # a "heading" has no text below it, and parts that name it in their paths
+    kind: PartKind | Literal["heading"]
     traced: TracedText  # of a table and a figure the caption
     path: tuple[str, ...]  # headings, outermost first; a section's own included
     table: Table | None = None
-    inside: str = (
-        ""  # of a figure, the text in the picture, such as labels of axes, as the service read it
-    )
+    # of a figure, the text in the picture, such as labels of axes, as the service read it
+    inside: str = ""
 
     @property
     def text(self) -> str:
-        """The clean text, in Markdown; `traced` also holds the position of each character in the content."""
+        """The clean text, in Markdown.
+
+        `traced` also holds the position of each character in the content.
+        """
         return self.traced.text
 
 
 @dataclass(frozen=True, eq=False)
 class LayoutDocument:
-    """A document that `factoid.documents.clean` made from a layout. The texts of its tables are clean as well."""
+    """A document that `factoid.documents.clean` made from a layout.
+
+    The texts of its tables are clean as well.
+    """
 
     title: str
     parts: tuple[Part, ...]  # in order; tables and figures follow the section in which they stand
@@ -67,7 +71,10 @@ class LayoutDocument:
 
     @cached_property
     def traced(self) -> TracedText:
-        """The clean text, with the position of each character in the content; inserted characters have none."""
+        """The clean text, with the position of each character in the content.
+
+        Inserted characters have none.
+        """
         return join([part.traced for part in self.parts if part.text], _SEPARATOR)
 
     @property
@@ -87,16 +94,19 @@ class LayoutDocument:
         metadata: Mapping[str, Any] | None = None,
         summaries: SummaryReport | None = None,
     ) -> list[Document]:
-        """Return what to index: a document for each section, table and figure, and on request for the references.
+        """Return what to index.
 
-        Sections include their heading, so that splitters name it; the path above it is the document's `section`. A table's text
-        is its caption and a sentence for each value, on lines that already are propositions. Added to the given `metadata`, such
-        as the file's name, are `kind`, the `pages`, where the text begins in the clean text (`offset`, except for tables), the
-        index of a table in `tables` (`table`), and the boxes of the words (`layout`), which `factoid.documents.regions` reads for
-        any unit, from any store.
+        A document for each section, table and figure, and on request for the references. Sections
+        include their heading, so that splitters name it; the path above it is the document's
+        `section`. A table's text is its caption and a sentence for each value, on lines that
+        already are propositions. Added to the given `metadata`, such as the file's name, are
+        `kind`, the `pages`, where the text begins in the clean text (`offset`, except for tables),
+        the index of a table in `tables` (`table`), and the boxes of the words (`layout`), which
+        `factoid.documents.regions` reads for any unit, from any store.
 
-        With `summaries` of the tables, each table is followed by its summary, of the kind "table summary" and with the id of the
-        table's document under `table_id`, for stores that look the table up. `add_layout` puts both into one of factoid's.
+        With `summaries` of the tables, each table is followed by its summary, of the kind "table
+        summary" and with the id of the table's document under `table_id`, for stores that look the
+        table up. `add_layout` puts both into one of factoid's.
 
         Raises:
             InvalidInputError: A kind is unknown, or the numbers of summaries and tables differ.
@@ -189,7 +199,10 @@ def _known(facts: Mapping[str, Any]) -> dict[str, Any]:
 def assembled(
     blocks: Sequence[LayoutBlock], layout: Layout, changes: Mapping[str, int]
 ) -> LayoutDocument:
-    """Return the document of clean blocks. Paragraphs go to the section of the last heading, its footnotes last."""
+    """Return the document of clean blocks.
+
+    Paragraphs go to the section of the last heading, its footnotes last.
+    """
     title = next((block.text.text for block in blocks if block.kind == "title"), "")
     levels = sorted({block.level for block in blocks if block.kind == "heading"})
     parts: list[Part] = []

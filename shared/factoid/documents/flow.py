@@ -20,13 +20,11 @@ _GOES_ON = re.compile(r"[(\[“\"]?[^\W\d_A-Z]")  # begins in the middle of a se
 _IS_OPEN = re.compile(r"(?:[,(\[–—]|\w[-\u2010])\Z")
 _ITEM = re.compile(r"(?:[-*+•·‣▪●◦]|\d{1,3}[.)]|\[\d+\]|\([a-z\d]{1,3}\))\s")
 _RUNNING_HEAD_WORDS = 15
-_CONTINUED = re.compile(
-    r"\bcont(?:inued|inuation|'?d)?\b\.?", re.IGNORECASE
-)  # in the caption of a table
+# in the caption of a table
+_CONTINUED = re.compile(r"\bcont(?:inued|inuation|'?d)?\b\.?", re.IGNORECASE)
 _VALUE = re.compile(r"\w:\s*+\W?\d")  # "Amount due: 100 EUR" is content, even on every page
-_PAGE_NUMBER = re.compile(
-    r"[\W\d]*+(?:(?:pages?|pp?|pg|of|seite|s|von)[\W\d]++)*+", re.IGNORECASE
-)  # "Page 3 of 12"
+# "Page 3 of 12"
+_PAGE_NUMBER = re.compile(r"[\W\d]*+(?:(?:pages?|pp?|pg|of|seite|s|von)[\W\d]++)*+", re.IGNORECASE)
 
 
 def goes_on(before: str, after: str) -> bool:
@@ -76,7 +74,10 @@ def drop_running_heads(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
 
 
 def gather_figures(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
-    """Put captions with their figures, also those that were read as footers; one without a picture is a figure of its own."""
+    """Put captions with their figures, also those that were read as footers.
+
+    One without a picture is a figure of its own.
+    """
     result: list[LayoutBlock] = []
     waiting: LayoutBlock | None = None  # a caption above its figure
     for place, block in enumerate(blocks):
@@ -97,7 +98,10 @@ def gather_figures(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
 
 
 def join_tables(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
-    """Join the parts of a table that a page break cut: the header stands on the page before, or is repeated."""
+    """Join the parts of a table that a page break cut.
+
+    The header stands on the page before, or is repeated.
+    """
     result: list[LayoutBlock] = []
     for block in blocks:
         before = result[-1] if result else None
@@ -149,7 +153,10 @@ def _joined(first: Table, second: Table) -> Table | None:
 
 
 def _are_values(first: Table, second: Table) -> bool:
-    """Return whether the header of the second table is a row of the first one: it has numbers where that one has them."""
+    """Return whether the header of the second table is a row of the first one.
+
+    It has numbers where that one has them.
+    """
     header = second.grid()[0]
     for column in range(first.column_count):
         texts = [plain_text(row.cells[column]) for row in first.rows()]
@@ -161,7 +168,10 @@ def _are_values(first: Table, second: Table) -> bool:
 
 
 def rejoin(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
-    """Join running text that was cut. It continues after figures, tables, footnotes and furniture, never after a heading."""
+    """Join running text that was cut.
+
+    It continues after figures, tables, footnotes and furniture, never after a heading.
+    """
     groups: list[list[LayoutBlock]] = []
     last: list[LayoutBlock] = []  # the pieces of the running text that may continue
     for block in blocks:

@@ -32,7 +32,10 @@ def drop_stamps(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
 
 
 def mark_title(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
-    """Make the first title the only one; without a title, a top-level heading before all text becomes it."""
+    """Make the first title the only one.
+
+    Without a title, a top-level heading before all text becomes it.
+    """
     titles = [place for place, block in enumerate(blocks) if block.kind == "title"]
     body = (
         place for place, block in enumerate(blocks) if block.kind in ("heading", "text", "table")
@@ -72,7 +75,10 @@ def demote_headings(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
 
 
 def number_headings(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
-    """Take the levels of headings from their numbers: "4.1" is below "4", and the top level without a number beside it."""
+    """Take the levels of headings from their numbers.
+
+    "4.1" is below "4", and the top level without a number beside it.
+    """
     numbers = {
         place: match[1].count(".") + 1
         for place, block in enumerate(blocks)

@@ -30,11 +30,8 @@ _INCH = 72  # points
 _HEADING = 1.15  # times the size of most words: a heading
 _GAP = 0.6  # of a line's height: lines further apart belong to different paragraphs
 _COLUMN_GAP = 1.2  # of a line's height: a wider space within a line is between columns
-_COLUMN_LINES, _COLUMN_WORDS, _COLUMN_WIDTH = (
-    3,
-    3,
-    0.2,
-)  # least lines, words in a line, and share of the page's width
+# least lines, words in a line, and share of the page's width
+_COLUMN_LINES, _COLUMN_WORDS, _COLUMN_WIDTH = 3, 3, 0.2
 _SAME_GAP = 0.05  # of the page's width: how far gaps between the same columns are apart
 _SEPARATOR = "\n\n"  # between paragraphs
 _COLOR = (255, 196, 0)
@@ -92,12 +89,14 @@ class _Reader:
 def read_pdf(path: str | PathLike[str], *, limits: ReadLimits = DEFAULT_LIMITS) -> Layout:
     """Read the text of a PDF with the places of its words, its ruled tables, and headings by their font size.
 
-    Text is in the order in which the PDF draws it. The first row of a table is its header if it holds no number. For scans,
-    for tables without rules and for difficult layouts, use a layout service and `read_layout`.
+    Text is in the order in which the PDF draws it. The first row of a table is its header if it
+    holds no number. For scans, for tables without rules and for difficult layouts, use a layout
+    service and `read_layout`.
 
     Raises:
         MissingDependencyError: pdfplumber is not installed.
-        UnreadableFileError: The file is missing, damaged, encrypted, above a limit, or holds no text, as scans do.
+        UnreadableFileError: The file is missing, damaged, encrypted, above a limit, or holds no
+            text, as scans do.
     """
     if find_spec("pdfplumber") is None:
         require("pdfplumber", extra=_EXTRA)  # says how to install it
@@ -116,8 +115,9 @@ def read_pdf(path: str | PathLike[str], *, limits: ReadLimits = DEFAULT_LIMITS) 
 
 
 def pdf_pages(path: Path, limits: ReadLimits) -> Iterator[dict[str, Any]]:
-    """Yield the pages of a PDF in what JSON can hold: their sizes and, in the order of the text, paragraphs and ruled tables.
+    """Yield the pages of a PDF in what JSON can hold.
 
+    Their sizes and, in the order of the text, paragraphs and ruled tables.
     All work that a hostile page could make long is done here, for `run_isolated`.
 
     Raises:
@@ -173,9 +173,8 @@ def _plain_page(page: Any) -> dict[str, Any]:
 
 def _grid_cells(grid: Any, words: Sequence[_Word]) -> dict[str, Any]:
     """Return the cells of a ruled table, with their places and texts, and how many rows, columns and header rows it has."""
-    lefts, tops = (
-        sorted({box[side] for box in grid.cells}) for side in (0, 1)
-    )  # pdfplumber aligns them
+    # pdfplumber aligns them
+    lefts, tops = (sorted({box[side] for box in grid.cells}) for side in (0, 1))
     cells = [
         {
             "row": tops.index(top),
@@ -255,7 +254,10 @@ def _at_gap(line: list[_Word]) -> list[list[_Word]]:
 
 
 def _ordered(run: Sequence[list[list[_Word]]], middle: float, width: float) -> list[list[_Word]]:
-    """Return the left parts of lines before the right ones if both are prose: the rows of a table stay as they are."""
+    """Return the left parts of lines before the right ones if both are prose.
+
+    The rows of a table stay as they are.
+    """
     both = [parts for parts in run if len(parts) == 2]
     is_prose = len(both) >= _COLUMN_LINES
     for side in (0, 1):
@@ -282,7 +284,10 @@ def _paragraphs(lines: Iterable[list[_Word]]) -> Iterator[list[list[_Word]]]:
 
 
 def _header_rows(first: Sequence[str], words: Sequence[_Word], tops: Sequence[float]) -> int:
-    """Return the number of rows in bold if others are not; else 1 if the first row, of these texts, has texts and no number."""
+    """Return the number of rows in bold if others are not.
+
+    Else 1 if the first row, of these texts, has texts and no number.
+    """
     bold = []
     for top, bottom in pairwise(tops):
         fonts = {
@@ -296,7 +301,10 @@ def _header_rows(first: Sequence[str], words: Sequence[_Word], tops: Sequence[fl
 
 
 def _roles(paragraphs: Sequence[_Paragraph]) -> list[str]:
-    """Return the roles of paragraphs: short ones in large letters are headings, the largest of the first page is the title."""
+    """Return the roles of paragraphs.
+
+    Short ones in large letters are headings, the largest of the first page is the title.
+    """
     sizes: Counter[float] = Counter()
     for paragraph in paragraphs:
         sizes[round(paragraph.size, 1)] += paragraph.span[1] - paragraph.span[0]
@@ -333,14 +341,15 @@ def draw_regions(
 
     Args:
         path: The PDF that was analysed.
-        regions: In inches, as `factoid.documents.regions` returns those of PDFs; for one without a rectangle the page is returned
-            unmarked.
+        regions: In inches, as `factoid.documents.regions` returns those of PDFs; for one without a
+            rectangle the page is returned unmarked.
         dpi: Dots per inch of the pictures.
 
     Raises:
         MissingDependencyError: pypdfium2 or Pillow is not installed.
         UnreadableFileError: The file is missing, damaged or encrypted.
-        InvalidInputError: A region's page is not in the PDF, or is larger than 200 million pixels at this `dpi`.
+        InvalidInputError: A region's page is not in the PDF, or is larger than 200 million pixels
+            at this `dpi`.
     """
     pypdfium2: Any = require("pypdfium2", extra="documents")
     draw: Any = require("PIL.ImageDraw", extra="documents")
@@ -353,15 +362,16 @@ def draw_regions(
         for region in regions:
             if not 1 <= region.page <= len(pdf):
                 raise InvalidInputError(
-                    f"a region is on page {region.page}, and {path} has {len(pdf)}: expected the PDF that was analysed"
+                    f"a region is on page {region.page}, and {path} has {len(pdf)}: expected the "
+                    "PDF that was analysed"
                 )
             if region.page not in images:
                 page = pdf[region.page - 1]
                 width, height = (side * dpi / _INCH for side in page.get_size())
                 if width * height > _MOST_PIXELS:
                     raise InvalidInputError(
-                        f"page {region.page} of {path} has {width:,.0f} × {height:,.0f} pixels at {dpi} dots per inch, more than "
-                        f"{_MOST_PIXELS:,}: give a smaller dpi"
+                        f"page {region.page} of {path} has {width:,.0f} × {height:,.0f} pixels at "
+                        f"{dpi} dots per inch, more than {_MOST_PIXELS:,}: give a smaller dpi"
                     )
                 images[region.page] = page.render(scale=dpi / _INCH).to_pil().convert("RGB")
                 page.close()

@@ -30,15 +30,17 @@ def read_layout(
     """Read the result of a layout service.
 
     Args:
-        source: A path of a JSON file, the parsed JSON, or an object of the service's Python package (with `as_dict` or
-            `to_dict`): API v2.1, v3.x and v4 of Azure Document Intelligence, content as text or Markdown, and Azure Content
-            Understanding, with or without the envelope of the operation. A file that ends in .md or .txt is bare Markdown, and a
-            PDF is read without a service (`read_pdf`).
+        source: A path of a JSON file, the parsed JSON, or an object of the service's Python package
+            (with `as_dict` or `to_dict`): API v2.1, v3.x and v4 of Azure Document Intelligence,
+            content as text or Markdown, and Azure Content Understanding, with or without the
+            envelope of the operation. A file that ends in .md or .txt is bare Markdown, and a PDF
+            is read without a service (`read_pdf`).
         limits: Of a file.
 
     Raises:
         UnreadableFileError: The file is missing, not JSON, cut off or above a limit.
-        InvalidInputError: The JSON is something else, the operation failed, or a field has a wrong type.
+        InvalidInputError: The JSON is something else, the operation failed, or a field has a wrong
+            type.
     """
     if isinstance(source, str | PathLike):
         return _read_file(Path(source), limits)
@@ -53,7 +55,10 @@ def read_layout(
 
 
 def read_markdown(content: str) -> Layout:
-    """Read bare Markdown, as converters and layout services write it. Page break comments separate its pages."""
+    """Read bare Markdown, as converters and layout services write it.
+
+    Page break comments separate its pages.
+    """
     return Layout(content, pages=broken_pages(content))
 
 
@@ -89,10 +94,10 @@ def read_loaded(
 ) -> list[Loaded]:
     """Return the clean documents in the texts of a loader.
 
-    * Metadata with a whole result, as from LangChain's `AzureAIDocumentIntelligenceLoader` with mode "single" or "markdown":
-      the result is read.
-    * Consecutive texts whose number under "page" rises by one, as with mode "page" and from other loaders: one document, with
-      its pages.
+    * Metadata with a whole result, as from LangChain's `AzureAIDocumentIntelligenceLoader` with
+      mode "single" or "markdown": the result is read.
+    * Consecutive texts whose number under "page" rises by one, as with mode "page" and from other
+      loaders: one document, with its pages.
     * Any other text: bare Markdown.
 
     Raises:

@@ -36,10 +36,10 @@ _VERBATIM = re.compile(
 )
 # "\[3\]" is not a formula, but a citation with escapes.
 _MATH = re.compile(r"\\[A-Za-z]|[\^={}+<>]|\A\\\(\s*[A-Za-z]\s*\\\)\Z")
-_BULLET = re.compile(
-    r"(?:^[ \t]*+[·•‣▪●◦]|\A\?)\s+(?=\S)", re.MULTILINE
-)  # "?" is one that a console could not show
-# A picture inside a text, as base64: as Markdown, which a converter may have cut off, as a tag, and as the target of a reference.
+# "?" is one that a console could not show
+_BULLET = re.compile(r"(?:^[ \t]*+[·•‣▪●◦]|\A\?)\s+(?=\S)", re.MULTILINE)
+# A picture inside a text, as base64: as Markdown, which a converter may have cut off, as a tag, and
+# as the target of a reference.
 _DATA_URI = r"<?data:[\w.+/-]*[;,][^\s)>\"']*+>?"
 _IMAGE_DATA = re.compile(
     rf"""!\[(?P<alt>[^\[\]]*+)\]\(\s*{_DATA_URI}(?:\s+"[^"\n]*")?\s*(?:\)|\Z)

@@ -1,5 +1,6 @@
-"""Summarize tables with the caller's model. A search finds the summary, and the reader gets its table.
+"""Summarize tables with the caller's model.
 
+A search finds the summary, and the reader gets its table.
 A summary is generated text and may be wrong: it is marked as such, and nothing is drawn from it.
 """
 
@@ -64,11 +65,14 @@ def summarize_tables(
     prompt: str = PROMPT,
     max_concurrency: int = 8,
 ) -> SummaryReport:
-    """Ask a model for a summary of each table, several at a time. A table that fails loses only its own summary.
+    """Ask a model for a summary of each table, several at a time.
+
+    A table that fails loses only its own summary.
 
     Args:
         tables: The tables, as `clean(...).tables` holds them.
-        model: A function from a prompt to an answer, None or "" for none. Retries and limits are its own.
+        model: A function from a prompt to an answer, None or "" for none. Retries and limits are
+            its own.
         prompt: Instructions in place of factoid's own.
         max_concurrency: The number of threads that call the function.
 
@@ -116,8 +120,9 @@ def add_layout(
 ) -> AddReport:
     """Add the parts of a clean document to a store, with summaries as further ways to find a table.
 
-    A summary is one more proposition of the table's first passage, which holds the caption: a search that finds it returns the
-    table. Arguments are those of `LayoutDocument.documents`; options are those of `UnitStore.add_documents`.
+    A summary is one more proposition of the table's first passage, which holds the caption: a
+    search that finds it returns the table. Arguments are those of `LayoutDocument.documents`;
+    options are those of `UnitStore.add_documents`.
 
     Raises:
         InvalidInputError: The numbers of summaries and tables differ, or an option is out of range.

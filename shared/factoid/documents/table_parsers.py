@@ -1,7 +1,8 @@
 """Parse tables in Markdown and HTML, in the dialects of document-intelligence services and converters.
 
-Azure Document Intelligence up to 2024-02 writes pipe tables that GFM cannot hold: several header rows before the delimiter, `||`
-for a position that a merged cell covers, rows of a wrapped cell one below the other. It writes `| - | - |` as delimiter row.
+Azure Document Intelligence up to 2024-02 writes pipe tables that GFM cannot hold: several header
+rows before the delimiter, `||` for a position that a merged cell covers, rows of a wrapped cell one
+below the other. It writes `| - | - |` as delimiter row.
 """
 
 from __future__ import annotations
@@ -41,7 +42,8 @@ _TABLE_START = re.compile(
 _TABLE_TAG = re.compile(r"<(/?)table(?![\w-])[^<>]*>", re.IGNORECASE)
 # Elements that begin and end words.
 _BLOCKS = frozenset(
-    "address article aside blockquote br caption dd div dl dt figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr li main "
+    "address article aside blockquote br caption dd div dl dt figcaption figure footer form h1 h2 "
+    "h3 h4 h5 h6 header hr li main "
     "nav ol p pre section table tbody td tfoot th thead tr ul".split()
 )
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
@@ -52,9 +54,8 @@ _OPEN_WORDS = 5  # a cell wrapped into the next row has at least this many words
 _MOST_SPAN = 1000  # rows or columns of one HTML cell, the limit of browsers
 _END_OF_SENTENCE = (".", "!", "?", "…", '."', '?"', ".”")
 
-_NO_XML = re.compile(
-    r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]"
-)  # characters that XML cannot hold
+# characters that XML cannot hold
+_NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 _COVERED = None  # nothing between two pipes: in Azure's dialect a merged cell covers it
 _Texts = list[str | None]
@@ -63,14 +64,14 @@ _Texts = list[str | None]
 def markdown_tables(text: str) -> list[Table]:
     """Return the tables of a Markdown text, pipe tables and HTML, in order, with captions and spans.
 
-    Texts of cells are as a reader sees them; selection marks and line-end hyphens stay. A row that only continues the cells of
-    the row above is part of that row. A paragraph that begins like "Table 2:" is the caption of the table before it or, if there
-    is none, of the one after it.
+    Texts of cells are as a reader sees them; selection marks and line-end hyphens stay. A row that
+    only continues the cells of the row above is part of that row. A paragraph that begins like
+    "Table 2:" is the caption of the table before it or, if there is none, of the one after it.
 
     Raises:
         MissingDependencyError: A table is in HTML, and lxml is not installed.
-        InvalidInputError: A table in HTML is nested deeper than 250 tags, or a table has far more positions than cells
-            (`factoid.documents.tables.MOST_UNFILLED`).
+        InvalidInputError: A table in HTML is nested deeper than 250 tags, or a table has far more
+            positions than cells (`factoid.documents.tables.MOST_UNFILLED`).
     """
     return with_captions(text, [*_pipe_tables(text), *_html_tables(text)])
 
@@ -90,9 +91,8 @@ def html_table(source: str, start: int) -> Table:
     element = parent.find(".//table")
     cells: list[Cell] = []
     rows = element.xpath("./tr | ./*/tr")
-    groups = {
-        row.getparent(): index + 1 for index, row in enumerate(rows)
-    }  # where the head, the body and the foot end
+    # where the head, the body and the foot end
+    groups = {row.getparent(): index + 1 for index, row in enumerate(rows)}
     above: list[_Covered] = []  # by merged cells of the rows above, from left to right
     covered = 0
     for index, row in enumerate(rows):
@@ -138,7 +138,10 @@ class _Covered(NamedTuple):
 
 
 def _without_empty_columns(cells: Iterable[Cell]) -> tuple[list[Cell], int]:
-    """Leave out the columns in which no cell begins, which browsers do not show; return the number of those that are left."""
+    """Leave out the columns in which no cell begins, which browsers do not show.
+
+    Return the number of those that are left.
+    """
     starts = sorted({cell.column for cell in cells})
     places: list[Cell] = []
     for cell in cells:
@@ -158,7 +161,10 @@ def _count(value: str | None) -> int:
 
 
 def _text(element: Any) -> str:
-    """Return the text of an element on one line; blocks and cells within it are words of their own."""
+    """Return the text of an element on one line.
+
+    Blocks and cells within it are words of their own.
+    """
     parts: list[str] = []
     _add_text(element, parts)
     return " ".join("".join(parts).split())
@@ -211,9 +217,8 @@ def _html_tables(text: str) -> Iterator[Table]:
             continue
         while place < len(tags) and tags[place][0] <= match.start():
             place += 1
-        ends = [
-            len(text)
-        ]  # of a table that is never closed; one with an open table inside ends at the first end
+        # of a table that is never closed; one with an open table inside ends at the first end
+        ends = [len(text)]
         depth = 1
         following = place
         while following < len(tags) and depth:
@@ -345,7 +350,10 @@ def _continues(ends: Sequence[str], row: _Texts) -> bool:
 
 
 def _with_first_section(body: list[_Texts]) -> list[_Texts]:
-    """Let a single text at the start span the first row if one spans a later row: Azure mixes both forms in one table."""
+    """Let a single text at the start span the first row if one spans a later row.
+
+    Azure mixes both forms in one table.
+    """
     if not body or not body[0][0] or any(body[0][1:]):
         return body
     if not any(row[0] and row[1:] and all(text is _COVERED for text in row[1:]) for row in body):
@@ -354,7 +362,10 @@ def _with_first_section(body: list[_Texts]) -> list[_Texts]:
 
 
 def _cells(rows: Sequence[_Texts], header_count: int) -> list[Cell]:
-    """Return cells. A covered position belongs to the cell at its left; at the start of a row, to the cell above it."""
+    """Return cells. A covered position belongs to the cell at its left.
+
+    At the start of a row, to the cell above it.
+    """
     cells: list[Cell] = []
     owner: dict[tuple[int, int], int] = {}
     for index, row in enumerate(rows):
@@ -379,7 +390,10 @@ def _cells(rows: Sequence[_Texts], header_count: int) -> list[Cell]:
 
 
 def with_captions(text: str, tables: Sequence[Table]) -> list[Table]:
-    """Return tables in order, with the paragraphs that name them: the next one, or else the one before."""
+    """Return tables in order, with the paragraphs that name them.
+
+    The next one, or else the one before.
+    """
     tables = sorted(tables, key=lambda table: table.span or (0, 0))
     results: list[Table] = []
     taken: set[int] = set()

@@ -1,4 +1,7 @@
-"""Turn rows of tables into propositions without a model: each value in a sentence with the headers that say what it is."""
+"""Turn rows of tables into propositions without a model.
+
+Each value in a sentence with the headers that say what it is.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,8 @@ _ENDS = (".", "!", "?", "…", '."', ".”", '?"', "?”")
 class RowProposition:
     """A sentence about one value of a table, at this position in the grid."""
 
-    text: str  # such as "In Table 2, Contriever with Proposition granularity has R@5 of 52.7 on average."
+    # such as "In Table 2, Contriever with Proposition granularity has R@5 of 52.7 on average."
+    text: str
     row: int
     column: int
     cells: tuple[Cell, ...]  # the value's, then those of the row's name: the evidence
@@ -34,11 +38,13 @@ class RowProposition:
 def row_propositions(table: Table) -> list[RowProposition]:
     """Return a sentence for every value of a table's body, row by row.
 
-    A row is named by its first columns (see `Table.row_header_columns`). The outermost of several headers says what a value holds
-    for, the others what it is. The row above that describes a row ("Supervised models") is named if rows could be mixed up
-    without it, or if they or the table have no name. A row with only a name is one sentence, "Name: Ann." Where each row has a
-    unit of its own, as in a data sheet, its name is the measure. Values are as printed; a dash and "n/a" are none. The table's
-    label or caption begins each sentence. What several sentences repeat is cut if it is long.
+    A row is named by its first columns (see `Table.row_header_columns`). The outermost of several
+    headers says what a value holds for, the others what it is. The row above that describes a row
+    ("Supervised models") is named if rows could be mixed up without it, or if they or the table
+    have no name. A row with only a name is one sentence, "Name: Ann." Where each row has a unit of
+    its own, as in a data sheet, its name is the measure. Values are as printed; a dash and "n/a"
+    are none. The table's label or caption begins each sentence. What several sentences repeat is
+    cut if it is long.
     """
     count = table.row_header_columns()
     levels = [_levels(headers) for headers in table.headers()]
@@ -89,7 +95,10 @@ def _heads_and_values(row: Row, count: int) -> tuple[dict[Cell, int], dict[Cell,
 
 
 def _are_measures(rows: Sequence[Sequence[Cell]]) -> bool:
-    """Return whether the rows are what is measured ("Weight | 59 kg | 64 kg"): each has one unit, and not all the same."""
+    """Return whether the rows are what is measured ("Weight | 59 kg | 64 kg").
+
+    Each has one unit, and not all the same.
+    """
     units = [
         {match[1] for cell in row if (match := _QUANTITY.fullmatch(plain_text(cell)))}
         for row in rows
@@ -128,9 +137,8 @@ def _sentence(name: str, levels: tuple[str, ...], value: str) -> str:
     outer, measure = (
         (levels[0], " ".join(levels[1:])) if len(levels) > 1 else ("", " ".join(levels))
     )
-    measure = _ABBREVIATED.sub(
-        "average", measure
-    )  # a full stop would end the sentence for splitters
+    # a full stop would end the sentence for splitters
+    measure = _ABBREVIATED.sub("average", measure)
     scope = _SCOPES.get(outer.lower().strip(". "), f" for {outer}" if outer else "")
     is_text = not is_number(value) and (len(value.split()) >= _LONG or value.endswith(_ENDS))
     if name and measure and not is_text:

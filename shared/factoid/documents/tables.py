@@ -29,7 +29,9 @@ _LABEL = re.compile(
 )
 _ROW_HEADER_WORDS = 8  # most words in the name of a row
 _LONGEST_NUMBER = 100  # characters
-_REPEATED = 200  # most characters of a text that is written once more, such as a header in the sentence of each value
+# most characters of a text that is written once more, such as a header in the sentence of each
+# value
+_REPEATED = 200
 MOST_UNFILLED, MOST_UNFILLED_PER_CELL = 5_000, 10
 """The most positions of a table's grid without a cell of their own (gaps, and what merged cells cover), and how many more for
 each of its cells."""
@@ -39,9 +41,8 @@ class Region(NamedTuple):
     """A part of a page."""
 
     page: int  # its number, from 1
-    rectangle: tuple[
-        float, ...
-    ]  # left, top, right and bottom in the page's unit; () if only the page is known
+    # left, top, right and bottom in the page's unit; () if only the page is known
+    rectangle: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,8 @@ class Cell:
     text: str  # what a reader sees, on one line
     row_span: int = 1  # rows that it covers
     column_span: int = 1
-    # "columnHeader", "rowHeader", "stubHead", "description" (of the rows below it, such as "Supervised models") or "content"
+    # "columnHeader", "rowHeader", "stubHead", "description" (of the rows below it, such as
+    # "Supervised models") or "content"
     kind: str = "content"
     regions: tuple[Region, ...] = ()  # its places on the pages
 
@@ -68,10 +70,13 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table as a grid of cells. A position without a cell is empty; where cells overlap, the first one counts.
+    """A table as a grid of cells.
+
+    A position without a cell is empty; where cells overlap, the first one counts.
 
     Raises:
-        InvalidInputError: A cell lies outside of the grid, or too many positions have no cell of their own (`MOST_UNFILLED`).
+        InvalidInputError: A cell lies outside of the grid, or too many positions have no cell of
+            their own (`MOST_UNFILLED`).
     """
 
     cells: tuple[Cell, ...]  # in reading order
@@ -119,7 +124,10 @@ class Table:
         return sum(1 for _ in takewhile(bool, headers))
 
     def grid(self) -> list[list[Cell | None]]:
-        """Return the cell at each position, row by row; a merged cell is at every position that it covers."""
+        """Return the cell at each position, row by row.
+
+        A merged cell is at every position that it covers.
+        """
         rows: list[list[Cell | None]] = [[None] * self.column_count for _ in range(self.row_count)]
         for cell in self.cells:
             for row in range(cell.row, cell.row + cell.row_span):
@@ -128,11 +136,17 @@ class Table:
         return rows
 
     def texts(self) -> list[list[str]]:
-        """Return the text at each position, row by row, "" if there is none; merged cells repeat theirs."""
+        """Return the text at each position, row by row, "" if there is none.
+
+        Merged cells repeat theirs.
+        """
         return [[cell.text if cell else "" for cell in row] for row in self.grid()]
 
     def headers(self) -> list[tuple[str, ...]]:
-        """Return the headers above each column, outermost first; one that is repeated counts once."""
+        """Return the headers above each column, outermost first.
+
+        One that is repeated counts once.
+        """
         rows = self.texts()[: self.header_rows]
         return [
             tuple(dict.fromkeys(row[column] for row in rows if row[column]))
@@ -140,9 +154,10 @@ class Table:
         ]
 
     def rows(self) -> Iterator[Row]:
-        """Yield the rows below the headers; a text that spans a row describes the rows below it and is not yielded.
+        """Yield the rows below the headers.
 
-        In the last row it describes nothing and is yielded. A row with a name and empty cells is a row like any other.
+        A text that spans a row describes the rows below it and is not yielded. In the last row it
+        describes nothing and is yielded. A row with a name and empty cells is a row like any other.
         """
         grid = list(enumerate(self.grid()))[self.header_rows :]
         distinct = (
@@ -159,9 +174,10 @@ class Table:
     def row_header_columns(self) -> int:
         """Return the number of columns at the left that name the rows.
 
-        These are the columns that the service calls row headers. Otherwise they are as many of the columns before the first
-        measure as are needed to tell the rows apart, up to one with words if there is one, else the first. In a table without
-        numbers, it is the first column if all its texts are short and distinct.
+        These are the columns that the service calls row headers. Otherwise they are as many of the
+        columns before the first measure as are needed to tell the rows apart, up to one with words
+        if there is one, else the first. In a table without numbers, it is the first column if all
+        its texts are short and distinct.
         """
         marked = [cell.column + cell.column_span for cell in self.cells if cell.kind == "rowHeader"]
         rows = list(self.rows())
@@ -192,7 +208,10 @@ class Table:
         return replace(self, cells=cells, caption=change(self.caption), footnotes=footnotes)
 
     def names(self) -> list[str]:
-        """Return a distinct name for each column: its headers joined by " / ", else "column 1" and so on."""
+        """Return a distinct name for each column.
+
+        Its headers joined by " / ", else "column 1" and so on.
+        """
         names: dict[str, None] = {}
         for column, levels in enumerate(self.headers(), 1):
             name = shortened(" / ".join(levels)) or f"column {column}"
@@ -230,8 +249,9 @@ class Table:
         return frame
 
     def to_markdown(self) -> str:
-        """Return the table as Markdown that every parser reads: one header row, merged cells repeated, caption below.
+        """Return the table as Markdown that every parser reads.
 
+        One header row, merged cells repeated, caption below.
         Where it is repeated, a long text is cut.
         """
         header_rows = self.header_rows
@@ -260,8 +280,9 @@ def check_unfilled(rows: int, cells: int, positions: int) -> None:
     limit = MOST_UNFILLED + MOST_UNFILLED_PER_CELL * cells
     if unfilled > limit:
         raise InvalidInputError(
-            f"a table of {rows:,} rows has {cells:,} cells, and {unfilled:,} positions that are empty or covered by merged "
-            f"cells: at most {limit:,} are read (MOST_UNFILLED and MOST_UNFILLED_PER_CELL in factoid.documents.tables)"
+            f"a table of {rows:,} rows has {cells:,} cells, and {unfilled:,} positions that are "
+            f"empty or covered by merged cells: at most {limit:,} are read (MOST_UNFILLED and "
+            "MOST_UNFILLED_PER_CELL in factoid.documents.tables)"
         )
 
 
@@ -271,7 +292,10 @@ def shortened(text: str) -> str:
 
 
 def _text_once(cell: Cell | None, written: set[int]) -> str:
-    """Return the text of a cell, cut if it is long and the cell was written before; `written` holds the `id` of those."""
+    """Return the text of a cell, cut if it is long and the cell was written before.
+
+    `written` holds the `id` of those.
+    """
     if cell is None:
         return ""
     if id(cell) in written:
@@ -281,7 +305,10 @@ def _text_once(cell: Cell | None, written: set[int]) -> str:
 
 
 def _distinguishing(columns: Sequence[Sequence[str]]) -> list[int]:
-    """Return the numbers of columns, from the left, that tell the rows apart; rows without a text in them do not count."""
+    """Return the numbers of columns, from the left, that tell the rows apart.
+
+    Rows without a text in them do not count.
+    """
     counts = []
     names = [0] * len(columns[0])  # equal for rows with the same texts so far
     named = [False] * len(names)
@@ -309,8 +336,8 @@ def plain_text(cell: Cell | None) -> str:
 def answered(text: str) -> str:
     """Return the text of a cell with ticked boxes read as answers, and other marks removed.
 
-    "☒ Yes ☐ No" is "Yes", or "not selected" if no box is ticked; "☐ Approved" is "Approved: not selected"; a mark on its own is
-    "selected" or "not selected".
+    "☒ Yes ☐ No" is "Yes", or "not selected" if no box is ticked; "☐ Approved" is "Approved: not
+    selected"; a mark on its own is "selected" or "not selected".
     """
     if not SELECTION.search(text):
         return text

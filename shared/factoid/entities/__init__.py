@@ -1,4 +1,7 @@
-"""Entity Retrieval: from the entities in a question to the first words of their articles (Shavarani and Sarkar, 2024)."""
+"""Entity Retrieval.
+
+From the entities in a question to the first words of their articles (Shavarani and Sarkar, 2024).
+"""
 
 from factoid.entities.articles.article import Article, Redirect
 from factoid.entities.articles.build import BuildReport, build_articles

@@ -22,11 +22,17 @@ class Reader(Protocol):
     """Answers questions."""
 
     def read(self, question: str, context: Context = ()) -> str:
-        """Return the answer to a question from the texts of documents, or from one; without any the model is asked alone."""
+        """Return the answer to a question from the texts of documents, or from one.
+
+        Without any the model is asked alone.
+        """
 
 
 class LLMReader:
-    """Answers with any function that completes a prompt: `complete` returns a model's continuation, and limits its length."""
+    """Answers with any function that completes a prompt.
+
+    `complete` returns a model's continuation, and limits its length.
+    """
 
     def __init__(self, complete: Callable[[str], str], *, prompt: Prompt = question_prompt) -> None:
         self.complete, self.prompt = complete, prompt
@@ -56,9 +62,10 @@ class ReaderKwargs(TypedDict, total=False):
 
 
 class ChatReader(ABC):
-    """Answers questions from documents, one request for each; the first line that the model writes is the answer.
+    """Answers questions from documents, one request for each.
 
-    A context is a list of documents, as a retriever returns them, or of their texts, or a single one of these.
+    The first line that the model writes is the answer. A context is a list of documents, as a
+    retriever returns them, or of their texts, or a single one of these.
 
     Args:
         llm: The framework's model; its own settings limit an answer.
@@ -119,8 +126,9 @@ def make_prompts(
 
 
 def clean_answer(text: str) -> str:
-    """Return the first line of a model's text that is not empty, without quotes around it; "" if there is none.
+    """Return the first line of a model's text that is not empty, without quotes around it.
 
+    "" if there is none.
     Reasoning (`factoid.reasoning`) is left out; if it is cut off, there is no answer.
     """
     lines = (line.strip(_AROUND) for line in without_reasoning(text).splitlines())

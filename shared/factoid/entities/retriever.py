@@ -1,4 +1,8 @@
-"""Entity Retrieval: from the entities in a question to the first words of their articles (Shavarani and Sarkar, 2024, §3)."""
+"""Entity Retrieval.
+
+From the entities in a question to the first words of their articles (Shavarani and Sarkar, 2024,
+§3).
+"""
 
 from __future__ import annotations
 
@@ -35,7 +39,10 @@ _REMEMBERED = 256  # articles whose units and vectors stay in memory
 
 @dataclass(frozen=True, slots=True)
 class EntityHit(Hit):
-    """An entity's article as a hit; the text of its unit is the article's first words, or its best units."""
+    """An entity's article as a hit.
+
+    The text of its unit is the article's first words, or its best units.
+    """
 
     mention: Mention = field(kw_only=True)
     named: str = field(kw_only=True)  # the text of the mention
@@ -46,7 +53,10 @@ class EntityHit(Hit):
         return f"{self.unit.title}\n{self.unit.text}"
 
     def fields(self, start: str, end: str) -> dict[str, Any]:
-        """Return the hit's fields for the metadata of a framework's document; `start` and `end` name a match's span."""
+        """Return the hit's fields for the metadata of a framework's document.
+
+        `start` and `end` name a match's span.
+        """
         fields: dict[str, Any] = {
             "title": self.unit.title,
             "score": self.score,
@@ -72,31 +82,39 @@ class EntityKwargs(TypedDict, total=False):
 class EntityRetriever:
     """Retrieve the articles of the entities that a question names (Entity Retrieval, §3 and Appendix A.3).
 
-    Entities come in the order of the text, each once. Their articles are cut to their first words, with their line breaks.
-    Entities without an article are skipped. A hit has its mention's score, and the id of the document that its article was
-    made of, if any.
+    Entities come in the order of the text, each once. Their articles are cut to their first words,
+    with their line breaks. Entities without an article are skipped. A hit has its mention's score,
+    and the id of the document that its article was made of, if any.
 
     Args:
         articles: An article store, or its path.
-        linker: Finds the entities; None for `TitleLinker(articles, encoder=encoder)`. A `TitleLinker` looks only for articles
-            that pass the filter; mentions of other linkers are skipped if their article does not pass.
-        words: The number of words of each article, 100 as in the paper, which also tries 50, 300 and 1000.
+        linker: Finds the entities; None for `TitleLinker(articles, encoder=encoder)`. A
+            `TitleLinker` looks only for articles that pass the filter; mentions of other linkers
+            are skipped if their article does not pass.
+        words: The number of words of each article, 100 as in the paper, which also tries 50, 300
+            and 1000.
         k: The largest number of documents, 4 as in the paper.
-        granularity: "document" for the first words of an article; "passage", "sentence" or "proposition" for those of
-            its units that are nearest to the question, up to `words` words; then the hit's `matches` are these units. This
-            needs FAISS: factoid[cpu].
+        granularity: "document" for the first words of an article; "passage", "sentence" or
+            "proposition" for those of its units that are nearest to the question, up to `words`
+            words; then the hit's `matches` are these units. This needs FAISS: factoid[cpu].
         encoder: For the other granularities, and for the default linker.
         propositionizer: For propositions; None for the syntactic one.
-        fallback: Called with the question and a number k when no entity has an article; returns hits.
-        hybrid: Call `fallback` also when there are fewer than k articles: its hits follow, up to k in all.
-        ambiguous: What to do with an ambiguous mention: take the "first" candidate, and say so in the hit's mention; take
-            "all", the others after the first ones of all mentions; or "skip" the mention.
-        filter: Condition on the metadata of articles, as `UnitStore.search` takes it; other articles are not even linked to.
-            For a store of several tenants, see `duplicates="keep"` of `build_articles`. Results of a fallback whose metadata do
-            not pass are left out; a fallback that has a filter of its own should have the same, and then finds others instead.
+        fallback: Called with the question and a number k when no entity has an article; returns
+            hits.
+        hybrid: Call `fallback` also when there are fewer than k articles: its hits follow, up to k
+            in all.
+        ambiguous: What to do with an ambiguous mention: take the "first" candidate, and say so in
+            the hit's mention; take "all", the others after the first ones of all mentions; or
+            "skip" the mention.
+        filter: Condition on the metadata of articles, as `UnitStore.search` takes it; other
+            articles are not even linked to. For a store of several tenants, see `duplicates="keep"`
+            of `build_articles`. Results of a fallback whose metadata do not pass are left out; a
+            fallback that has a filter of its own should have the same, and then finds others
+            instead.
 
     Raises:
-        InvalidInputError: An option is out of range or of another type, the granularity lacks an encoder, or hybrid a fallback.
+        InvalidInputError: An option is out of range or of another type, the granularity lacks an
+            encoder, or hybrid a fallback.
         UnreadableFileError, StoreFormatError: There is no article store under the path.
     """
 
@@ -157,7 +175,10 @@ class EntityRetriever:
         words: int | None = None,
         filter: Filter | None = None,
     ) -> list[Hit]:
-        """Return at most k hits: `EntityHit`s before those of the fallback. Options that are None are the retriever's."""
+        """Return at most k hits: `EntityHit`s before those of the fallback.
+
+        Options that are None are the retriever's.
+        """
         hits: list[Hit] = [*self.entity_hits(question, k=k, words=words, filter=filter)]
         limit = self.k if k is None else k
         if self.fallback is not None and self.wants_more(len(hits), k):

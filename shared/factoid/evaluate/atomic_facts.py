@@ -1,11 +1,13 @@
-"""Atomic fact retrieval: a proposition retrieves those that state the same fact (AGRaME, §4.2 and Table 7).
+"""Atomic fact retrieval.
 
-All propositions are parts of sentences, which are encoded as a whole, as queries under m_q and as passages. Only the tokens of
-the two propositions count.
+A proposition retrieves those that state the same fact (AGRaME, §4.2 and Table 7). All propositions
+are parts of sentences, which are encoded as a whole, as queries under m_q and as passages. Only the
+tokens of the two propositions count.
 
-The measures are those of the sub-sentence encoder's program (Chen et al., 2023). Among a query's 21 best propositions, without
-the query itself, P@1 is the share of queries whose first is a label, R@5 the mean share of a query's labels among the first five.
-Sentence measures replace propositions and labels by their sentences, each of which counts once; the query's sentence stays.
+The measures are those of the sub-sentence encoder's program (Chen et al., 2023). Among a query's 21
+best propositions, without the query itself, P@1 is the share of queries whose first is a label, R@5
+the mean share of a query's labels among the first five. Sentence measures replace propositions and
+labels by their sentences, each of which counts once; the query's sentence stays.
 """
 
 from __future__ import annotations
@@ -116,8 +118,9 @@ def score_atomic_facts(encoder: TokenEncoder, corpus: FactCorpus) -> AtomicFactS
 def read_fact_corpus(queries: str | PathLike[str], targets: str | PathLike[str]) -> FactCorpus:
     """Read queries and targets from JSON lines, the form in which the task of Table 7 is published.
 
-    Each line has an `id` of cluster, document, sentence and proposition, joined by "_"; `sentence_text`; and `spans`, as objects
-    with `start` and `end`, or pairs. A query also has its labels' ids as `label`.
+    Each line has an `id` of cluster, document, sentence and proposition, joined by "_";
+    `sentence_text`; and `spans`, as objects with `start` and `end`, or pairs. A query also has its
+    labels' ids as `label`.
 
     Raises:
         UnreadableFileError: A file cannot be read, or a line has another form.

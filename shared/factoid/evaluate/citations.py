@@ -2,13 +2,17 @@
 
 ALCE (Gao et al., 2023) asks of each sentence of an answer:
 
-* Recall: do all passages that it cites, together, entail it? A sentence without citations is not supported.
-* Precision: a citation counts if all together entail the sentence, and either it does so alone or the others do not without it.
+* Recall: do all passages that it cites, together, entail it? A sentence without citations is not
+  supported.
+* Precision: a citation counts if all together entail the sentence, and either it does so alone or
+  the others do not without it.
 
-As in ALCE's program, the score of an answer is the share of its sentences, or of its citations. The score of several answers is
-the mean over answers: one without citations has the precision 0, and one without sentences is left out. A sentence that cites a
-passage that does not exist is not supported, and none of its citations are counted. Differences: sentences are the caller's
-(`split_cited` makes them; ALCE uses NLTK's), and [0] is out of range (in ALCE it is the last passage).
+As in ALCE's program, the score of an answer is the share of its sentences, or of its citations. The
+score of several answers is the mean over answers: one without citations has the precision 0, and
+one without sentences is left out. A sentence that cites a passage that does not exist is not
+supported, and none of its citations are counted. Differences: sentences are the caller's
+(`split_cited` makes them; ALCE uses NLTK's), and [0] is out of range (in ALCE it is the last
+passage).
 """
 
 from __future__ import annotations
@@ -42,18 +46,14 @@ class EntailmentModel(Protocol):
 class CitedText:
     """An answer with its passages, its citations and, if known, its gold citations."""
 
-    sentences: Sequence[
-        str
-    ]  # or claims, without markers, or the whole answer, at the level of the gold citations
-    passages: Sequence[
-        Unit | Document | str
-    ]  # an entailment model reads a title before the text, as in ALCE
-    citations: Sequence[
-        Sequence[int]
-    ]  # for each sentence the indices of the passages that it cites, from 0
-    gold: Sequence[Collection[int] | None] | None = (
-        None  # those that support it; None where nobody judged
-    )
+    # or claims, without markers, or the whole answer, at the level of the gold citations
+    sentences: Sequence[str]
+    # an entailment model reads a title before the text, as in ALCE
+    passages: Sequence[Unit | Document | str]
+    # for each sentence the indices of the passages that it cites, from 0
+    citations: Sequence[Sequence[int]]
+    # those that support it; None where nobody judged
+    gold: Sequence[Collection[int] | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +61,8 @@ class CitationScores:
     """Precision and recall of the citations of one or more answers, from 0 to 1, and how many were judged."""
 
     precision: float  # share of the citations that support their sentence; 0 where there are none
-    # share of the sentences that are supported; with gold labels, mean share of the gold passages that are cited
+    # share of the sentences that are supported; with gold labels, mean share of the gold passages
+    # that are cited
     recall: float
     sentences: int
     citations: int
@@ -72,8 +73,9 @@ def score_citations(
 ) -> list[CitationScores]:
     """Judge the citations of each answer as ALCE does; `mean_scores` averages them.
 
-    The model is called up to three times, with all pairs at once. Scores by different models cannot be compared. Only the first
-    `most_citations` citations of each sentence are judged, by default 3 as in ALCE's program; None for all.
+    The model is called up to three times, with all pairs at once. Scores by different models cannot
+    be compared. Only the first `most_citations` citations of each sentence are judged, by default 3
+    as in ALCE's program; None for all.
     """
     texts = list(answers)
     cited = [
@@ -124,9 +126,10 @@ def score_citations(
 def score_gold(answers: Iterable[CitedText]) -> list[CitationScores]:
     """Judge the citations of each answer by its gold citations; `mean_scores` averages them.
 
-    Precision is the share of an answer's citations that are gold ones of their sentence; repeated citations in a sentence count
-    once. Recall is the mean, over the sentences that have gold citations, of the share of those that is cited. Both are 1 where
-    there is nothing to cite and nothing is cited; where something is cited anyway, recall is 1 and precision 0. Sentences that
+    Precision is the share of an answer's citations that are gold ones of their sentence; repeated
+    citations in a sentence count once. Recall is the mean, over the sentences that have gold
+    citations, of the share of those that is cited. Both are 1 where there is nothing to cite and
+    nothing is cited; where something is cited anyway, recall is 1 and precision 0. Sentences that
     nobody judged are left out.
 
     Raises:
@@ -170,8 +173,8 @@ def mean_scores(scores: Iterable[CitationScores]) -> CitationScores:
 def split_cited(answer: str) -> tuple[list[str], list[list[int]]]:
     """Return the sentences of an answer without their markers [n], and the indices of the passages that each cites, from 0.
 
-    Markers may stand before or after the mark that ends a sentence; "[2, 3]" is two citations. A sentence of markers only
-    belongs to the one before. [0] becomes -1, which is out of range.
+    Markers may stand before or after the mark that ends a sentence; "[2, 3]" is two citations. A
+    sentence of markers only belongs to the one before. [0] becomes -1, which is out of range.
     """
     sentences: list[str] = []
     citations: list[list[int]] = []
@@ -192,9 +195,9 @@ def split_cited(answer: str) -> tuple[list[str], list[list[int]]]:
 def read_cited(path: str | PathLike[str]) -> Iterator[CitedText]:
     """Yield the answers in a file of JSON lines, one object per line.
 
-    Each has an `answer` with markers [n], or `sentences`, a list of such texts; `passages`, texts or objects with `text` and
-    `title`; and optionally `gold`, the numbers of the passages that support each sentence, from 1 on as in markers, or null for
-    a sentence that nobody judged.
+    Each has an `answer` with markers [n], or `sentences`, a list of such texts; `passages`, texts
+    or objects with `text` and `title`; and optionally `gold`, the numbers of the passages that
+    support each sentence, from 1 on as in markers, or null for a sentence that nobody judged.
 
     Raises:
         UnreadableFileError: The file cannot be read, or a line has another form.

@@ -1,9 +1,10 @@
 """P@1 and R@5 of ranked sentences and passages, by encoding level (AGRaME, Tables 1, 3 and 4).
 
-With passages encoded, a late-interaction model ranks their sentences by `S(q, sentence) + α·S(q, passage)` and the passages by
-the latter; a single-vector encoder ranks passages only. With sentences encoded one by one, both rank a passage by its best
-sentence. A text is relevant if it holds an answer (`has_answer_dpr`, the string match of these data sets).
-P@1 is the share of questions whose first text is relevant, R@5 that of those with a relevant one among the first five.
+With passages encoded, a late-interaction model ranks their sentences by `S(q, sentence) + α·S(q,
+passage)` and the passages by the latter; a single-vector encoder ranks passages only. With
+sentences encoded one by one, both rank a passage by its best sentence. A text is relevant if it
+holds an answer (`has_answer_dpr`, the string match of these data sets). P@1 is the share of
+questions whose first text is relevant, R@5 that of those with a relevant one among the first five.
 """
 
 from __future__ import annotations
@@ -23,9 +24,8 @@ from factoid.units import Document, Granularity
 
 HasAnswer = Callable[[str, Sequence[str]], bool]
 Sentence = tuple[float, int, str]  # score, place of the passage, text
-Ranked = tuple[
-    list[Sentence] | None, dict[int, float]
-]  # sentences, and the scores of passages by their place
+# sentences, and the scores of passages by their place
+Ranked = tuple[list[Sentence] | None, dict[int, float]]
 _FEW = 5  # R@5
 
 
@@ -40,7 +40,10 @@ class AskedPassages:
 
 @dataclass(frozen=True, slots=True)
 class LevelScores:
-    """One row of Table 3, from 0 to 1: scores of ranked sentences, None if the model cannot rank them, and of ranked passages."""
+    """One row of Table 3, from 0 to 1.
+
+    Scores of ranked sentences, None if the model cannot rank them, and of ranked passages.
+    """
 
     encoding: Granularity  # the unit encoded at once, sentence or passage
     sentence_p1: float | None
@@ -58,8 +61,8 @@ def score_levels(
 ) -> list[LevelScores]:
     """Measure rankings with sentences encoded and with passages encoded.
 
-    The model is a ranker or a single-vector encoder; headings stand before texts as in the ranker's template, or
-    `EMBED_TEMPLATE`.
+    The model is a ranker or a single-vector encoder; headings stand before texts as in the ranker's
+    template, or `EMBED_TEMPLATE`.
 
     Raises:
         InvalidInputError: There are no questions, or one has no passages or answers.

@@ -1,7 +1,8 @@
-"""Measures of entity linkers: agreement with annotated mentions, and with the titles that questions are about.
+"""Measures of entity linkers.
 
-`resolve` brings titles into the form in which they are compared, for example by following redirects; by default underscores
-become spaces and the first letter a capital.
+Agreement with annotated mentions, and with the titles that questions are about. `resolve` brings
+titles into the form in which they are compared, for example by following redirects; by default
+underscores become spaces and the first letter a capital.
 """
 
 from __future__ import annotations
@@ -21,7 +22,10 @@ def strict_f1(
     *,
     resolve: Titles = canonical_title,
 ) -> float:
-    """Return the F1 of the mentions of all texts (micro average): both ends of the span and the title must match."""
+    """Return the F1 of the mentions of all texts (micro average).
+
+    Both ends of the span and the title must match.
+    """
     said, expected = (
         {
             (number, mention.start, mention.end, resolve(mention.title))

@@ -1,8 +1,8 @@
 """Measures of retrieved documents: nDCG, MRR and top-k accuracy (Entity Retrieval, §4.3).
 
-All take one list for each question: whether each retrieved document is relevant, best first. A question without documents
-has an empty list and counts as 0 in every mean. All values lie between 0 and 1. Measures of no question, or at a k below 1, are
-an `InvalidInputError`.
+All take one list for each question: whether each retrieved document is relevant, best first. A
+question without documents has an empty list and counts as 0 in every mean. All values lie between 0
+and 1. Measures of no question, or at a k below 1, are an `InvalidInputError`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ def judge(
 ) -> list[list[bool]]:
     """Return whether each text retrieved for each question holds an answer to it.
 
-    `has_answer` decides whether a document is relevant, such as `has_answer_normalized` or `has_answer_dpr`.
+    `has_answer` decides whether a document is relevant, such as `has_answer_normalized` or
+    `has_answer_dpr`.
     """
     return [
         [has_answer(text, expected) for text in texts]
@@ -31,10 +32,12 @@ def judge(
 
 
 def ndcg(relevances: Relevances, k: int) -> float:
-    """Return the mean nDCG@k: the sum of 1 / log2(i + 1) over the ranks i ≤ k of relevant documents, over that of an ideal.
+    """Return the mean nDCG@k.
 
-    As in the paper, the ideal order is made of the relevant documents *among those retrieved*, including those beyond k: it
-    shows how well the list is ordered, not how much was found. It is trec_eval's ndcg_cut with these documents as judgements.
+    The sum of 1 / log2(i + 1) over the ranks i ≤ k of relevant documents, over that of an ideal. As
+    in the paper, the ideal order is made of the relevant documents *among those retrieved*,
+    including those beyond k: it shows how well the list is ordered, not how much was found. It is
+    trec_eval's ndcg_cut with these documents as judgements.
     """
     _check(relevances, k)
     scores = (
@@ -46,7 +49,10 @@ def ndcg(relevances: Relevances, k: int) -> float:
 
 
 def mrr(relevances: Relevances, *, k: int | None = None) -> float:
-    """Return the mean of 1 / rank of the first relevant document, among the first k or all; 0 where none is relevant."""
+    """Return the mean of 1 / rank of the first relevant document, among the first k or all.
+
+    0 where none is relevant.
+    """
     _check(relevances, k)
     firsts = (
         next((1 / rank for rank, hit in enumerate(hits[:k], start=1) if hit), 0.0)

@@ -22,7 +22,8 @@ from factoid.files.markup import check_xml, regular_html
 
 _CHUNK = 1 << 16
 _CONTAINER = "META-INF/container.xml"
-# KeyError: it lacks a member. NotImplementedError and RuntimeError: an unknown compression, a password.
+# KeyError: it lacks a member. NotImplementedError and RuntimeError: an unknown compression, a
+# password.
 _DAMAGE = (
     BadZipFile,
     zlib.error,
@@ -68,7 +69,10 @@ class _Archive:
             )
 
     def _mend_name(self, info: ZipInfo) -> None:
-        """Take the name before a member's content for its name: some programs write it in another case than the directory."""
+        """Take the name before a member's content for its name.
+
+        Some programs write it in another case than the directory.
+        """
         self._file.seek(info.header_offset)
         header = self._file.read(30)
         if len(header) == 30:
@@ -125,9 +129,8 @@ def repack_book(path: Path, limits: ReadLimits) -> Iterator[BinaryIO]:
             if counts["itemref"] > limits.pages:
                 limits.refuse(f"{path} has", "pages", "chapters")
             chapters += _chapters(contents[package], posixpath.dirname(package), {*archive.names})
-        archive.check_sizes(
-            chapters
-        )  # one that is listed twice counts twice: it is converted twice
+        # one that is listed twice counts twice: it is converted twice
+        archive.check_sizes(chapters)
         for name in dict.fromkeys(chapters):
             contents[name] = regular_html(archive.read(name), f"{path}: {name}", limits)
     with _copied(contents, contents.__getitem__) as copy:

@@ -1,11 +1,12 @@
 """Files of named arrays, in the format of safetensors: a header in JSON, then the numbers.
 
-The header also has a CRC-32 of each array and of itself. Arrays are mapped from the file: processes that read the same
-file share its memory, and nothing is copied or unpacked. A file may come from a stranger: sizes and types are checked
-before anything is read, and no memory is taken that the file itself does not fill.
+The header also has a CRC-32 of each array and of itself. Arrays are mapped from the file: processes
+that read the same file share its memory, and nothing is copied or unpacked. A file may come from a
+stranger: sizes and types are checked before anything is read, and no memory is taken that the file
+itself does not fill.
 
-An array of which little is read at a time can be written with a CRC-32 of each piece of it. A piece is then checked when
-it is first read, so that opening the file takes no time for it.
+An array of which little is read at a time can be written with a CRC-32 of each piece of it. A piece
+is then checked when it is first read, so that opening the file takes no time for it.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ class ChangedPieceError(ValueError):
 
 
 class InPieces(Generic[Number]):
-    """An array of one dimension in a file whose pieces are checked when they are first read. Threads may read it at once."""
+    """An array of one dimension in a file whose pieces are checked when they are first read.
+
+    Threads may read it at once.
+    """
 
     def __init__(self, name: str, array: NDArray[Number], checksums: list[int]) -> None:
         self._name = name
@@ -94,7 +98,8 @@ def write_arrays(
     Those named by `in_pieces`, of one dimension, get a checksum for each piece.
     """
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    # Larger numbers first: then each array is aligned to its numbers, and there are no gaps, which the format forbids.
+    # Larger numbers first: then each array is aligned to its numbers, and there are no gaps, which
+    # the format forbids.
     names = sorted(contiguous, key=lambda name: -contiguous[name].itemsize)
     header: dict[str, Any] = {}
     checksums: dict[str, int | list[int]] = {}
@@ -122,8 +127,8 @@ def write_arrays(
 def read_arrays(path: Path, *, in_memory: Collection[str] = (), later: bool = False) -> Arrays:
     """Map the arrays of a file that `write_arrays` wrote, and read some of them into memory instead.
 
-    With `later`, arrays that were written in pieces are `InPieces`, and checked when they are read; otherwise, everything
-    is checked.
+    With `later`, arrays that were written in pieces are `InPieces`, and checked when they are read;
+    otherwise, everything is checked.
 
     Raises:
         FileNotFoundError: There is no such file.
@@ -152,7 +157,10 @@ def _read(
     *,
     later: bool,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the facts and arrays that a header describes, all checked. `content` is what follows the header."""
+    """Return the facts and arrays that a header describes, all checked.
+
+    `content` is what follows the header.
+    """
     about = header.pop(_ABOUT)
     written = about.pop(_CHECKSUM)
     _check(written == str(_checksum({**header, _ABOUT: about})), "its header has changed")
@@ -177,7 +185,10 @@ def _read(
 
 
 def _checked(name: str, array: NDArray[Any], written: int | list[int], *, later: bool) -> Array:
-    """Return an array if it has its checksum, or checksums for its pieces; with `later`, pieces are yet to be checked."""
+    """Return an array if it has its checksum, or checksums for its pieces.
+
+    With `later`, pieces are yet to be checked.
+    """
     if not isinstance(written, list):
         _check(_crc32(array) == written, f"{name} has changed")
         return array

@@ -58,8 +58,8 @@ def decode(raw: bytes, place: str) -> str:
     except UnicodeDecodeError as error:
         byte = f"byte {error.object[error.start]:#04x} at offset {error.start}"
         raise UnreadableFileError(
-            f"{place} is not text in {_shown(encoding)}: {byte}. Convert it, for example with iconv -f UTF-16 -t UTF-8 or "
-            "-f LATIN1"
+            f"{place} is not text in {_shown(encoding)}: {byte}. Convert it, for example with "
+            "iconv -f UTF-16 -t UTF-8 or -f LATIN1"
         ) from error
 
 
@@ -67,7 +67,8 @@ def read_text_lines(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Iterator
     """Yield the lines of a text, plain or compressed, with their numbers from 1 on and their ends.
 
     Raises:
-        UnreadableFileError: The file is damaged or is not text, or a line is longer than the limit of unpacked bytes.
+        UnreadableFileError: The file is damaged or is not text, or a line is longer than the limit
+            of unpacked bytes.
     """
     with opened(path) as file:
         try:

@@ -16,19 +16,24 @@ _DEEPEST = 1000  # Python itself goes no deeper
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ReadLimits:
-    """Limits of what is read from users' files. A file above one of them is an UnreadableFileError that names it.
+    """Limits of what is read from users' files.
 
-    With the defaults, books and manuals of 2,000 pages can be read, results of layout services for them, and Wikipedia's dumps:
+    A file above one of them is an UnreadableFileError that names it. With the defaults, books and
+    manuals of 2,000 pages can be read, results of layout services for them, and Wikipedia's dumps:
     what is read line by line or page by page may have any size in total.
 
     Attributes:
-        file_bytes: Of a file that is read as a whole: text, HTML, a notebook, the JSON of a layout service, standard input.
-        unpacked_bytes: Of what is unpacked, or taken from a stream, at once: the text of an archive (DOCX, PPTX, EPUB; pictures
-            do not count, and are not unpacked), a stream in a PDF, a line of JSON lines, a row of a table, a page of a dump.
+        file_bytes: Of a file that is read as a whole: text, HTML, a notebook, the JSON of a layout
+            service, standard input.
+        unpacked_bytes: Of what is unpacked, or taken from a stream, at once: the text of an archive
+            (DOCX, PPTX, EPUB; pictures do not count, and are not unpacked), a stream in a PDF, a
+            line of JSON lines, a row of a table, a page of a dump.
         pages: Pages of a PDF, slides of a presentation, chapters of an EPUB.
-        depth: Elements inside each other in HTML, in archives and in dumps, and collections in front matter; at most 1,000.
-        seconds: To convert a file that is neither text nor records. It is converted in a process of its own, which is ended after
-            this time. None converts in this process, without limits of time and memory.
+        depth: Elements inside each other in HTML, in archives and in dumps, and collections in
+            front matter; at most 1,000.
+        seconds: To convert a file that is neither text nor records. It is converted in a process of
+            its own, which is ended after this time. None converts in this process, without limits
+            of time and memory.
         memory_bytes: Of that process. Only Linux enforces it.
 
     Raises:
@@ -78,7 +83,8 @@ def parse_limits(options: Iterable[str]) -> ReadLimits:
     """Return the limits that options such as "pages=20000" and "seconds=none" set.
 
     Raises:
-        InvalidInputError: An option is not NAME=NUMBER, there is no such limit, or its number is too small or too large.
+        InvalidInputError: An option is not NAME=NUMBER, there is no such limit, or its number is
+            too small or too large.
     """
     names = [field.name for field in fields(ReadLimits)]
     values: dict[str, float | int | None] = {}

@@ -32,10 +32,11 @@ def refuse(path: Path, error: OSError) -> NoReturn:
 
 
 def visible_files(folder: Path, *, follow_links: bool = False) -> Iterator[Path]:
-    """Yield what is not a folder in a folder, by name, then in its subfolders; hidden names are left out.
+    """Yield what is not a folder in a folder, by name, then in its subfolders.
 
-    Symbolic links are yielded as they are, to folders, too. With `follow_links`, those to folders are folders; each folder is
-    listed once, however many links lead to it.
+    Hidden names are left out. Symbolic links are yielded as they are, to folders, too. With
+    `follow_links`, those to folders are folders; each folder is listed once, however many links
+    lead to it.
     """
     listed = set()
     for root, folders, names in os.walk(
@@ -93,7 +94,10 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def read_whole(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> bytes:
-    """Return the content of a regular file; raise an UnreadableFileError if it is longer than the limit of bytes."""
+    """Return the content of a regular file.
+
+    Raise an UnreadableFileError if it is longer than the limit of bytes.
+    """
     with open_file(path) as file:
         if os.fstat(file.fileno()).st_size > limits.file_bytes:
             limits.refuse(f"{path} holds", "file_bytes", "bytes")
@@ -101,7 +105,10 @@ def read_whole(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> bytes:
 
 
 def read_stream(file: BinaryIO, place: str, limits: ReadLimits) -> bytes:
-    """Return what is left of a file; raise an UnreadableFileError as soon as it is longer than the limit of bytes."""
+    """Return what is left of a file.
+
+    Raise an UnreadableFileError as soon as it is longer than the limit of bytes.
+    """
     content = bytearray()
     try:
         for chunk in iter(partial(file.read, _CHUNK), b""):
@@ -119,7 +126,8 @@ def read_lines(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Iterator[tupl
     """Yield the lines of a file with their numbers from 1 on.
 
     Raises:
-        UnreadableFileError: The file is damaged, or a line is longer than the limit of unpacked bytes.
+        UnreadableFileError: The file is damaged, or a line is longer than the limit of unpacked
+            bytes.
     """
     number = 0
     most = limits.unpacked_bytes
@@ -149,7 +157,10 @@ def read_records(
     expected: str,
     limits: ReadLimits = DEFAULT_LIMITS,
 ) -> Iterator[Record]:
-    """Yield the record that `parse` makes of the JSON object in each line; an UnreadableFileError says where it fails."""
+    """Yield the record that `parse` makes of the JSON object in each line.
+
+    An UnreadableFileError says where it fails.
+    """
     for number, line in filled_lines(path, limits):
         with located(f"{path}:{number}"):
             fields = parse_object(line)
@@ -165,7 +176,10 @@ def read_records(
 
 
 def parse_json(text: bytes | str) -> Any:
-    """Return the value of a JSON text; raise an InvalidInputError if it is not JSON or not UTF-8."""
+    """Return the value of a JSON text.
+
+    Raise an InvalidInputError if it is not JSON or not UTF-8.
+    """
     try:
         return json.loads(text, parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:

@@ -22,9 +22,10 @@ _EMPTY_ELEMENT = re.compile(
 
 
 def regular_html(raw: bytes, place: str, limits: ReadLimits) -> bytes:
-    """Return a page of HTML or XHTML as lxml reads it: every element is closed, and scripts, styles and comments are left out.
+    """Return a page of HTML or XHTML as lxml reads it.
 
-    markitdown's parser, Python's own, takes quadratic time for tags that are never closed: an hour for 700 KB of "<a ".
+    Every element is closed, and scripts, styles and comments are left out. markitdown's parser,
+    Python's own, takes quadratic time for tags that are never closed: an hour for 700 KB of "<a ".
 
     Raises:
         UnreadableFileError: Elements are nested more deeply than the limit.
@@ -35,7 +36,9 @@ def regular_html(raw: bytes, place: str, limits: ReadLimits) -> bytes:
 
 
 def parse_html(raw: bytes, place: str, limits: ReadLimits) -> Any:
-    """Return the root element of a page, without scripts, styles and comments; None if there is nothing in it.
+    """Return the root element of a page, without scripts, styles and comments.
+
+    None if there is nothing in it.
 
     Raises:
         UnreadableFileError, MissingDependencyError: See `regular_html`.
@@ -79,7 +82,8 @@ def check_xml(content: bytes, place: str, limits: ReadLimits) -> Counter[str]:
     """Return how often each element occurs in some XML, by its name without a prefix.
 
     Raises:
-        UnreadableFileError: The XML is damaged, declares entities, which may expand to any size, or is nested too deeply.
+        UnreadableFileError: The XML is damaged, declares entities, which may expand to any size, or
+            is nested too deeply.
     """
     counts: Counter[str] = Counter()
     depth = 0
@@ -97,7 +101,8 @@ def check_xml(content: bytes, place: str, limits: ReadLimits) -> Counter[str]:
 
     def declare(name: str, *_: object) -> None:
         raise UnreadableFileError(
-            f"{place} declares the entity {name!r}: entities may expand to any size, and are not read"
+            f"{place} declares the entity {name!r}: entities may expand to any size, and are not "
+            "read"
         )
 
     parser = expat.ParserCreate()

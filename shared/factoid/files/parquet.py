@@ -1,4 +1,7 @@
-"""Read Parquet files in a process of their own: pyarrow believes the sizes that a file states, and a damaged one may crash it."""
+"""Read Parquet files in a process of their own.
+
+Pyarrow believes the sizes that a file states, and a damaged one may crash it.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +32,14 @@ def read_rows(
     begin: Callable[[dict[str, str]], object],
     receive: Callable[[dict[str, Any]], object],
 ) -> None:
-    """Pass on the metadata of a Parquet file, then each row: what JSON can hold, and lists of float32 as arrays.
+    """Pass on the metadata of a Parquet file, then each row.
 
-    Of the limits, the bytes of memory are those of the process that reads, and `seconds=None` reads in this process.
+    What JSON can hold, and lists of float32 as arrays. Of the limits, the bytes of memory are those
+    of the process that reads, and `seconds=None` reads in this process.
 
     Raises:
-        UnreadableFileError: The file is missing, damaged or no Parquet, has columns of other types, or needs too much memory.
+        UnreadableFileError: The file is missing, damaged or no Parquet, has columns of other types,
+            or needs too much memory.
         MissingDependencyError: pyarrow is not installed.
     """
     require("pyarrow.parquet", extra="parquet")
@@ -52,8 +57,8 @@ def read_rows(
         unpacked += size
         if unpacked > most:
             raise UnreadableFileError(
-                f"{path} unpacks to more than {_LARGEST_GROWTH:,} times its size, and {limits.unpacked_bytes:,} bytes: no "
-                "honest file does"
+                f"{path} unpacks to more than {_LARGEST_GROWTH:,} times its size, and "
+                f"{limits.unpacked_bytes:,} bytes: no honest file does"
             )
         for name in packed:
             if row[name] is not None:
@@ -65,7 +70,10 @@ def read_rows(
 
 
 def unpack(path: Path, _: ReadLimits) -> Iterator[Any]:
-    """Yield what describes a file, then each row with about its size in bytes. Runs in the process that reads."""
+    """Yield what describes a file, then each row with about its size in bytes.
+
+    Runs in the process that reads.
+    """
     parquet = require("pyarrow.parquet", extra="parquet")
     try:
         with parquet.ParquetFile(path, buffer_size=1 << 20) as file:

@@ -1,4 +1,7 @@
-"""PDFs for pdfminer, with limits that it does not have: on the number of pages and the length of a stream."""
+"""PDFs for pdfminer, with limits that it does not have.
+
+On the number of pages and the length of a stream.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,10 @@ from factoid.files.lines import open_file
 
 @dataclass(slots=True)
 class _Reading:
-    """A PDF that is being read, and the error if one of its streams was too long; pdfminer and others hide errors."""
+    """A PDF that is being read, and the error if one of its streams was too long.
+
+    Pdfminer and others hide errors.
+    """
 
     path: Path
     limits: ReadLimits
@@ -86,7 +92,8 @@ def _check_pages(file: BinaryIO, path: Path, limits: ReadLimits) -> None:
 def _limit_streams() -> None:
     """Make pdfminer check the length of each stream that it unpacks for a reading of ours.
 
-    All that it unpacks passes through this method, whatever filters a stream has, and it offers no place for a check.
+    All that it unpacks passes through this method, whatever filters a stream has, and it offers no
+    place for a check.
     """
     types: Any = require("pdfminer.pdftypes", extra="documents")
     get_data = types.PDFStream.get_data

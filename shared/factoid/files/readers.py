@@ -1,8 +1,9 @@
-"""Reading users' files as documents, one by one: text, Markdown, JSON lines, tables, and formats with a converter.
+"""Reading users' files as documents, one by one.
 
-Text is UTF-8, with or without a byte order mark. Line ends are kept unchanged, because spans count them. The id of a
-file with one document comes from the file's path, so that an edited file replaces its old version in a store; the id of a
-record (a JSON line, a row of a table) is its own, or comes from its content.
+Text, Markdown, JSON lines, tables, and formats with a converter. Text is UTF-8, with or without a
+byte order mark. Line ends are kept unchanged, because spans count them. The id of a file with one
+document comes from the file's path, so that an edited file replaces its old version in a store; the
+id of a record (a JSON line, a row of a table) is its own, or comes from its content.
 """
 
 from __future__ import annotations
@@ -51,13 +52,11 @@ PDF_ENDING = ".pdf"
 TABLE_ENDINGS = frozenset({".csv", ".tsv"})
 
 _HEADING = ("title", "section")
-_NUMBER = re.compile(
-    r"-?(?:0|[1-9][0-9]{0,14})(\.[0-9]+)?"
-)  # no code ("007"), and short enough for exact floats
+# no code ("007"), and short enough for exact floats
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(\.[0-9]+)?")
 _BOM = b"\xef\xbb\xbf"
-_MARKDOWN = {
-    "content_type": "text/markdown"
-}  # of texts whose file's ending does not say that they are Markdown
+# of texts whose file's ending does not say that they are Markdown
+_MARKDOWN = {"content_type": "text/markdown"}
 _FIRST_HEADING = re.compile(r"^# ", re.MULTILINE)
 
 logger = logging.getLogger(__name__)
@@ -66,11 +65,13 @@ logger = logging.getLogger(__name__)
 def read_documents(
     paths: Iterable[str | Path], *, follow_links: bool = False, limits: ReadLimits = DEFAULT_LIMITS
 ) -> Iterator[Document]:
-    """Yield the documents in files and folders, as `find_files` takes them; one file, or one line, is in memory at a time.
+    """Yield the documents in files and folders, as `find_files` takes them.
+
+    One file, or one line, is in memory at a time.
 
     Raises:
-        UnreadableFileError: A file is missing, damaged, of an unknown kind or above a limit, or a record is not a document.
-            Errors of `find_files` come before the first document.
+        UnreadableFileError: A file is missing, damaged, of an unknown kind or above a limit, or a
+            record is not a document. Errors of `find_files` come before the first document.
         MissingDependencyError: A file needs the extra `documents`.
     """
     files = find_files(paths, follow_links=follow_links)
@@ -82,15 +83,18 @@ def find_files(
 ) -> list[Path]:
     """List the files to read.
 
-    The paths are files, folders, or "-" for standard input. In folders and their subfolders, text, Markdown, subtitles and JSON
-    lines are found, and with the extra `documents` also the formats that it converts, in order of their names. Hidden files are
-    left out; others are counted in a warning. Tables (.csv, .tsv) and logs (.log) are read only if named.
+    The paths are files, folders, or "-" for standard input. In folders and their subfolders, text,
+    Markdown, subtitles and JSON lines are found, and with the extra `documents` also the formats
+    that it converts, in order of their names. Hidden files are left out; others are counted in a
+    warning. Tables (.csv, .tsv) and logs (.log) are read only if named.
 
-    Symbolic links in folders, which may lead out of them, are left out and counted in the warning, wherever they lead, unless
-    `follow_links` is set. A path that is a link itself is followed. A file that is found twice is read once.
+    Symbolic links in folders, which may lead out of them, are left out and counted in the warning,
+    wherever they lead, unless `follow_links` is set. A path that is a link itself is followed. A
+    file that is found twice is read once.
 
     Raises:
-        UnreadableFileError: A path is neither a file nor a folder, or a folder holds no such file, unless `allow_empty` is set.
+        UnreadableFileError: A path is neither a file nor a folder, or a folder holds no such file,
+            unless `allow_empty` is set.
     """
     files: dict[Path, Path] = {}  # by what links lead to
     for path in map(Path, paths):
@@ -108,8 +112,9 @@ def find_files(
 def read_file(path: str | Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> Iterator[Document]:
     """Yield the documents of one file.
 
-    docs/cli.md lists the kinds of files and their fields. Title and section may also stand inside `metadata`. The id of
-    standard input ("-") comes from the content. `metadata["source"]` is the path as given, unless the file has its own.
+    docs/cli.md lists the kinds of files and their fields. Title and section may also stand inside
+    `metadata`. The id of standard input ("-") comes from the content. `metadata["source"]` is the
+    path as given, unless the file has its own.
 
     Raises:
         UnreadableFileError, MissingDependencyError: See `read_documents`.
@@ -208,7 +213,10 @@ def _list_folder(folder: Path, *, allow_empty: bool, follow_links: bool) -> list
 
 
 def _read_records(path: Path, records: Iterable[tuple[str, Any]]) -> Iterator[Document]:
-    """Yield the documents of records, or of lines that hold them; errors say the place in the file."""
+    """Yield the documents of records, or of lines that hold them.
+
+    Errors say the place in the file.
+    """
     for place, record in records:
         with located(f"{path}{place}"):
             document = _from_record(

@@ -1,4 +1,7 @@
-"""Tables of delimited text (CSV, TSV): their delimiter, what stands above the header, and rows in which no cell is lost."""
+"""Tables of delimited text (CSV, TSV).
+
+Their delimiter, what stands above the header, and rows in which no cell is lost.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,8 @@ from factoid.files.limits import ReadLimits
 TEXT_FIELDS = ("text", "content", "page_content")  # columns whose cells are the texts of documents
 
 _DELIMITERS = ",;\t|"
-_SEP_LINE = re.compile(
-    r'"?sep=(.)"?\s*', re.IGNORECASE | re.DOTALL
-)  # how Excel states the delimiter
+# how Excel states the delimiter
+_SEP_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE | re.DOTALL)
 _RETURN = re.compile(r"(?<=\r)(?!\n)")  # old line ends; within quotes a reader joins what this cuts
 _LONGEST_CELL = 1 << 27  # characters; Python's own limit of 131,072 is less than some texts have
 _LONGEST_NAME = 500  # characters of a column's name, which the text of each row repeats
@@ -44,13 +46,13 @@ class TableRow:
 def read_rows(path: Path, limits: ReadLimits) -> Iterator[TableRow]:
     r"""Yield the rows of a table that are not blank.
 
-    The delimiter is the comma, semicolon, tab or "|" that cuts the rows into equally many cells, or what a first line such as
-    "sep=;" says. Rows above the header with few cells are the table's title. A column without a name is called "column 3" after
-    its place.
+    The delimiter is the comma, semicolon, tab or "|" that cuts the rows into equally many cells, or
+    what a first line such as "sep=;" says. Rows above the header with few cells are the table's
+    title. A column without a name is called "column 3" after its place.
 
     Raises:
-        UnreadableFileError: The file is not such a table, two columns have one name, or a row of texts has more cells than the
-            header, as from a delimiter outside of quotes.
+        UnreadableFileError: The file is not such a table, two columns have one name, or a row of
+            texts has more cells than the header, as from a delimiter outside of quotes.
     """
     csv.field_size_limit(max(_LONGEST_CELL, csv.field_size_limit()))
     reading = _Lines(path, limits)
@@ -97,7 +99,10 @@ def read_rows(path: Path, limits: ReadLimits) -> Iterator[TableRow]:
 
 
 def row_text(row: TableRow) -> str:
-    """Return a row as lines of "name: cell"; a first cell without a name, which names the row, stands alone."""
+    """Return a row as lines of "name: cell".
+
+    A first cell without a name, which names the row, stands alone.
+    """
     lines: list[str] = []
     for name, cell in row.cells.items():
         names_row = (
@@ -148,13 +153,15 @@ class _Columns:
         twice = [name for name, count in Counter(self._names).items() if name and count > 1]
         if twice:
             raise csv.Error(
-                f"several columns are called {', '.join(map(repr, twice))}: give each a name of its own"
+                f"several columns are called {', '.join(map(repr, twice))}: give each a name of "
+                "its own"
             )
         longest = max(self._names, key=len, default="")
         if len(longest) > _LONGEST_NAME:
             raise csv.Error(
-                f"the name of a column has {len(longest):,} characters, and at most {_LONGEST_NAME} are read: the first line of "
-                f"a table names its columns, got {longest:.40}"
+                f"the name of a column has {len(longest):,} characters, and at most "
+                f"{_LONGEST_NAME} are read: the first line of a table names its columns, got "
+                f"{longest:.40}"
             )
         self.stated = frozenset(filter(None, self._names))
         self._has_texts = not self.stated.isdisjoint(TEXT_FIELDS)
@@ -164,7 +171,8 @@ class _Columns:
         """Return the cells of a row that are not empty by the names of their columns."""
         if self._has_texts and any(cells[self._width :]):
             raise csv.Error(
-                f"more cells than the {self._width} names: put texts that hold a {self._delimiter!r} into quotes"
+                f"more cells than the {self._width} names: put texts that hold a "
+                f"{self._delimiter!r} into quotes"
             )
         return {self._name(place): cell for place, cell in enumerate(cells) if cell}
 
@@ -225,7 +233,10 @@ def _delimiter(sample: Sequence[str], *, prefer: str) -> str:
 
 
 def _title_rows(rows: Sequence[Sequence[str]]) -> int:
-    """Return how many rows stand above the header: those with a cell or two, before one that names the columns."""
+    """Return how many rows stand above the header.
+
+    Those with a cell or two, before one that names the columns.
+    """
     filled = [sum(map(bool, row)) for row in rows]
     for place in range(1, min(_MOST_TITLES + 1, len(rows))):
         below = filled[place:]
@@ -236,7 +247,8 @@ def _title_rows(rows: Sequence[Sequence[str]]) -> int:
             count == 1 and row[0] for row, count in zip(rows[:place], filled, strict=False)
         )
         are_narrow = are_single or all(_is_narrow(count, usual) for count in filled[:place])
-        # What stands above may also be a header with few names: then the rows below have to show another one.
+        # What stands above may also be a header with few names: then the rows below have to show
+        # another one.
         is_clear = (are_single and usual >= 3) or _differs(rows[place], rows[place + 1 :])
         return place if are_narrow and is_clear else 0
     return 0
@@ -278,7 +290,10 @@ def _header_levels(rows: Sequence[Sequence[str]]) -> int:
 
 
 def _merged(levels: Sequence[Sequence[str]]) -> list[str]:
-    """Return the names of columns from one or two rows; the name of a merged cell holds for those at its right."""
+    """Return the names of columns from one or two rows.
+
+    The name of a merged cell holds for those at its right.
+    """
     if len(levels) == 1:
         return list(levels[0])
     outer, inner = levels

@@ -1,4 +1,7 @@
-"""Texts with times: subtitles (SRT, WebVTT), whose cues are joined to sentences, and the entries of logs."""
+"""Texts with times.
+
+Subtitles (SRT, WebVTT), whose cues are joined to sentences, and the entries of logs.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,8 @@ _SENTENCE_END = re.compile(r"[.!?…。！？♪][\"'”’»)\]]*\Z")
 _MOST_WORDS = 60  # of cues that are joined: what is recognised from speech may have no full stop
 _LONGEST_GAP = 3.0  # seconds within a sentence
 
-# When a log's entry was written, within its first characters, as one of the formats that are understood.
+# When a log's entry was written, within its first characters, as one of the formats that are
+# understood.
 _HEAD = 80  # characters
 _STAMPS = (
     re.compile(
@@ -71,9 +75,9 @@ class _Spoken:
 def read_subtitles(text: str) -> list[TimedText]:
     """Return the sentences of subtitles in SRT or WebVTT.
 
-    Cues are joined up to the end of a sentence, another speaker or a longer silence; a line that a cue repeats from the one
-    before is left out. The metadata holds `time` and `end_time`, as in "00:01:02.500", and the `speaker`, if the cue names one;
-    the text then begins with the name.
+    Cues are joined up to the end of a sentence, another speaker or a longer silence; a line that a
+    cue repeats from the one before is left out. The metadata holds `time` and `end_time`, as in
+    "00:01:02.500", and the `speaker`, if the cue names one; the text then begins with the name.
 
     Raises:
         InvalidInputError: There is no cue.
@@ -128,7 +132,10 @@ def _cues(text: str) -> Iterator[tuple[str, str, int, list[str]]]:
 
 
 def _parts(lines: Iterable[str], speaker: str) -> Iterator[tuple[str, str]]:
-    """Yield who speaks, or "", and what, for the lines of a cue. A line that begins with a dash is another person's."""
+    """Yield who speaks, or "", and what, for the lines of a cue.
+
+    A line that begins with a dash is another person's.
+    """
     texts: list[str] = []
     for line in lines:
         voice = _VOICE.search(line)
@@ -184,9 +191,10 @@ def _seconds(clock: str) -> float:
 def read_log(lines: Iterable[tuple[int, str]]) -> Iterator[TimedText]:
     """Yield the entries of a log from its numbered lines.
 
-    An entry begins with a line that has a time. In a log without times, and before the first time, it is each line. Indented
-    lines belong to the entry above. The metadata holds the `time`, in ISO 8601 where the log gives date and time in digits, else
-    as written, the `level`, such as "ERROR", and the `line` at which the entry begins.
+    An entry begins with a line that has a time. In a log without times, and before the first time,
+    it is each line. Indented lines belong to the entry above. The metadata holds the `time`, in ISO
+    8601 where the log gives date and time in digits, else as written, the `level`, such as "ERROR",
+    and the `line` at which the entry begins.
     """
     entry: list[str] = []
     first = 0

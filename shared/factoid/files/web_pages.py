@@ -1,4 +1,7 @@
-"""Web pages as Markdown: headings, lists, tables with their headers, and what a reader of the page sees; no navigation."""
+"""Web pages as Markdown.
+
+Headings, lists, tables with their headers, and what a reader of the page sees; no navigation.
+"""
 
 from __future__ import annotations
 
@@ -40,12 +43,13 @@ _LEAST_COLUMNS = 3  # of a table whose first row is a header although nothing bu
 def page_markdown(raw: bytes, place: str, limits: ReadLimits) -> tuple[str, str]:
     """Return the text of a page of HTML as Markdown, and its title or "".
 
-    Tables are pipe tables in which merged cells are repeated; tables for the layout are text. Characters that Markdown would read
-    as marks are escaped.
+    Tables are pipe tables in which merged cells are repeated; tables for the layout are text.
+    Characters that Markdown would read as marks are escaped.
 
     Raises:
         UnreadableFileError: Elements are nested more deeply than the limit.
-        InvalidInputError: A table has far more positions than cells (see `factoid.documents.Table`).
+        InvalidInputError: A table has far more positions than cells (see
+            `factoid.documents.Table`).
         MissingDependencyError: lxml or markdownify is not installed.
     """
     root = parse_html(raw, place, limits)
@@ -101,7 +105,10 @@ def _drop(element: Any) -> None:
 
 
 def _take_tables(root: Any) -> list[str]:
-    """Put marks in the place of the tables of a page, and return these as Markdown; those for its layout become text."""
+    """Put marks in the place of the tables of a page, and return these as Markdown.
+
+    Those for its layout become text.
+    """
     sources: list[str] = []
     for element in [*root.iter("table")]:
         if (
@@ -167,7 +174,10 @@ def _parts_of(table: Any) -> list[Any]:
 
 
 def _is_layout(table: Any) -> bool:
-    """Return whether a table only arranges a page: it holds headings, or tables without a header of its own, or one column."""
+    """Return whether a table only arranges a page.
+
+    It holds headings, or tables without a header of its own, or one column.
+    """
     if table.get("role") in ("presentation", "none"):
         return True
     if any(element.tag in _HEADINGS for element in table.iter()):
@@ -182,7 +192,10 @@ def _is_layout(table: Any) -> bool:
 
 
 def table_markdown(table: Table) -> str:
-    """Return a table in Markdown, below its caption, with escapes; merged cells are repeated in each column and row."""
+    """Return a table in Markdown, below its caption, with escapes.
+
+    Merged cells are repeated in each column and row.
+    """
     table = _with_header(table.map_texts(answered))
     lines: list[str] = []
     names = table.names() if table.header_rows else [""] * table.column_count
@@ -199,10 +212,8 @@ def table_markdown(table: Table) -> str:
         cells = list(dict.fromkeys(cell for cell in row if cell))
         texts = [cell.text if cell else "" for cell in row]
         if len(cells) == 1 and cells[0].column_span == table.column_count:
-            texts = [
-                cells[0].text,
-                *[""] * (table.column_count - 1),
-            ]  # a text across the table, not one in each column
+            # a text across the table, not one in each column
+            texts = [cells[0].text, *[""] * (table.column_count - 1)]
         if any(texts):
             lines.append(_line(texts))
     caption = [escaped(table.caption), ""] if table.caption else []
@@ -219,7 +230,10 @@ def _cell(text: str) -> str:
 
 
 def _with_header(table: Table) -> Table:
-    """Make the first row the header of a table without one, if its form says so; a wrong header makes every row false."""
+    """Make the first row the header of a table without one, if its form says so.
+
+    A wrong header makes every row false.
+    """
     if table.header_rows or table.row_count < 2 or table.column_count < 2:
         return table
     texts = table.texts()
@@ -247,7 +261,10 @@ def _with_header(table: Table) -> Table:
 
 
 def escaped(text: str, *, lines: bool = True) -> str:
-    """Return a text in Markdown that shows it unchanged; without `lines`, marks of headings, quotes and lists are meant."""
+    """Return a text in Markdown that shows it unchanged.
+
+    Without `lines`, marks of headings, quotes and lists are meant.
+    """
     text = _MARK.sub(lambda match: _escape(match[0]), text)
     return _LINE_MARK.sub(lambda match: _escape(match[0]), text) if lines else text
 

@@ -9,12 +9,13 @@
     {"tags": {"$any": ["rare", "blind"]}}           a list that holds one of them; $all: all of them
     {"$or": [{"lang": "en"}, {"lang": {"$exists": False}}]}
 
-Operators: `$eq $ne $gt $gte $lt $lte $in $nin $contains $any $all $exists $not` on a key, and `$and $or $not` over whole
-filters; `$neq` is `$ne`. An empty `$and` lets everything pass, an empty `$or`, `$in` or `$any` nothing. A missing key equals only
-None, so `$ne` and `$nin` match it unless they name None; `$gt` and the other orders take a string or a number, and match only
-values of the same kind. Dates and the like are compared as the strings that metadata stores for them. Equality is Python's:
-`True == 1 == 1.0`, lists and dicts by their content. Conditions are nested at most 100 levels deep, and a filter has at most
-20,000 of them, those in `$any` and `$all` included.
+Operators: `$eq $ne $gt $gte $lt $lte $in $nin $contains $any $all $exists $not` on a key, and `$and
+$or $not` over whole filters; `$neq` is `$ne`. An empty `$and` lets everything pass, an empty `$or`,
+`$in` or `$any` nothing. A missing key equals only None, so `$ne` and `$nin` match it unless they
+name None; `$gt` and the other orders take a string or a number, and match only values of the same
+kind. Dates and the like are compared as the strings that metadata stores for them. Equality is
+Python's: `True == 1 == 1.0`, lists and dicts by their content. Conditions are nested at most 100
+levels deep, and a filter has at most 20,000 of them, those in `$any` and `$all` included.
 """
 
 from __future__ import annotations
@@ -48,11 +49,14 @@ _ON_LISTS = (Operator.IN, Operator.NIN, Operator.ANY, Operator.ALL)
 
 
 def parse_filter(conditions: Mapping[str, Any] | Tree) -> Tree:
-    """Return the tree of a filter, given as a dict or already as a tree. An empty dict lets everything pass.
+    """Return the tree of a filter, given as a dict or already as a tree.
+
+    An empty dict lets everything pass.
 
     Raises:
-        InvalidInputError: An operator is unknown, or does not take an operand, or metadata cannot hold it; or conditions are
-            nested too deep or too many (`DEPTH` and `CONDITIONS` of `factoid.filters`).
+        InvalidInputError: An operator is unknown, or does not take an operand, or metadata cannot
+            hold it; or conditions are nested too deep or too many (`DEPTH` and `CONDITIONS` of
+            `factoid.filters`).
     """
     tree = _Parser().filter(conditions, depth=0)
     check_tree(tree)
@@ -60,7 +64,10 @@ def parse_filter(conditions: Mapping[str, Any] | Tree) -> Tree:
 
 
 def to_condition(condition: Filter) -> Condition:
-    """Return a filter as a tree, or as the function that it is; errors are those of `parse_filter`."""
+    """Return a filter as a tree, or as the function that it is.
+
+    Errors are those of `parse_filter`.
+    """
     return condition if callable(condition) else parse_filter(condition)
 
 
@@ -96,7 +103,8 @@ class _Parser:
             return Not(self.filter(value, depth=depth + 1))
         if not isinstance(key, str) or key.startswith("$"):
             raise InvalidInputError(
-                f"unknown operator {shown(key)} at the top of a filter: expected a metadata key, $and, $or or $not"
+                f"unknown operator {shown(key)} at the top of a filter: expected a metadata key, "
+                "$and, $or or $not"
             )
         return self._on_key(key, value, depth)
 

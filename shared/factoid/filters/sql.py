@@ -2,10 +2,11 @@
 
     SELECT metadata FROM fields WHERE key = ? AND kind = 0 AND value = ?
 
-Every comparison reads one or a few ranges of the index into a mask of the rows of `metadata`, and the tree joins the masks. Keys
-and values are bound parameters, and never become SQL text. SQLite compares the values in `fields`: integers and floats exactly,
-strings by code points, as in Python. Python compares opaque values by the JSON of their rows, and so it does the remaining parts
-of an `All` once few rows are left.
+Every comparison reads one or a few ranges of the index into a mask of the rows of `metadata`, and
+the tree joins the masks. Keys and values are bound parameters, and never become SQL text. SQLite
+compares the values in `fields`: integers and floats exactly, strings by code points, as in Python.
+Python compares opaque values by the JSON of their rows, and so it does the remaining parts of an
+`All` once few rows are left.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ from factoid.metadata import KIND
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-# Conditions on `kind` and `value` with their parameters, whose rows match; and the kinds whose rows are compared in Python.
+# Conditions on `kind` and `value` with their parameters, whose rows match; and the kinds whose rows
+# are compared in Python.
 _Plan = tuple[list[tuple[str, Sequence[Scalar]]], Sequence[Kind]]
 
 _FEW = 500  # rows that are compared by their JSON rather than by another read of the index
@@ -52,7 +54,9 @@ _SELECTIVE = (Operator.EQ, Operator.IN, Operator.CONTAINS)
 
 
 def passing_rows(connection: sqlite3.Connection, condition: Filter) -> Rows:
-    """Return the rows of `metadata` that a filter lets pass, ascending; rows that do not exist may be among them.
+    """Return the rows of `metadata` that a filter lets pass, ascending.
+
+    Rows that do not exist may be among them.
 
     Raises:
         InvalidInputError: The filter is meaningless.
@@ -136,7 +140,10 @@ class _Index:
                 return self._passing_all(parts)
 
     def _passing_all(self, parts: Sequence[Tree]) -> Mask:
-        """Join parts by AND: those that usually pass few rows first, bounds on the same key as one range."""
+        """Join parts by AND.
+
+        Those that usually pass few rows first, bounds on the same key as one range.
+        """
         groups: dict[Any, list[Any]] = {}
         for place, part in enumerate(parts):
             bounded = (
@@ -162,7 +169,10 @@ class _Index:
         return mask
 
     def _read(self, leaves: Sequence[Comparison]) -> Mask:
-        """Return the rows that match a comparison, or several bounds on one key; for `is_empty` and `exists`, a value."""
+        """Return the rows that match a comparison, or several bounds on one key.
+
+        For `is_empty` and `exists`, a value.
+        """
         key = leaves[0].key
         ranges, compared = _plan(leaves)
         mask = np.zeros(self._size, bool)
@@ -276,7 +286,10 @@ def _one_of(kind: Kind, values: Sequence[Scalar]) -> list[tuple[str, Sequence[Sc
 
 
 def _metadata(text: Any) -> dict[str, Any]:
-    """Parse metadata from JSON; raise sqlite3.DatabaseError if the database holds something else."""
+    """Parse metadata from JSON.
+
+    Raise sqlite3.DatabaseError if the database holds something else.
+    """
     metadata = parse_metadata(text)
     if metadata is None:
         raise sqlite3.DatabaseError(f"metadata {text!r:.60} is not a JSON object")

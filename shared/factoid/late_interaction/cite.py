@@ -1,7 +1,8 @@
 """PropCite: add citations to a finished answer, fact by fact (AGRaME, §4.3).
 
-A sentence of the answer is encoded as one query. Its propositions are token masks on that query, and each is scored by MaxSim
-against the whole of every passage: the sentence gives a proposition its context, and the proposition says what to look for.
+A sentence of the answer is encoded as one query. Its propositions are token masks on that query,
+and each is scored by MaxSim against the whole of every passage: the sentence gives a proposition
+its context, and the proposition says what to look for.
 """
 
 from __future__ import annotations
@@ -49,7 +50,10 @@ Method = Literal["proposition", "sentence"]
 
 
 class CitationFields(TypedDict):
-    """A citation as LangChain's messages and LlamaIndex's responses carry it; places are half-open, in characters."""
+    """A citation as LangChain's messages and LlamaIndex's responses carry it.
+
+    Places are half-open, in characters.
+    """
 
     number: int  # of the source, from 1, as in the markers
     source_id: str  # of the cited document or node, or ""
@@ -70,11 +74,14 @@ class Citation:
     """A passage that is cited for a claim of a sentence."""
 
     position: int  # of the passage in the input; its number in markers is one more
-    score: float  # MaxSim of the claim with the whole passage; it grows with the number of the claim's tokens
+    # MaxSim of the claim with the whole passage; it grows with the number of the claim's tokens
+    score: float
     margin: float  # how far the score is above that of the next passage; infinite if there is none
     claim: str  # text of the proposition, or the sentence
     spans: tuple[Span, ...]  # where the claim's words are, in characters of the cited answer
-    support: SpanHit  # the sentence of the passage that matches the claim best, with its span in the passage's document
+    # the sentence of the passage that matches the claim best, with its span in the passage's
+    # document
+    support: SpanHit
 
     @property
     def number(self) -> int:
@@ -125,7 +132,10 @@ def citation_fields(record: Mapping[str, Any], source_id: str | None) -> Citatio
 
 @dataclass(frozen=True, slots=True)
 class CitedSentence:
-    """A sentence of an answer with its citations; the texts of all sentences add up to the cited answer."""
+    """A sentence of an answer with its citations.
+
+    The texts of all sentences add up to the cited answer.
+    """
 
     text: str  # the sentence with its markers, after the text between it and the sentence before
     sentence: str  # the sentence alone, without markers, as the model read it
@@ -166,22 +176,31 @@ class CiteReport:
     sentences: int = 0
     silent: int = 0  # not cited: they claim nothing, or keep their own markers (`overwrite=False`)
     claims: int = 0  # queries: propositions and whole sentences
-    whole: int = 0  # times that a sentence was cited as a whole, since it has no proposition, or one that shares no word with it
+    whole: int = (
+        # times that a sentence was cited as a whole, since it has no proposition, or one that
+        # shares no word with it
+        0
+    )
     below_margin: int = 0  # claims without a citation because of `min_margin`
 
 
 class PropCite:
     """Add citations to any model's answer: for each proposition the passage that matches it best.
 
-    Existing markers are removed; new ones go before a sentence's final punctuation. Sentences without a claim, such as headings,
-    code, lead-ins of lists and refusals, are not cited. Nothing else in the answer changes.
+    Existing markers are removed; new ones go before a sentence's final punctuation. Sentences
+    without a claim, such as headings, code, lead-ins of lists and refusals, are not cited. Nothing
+    else in the answer changes.
 
     Args:
-        model: An `AnyGranularityRanker`, the name or folder of a late-interaction model, or a `TokenEncoder`.
-        propositionizer: Splits the answer's sentences into propositions; None for `SyntaxPropositionizer()`.
-        method: "proposition" is PropCite; "sentence", its ablation (Table 9, ii), takes each sentence as one query.
-        min_margin: Least margin of a citation, in units of its score: 1.0 in the paper's variant with higher precision (footnote
-            5). None always cites the best passage. Two passages with the same text have no margin between them.
+        model: An `AnyGranularityRanker`, the name or folder of a late-interaction model, or a
+            `TokenEncoder`.
+        propositionizer: Splits the answer's sentences into propositions; None for
+            `SyntaxPropositionizer()`.
+        method: "proposition" is PropCite; "sentence", its ablation (Table 9, ii), takes each
+            sentence as one query.
+        min_margin: Least margin of a citation, in units of its score: 1.0 in the paper's variant
+            with higher precision (footnote 5). None always cites the best passage. Two passages
+            with the same text have no margin between them.
         overwrite: False leaves sentences with markers unchanged.
 
     Attributes:
@@ -221,7 +240,8 @@ class PropCite:
 
         Args:
             answer: The answer, plain or Markdown.
-            passages: The answer's sources, numbered in this order; as in `AnyGranularityRanker.rank`.
+            passages: The answer's sources, numbered in this order; as in
+                `AnyGranularityRanker.rank`.
 
         Raises:
             InvalidInputError: The answer is not a string, or as for `AnyGranularityRanker.rank`.
@@ -244,12 +264,13 @@ class PropCite:
     ) -> Generator[CitedSentence, None, None]:
         """Yield each sentence of an answer with its citations when the next one begins, and the last one at the end.
 
-        However the answer is cut into chunks, the sentences are nearly always those of `cite`. Closing this generator also closes
-        the generator of chunks.
+        However the answer is cut into chunks, the sentences are nearly always those of `cite`.
+        Closing this generator also closes the generator of chunks.
 
         Args:
             chunks: The answer in parts.
-            passages: As in `cite`, whose errors are raised too; they are encoded when the first sentence is complete.
+            passages: As in `cite`, whose errors are raised too; they are encoded when the first
+                sentence is complete.
         """
         citer, growing = _AnswerCiter(self, passages), GrowingAnswer()
         try:
@@ -265,7 +286,10 @@ class PropCite:
     async def astream(
         self, chunks: AsyncIterable[str], passages: Passages
     ) -> AsyncGenerator[CitedSentence, None]:
-        """Stream as `stream` does, splitting and encoding in another thread; passages are encoded while the answer begins."""
+        """Stream as `stream` does, splitting and encoding in another thread.
+
+        Passages are encoded while the answer begins.
+        """
         citer, growing = _AnswerCiter(self, passages), GrowingAnswer()
         ready = asyncio.ensure_future(asyncio.to_thread(citer.encode))
         try:

@@ -58,9 +58,8 @@ class RankReport:
 
     passages: int = 0
     windowed: int = 0  # passages longer than the model's limit, read in several windows
-    unaligned: int = (
-        0  # propositions that share no word with their sentence; the whole sentence scores them
-    )
+    # propositions that share no word with their sentence; the whole sentence scores them
+    unaligned: int = 0
     whole: int = 0  # passages ranked as a whole, because no unit of theirs has a scored token
     encoded: int = 0  # passages that the model read in this call
     stored: int = 0  # passages whose token vectors came from the cache
@@ -79,21 +78,26 @@ def ranked_granularity(granularity: str) -> Granularity:
 
 
 class AnyGranularityRanker:
-    """Rank at a finer granularity than is encoded: passages are encoded, their sentences or propositions are ranked.
+    """Rank at a finer granularity than is encoded.
 
-    A span's score is `S(q, span) + α·S(q, passage)` (§3.2): MaxSim over the span's own tokens, with the query under the marker
-    m'_q if the model has one, and MaxSim over the whole passage, with the query under m_q. Passages are ranked by the latter.
+    Passages are encoded, their sentences or propositions are ranked. A span's score is `S(q, span)
+    + α·S(q, passage)` (§3.2): MaxSim over the span's own tokens, with the query under the marker
+    m'_q if the model has one, and MaxSim over the whole passage, with the query under m_q. Passages
+    are ranked by the latter.
 
     Args:
-        model: A model for `LateInteractionEncoder`, such as "colbert-ir/colbertv2.0" or a local folder; or any `TokenEncoder`,
-            such as a `LateInteractionEncoder` with other options. It is loaded on first use.
-        alpha: Weight of the passage's score. The model learns to compare the spans of one passage; the passage's score makes
-            spans of different passages comparable. The paper gives no value; §2 adds the two, so it is 1 here. 0 compares spans
-            alone.
+        model: A model for `LateInteractionEncoder`, such as "colbert-ir/colbertv2.0" or a local
+            folder; or any `TokenEncoder`, such as a `LateInteractionEncoder` with other options. It
+            is loaded on first use.
+        alpha: Weight of the passage's score. The model learns to compare the spans of one passage;
+            the passage's score makes spans of different passages comparable. The paper gives no
+            value; §2 adds the two, so it is 1 here. 0 compares spans alone.
         propositionizer: Makes the propositions; None for `SyntaxPropositionizer()`.
-        template: Template of the text that is encoded for a passage, ending in {text}; "{text}" leaves out title and section.
-        cache: Stores the token vectors of passages, so that ranking a known passage encodes only the query: a
-            `TokenVectorCache`, a file, or the folder of a store. None encodes passages in each call.
+        template: Template of the text that is encoded for a passage, ending in {text}; "{text}"
+            leaves out title and section.
+        cache: Stores the token vectors of passages, so that ranking a known passage encodes only
+            the query: a `TokenVectorCache`, a file, or the folder of a store. None encodes passages
+            in each call.
 
     Attributes:
         last_report: The `RankReport` of the latest finished call; None before the first.
@@ -140,20 +144,24 @@ class AnyGranularityRanker:
     ) -> list[SpanHit]:
         """Return the best units of some passages, or the passages with the best unit of each, best first.
 
-        Equal scores keep the order of the passages. A passage without a scored unit is ranked as a whole.
+        Equal scores keep the order of the passages. A passage without a scored unit is ranked as a
+        whole.
 
         Args:
             query: The query.
-            passages: Texts, documents, or units whose text is at their span. Each is one passage, however long.
+            passages: Texts, documents, or units whose text is at their span. Each is one passage,
+                however long.
             granularity: "sentence", "proposition" or "passage".
             k: Number of hits; None for all.
-            parents: "unit" for the units; "passage" for the passages by their own score, with their best unit in `matches`.
-            units: The units of each passage to rank, of this granularity, such as those in a store; None cuts the passages.
-                Their spans count characters of the document, as the passage's does.
+            parents: "unit" for the units; "passage" for the passages by their own score, with their
+                best unit in `matches`.
+            units: The units of each passage to rank, of this granularity, such as those in a store;
+                None cuts the passages. Their spans count characters of the document, as the
+                passage's does.
 
         Raises:
-            InvalidInputError: granularity, k or parents is invalid, a passage is a proposition, or the number of lists of units
-                differs from that of passages.
+            InvalidInputError: granularity, k or parents is invalid, a passage is a proposition, or
+                the number of lists of units differs from that of passages.
             MissingDependencyError: Sentence Transformers is absent.
         """
         kind = ranked_granularity(granularity)
@@ -202,8 +210,9 @@ class AnyGranularityRanker:
     def encode_passages(self, passages: Passages, *, progress: bool | None = None) -> RankReport:
         """Fill the cache with the token vectors of passages, such as all of a store, before they are ranked.
 
-        Passages are read as needed, and each batch is stored when it is ready, so that a second call continues after an
-        interrupted one. The report counts the encoded passages and those stored before.
+        Passages are read as needed, and each batch is stored when it is ready, so that a second
+        call continues after an interrupted one. The report counts the encoded passages and those
+        stored before.
 
         Raises:
             InvalidInputError: The ranker has no cache, or as for `rank`.
@@ -226,7 +235,8 @@ class AnyGranularityRanker:
     def tokens(self, passages: Sequence[Unit]) -> list[TokenVectors]:
         """Return the tokens of passages, from the cache or encoded, with spans in characters of the passage's own text.
 
-        Equal texts are encoded once. With a cache, vectors are rounded to its dtype on the first call too.
+        Equal texts are encoded once. With a cache, vectors are rounded to its dtype on the first
+        call too.
 
         Raises:
             StoreError: The cache cannot be read.
@@ -286,7 +296,10 @@ class QueryScorer:
         self._masks: Sequence[Mask | None] = [None] * len(self._tokens)
 
     def limited_to(self, spans: Sequence[Span]) -> QueryScorer | None:
-        """Return a scorer for parts of the query, which is not encoded again; None if they hold no token."""
+        """Return a scorer for parts of the query, which is not encoded again.
+
+        None if they hold no token.
+        """
         masks = [token_mask(tokens.spans, spans) for tokens in self._tokens]
         if not all(mask.any() for mask in masks):
             return None
@@ -297,7 +310,8 @@ class QueryScorer:
     def similarities(self, passages: Sequence[TokenVectors]) -> list[list[Vectors]]:
         """Return for each passage the products of its tokens with the query's, for each marker.
 
-        Shape of each: (query tokens, passage tokens). One product for all passages is much faster than one for each.
+        Shape of each: (query tokens, passage tokens). One product for all passages is much faster
+        than one for each.
 
         Raises:
             StoreFormatError: Vectors have another number of components than the query's.
@@ -306,8 +320,9 @@ class QueryScorer:
         others = {tokens.vectors.shape[1] for tokens in passages} - {dim}
         if others:
             raise StoreFormatError(
-                f"the query's token vectors have {dim} components, and those of a passage {others.pop()}: delete the cache "
-                "of token vectors, and passages are encoded again"
+                f"the query's token vectors have {dim} components, and those of a passage "
+                f"{others.pop()}: delete the cache of token vectors, and passages are encoded "
+                "again"
             )
         ends = np.cumsum([len(tokens.vectors) for tokens in passages])[:-1]
         vectors = np.concatenate([tokens.vectors for tokens in passages])
@@ -317,7 +332,10 @@ class QueryScorer:
         return [list(of_passage) for of_passage in zip(*by_marker, strict=True)]
 
     def passage_score(self, tokens: TokenVectors, similarities: Sequence[Vectors]) -> float:
-        """Return the score of a whole passage, with the query under m_q; minus infinity if its text has no token."""
+        """Return the score of a whole passage, with the query under m_q.
+
+        Minus infinity if its text has no token.
+        """
         if not tokens.spans.any():
             return -inf
         [score] = span_scores(
@@ -413,8 +431,9 @@ def as_passage(passage: Unit | Document | str) -> Unit:
         return Unit(document.id, document.text, Granularity.PASSAGE, *place)
     if document.end - document.start != len(document.text):
         raise InvalidInputError(
-            f"expected passages whose text is at their span, got the {document.granularity} {document.text!r:.60} at "
-            f"{document.start}–{document.end}: give the passage that it comes from"
+            f"expected passages whose text is at their span, got the {document.granularity} "
+            f"{document.text!r:.60} at {document.start}–{document.end}: give the passage that it "
+            "comes from"
         )
     return document
 

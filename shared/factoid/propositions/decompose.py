@@ -26,9 +26,8 @@ from factoid.propositions.rows import RecordFact, record_facts
 from factoid.units import LINES, PROPOSITIONS, Granularity, Unit, child_unit
 
 Policy = Literal["drop", "keep", "sentence"]
-_NUMBER = re.compile(
-    r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,5}|[A-Z](?=\)))[.)][ \t]+(?=\S)"
-)  # of an item, at its start
+# of an item, at its start
+_NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,5}|[A-Z](?=\)))[.)][ \t]+(?=\S)")
 _WORD = re.compile(r"\w")  # marks alone, as in "[ … ]", are not a proposition
 # Why a sentence replaces a proposition although nothing failed.
 UNCOVERED, UNSUPPORTED = "uncovered sentence", "unsupported proposition"
@@ -40,9 +39,8 @@ logger = logging.getLogger(__name__)
 class Decomposition:
     """The propositions of passages, and counts of how they came about."""
 
-    units: list[Unit] = field(
-        default_factory=list
-    )  # propositions, and the sentences that replace some
+    # propositions, and the sentences that replace some
+    units: list[Unit] = field(default_factory=list)
     report: Report = field(default_factory=Report)
     retry: list[Unit] = field(default_factory=list)  # passages that failed for a transient reason
 
@@ -61,19 +59,21 @@ def decompose(
 ) -> Decomposition:
     """Decompose passages into propositions with the spans that they come from, and count what happened.
 
-    A passage whose decomposition fails is represented by its sentences, and a sentence that no proposition covers is added
-    unchanged; both have `fallback` in their metadata.
+    A passage whose decomposition fails is represented by its sentences, and a sentence that no
+    proposition covers is added unchanged; both have `fallback` in their metadata.
 
     Args:
         passages: Passages, as `split_passages` returns them.
         propositionizer: Any object with a `propositionize` method.
-        unsupported: What to do with a proposition whose names, numbers or content words are not in its passage, title
-            or section: "drop" it, "keep" it, or replace it with the "sentence" it comes from.
+        unsupported: What to do with a proposition whose names, numbers or content words are not in
+            its passage, title or section: "drop" it, "keep" it, or replace it with the "sentence"
+            it comes from.
         log: Log the counts.
 
     Raises:
         InvalidInputError: The policy is unknown, or an argument is no propositionizer.
-        PropositionizerError: The propositionizer did not return one list of strings for each passage.
+        PropositionizerError: The propositionizer did not return one list of strings for each
+            passage.
     """
     passages, asked = _asked(passages, propositionizer, unsupported)
     outputs = propositionizer.propositionize(asked) if asked else []
@@ -112,7 +112,8 @@ def ground(
 ) -> Decomposition:
     """Turn the propositionizer's texts into units, one list of texts for each passage.
 
-    The counts are logged: at level INFO, and where passages failed at `failures_at`; `NOTSET` logs nothing.
+    The counts are logged: at level INFO, and where passages failed at `failures_at`; `NOTSET` logs
+    nothing.
     """
     units: list[Unit] = []
     retry: list[Unit] = []
@@ -129,7 +130,10 @@ def ground(
 
 
 def _log_level(propositionizer: Propositionizer) -> int:
-    """Return the level at which failures are logged: a warning, but for rules, which are made to leave some texts alone."""
+    """Return the level at which failures are logged.
+
+    A warning, but for rules, which are made to leave some texts alone.
+    """
     return logging.WARNING if getattr(propositionizer, "costly", True) else logging.INFO
 
 
@@ -159,7 +163,10 @@ def _is_written(passage: Unit) -> bool:
 def _with_written(
     passages: Sequence[Unit], asked: Sequence[Unit], outputs: Sequence[Sequence[str]]
 ) -> list[Sequence[str]]:
-    """Return the propositions of all passages: outputs for those in `asked`, and the lines of the others."""
+    """Return the propositions of all passages.
+
+    Outputs for those in `asked`, and the lines of the others.
+    """
     check_outputs(outputs, len(asked))
     answers = iter(outputs)
     return [
@@ -212,14 +219,12 @@ def _ground_passage(
     missed = [index for index in uncovered if _WORD.search(sentences[index].text)]
     placed += [(index, _stand_in(passage, sentences[index], UNCOVERED)) for index in missed]
     placed = _in_context(passage, sentences, placed)
-    placed.sort(
-        key=itemgetter(0)
-    )  # stable: reading order by sentence, then the propositionizer's order
+    # stable: reading order by sentence, then the propositionizer's order
+    placed.sort(key=itemgetter(0))
     units: dict[str, Unit] = {}
     for _, unit in placed:
-        if (
-            unit.id not in units or unit.metadata == passage.metadata
-        ):  # a proposition takes precedence over a stand-in
+        # a proposition takes precedence over a stand-in
+        if unit.id not in units or unit.metadata == passage.metadata:
             units[unit.id] = unit
     duplicates = len(cleaned) - len(distinct)
     return list(units.values()), Report(

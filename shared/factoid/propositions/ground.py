@@ -1,8 +1,9 @@
 """Find where a proposition comes from, and whether its passage supports it.
 
-Both compare words: case-folded, without characters that nobody sees or common endings, function words left out. A number must be
-in the source, and so must a name (any capitalised word: one at the start may be the subject). Of the other
-content words two thirds must be, since a propositionizer may add a verb such as "located" or a noun such as "hypothesis".
+Both compare words: case-folded, without characters that nobody sees or common endings, function
+words left out. A number must be in the source, and so must a name (any capitalised word: one at the
+start may be the subject). Of the other content words two thirds must be, since a propositionizer
+may add a verb such as "located" or a noun such as "hypothesis".
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ from factoid.words import fold, without_invisible
 
 _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+|\d*[^\W_]+")
 _FUNCTION_WORDS = frozenset(
-    "a an the this that these those there here it its he him his she her hers they them their theirs we us our i me my "
-    "you your who whom whose which what when where while as if than then so and or but nor yet for of in on at by to from "
-    "with into onto about over under after before during between through against among within without upon per via also "
-    "is are was were be been being am has have had having do does did done can could will would shall should may might "
+    "a an the this that these those there here it its he him his she her hers they them their "
+    "theirs we us our i me my you your who whom whose which what when where while as if than then "
+    "so and or but nor yet for of in on at by to from with into onto about over under after "
+    "before during between through against among within without upon per via also is are was were "
+    "be been being am has have had having do does did done can could will would shall should may "
+    "might "
     "must not no s t re ve ll d called named known one both each such".split()
 )
 _ENDINGS = (
@@ -72,7 +75,10 @@ def content_words(text: str) -> frozenset[str]:
 
 
 def is_supported(proposition: str, known: Collection[str]) -> bool:
-    """Return whether a proposition says only what its source says; `known` are the source's `content_words`."""
+    """Return whether a proposition says only what its source says.
+
+    `known` are the source's `content_words`.
+    """
     tokens = content_tokens(proposition)
     unknown = [token for token in tokens if token[0] not in known]
     for word, start, _ in unknown:
@@ -87,8 +93,8 @@ class Read(NamedTuple):
     sentence: Sentence
     tokens: list[Token]  # content words as a reader sees them, by their places in the document
     words: frozenset[str]  # of the tokens
-    # Its text on one line, unchanged and, if that differs, as a reader sees it, each with the position of every character in the
-    # document.
+    # Its text on one line, unchanged and, if that differs, as a reader sees it, each with the
+    # position of every character in the document.
     readings: list[tuple[str, Sequence[int]]]
 
     @property
@@ -117,16 +123,19 @@ class Source:
         self._spread = Counter(chain.from_iterable([sentence.words for sentence in self.sentences]))
 
     def align(self, proposition: str) -> tuple[int, int, int]:
-        """Find where a proposition comes from: its literal place, else the sentence that shares most of its rarer words.
+        """Find where a proposition comes from.
 
-        A proposition that is literally in the passage, ignoring first letter, final stop, white space and Markdown's marks, gets
-        exactly that span, in the sentence of which it is the largest part. Otherwise, a name at its start and the words of title
-        and section count little: if the sentence has a pronoun, the propositionizer took them from elsewhere.
+        Its literal place, else the sentence that shares most of its rarer words. A proposition that
+        is literally in the passage, ignoring first letter, final stop, white space and Markdown's
+        marks, gets exactly that span, in the sentence of which it is the largest part. Otherwise, a
+        name at its start and the words of title and section count little: if the sentence has a
+        pronoun, the propositionizer took them from elsewhere.
 
         Returns:
-            (index of the first sentence, start, end) in characters of the document. For a proposition in other words, the span is
-            the shortest part of the sentence that holds the shared words. A proposition that shares no word with any sentence
-            gets the whole passage, index -1.
+            (index of the first sentence, start, end) in characters of the document. For a
+            proposition in other words, the span is the shortest part of the sentence that holds the
+            shared words. A proposition that shares no word with any sentence gets the whole
+            passage, index -1.
         """
         if verbatim := self._find_verbatim(proposition):
             return verbatim
@@ -164,7 +173,8 @@ class Source:
     def uncovered(self, propositions: Sequence[str]) -> list[int]:
         """Return the indices of sentences of whose content words less than half are in any proposition.
 
-        A sentence of function words only ("So be it.") is covered by a proposition that holds it literally.
+        A sentence of function words only ("So be it.") is covered by a proposition that holds it
+        literally.
         """
         words: set[str] = set().union(*map(content_words, propositions))
         text = " ".join(propositions).casefold()
@@ -226,7 +236,10 @@ def _one_line(text: str, places: Sequence[int]) -> tuple[str, Sequence[int]]:
 
 
 def _shortest_window(tokens: Iterable[Token], words: Collection[str]) -> tuple[int, int]:
-    """Return the span of the shortest run of tokens that holds all the words, in any order; the tokens contain them all."""
+    """Return the span of the shortest run of tokens that holds all the words, in any order.
+
+    The tokens contain them all.
+    """
     hits = [token for token in tokens if token[0] in words]
     runs = []
     inside: Counter[str] = Counter()  # the words of the run

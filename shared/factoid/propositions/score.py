@@ -1,14 +1,16 @@
 """Compare two sets of propositions by the F1 of Dense X Retrieval, Appendix B.
 
-Precision is the mean over the predicted propositions of the best similarity to any reference, recall the mean over the
-references of the best similarity to any predicted one, F1 their harmonic mean. Figures from different similarities cannot be
-compared with each other, nor with the paper's, which come from BERTScore.
+Precision is the mean over the predicted propositions of the best similarity to any reference,
+recall the mean over the references of the best similarity to any predicted one, F1 their harmonic
+mean. Figures from different similarities cannot be compared with each other, nor with the paper's,
+which come from BERTScore.
 
 The paper leaves these points open; here they are settled as follows:
 
 * A figure for a corpus is the mean of its passages' figures (for F1: the mean of the passages' F1).
 * Sets: a repeated proposition counts once; an empty string counts as a proposition.
-* No predictions for no references is right (1); no predictions for some references, or some for none, is 0.
+* No predictions for no references is right (1); no predictions for some references, or some for
+  none, is 0.
 * A similarity below 0, as cosines can be, counts as 0.
 """
 
@@ -29,7 +31,10 @@ from factoid.inner_products import products
 
 Matrix = NDArray[np.float64]
 Similarity = Callable[[Sequence[str], Sequence[str]], Matrix]
-"""How alike the texts a and b are: 1 is the same, 0 is nothing in common. Shape: (len(a), len(b))."""
+"""How alike the texts a and b are: 1 is the same, 0 is nothing in common.
+
+Shape: (len(a), len(b)).
+"""
 
 _PUNCTUATION = str.maketrans("", "", string.punctuation)
 _ARTICLES = re.compile(r"\b(?:a|an|the)\b")
@@ -74,7 +79,9 @@ def proposition_f1(
 def corpus_f1(
     predicted: Sequence[Sequence[str]], references: Sequence[Sequence[str]], similarity: Similarity
 ) -> PropositionF1:
-    """Return the means of `proposition_f1` over passages; there is a predicted list and a reference list for each.
+    """Return the means of `proposition_f1` over passages.
+
+    There is a predicted list and a reference list for each.
 
     Raises:
         InvalidInputError: There are no passages, or not as many predicted lists as reference lists.
@@ -92,7 +99,10 @@ def corpus_f1(
 
 
 class EncoderSimilarity:
-    """The cosine of two texts' vectors, from the unit side of any encoder. A zero vector has similarity 0 to all."""
+    """The cosine of two texts' vectors, from the unit side of any encoder.
+
+    A zero vector has similarity 0 to all.
+    """
 
     def __init__(self, encoder: Any) -> None:
         self._encoder = encoder
@@ -108,8 +118,9 @@ class EncoderSimilarity:
 class TokenF1:
     """The F1 of two texts' bags of tokens, as SQuAD scores answers: exact, without a model.
 
-    Texts are lower-cased; ASCII punctuation is deleted (so that "O'Hare" is one token), then the words a, an and the.
-    Overlap counts repetitions. If only one of two texts has tokens, the score is 0; if neither has, it is 1.
+    Texts are lower-cased; ASCII punctuation is deleted (so that "O'Hare" is one token), then the
+    words a, an and the. Overlap counts repetitions. If only one of two texts has tokens, the score
+    is 0; if neither has, it is 1.
     """
 
     def __call__(self, a: Sequence[str], b: Sequence[str]) -> Matrix:

@@ -1,14 +1,18 @@
-"""Rank parents by one score from several channels: units, their passage, and the words that it shares with the query.
+"""Rank parents by one score from several channels.
+
+Units, their passage, and the words that it shares with the query.
 
     S(passage) = (1 - λ) · [(1 - α) · mean over granularities of its best unit + α · the passage itself] + λ · words
 
-as AGRaME scores a unit with its passage (§3.2), but with single vectors. The passage itself is one of its units: where no finer
-unit is as near to the query, it takes their place. Words are BM25 as a share of the highest possible score, so that they count
-less where no text has many of them; multiplied by the reach of the encoder's scores (`Scale`), since the cosines of some encoders
-lie within a tenth of each other. A convex combination of scores ranks better than one of ranks (Bruch et al., 2023).
+as AGRaME scores a unit with its passage (§3.2), but with single vectors. The passage itself is one
+of its units: where no finer unit is as near to the query, it takes their place. Words are BM25 as a
+share of the highest possible score, so that they count less where no text has many of them;
+multiplied by the reach of the encoder's scores (`Scale`), since the cosines of some encoders lie
+within a tenth of each other. A convex combination of scores ranks better than one of ranks (Bruch
+et al., 2023).
 
-All units are scored, or those that a filter allows. Where an index is not exact, only the units of those passages are scored that
-the indexes and words find; their scores are exact.
+All units are scored, or those that a filter allows. Where an index is not exact, only the units of
+those passages are scored that the indexes and words find; their scores are exact.
 """
 
 from __future__ import annotations
@@ -49,11 +53,12 @@ class Weights:
     """The weight of each channel in a blended score.
 
     Attributes:
-        passage: α, the passage's share of the vectors' part, from 0 to 1; the rest is the share of its best units. If it is more
-            than 0, the passage also counts as one of its units.
-        lexical: λ, the share of words in the whole, from 0 (vectors alone) to 1 (BM25 alone). BM25 is divided by the highest
-            score that a text could have, and multiplied by the reach of the encoder's scores: what the inner product of equal
-            directions is above the query's average one.
+        passage: α, the passage's share of the vectors' part, from 0 to 1; the rest is the share of
+            its best units. If it is more than 0, the passage also counts as one of its units.
+        lexical: λ, the share of words in the whole, from 0 (vectors alone) to 1 (BM25 alone). BM25
+            is divided by the highest score that a text could have, and multiplied by the reach of
+            the encoder's scores: what the inner product of equal directions is above the query's
+            average one.
 
     Raises:
         InvalidInputError: A weight is out of range.
@@ -83,9 +88,8 @@ class Group(NamedTuple):
     score: float
     matches: tuple[Scored, ...]  # the best units below it that the filter allows, best first
     parts: Mapping[str, float]
-    passage: int | None = (
-        None  # of a document, if passages may be closed: the row of its best open one
-    )
+    # of a document, if passages may be closed: the row of its best open one
+    passage: int | None = None
 
 
 class _Channel(NamedTuple):
@@ -111,24 +115,27 @@ def best_groups(
     scale: Scale | None = None,
     closed: Ids | None = None,
 ) -> list[list[Group]]:
-    """Return the k best parents for each query by their blended score; equal ones by row. They are exact if the indexes are.
+    """Return the k best parents for each query by their blended score; equal ones by row.
 
-    A document scores as its best passage, and a unit as its passage would if it were the nearest unit of each granularity. A
-    passage that lacks units of a granularity, or a vector of its own, scores by the mean of what it has. Passages of allowed
+    They are exact if the indexes are. A document scores as its best passage, and a unit as its
+    passage would if it were the nearest unit of each granularity. A passage that lacks units of a
+    granularity, or a vector of its own, scores by the mean of what it has. Passages of allowed
     units count, unless they are closed: these score by their allowed units alone.
 
     Args:
         views: One for each searched granularity, all filtered or none.
-        passages: That of passages; None if there are no vectors of them, and α counts for the units.
-        queries: Finite, and of unit length where the similarity is the cosine. Shape: (n, dim), float32.
+        passages: That of passages; None if there are no vectors of them, and α counts for the
+            units.
+        queries: Finite, and of unit length where the similarity is the cosine. Shape: (n, dim),
+            float32.
         k: Number of parents; all are returned if there are fewer.
         level: What a parent is.
         weights: The weight of each channel; that of words needs `lexical`.
         lexical: BM25 of passages.
         texts: The queries in words.
         scale: That of the scores, on which words are weighed; None for scores from 0 to 1.
-        closed: Rows of passages whose own vectors and words do not count, ascending; the views of passages leave them out. None
-            if there is no filter that could close any.
+        closed: Rows of passages whose own vectors and words do not count, ascending; the views of
+            passages leave them out. None if there is no filter that could close any.
     """
     share = 0.0 if lexical is None else weights.lexical
     plan = _plan(views, passages, weights.passage, 1 - share, closed)
@@ -197,7 +204,10 @@ def best_groups(
 
 
 def _best_by_shares(keys: Ids, shares: Vectors, count: int) -> Ids:
-    """Return the passages with the `count` largest shares of words, and others with an equal one; none without words."""
+    """Return the passages with the `count` largest shares of words, and others with an equal one.
+
+    None without words.
+    """
     at = largest(shares, count)
     return keys[at[shares[at] > 0]]
 
@@ -217,7 +227,10 @@ def _without(keys: Ids, closed: Ids | None) -> Ids:
 def _plan(
     views: Sequence[View], passages: View | None, alpha: float, dense: float, closed: Ids | None
 ) -> list[tuple[View, float, bool]]:
-    """Return the channels of vectors, that of passages last: the view, its weight, and whether its units may be found."""
+    """Return the channels of vectors, that of passages last.
+
+    The view, its weight, and whether its units may be found.
+    """
     finer = [view for view in views if view.granularity is not Granularity.PASSAGE]
     searched = len(finer) < len(views)
     context = passages if alpha or searched else None
@@ -225,9 +238,8 @@ def _plan(
     plan = [(view, dense * (1 - share) / len(finer), True) for view in finer]
     if context is None:
         return plan
-    if (
-        context.allowed is not None
-    ):  # it is searched: other passages of units give context, and are not found
+    # it is searched: other passages of units give context, and are not found
+    if context.allowed is not None:
         plan.append((context, 0.0, True))
         searched = False
     if views[0].allowed is not None:
@@ -253,17 +265,20 @@ class _Ranking:
     """Ranks passages, or the documents or units that they belong to or hold."""
 
     channels: Sequence[_Channel]
-    parts: Vectors  # best scores in each passage, NaN where there is none. Shape: (channels, queries, passages)
+    # best scores in each passage, NaN where there is none. Shape: (channels, queries, passages)
+    parts: Vectors
     keys: Ids  # the passages, ascending
     queries: Vectors
     level: Level
     k: int
-    closed: (
-        Ids | None
-    )  # passages whose words do not count, and that are not returned for a document
+    # passages whose words do not count, and that are not returned for a document
+    closed: Ids | None
 
     def best(self, number: int, words: Vectors | None, weight: float) -> list[Group]:
-        """Return the best parents for one query. Its words' scores of the passages have this weight."""
+        """Return the best parents for one query.
+
+        Its words' scores of the passages have this weight.
+        """
         parts = self.parts[:, number]
         totals = self._dense(parts)
         by_words = np.zeros(len(self.keys), np.float32)
@@ -317,7 +332,10 @@ class _Ranking:
         return documents
 
     def _dense(self, parts: Vectors) -> Vectors:
-        """Return the part of vectors in the score of each passage, or of the best unit in it. Shape: (passages,)."""
+        """Return the part of vectors in the score of each passage, or of the best unit in it.
+
+        Shape: (passages,).
+        """
         weights = np.array(list(map(attrgetter("weight"), self.channels)), np.float32)[:, None]
         if self.level == "unit":
             searched = [channel.searched for channel in self.channels]
@@ -329,15 +347,17 @@ class _Ranking:
         if known.all():
             return np.asarray((weights * parts).sum(axis=0))
         present = np.where(known, weights, 0)
-        present = np.where(
-            known & (present.sum(axis=0) == 0), 1, present
-        )  # of weight 0, and there is no other
+        # of weight 0, and there is no other
+        present = np.where(known & (present.sum(axis=0) == 0), 1, present)
         return np.asarray(
             weights.sum() * (present * np.where(known, parts, 0)).sum(axis=0) / present.sum(axis=0)
         )
 
     def _blended(self, scores: Vectors, parts: Vectors) -> Vectors:
-        """Return the part of vectors in the scores of units, given the parts of their passages. Shape: (units,)."""
+        """Return the part of vectors in the scores of units, given the parts of their passages.
+
+        Shape: (units,).
+        """
         weights = [channel.weight for channel in self.channels]
         if not self._has_context:
             return np.asarray(sum(weights) * scores)
@@ -349,7 +369,10 @@ class _Ranking:
         return self.channels[-1].view.granularity is Granularity.PASSAGE
 
     def _order(self, totals: Vectors) -> Ids:
-        """Return the best passages, best first: at least k, or one of each of at least k documents, or all."""
+        """Return the best passages, best first.
+
+        At least k, or one of each of at least k documents, or all.
+        """
         count = self.k
         while True:
             at = largest(totals, count)
@@ -362,7 +385,10 @@ class _Ranking:
             count *= _FACTOR
 
     def _units(self, number: int, best: Ids) -> Iterator[tuple[View, Ids, Ids, Vectors]]:
-        """Yield the units of some parents that may be found: their view, numbers of their parents, positions and scores."""
+        """Yield the units of some parents that may be found.
+
+        Their view, numbers of their parents, positions and scores.
+        """
         for view, _, searched, units, scores in self.channels:
             if not searched:
                 continue
@@ -440,7 +466,8 @@ def best_by_words(
 ) -> list[list[Group]]:
     """Return the k best passages, or documents by their best passage, for each query by BM25 alone.
 
-    The columns are those of the passages. `allowed` masks those that the filter allows; None for all.
+    The columns are those of the passages. `allowed` masks those that the filter allows; None for
+    all.
     """
     rows = columns.rows
     parents = columns.documents if level == "document" else columns.rows
@@ -478,11 +505,12 @@ def diverse_groups(
     *,
     lambda_mult: float = 0.5,
 ) -> list[Group]:
-    """Choose k parents by maximal marginal relevance (Carbonell and Goldstein, 1998): near the query, far from those before.
+    """Choose k parents by maximal marginal relevance (Carbonell and Goldstein, 1998).
 
-    Both similarities are cosines of best units, so that they can be weighed against each other: `lambda_mult` is the weight of
-    the similarity to the query, from 0 (only diversity counts) to 1 (it does not). Candidates come best first, each with at least
-    one match.
+    Near the query, far from those before. Both similarities are cosines of best units, so that they
+    can be weighed against each other: `lambda_mult` is the weight of the similarity to the query,
+    from 0 (only diversity counts) to 1 (it does not). Candidates come best first, each with at
+    least one match.
     """
     if not groups:
         return []

@@ -21,7 +21,8 @@ Mask = NDArray[np.bool_]
 
 _SCATTERED = 6  # times as long takes a product with some vectors as one with as many in a row
 
-# So many units, or fewer, are all scored although their index is not exact: if it holds the vectors, or the database does.
+# So many units, or fewer, are all scored although their index is not exact: if it holds the
+# vectors, or the database does.
 _FEW_HELD, _FEW_READ = 20_000, 2048
 _REFINE = 10  # vectors that an index of codes finds for each of the k
 _WIDER = 4  # times as many vectors, where an index found too few
@@ -38,7 +39,8 @@ class Groups(NamedTuple):
     def of(cls, column: Ids, positions: Ids | None = None) -> Self:
         """Group a column, or some positions in it."""
         values = column if positions is None else column[positions]
-        # Units mostly come in the order of their parents: a stable sort is fast on nearly sorted input.
+        # Units mostly come in the order of their parents: a stable sort is fast on nearly sorted
+        # input.
         order = np.argsort(values, kind="stable")
         starts = starts_of_runs(values[order])
         return cls(
@@ -48,7 +50,10 @@ class Groups(NamedTuple):
         )
 
     def find(self, keys: Ids) -> tuple[Ids, Ids]:
-        """Return where in `positions` the groups of these keys are, and which key each has. Unknown keys have none."""
+        """Return where in `positions` the groups of these keys are, and which key each has.
+
+        Unknown keys have none.
+        """
         if not len(self.keys):
             return np.empty(0, np.int64), np.empty(0, np.int64)
         at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
@@ -66,9 +71,10 @@ class Groups(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Columns:
-    """The units of one granularity, sorted by (vector, row); each array has shape (n,) and is read-only.
+    """The units of one granularity, sorted by (vector, row).
 
-    Several units may share a vector. A position is an index into these arrays; a mask holds one boolean for each.
+    Each array has shape (n,) and is read-only. Several units may share a vector. A position is an
+    index into these arrays; a mask holds one boolean for each.
     """
 
     vectors: Ids  # ids of vectors, as in the index
@@ -88,12 +94,18 @@ class Columns:
 
     @classmethod
     def of(cls, table: Ids) -> Columns:
-        """Return columns of units in any order from the rows of an array, which is copied. Shape: (5, n)."""
+        """Return columns of units in any order from the rows of an array, which is copied.
+
+        Shape: (5, n).
+        """
         return cls(*table.take(np.lexsort((table[1], table[0])), axis=1))
 
     @classmethod
     def checked(cls, stacked: Ids) -> Columns:
-        """Return columns from what `stacked` returned; raise ValueError for an array that it cannot have returned."""
+        """Return columns from what `stacked` returned.
+
+        Raise ValueError for an array that it cannot have returned.
+        """
         expected = (
             stacked.dtype == np.int64 and stacked.ndim == 2 and len(stacked) == len(fields(cls))
         )
@@ -115,7 +127,10 @@ class Columns:
         return len(self.rows)
 
     def distinct_vectors(self, mask: Mask | None = None) -> Ids:
-        """Return the ids of the vectors of all units, or of those in the mask: ascending, each once."""
+        """Return the ids of the vectors of all units, or of those in the mask.
+
+        Ascending, each once.
+        """
         vectors = self.vectors if mask is None else self.vectors[mask]
         return vectors[starts_of_runs(vectors)]
 
@@ -125,7 +140,10 @@ class Columns:
         return ranges(starts, np.searchsorted(self.vectors, ids, "right") - starts)
 
     def values(self, level: str) -> Ids:
-        """Return the parent of each unit at a level: the row of itself, its passage or its document."""
+        """Return the parent of each unit at a level.
+
+        The row of itself, its passage or its document.
+        """
         return {"unit": self.rows, "passage": self.parents, "document": self.documents}[level]
 
     def by(self, level: str) -> Groups:
@@ -139,7 +157,10 @@ class Columns:
         return {}
 
     def replaced(self, removed_rows: Ids, added: Columns) -> Columns:
-        """Return columns without the removed units and with the added; one in both is replaced. Unknown rows are ignored."""
+        """Return columns without the removed units and with the added; one in both is replaced.
+
+        Unknown rows are ignored.
+        """
         rest = ~membership(self.rows, removed_rows)
         return Columns.of(np.hstack([self.stacked()[:, rest], added.stacked()]))
 
@@ -153,9 +174,8 @@ class View:
     columns: Columns  # which units have those vectors
     exact: Callable[[Ids], Vectors]  # returns the exact vectors of ids. Shapes: (n,) to (n, dim)
     allowed: Mask | None = None  # units that the filter allows; None for all
-    parameters: Mapping[str, Any] | None = (
-        None  # how wide an approximate index searches (`nprobe`, `efSearch`)
-    )
+    # how wide an approximate index searches (`nprobe`, `efSearch`)
+    parameters: Mapping[str, Any] | None = None
 
     @cached_property
     def units(self) -> Groups:
@@ -179,7 +199,10 @@ class View:
         return bool(count <= (_FEW_HELD if self.index.ability.holds_vectors else _FEW_READ))
 
     def scores(self, queries: Vectors, positions: Ids) -> Vectors:
-        """Return the exact scores of units. Shapes: (queries, dim) and (units,) to (queries, units)."""
+        """Return the exact scores of units.
+
+        Shapes: (queries, dim) and (units,) to (queries, units).
+        """
         if not self.index.exact or len(positions) * _SCATTERED < self.columns.rows.size:
             return gathered_products(queries, self.columns.vectors[positions], self.exact)
         scores = self.index.scores(queries, self.columns.vectors)
@@ -202,15 +225,15 @@ class View:
             yield positions, scores[which]
 
     def passages(self, queries: Vectors, k: int, level: str, *, alone: bool) -> list[Ids]:
-        """Return the passages of the vectors that the index finds for each query: enough for k parents, if there are k.
+        """Return the passages of the vectors that the index finds for each query.
 
+        Enough for k parents, if there are k.
         If the units are ranked `alone` by exact scores, only the k best passages are returned.
         """
         parents, keys = self.columns.values(level), self.columns.by(level).keys
         count = k * (_REFINE if self.index.lossy else 1)
-        if len(keys) < len(
-            self.columns
-        ):  # twice the units of k average parents: units of a good parent come together
+        # twice the units of k average parents: units of a good parent come together
+        if len(keys) < len(self.columns):
             count = max(count, int(k * min(max(2 * len(self.columns) / len(keys), 4), 32)))
         total = len(self.index) if self.allowed is None else np.count_nonzero(self.allowed)
         passages: list[Ids] = [keys[:0]] * len(queries)

@@ -1,7 +1,8 @@
 """The multi-granular store: units and their vectors on disk, searched at any granularity.
 
-A store is a folder. Its database (`units.sqlite`) holds all data. The index files beside it, one FAISS index for each
-granularity, are only caches: they are read, built or updated on the first search after a change.
+A store is a folder. Its database (`units.sqlite`) holds all data. The index files beside it, one
+FAISS index for each granularity, are only caches: they are read, built or updated on the first
+search after a change.
 """
 
 from factoid.ingest import GRANULARITIES, AddReport

@@ -38,7 +38,8 @@ Children = Mapping[str, Sequence[Unit]]
 def answer(store: UnitStore, query: Query) -> list[list[Hit]]:
     """Return the k best hits for each query, ranked by its reranker.
 
-    The reranker runs after the search has ended, so neither writes nor other searches wait for its model.
+    The reranker runs after the search has ended, so neither writes nor other searches wait for its
+    model.
     """
     texts = query.texts
     if texts is None:
@@ -73,9 +74,10 @@ def _candidates(
 ) -> tuple[list[list[Hit]], Children | None, dict[str, Unit]]:
     """Return the best passages for each query, their units to rank, and the documents that may come back, by id.
 
-    These are for document hits the open ones, and with parents="auto" those that are one passage. A unit stands for a passage
-    that is closed, or not stored. For document hits, the best passage of each further document is also a candidate. Without a
-    kind, the reranker cuts the passages into units.
+    These are for document hits the open ones, and with parents="auto" those that are one passage. A
+    unit stands for a passage that is closed, or not stored. For document hits, the best passage of
+    each further document is also a candidate. Without a kind, the reranker cuts the passages into
+    units.
     """
     wall = wall_of(query, snapshot, states)
     options = replace(query.options, parents="passage", min_score=None, expand=0, rerank=None)
@@ -129,7 +131,8 @@ def _units_under(
 ) -> dict[str, list[Unit]]:
     """Return the units under some passages that a search compares and that may be shown, by the passage's id.
 
-    A passage that has no unit of the kind is ranked by those that take their place, as in the search itself.
+    A passage that has no unit of the kind is ranked by those that take their place, as in the
+    search itself.
     """
     allowed = None if wall is None else wall.allowed
     having = {unit.parent_id for unit in snapshot.searched_units(passage_ids, kind, None)}
@@ -219,9 +222,8 @@ def _ranked(
             unit = documents.get(unit.document_id, unit)
         found = hits.setdefault(key, Hit(unit, hit.score, matches, parts=parts))
         if unit.granularity is Granularity.PASSAGE and found.unit.granularity in FINEST_FIRST[:-1]:
-            hits[key] = replace(
-                found, unit=unit
-            )  # the best open passage of a document that is not open itself
+            # the best open passage of a document that is not open itself
+            hits[key] = replace(found, unit=unit)
     best = [
         hit for hit in hits.values() if options.min_score is None or hit.score >= options.min_score
     ]
@@ -229,7 +231,10 @@ def _ranked(
 
 
 def _placed(passage: Unit) -> Unit:
-    """Return a passage whose text is at its span, and without payload; the place of a framework's node may be unknown."""
+    """Return a passage whose text is at its span, and without payload.
+
+    The place of a framework's node may be unknown.
+    """
     if passage.end - passage.start != len(passage.text):
         passage = replace(passage, start=0, end=len(passage.text))
     return replace(passage, granularity=Granularity.PASSAGE, payload="")

@@ -39,7 +39,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A checked query and its options. It is made before indexes are updated, since it determines which ones are needed."""
+    """A checked query and its options.
+
+    It is made before indexes are updated, since it determines which ones are needed.
+    """
 
     vectors: Vectors | None  # shape: (n, dim); None if only words count
     texts: Sequence[str] | None  # None if only vectors are known
@@ -100,7 +103,10 @@ def _present(store: UnitStore) -> Sequence[Granularity]:
 
 
 def wall_of(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> Wall | None:
-    """Return what the filter of a query lets through, from the indexes that the query needs; None without a filter."""
+    """Return what the filter of a query lets through, from the indexes that the query needs.
+
+    None without a filter.
+    """
     if query.condition is None:
         return None
     [mixed] = [state for state in states if state.granularity == MIXED_PASSAGES]
@@ -148,13 +154,12 @@ def find_within(
             if counts and not {*query.searched} & {*counts}:
                 raise InvalidInputError(
                     f"the store holds {' and '.join(f'{kind}s' for kind in counts)}, and no "
-                    f"{' or '.join(f'{kind}s' for kind in query.searched)}: search what it holds, with granularity=..., or "
-                    "add what is missing"
+                    f"{' or '.join(f'{kind}s' for kind in query.searched)}: search what it holds, "
+                    "with granularity=..., or add what is missing"
                 )
             return [[] for _ in query.vectors]
-        queries = chosen[0].index.prepare(
-            query.vectors
-        )  # all indexes compare vectors in the same way
+        # all indexes compare vectors in the same way
+        queries = chosen[0].index.prepare(query.vectors)
         limit = limit if options.mmr is None else max(limit, options.fetch_k)
         groups = best_groups(
             chosen,
@@ -193,9 +198,8 @@ def _hits(
     wall: Wall | None,
 ) -> list[list[Hit]]:
     level = options.level
-    documents: dict[
-        int, Unit
-    ] = {}  # by row of the parent: of the document, or with parents="auto" of its only passage
+    # by row of the parent: of the document, or with parents="auto" of its only passage
+    documents: dict[int, Unit] = {}
     keys = {group.key for group in chain.from_iterable(groups)}
     if level == "document":
         documents = open_documents(snapshot, keys, wall)
@@ -231,7 +235,8 @@ def _shown_row(
 ) -> int | None:
     """Return the row of the unit that is returned for a group; None for its document.
 
-    In place of a document that is not open this is the best of its open passages, and in place of a passage its best unit.
+    In place of a document that is not open this is the best of its open passages, and in place of a
+    passage its best unit.
     """
     if group.key in documents:
         return None
@@ -266,7 +271,10 @@ def open_documents(snapshot: Snapshot, rows: Iterable[int], wall: Wall | None) -
 
 
 def whole_documents(snapshot: Snapshot, rows: Iterable[int], wall: Wall | None) -> dict[int, Unit]:
-    """Return the documents of which some passages are all there is, as units by the passage's row: those to show as added."""
+    """Return the documents of which some passages are all there is, as units by the passage's row.
+
+    Those to show as added.
+    """
     documents = snapshot.whole_documents(sorted(rows))
     units = open_documents(snapshot, documents.values(), wall)
     return {
@@ -280,15 +288,19 @@ def _document_units(snapshot: Snapshot, rows: Iterable[int]) -> dict[int, Unit]:
     for row, (document_id, document) in snapshot.documents(sorted(rows)).items():
         if document is None:
             raise InvalidInputError(
-                f"the store holds units of document {document_id!r}, and not its text: parents='document' needs documents "
-                "that were added by add_documents; use parents='passage'"
+                f"the store holds units of document {document_id!r}, and not its text: "
+                "parents='document' needs documents that were added by add_documents; use "
+                "parents='passage'"
             )
         units[row] = document_unit(document)
     return units
 
 
 def with_neighbours(snapshot: Snapshot, hit: Hit, count: int, wall: Wall | None) -> Hit:
-    """Return a hit with its neighbours; a parent's are those of its matches, unless only itself matched."""
+    """Return a hit with its neighbours.
+
+    A parent's are those of its matches, unless only itself matched.
+    """
     if any(match.unit.id != hit.unit.id for match in hit.matches):
         matches = []
         for match in hit.matches:
@@ -308,7 +320,10 @@ def allowed_ids(
     snapshot: Snapshot,
     states: Sequence[IndexState],
 ) -> list[str]:
-    """Return the ids of units that a filter lets a search return, oldest first: of all, or of some."""
+    """Return the ids of units that a filter lets a search return, oldest first.
+
+    Of all, or of some.
+    """
     names, rows, metadata = snapshot.unit_metadata(ids)
     wall = states[0].wall(snapshot, condition)
     return list(compress(names, wall.allowed(rows, metadata).tolist()))
@@ -337,7 +352,10 @@ def allowed_units(
 
 
 def stored_by_id(snapshot: Snapshot, ids: Sequence[str], *, documents: bool) -> list[Unit]:
-    """Return the units with these ids, in this order; with `documents`, documents whose texts are stored come before units."""
+    """Return the units with these ids, in this order.
+
+    With `documents`, documents whose texts are stored come before units.
+    """
     if not documents:
         return snapshot.units_by_id(ids)
     whole = {

@@ -19,8 +19,9 @@ from factoid.vectors.terms import check_language
 
 _ADVICE = {
     "encoder": (
-        " If both are the same weights, say so by the first name: name={0!r} of SentenceTransformerEncoder, of EmbeddingsEncoder "
-        "(LangChain) or of EmbeddingEncoder (LlamaIndex)"
+        " If both are the same weights, say so by the first name: name={0!r} of "
+        "SentenceTransformerEncoder, of EmbeddingsEncoder (LangChain) or of EmbeddingEncoder "
+        "(LlamaIndex)"
     ),
     "embed_metadata": (
         " It is embed_metadata={0} of the store or, in LlamaIndex, of the node parser, as in "
@@ -34,9 +35,8 @@ class Settings:
     """How a store's vectors are compared and indexed; the options are those of `UnitStore`."""
 
     similarity: Similarity = Similarity.INNER_PRODUCT
-    kinds: Mapping[Granularity, str] = field(
-        default_factory=dict
-    )  # "auto" for granularities not named
+    # "auto" for granularities not named
+    kinds: Mapping[Granularity, str] = field(default_factory=dict)
     language: str = "en"
     weights: Weights = field(default_factory=Weights)  # for a search that names none
 
@@ -61,7 +61,10 @@ class Settings:
         language: str | None = None,
         weights: Weights | None = None,
     ) -> Settings:
-        """Return these settings, replaced by the arguments that are not None; raise InvalidInputError for unknown ones."""
+        """Return these settings, replaced by the arguments that are not None.
+
+        Raise InvalidInputError for unknown ones.
+        """
         kinds = dict(self.kinds)
         if isinstance(index, str):
             kinds = dict.fromkeys(Granularity, index)
@@ -89,7 +92,8 @@ def keep_settings(
     new_dtype = dtype not in (None, stored_dtype)
     if dim is not None and new_dtype:
         raise InvalidInputError(
-            f"the store at {connections.path} keeps vectors as {stored_dtype}: that cannot be changed"
+            f"the store at {connections.path} keeps vectors as {stored_dtype}: that cannot be "
+            "changed"
         )
     if not connections.read_only and (settings != stored or new_dtype):
         with connections.writing() as connection:
@@ -109,6 +113,6 @@ def check_identity(snapshot: Snapshot, source: str, **identity: object) -> None:
             and bare_name(str(value)) != bare_name(str(stored))
         ):
             raise EncoderMismatchError(
-                f"the store was built with the {name} {stored!r}, and {source} {value!r}: use the first one, or a new store."
-                + _ADVICE.get(name, "").format(stored)
+                f"the store was built with the {name} {stored!r}, and {source} {value!r}: use the "
+                "first one, or a new store." + _ADVICE.get(name, "").format(stored)
             )

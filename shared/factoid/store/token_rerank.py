@@ -1,8 +1,10 @@
-"""Search with `rerank="tokens"`: the best passages are compared with the query token by token, by the store's own encoder.
+"""Search with `rerank="tokens"`.
 
-A passage's similarity is MaxSim (Khattab and Zaharia, 2020): the mean, over the query's tokens, of the largest inner product with
-a token of the passage. It is brought to the mean and the spread of the candidates' scores by the search, and counts as much as
-these. Alone it would lose what words and propositions know.
+The best passages are compared with the query token by token, by the store's own encoder. A
+passage's similarity is MaxSim (Khattab and Zaharia, 2020): the mean, over the query's tokens, of
+the largest inner product with a token of the passage. It is brought to the mean and the spread of
+the candidates' scores by the search, and counts as much as these. Alone it would lose what words
+and propositions know.
 """
 
 from __future__ import annotations
@@ -94,9 +96,8 @@ def _candidates(
         read: set[str] = set()
         for hit, unit in zip(hits, units, strict=True):
             passage = passages.get(unit.parent_id, unit)
-            if (
-                passage.document_id != unit.document_id
-            ):  # the passage that a unit names may be of another document
+            # the passage that a unit names may be of another document
+            if passage.document_id != unit.document_id:
                 passage = unit
             if passage.id in read or len(read) < most or len(of_query) < query.k:
                 read.add(passage.id)
@@ -124,7 +125,10 @@ def _open_units(snapshot: Snapshot, wall: Wall | None, ids: Sequence[str]) -> li
 def _similarities(
     encoder: TokenVectorEncoder, query: str, texts: Sequence[str], tokens: OrderedDict[str, Vectors]
 ) -> Vectors:
-    """Return the MaxSim of the query with each text; `tokens` keeps the vectors of the latest texts. Shape: (texts,)."""
+    """Return the MaxSim of the query with each text.
+
+    `tokens` keeps the vectors of the latest texts. Shape: (texts,).
+    """
     [of_query] = encoder.encode_query_tokens([query])
     missing = [text for text in dict.fromkeys(texts) if text not in tokens]
     if missing:

@@ -1,7 +1,7 @@
 """Cache the token vectors of a late-interaction model on disk, in a file of their own.
 
-In a store's folder the file is beside the database. Missing and damaged entries are encoded again. Copies of a store leave it
-out.
+In a store's folder the file is beside the database. Missing and damaged entries are encoded again.
+Copies of a store leave it out.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ FORMAT = 1
 
 TokenDtype = Literal["float32", "float16", "int8"]
 
-# `passage` is a digest of the passage's own text, by which `keep_only` knows what a store still needs. The checksum covers the
-# key and all other values.
+# `passage` is a digest of the passage's own text, by which `keep_only` knows what a store still
+# needs. The checksum covers the key and all other values.
 _SQL = """CREATE TABLE IF NOT EXISTS token_vectors (
     key BLOB PRIMARY KEY, passage BLOB NOT NULL, tokens INTEGER NOT NULL, dim INTEGER NOT NULL, windows INTEGER NOT NULL,
     content BLOB NOT NULL, checksum INTEGER NOT NULL
@@ -56,12 +56,14 @@ class _DamagedCacheError(StoreFormatError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TokenVectors:
-    """The scored tokens of a text. `spans` are (0, 0) for special tokens, markers and the [MASK]s after a query."""
+    """The scored tokens of a text.
+
+    `spans` are (0, 0) for special tokens, markers and the [MASK]s after a query.
+    """
 
     vectors: Vectors  # float32; shape: (tokens, dim)
-    spans: NDArray[
-        np.int64
-    ]  # start and end of each token in the text, without white space; shape: (tokens, 2)
+    # start and end of each token in the text, without white space; shape: (tokens, 2)
+    spans: NDArray[np.int64]
     windows: int = 1  # in which the model read the text
     stored: bool = False  # read from a cache
 
@@ -69,20 +71,24 @@ class TokenVectors:
 class TokenVectorCache:
     """Stores the token vectors of passages on disk, for several threads and processes at once.
 
-    The key of an entry consists of the model's fingerprint, the encoded text and the dtype. The file is open only while it is
-    used. A file without write permission is read, but gets no new entries. An entry that has changed on disk counts as missing,
-    and a damaged file is replaced; both are logged.
+    The key of an entry consists of the model's fingerprint, the encoded text and the dtype. The
+    file is open only while it is used. A file without write permission is read, but gets no new
+    entries. An entry that has changed on disk counts as missing, and a damaged file is replaced;
+    both are logged.
 
     Args:
-        path: A file, created if absent, or the folder of a store, in which it is called `tokens.sqlite`.
-        dtype: How components are stored. "float16" is off by at most 1/2048 of each, "int8" by at most 1/254 of the largest of
-            its token, whose scale is stored with it; "float32" is exact.
+        path: A file, created if absent, or the folder of a store, in which it is called
+            `tokens.sqlite`.
+        dtype: How components are stored. "float16" is off by at most 1/2048 of each, "int8" by at
+            most 1/254 of the largest of its token, whose scale is stored with it; "float32" is
+            exact.
 
     Raises:
         InvalidInputError: The dtype is unknown.
-        StoreFormatError: On use, if the path holds something else or a cache of another version, except under the name
-            `tokens.sqlite`, where it is replaced.
-        StoreError: On use, if the file cannot be opened, read or written, for example on a full disk.
+        StoreFormatError: On use, if the path holds something else or a cache of another version,
+            except under the name `tokens.sqlite`, where it is replaced.
+        StoreError: On use, if the file cannot be opened, read or written, for example on a full
+            disk.
     """
 
     def __init__(self, path: str | Path, *, dtype: TokenDtype = "float16") -> None:
@@ -126,11 +132,14 @@ class TokenVectorCache:
     def put(
         self, model: str, entries: Mapping[str, tuple[str, TokenVectors]]
     ) -> dict[str, TokenVectors]:
-        """Store tokens in one transaction, and return them as they will be read. A full disk is logged, and nothing is stored.
+        """Store tokens in one transaction, and return them as they will be read.
+
+        A full disk is logged, and nothing is stored.
 
         Args:
             model: As in `get`.
-            entries: The passage's own text, without its heading, and its tokens, by the encoded text.
+            entries: The passage's own text, without its heading, and its tokens, by the encoded
+                text.
 
         Raises:
             InvalidInputError: The dtype cannot hold a vector.
@@ -166,7 +175,9 @@ class TokenVectorCache:
         self.keep_only(())
 
     def verify(self, *, repair: bool = False) -> list[str]:
-        """Check the file and every entry; return what is wrong. With `repair`, damaged entries, or the damaged file, are deleted.
+        """Check the file and every entry; return what is wrong.
+
+        With `repair`, damaged entries, or the damaged file, are deleted.
 
         Raises:
             StoreFormatError: The path holds something else, or a cache of another version.
@@ -191,7 +202,8 @@ class TokenVectorCache:
         problems = []
         if damaged:
             problems = [
-                f"{len(damaged):,} entries of {file} changed on disk. They are encoded again when they are needed"
+                f"{len(damaged):,} entries of {file} changed on disk. They are encoded again when "
+                "they are needed"
             ]
         elif lines != ["ok"]:
             problems = [
@@ -243,7 +255,8 @@ class TokenVectorCache:
             fits = np.isfinite(packed).all()
         if not fits:
             raise InvalidInputError(
-                f"token vectors with components up to {np.abs(vectors).max():.3g} cannot be stored as {self.dtype}"
+                f"token vectors with components up to {np.abs(vectors).max():.3g} cannot be "
+                f"stored as {self.dtype}"
             )
         return b"".join(
             part.tobytes() for part in (np.asarray(tokens.spans, _SPANS), scales, packed)
@@ -295,7 +308,10 @@ class TokenVectorCache:
 
     @contextmanager
     def _session(self, *, create: bool = False) -> Iterator[sqlite3.Connection | None]:
-        """Open the file for a block; None if it does not exist and should not or cannot be created."""
+        """Open the file for a block.
+
+        None if it does not exist and should not or cannot be created.
+        """
         file = self.file
         try:
             if not file.exists() and not (create and sqlite.is_writable(file)):
@@ -314,11 +330,17 @@ class TokenVectorCache:
             raise failure from error
 
     def _is_ours(self) -> bool:
-        """Tell whether the file may be replaced: it is named or marked as a cache of token vectors."""
+        """Tell whether the file may be replaced.
+
+        It is named or marked as a cache of token vectors.
+        """
         return self.file.name == TOKENS or sqlite.identify(self.file) == (APPLICATION_ID, FORMAT)
 
     def _discard(self, error: Exception) -> NoReturn:
-        """Remove a damaged file; a process that has it open loses what it writes there. One that is not writable stays."""
+        """Remove a damaged file; a process that has it open loses what it writes there.
+
+        One that is not writable stays.
+        """
         logger.warning("%s is damaged, and passages are encoded again: %s", self.file, error)
         if sqlite.is_writable(self.file):
             self._remove()

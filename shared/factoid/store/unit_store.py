@@ -66,36 +66,49 @@ from factoid.vectors.gpu import check_device
 
 
 class UnitStore:
-    """Passages, sentences and propositions with their vectors; a context manager. Copies of it are the same open store.
+    """Passages, sentences and propositions with their vectors; a context manager.
+
+    Copies of it are the same open store.
 
     Args:
         path: The store's folder, made if absent; None keeps everything in memory.
         encoder: Encodes units and queries; None if the caller passes all vectors.
-        granularities: The granularities to encode and search; passages are always stored. None for those that the store has
-            vectors of, and for all in an empty store.
-        embed_metadata: Keys of the metadata whose values are encoded before the text, as the title is, and are words of the index
-            of words: for documents that differ in these only, such as ["product", "version"]. None for those that the store was
-            filled with, and for none in an empty store.
-        embed_template: Template of the text that is encoded for a unit, such as "{title}: {text}", with keys of the metadata as
-            further fields; None for the text alone. "auto" for the template that the store was filled with, else "{title} —
-            {section}: {text}" (see `factoid.encode.with_heading`). It does not apply to vectors from the caller.
-        index: A FAISS factory string such as "Flat", "HNSW32" or "IVF1024,SQ8", or a dict of one for each granularity; "auto"
-            goes by the number of vectors (see `factoid.vectors.choose_kind`). None for the store's setting, else "auto".
+        granularities: The granularities to encode and search; passages are always stored. None for
+            those that the store has vectors of, and for all in an empty store.
+        embed_metadata: Keys of the metadata whose values are encoded before the text, as the title
+            is, and are words of the index of words: for documents that differ in these only, such
+            as ["product", "version"]. None for those that the store was filled with, and for none
+            in an empty store.
+        embed_template: Template of the text that is encoded for a unit, such as "{title}: {text}",
+            with keys of the metadata as further fields; None for the text alone. "auto" for the
+            template that the store was filled with, else "{title} — {section}: {text}" (see
+            `factoid.encode.with_heading`). It does not apply to vectors from the caller.
+        index: A FAISS factory string such as "Flat", "HNSW32" or "IVF1024,SQ8", or a dict of one
+            for each granularity; "auto" goes by the number of vectors (see
+            `factoid.vectors.choose_kind`). None for the store's setting, else "auto".
         similarity: "inner_product" or "cosine"; None for the store's setting, else inner product.
-        language: Language of the texts, a code of `factoid.vectors.terms.LANGUAGES`; None for the store's setting, else "en".
-        dtype: How vectors are stored on disk: "float32", or "float16" in half the space; chosen when the store is created.
-        device: Where indexes are searched: "cpu", "cuda", "cuda:1", or a list of GPUs that share the work.
+        language: Language of the texts, a code of `factoid.vectors.terms.LANGUAGES`; None for the
+            store's setting, else "en".
+        dtype: How vectors are stored on disk: "float32", or "float16" in half the space; chosen
+            when the store is created.
+        device: Where indexes are searched: "cpu", "cuda", "cuda:1", or a list of GPUs that share
+            the work.
         gpu_shard: Put a part of each index on each of several GPUs instead of a copy.
-        gpu_float16: Hold exact indexes on GPUs in half precision; hits are scored again with the exact vectors.
+        gpu_float16: Hold exact indexes on GPUs in half precision; hits are scored again with the
+            exact vectors.
         mmap: Leave the index files on disk, and read only what a search touches.
         read_only: Reject writes and leave the folder untouched; it may be on a read-only disk.
-        progress: Whether long work shows a progress bar, also the building of indexes. None for a bar in a terminal or notebook,
-            once it takes longer than a second, and elsewhere a line in the log (`factoid.progress`, INFO) every half a minute.
+        progress: Whether long work shows a progress bar, also the building of indexes. None for a
+            bar in a terminal or notebook, once it takes longer than a second, and elsewhere a line
+            in the log (`factoid.progress`, INFO) every half a minute.
 
     Raises:
-        InvalidInputError: A setting is unknown, or the dtype differs from that of a store that is not empty.
-        StoreFormatError: The path holds something other than a store of this version, or a damaged store.
-        EncoderMismatchError: The store was built by another encoder, or with another template or other metadata.
+        InvalidInputError: A setting is unknown, or the dtype differs from that of a store that is
+            not empty.
+        StoreFormatError: The path holds something other than a store of this version, or a damaged
+            store.
+        EncoderMismatchError: The store was built by another encoder, or with another template or
+            other metadata.
     """
 
     def __init__(
@@ -166,9 +179,8 @@ class UnitStore:
 
     def __len__(self) -> int:
         with self.connections.reading() as snapshot:
-            return int(
-                snapshot.meta["units"]
-            )  # kept, since to count them reads an index of all units
+            # kept, since to count them reads an index of all units
+            return int(snapshot.meta["units"])
 
     @property
     def similarity(self) -> Similarity:
@@ -177,7 +189,10 @@ class UnitStore:
 
     @property
     def identity(self) -> dict[str, str | None]:
-        """What makes vectors here: the encoder's name, template and metadata; None for one that is not named."""
+        """What makes vectors here: the encoder's name, template and metadata.
+
+        None for one that is not named.
+        """
         keys = self.requested_metadata
         return {
             "encoder": getattr(self.encoder, "name", None),
@@ -226,7 +241,10 @@ class UnitStore:
         )
 
     def close(self) -> None:
-        """Wait for running searches, write changed indexes, and close the store. Closing twice is harmless."""
+        """Wait for running searches, write changed indexes, and close the store.
+
+        Closing twice is harmless.
+        """
         try:
             self.indexes.save()
         finally:
@@ -252,9 +270,10 @@ class UnitStore:
     ) -> AddReport:
         """Split, decompose, encode and commit documents, a few hundred passages at a time.
 
-        A document replaces a stored one with the same id, and all its units. One that has not changed is skipped, unless a
-        passage failed for a reason that another try may solve (a time-out). An interrupted call leaves only whole documents, and
-        can be repeated. A store on disk caches the results of costly propositionizers (`costly = True`, the models): they only
+        A document replaces a stored one with the same id, and all its units. One that has not
+        changed is skipped, unless a passage failed for a reason that another try may solve (a
+        time-out). An interrupted call leaves only whole documents, and can be repeated. A store on
+        disk caches the results of costly propositionizers (`costly = True`, the models): they only
         get what is new.
 
         Args:
@@ -262,22 +281,26 @@ class UnitStore:
             propositionizer: None for `SyntaxPropositionizer`.
             words: Maximum number of words in a passage.
             min_words: A paragraph's last passage with fewer words is merged into the one before.
-            unsupported: What to do with propositions that their passage does not support, as in `factoid.propositions.decompose`.
-            sentences: Finds the ends of sentences, as in `factoid.split_passages`; one with a `name` counts as changed by it.
-            cache: Where to cache the propositions of any propositionizer instead: a file to share between stores, or the folder
-                of another store.
-            source_key: A key of the metadata that says where a document comes from, such as "source", for documents without ids.
-                When the call ends, the documents that earlier calls added of the same sources, and that this one did not bring
-                again, are deleted: so all documents of a source belong into one call. Documents with ids of their own are left
-                alone. Several keys, as in ("source", "tenant"), keep apart what differs in one of them. "auto" for "source", else
-                "file_path", where it is a file or an address, apart for each value of keys that name an owner, such as "tenant"
-                or "user_id"; while a store is open, later calls may then bring further parts whose metadata differ, such as
-                pages. None deletes nothing.
+            unsupported: What to do with propositions that their passage does not support, as in
+                `factoid.propositions.decompose`.
+            sentences: Finds the ends of sentences, as in `factoid.split_passages`; one with a
+                `name` counts as changed by it.
+            cache: Where to cache the propositions of any propositionizer instead: a file to share
+                between stores, or the folder of another store.
+            source_key: A key of the metadata that says where a document comes from, such as
+                "source", for documents without ids. When the call ends, the documents that earlier
+                calls added of the same sources, and that this one did not bring again, are deleted:
+                so all documents of a source belong into one call. Documents with ids of their own
+                are left alone. Several keys, as in ("source", "tenant"), keep apart what differs in
+                one of them. "auto" for "source", else "file_path", where it is a file or an
+                address, apart for each value of keys that name an owner, such as "tenant" or
+                "user_id"; while a store is open, later calls may then bring further parts whose
+                metadata differ, such as pages. None deletes nothing.
             progress: Show a progress bar over documents; None as the constructor says.
 
         Raises:
-            InvalidInputError: Metadata does not survive JSON, an option is out of range, or a propositionizer lacks the `name`
-                that a cache needs.
+            InvalidInputError: Metadata does not survive JSON, an option is out of range, or a
+                propositionizer lacks the `name` that a cache needs.
             StoreError: The store is closed or read-only, or writing fails.
         """
         sizes = {"words": words, "min_words": min_words, "sentences": sentences}
@@ -290,7 +313,10 @@ class UnitStore:
     async def aadd_documents(
         self, documents: Iterable[Document], **options: Unpack[AddKwargs]
     ) -> AddReport:
-        """Do the same as `add_documents` without blocking the event loop; documents are read in threads."""
+        """Do the same as `add_documents` without blocking the event loop.
+
+        Documents are read in threads.
+        """
         check_names("UnitStore.aadd_documents", options, option_names(AddKwargs))
         sources, progress = (
             self._sources_of(options.pop("source_key", None)),
@@ -308,20 +334,26 @@ class UnitStore:
         keep_children: bool = False,
         embed_metadata: Sequence[str] | None = None,
     ) -> list[str]:
-        """Add units, and return their ids. A stored unit with the same id is replaced, a passage with all units under it.
+        """Add units, and return their ids.
+
+        A stored unit with the same id is replaced, a passage with all units under it.
 
         Args:
-            units: Units of any granularity. Those of granularities that the store does not search are stored unencoded, unless a
-                passage could not be found otherwise.
-            vectors: Their vectors, shape (len(units), dim), with None for a unit that should be stored but not found. If the
-                argument is None, the units for which `searches` is true are encoded, and passages without such units.
-            keep_children: Replace only the units with these ids; the units under a replaced passage stay.
-            embed_metadata: What was encoded with the texts of the given vectors, if that is known: as in the constructor.
+            units: Units of any granularity. Those of granularities that the store does not search
+                are stored unencoded, unless a passage could not be found otherwise.
+            vectors: Their vectors, shape (len(units), dim), with None for a unit that should be
+                stored but not found. If the argument is None, the units for which `searches` is
+                true are encoded, and passages without such units.
+            keep_children: Replace only the units with these ids; the units under a replaced passage
+                stay.
+            embed_metadata: What was encoded with the texts of the given vectors, if that is known:
+                as in the constructor.
 
         Raises:
-            EncoderMismatchError: The vectors have another dimension than the store's, or other metadata in them.
-            InvalidInputError: There are neither vectors nor an encoder, the number of vectors is wrong, or JSON cannot hold the
-                metadata.
+            EncoderMismatchError: The vectors have another dimension than the store's, or other
+                metadata in them.
+            InvalidInputError: There are neither vectors nor an encoder, the number of vectors is
+                wrong, or JSON cannot hold the metadata.
         """
         if vectors is not None and len(vectors) != len(units):
             raise InvalidInputError(
@@ -347,9 +379,10 @@ class UnitStore:
         return [split for split in batch if stored.get(split.document.id) != split.digest]
 
     def reusable_vectors(self, batch: Sequence[Split]) -> dict[str, Vectors]:
-        """Return the vectors of the texts in earlier versions of some documents, by text. A step of `factoid.ingest`.
+        """Return the vectors of the texts in earlier versions of some documents, by text.
 
-        Only what `add_documents` added counts, by an encoder that has a name: another one may have made the other vectors.
+        A step of `factoid.ingest`. Only what `add_documents` added counts, by an encoder that has a
+        name: another one may have made the other vectors.
         """
         if self.identity["encoder"] is None:
             return {}
@@ -387,19 +420,24 @@ class UnitStore:
         unit_ids: Sequence[str] | None = None,
         filter: Filter | None = None,  # noqa: A002 - as in search
     ) -> int:
-        """Delete documents with all their units, or units with those under them; return how many units were deleted.
+        """Delete documents with all their units, or units with those under them.
 
-        The propositions that a costly propositionizer made of their passages stay in the store's cache, which `clear` also
-        deletes. Token vectors stay until `compact`.
+        Return how many units were deleted. The propositions that a costly propositionizer made of
+        their passages stay in the store's cache, which `clear` also deletes. Token vectors stay
+        until `compact`.
 
         Args:
-            ids: Ids that mean the document that has them, and a unit only where no document does. Unknown ids are ignored.
-            document_ids: Ids of documents alone, in place of ids, for callers who do not choose all ids themselves.
+            ids: Ids that mean the document that has them, and a unit only where no document does.
+                Unknown ids are ignored.
+            document_ids: Ids of documents alone, in place of ids, for callers who do not choose all
+                ids themselves.
             unit_ids: Ids of units alone, in place of ids.
-            filter: Delete the units whose metadata pass, in place of ids; a document is deleted with its last unit.
+            filter: Delete the units whose metadata pass, in place of ids; a document is deleted
+                with its last unit.
 
         Raises:
-            InvalidInputError: None or several of the arguments are given, or the filter has no condition.
+            InvalidInputError: None or several of the arguments are given, or the filter has no
+                condition.
         """
         selected = Selection(ids=ids, document_ids=document_ids, unit_ids=unit_ids, filter=filter)
         with self.connections.transaction() as writing:
@@ -414,19 +452,24 @@ class UnitStore:
         unit_ids: Sequence[str] | None = None,
         filter: Filter | None = None,  # noqa: A002 - as in search
     ) -> int:
-        """Set metadata keys of documents with all their units, or of units with those under them; return how many changed.
+        """Set metadata keys of documents with all their units, or of units with those under them.
 
-        Other keys stay unchanged. Ids and filter choose documents and units as in `delete`, whose errors are raised.
+        Return how many changed. Other keys stay unchanged. Ids and filter choose documents and
+        units as in `delete`, whose errors are raised.
 
         Raises:
-            InvalidInputError: JSON would change the metadata, they hold too much, or a key is one of `embed_metadata`.
+            InvalidInputError: JSON would change the metadata, they hold too much, or a key is one
+                of `embed_metadata`.
         """
         selected = Selection(ids=ids, document_ids=document_ids, unit_ids=unit_ids, filter=filter)
         with self.connections.transaction() as writing:
             return writing.describe(selected, changes)
 
     def clear(self) -> None:
-        """Delete everything, cached propositions and token vectors included; another encoder may then fill the store."""
+        """Delete everything, cached propositions and token vectors included.
+
+        Another encoder may then fill the store.
+        """
         with self.connections.transaction() as writing:
             writing.clear()
         if self.path is not None:
@@ -446,10 +489,11 @@ class UnitStore:
         filter: Filter | None = None,  # noqa: A002 - as in search
         documents: bool = False,
     ) -> list[Unit]:
-        """Return the units with these ids, in this order, if a filter lets a search return them; unknown ids are skipped.
+        """Return the units with these ids, in this order, if a filter lets a search return them.
 
-        With `documents`, an id means the document that has it, as a unit, and a unit only where there is no text of such a
-        document, so that whatever a search returned is found by its id.
+        Unknown ids are skipped. With `documents`, an id means the document that has it, as a unit,
+        and a unit only where there is no text of such a document, so that whatever a search
+        returned is found by its id.
         """
         if filter is not None:
             work = partial(allowed_units, to_condition(filter), ids, documents)
@@ -458,16 +502,25 @@ class UnitStore:
             return stored_by_id(snapshot, ids, documents=documents)
 
     def searches(self, unit: Unit) -> bool:
-        """Return whether a unit is encoded: its granularity is searched, and its text is more than white space."""
+        """Return whether a unit is encoded.
+
+        Its granularity is searched, and its text is more than white space.
+        """
         return unit.granularity in self.granularities and bool(unit.text.strip())
 
     def vectors(self, ids: Sequence[str]) -> dict[str, Vectors]:
-        """Return the stored vectors of these units by id, leaving out units without one. Shape of each: (dim,)."""
+        """Return the stored vectors of these units by id, leaving out units without one.
+
+        Shape of each: (dim,).
+        """
         with self.connections.reading() as snapshot:
             return snapshot.vectors_by_id(ids)
 
     def documents(self, ids: Sequence[str]) -> list[Document]:
-        """Return the documents with these ids that `add_documents` stored, in this order; unknown ids are skipped."""
+        """Return the documents with these ids that `add_documents` stored, in this order.
+
+        Unknown ids are skipped.
+        """
         with self.connections.reading() as snapshot:
             documents = snapshot.documents_by_id(ids)
         return [documents[document_id][0] for document_id in ids if document_id in documents]
@@ -491,8 +544,8 @@ class UnitStore:
             options: The options of `factoid.store.SearchOptions`.
 
         Raises:
-            InvalidInputError: k is below 1, a granularity is unknown or not searched by the store, a filter is invalid, or an
-                option is out of range. An unknown option is a TypeError.
+            InvalidInputError: k is below 1, a granularity is unknown or not searched by the store,
+                a filter is invalid, or an option is out of range. An unknown option is a TypeError.
             MissingDependencyError: FAISS is not installed.
         """
         return self._prepared([query], None, k, options)()[0]
@@ -500,7 +553,10 @@ class UnitStore:
     def search_batch(
         self, queries: Sequence[str], k: int = 5, **options: Unpack[SearchKwargs]
     ) -> list[list[Hit]]:
-        """Search several queries in one call, and return the hits of each; the options are those of `search`."""
+        """Search several queries in one call, and return the hits of each.
+
+        The options are those of `search`.
+        """
         return self._prepared(queries, None, k, options)() if queries else []
 
     def search_by_vector(
@@ -511,7 +567,10 @@ class UnitStore:
         text: str | None = None,
         **options: Unpack[SearchKwargs],
     ) -> list[Hit]:
-        """Search with an encoded query, as `search` does; its words count only if its text is given. Shape: (dim,)."""
+        """Search with an encoded query, as `search` does.
+
+        Its words count only if its text is given. Shape: (dim,).
+        """
         texts = None if text is None else [text]
         return self.search_batch_by_vector(
             np.asarray(vector, np.float32).reshape(1, -1), k, texts=texts, **options
@@ -529,15 +588,16 @@ class UnitStore:
         queries = np.asarray(vectors, dtype=np.float32)
         if queries.ndim != 2 or len(queries) != len(queries if texts is None else texts):
             raise InvalidInputError(
-                f"expected vectors of shape (n, dim), and n texts or None, got {queries.shape} and {texts!r}"
+                f"expected vectors of shape (n, dim), and n texts or None, got {queries.shape} "
+                f"and {texts!r}"
             )
         return self._prepared(texts, queries, k, options)()
 
     def retry_failures(self) -> int:
         """Forget failures, so that documents with failed passages are decomposed again when next added; return their number.
 
-        Failures are kept like any result, since a model would usually fail again. For a shared cache, also call
-        `PropositionCache.forget(failures=True)`.
+        Failures are kept like any result, since a model would usually fail again. For a shared
+        cache, also call `PropositionCache.forget(failures=True)`.
         """
         with self.connections.transaction() as writing:
             count = writing.forget_failures()
@@ -546,10 +606,11 @@ class UnitStore:
         return count
 
     def stats(self) -> dict[str, Any]:
-        """Return what the store holds, and how; the names are mostly those of the constructor. In memory there are no bytes.
+        """Return what the store holds, and how; the names are mostly those of the constructor.
 
-        `documents` are those whose texts are in the store; equal `vectors` and equal `metadata` count once; `embed_template` is
-        None if the caller passed the vectors.
+        In memory there are no bytes. `documents` are those whose texts are in the store; equal
+        `vectors` and equal `metadata` count once; `embed_template` is None if the caller passed the
+        vectors.
         """
         with self.connections.reading() as snapshot:
             settings = Settings.of(snapshot)
@@ -591,7 +652,10 @@ class UnitStore:
         storage_options: Mapping[str, Any] | None = None,
         **options: Any,
     ) -> Self:
-        """Fetch a store that `save_to` sent into a new folder, and open it; see `factoid.store.transfer.remote.load_from`."""
+        """Fetch a store that `save_to` sent into a new folder, and open it.
+
+        See `factoid.store.transfer.remote.load_from`.
+        """
         load_from(url, path, storage_options=storage_options)
         return cls(path, encoder=encoder, **options)
 
@@ -612,7 +676,10 @@ class UnitStore:
         return partial(self.indexes.at, query.indexes, partial(find, query))
 
     def _identify(self, writing: Transaction, embed_metadata: Sequence[str] | None) -> None:
-        """Record what made the vectors; refuse others, since another process may have filled the store."""
+        """Record what made the vectors.
+
+        Refuse others, since another process may have filled the store.
+        """
         check_identity(writing, "was opened with", **self.identity)
         requested = self.identity["embed_metadata"]
         made = (

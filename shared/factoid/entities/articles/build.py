@@ -1,4 +1,7 @@
-"""Building an article store: records go into a new file, which takes the place of an earlier one when it is complete."""
+"""Building an article store.
+
+Records go into a new file, which takes the place of an earlier one when it is complete.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,8 @@ _log = logging.getLogger(__name__)
 _CACHE = 64 << 10  # KiB of pages to keep in memory; SQLite sorts in as much
 _MOST_RECORDS = 5_000  # between two commits
 _in_memory = Exclusion()  # of writers
-MOST_IN_PARTS = 100_000  # articles of a store with parts of titles as names: in larger ones nearly every word is one
+# articles of a store with parts of titles as names: in larger ones nearly every word is one
+MOST_IN_PARTS = 100_000
 
 # While a store is built, it has two more tables, and `meta` says how far the sources were read.
 _READ = """
@@ -67,7 +71,8 @@ CREATE TABLE link (target TEXT NOT NULL, form TEXT NOT NULL, count INTEGER NOT N
 """
 _TEXTS = "SELECT id, title, text, body.checksum FROM article JOIN body USING (id)"
 _DUPLICATES = "SELECT stays, id FROM (SELECT id, MIN(id) OVER (PARTITION BY title) AS stays FROM article) WHERE id != stays"
-# `resolved` are the redirects with the articles that they lead to: an article goes before a redirect of its name.
+# `resolved` are the redirects with the articles that they lead to: an article goes before a
+# redirect of its name.
 _FINISHING = """
 CREATE TEMP TABLE title (title TEXT PRIMARY KEY, id INTEGER NOT NULL) WITHOUT ROWID;
 INSERT INTO title SELECT title, MIN(id) FROM article GROUP BY title ORDER BY title;
@@ -82,17 +87,17 @@ UPDATE resolved SET article = (
     SELECT next.article FROM resolved AS next WHERE next.name = resolved.target ORDER BY next.rowid LIMIT 1
 ) WHERE article IS NULL
 """
-# Links come sorted by their targets, so that the targets are looked up in the order in which they are stored. Links that
-# lead to no article are ignored, since NULL is refused.
+# Links come sorted by their targets, so that the targets are looked up in the order in which they
+# are stored. Links that lead to no article are ignored, since NULL is refused.
 _LINKED = """
 INSERT OR IGNORE INTO name_form SELECT name_key(form), ?, COALESCE(
     (SELECT id FROM title WHERE title.title = link.target),
     (SELECT article FROM resolved WHERE name = link.target AND article IS NOT NULL ORDER BY rowid LIMIT 1)
 ), form, SUM(count) FROM link GROUP BY target, form
 """
-# Of the forms of one article under one key, the first by kind and count has the sum of the counts. Others stay, since the way a
-# name is written may decide, except for texts of links.
-# They come sorted by their keys, since the window sorts them.
+# Of the forms of one article under one key, the first by kind and count has the sum of the counts.
+# Others stay, since the way a name is written may decide, except for texts of links. They come
+# sorted by their keys, since the window sorts them.
 _NAMES = f"""
 SELECT (SELECT title FROM article WHERE id = article), key, kind, article, form, total * (form = best) FROM (
     SELECT *, FIRST_VALUE(form) OVER of_article AS best, SUM(count) OVER of_article AS total
@@ -111,7 +116,8 @@ SELECT (SELECT title FROM article WHERE id = article), key, kind, article, form,
 class BuildReport:
     """Counts of what went into an article store, and of what was left out.
 
-    `left_out` counts by reason what the sources left out: pages of a dump that are not articles, such as disambiguation pages.
+    `left_out` counts by reason what the sources left out: pages of a dump that are not articles,
+    such as disambiguation pages.
     """
 
     articles: int  # in the store
@@ -133,18 +139,20 @@ def build_articles(
 ) -> BuildReport:
     """Build an article store (Entity Retrieval, Appendix A.3), in place of an earlier one if there is one.
 
-    Memory stays bounded whatever the number of articles; SQLite sorts in its folder for temporary files (SQLITE_TMPDIR, else
-    TMPDIR, else /var/tmp). A small `.lock` file stays beside the store. A warning counts articles with one title or without
-    text, and redirects that lead nowhere.
+    Memory stays bounded whatever the number of articles; SQLite sorts in its folder for temporary
+    files (SQLITE_TMPDIR, else TMPDIR, else /var/tmp). A small `.lock` file stays beside the store.
+    A warning counts articles with one title or without text, and redirects that lead nowhere.
 
     Args:
         path: The file to make.
-        sources: Articles and redirects: a `MediaWikiDump`, or any other iterables, read in this order.
+        sources: Articles and redirects: a `MediaWikiDump`, or any other iterables, read in this
+            order.
         words: The number of words to keep of each article, from its first on.
-        duplicates: Which of several articles with one title to keep: the first, all texts joined, or each as an article
-            ("keep", for those of several tenants). Links of all of them count. Aliases are those of the articles kept.
-        resume: A name for the sources. An interrupted build goes on when it is called again with this name, the same words and
-            duplicates; another name, or none, starts it over.
+        duplicates: Which of several articles with one title to keep: the first, all texts joined,
+            or each as an article ("keep", for those of several tenants). Links of all of them
+            count. Aliases are those of the articles kept.
+        resume: A name for the sources. An interrupted build goes on when it is called again with
+            this name, the same words and duplicates; another name, or none, starts it over.
         progress: Show a progress bar on stderr.
 
     Raises:
@@ -213,8 +221,9 @@ class Build:
 
     Without a path it is built in memory; `content` then has its bytes when it is finished.
 
-    `meta` has the arguments of the build, how far the sources were read, and counts. What was committed is still there when a
-    build with the same arguments begins after an interruption, if they have a name for the sources.
+    `meta` has the arguments of the build, how far the sources were read, and counts. What was
+    committed is still there when a build with the same arguments begins after an interruption, if
+    they have a name for the sources.
     """
 
     def __init__(self, path: Path | None, arguments: Mapping[str, Any]) -> None:
@@ -250,7 +259,10 @@ class Build:
         ).fetchone()
 
     def _earlier_meta(self) -> dict[str, Any]:
-        """Return the `meta` of an interrupted build; it is empty if there is none that can be read."""
+        """Return the `meta` of an interrupted build.
+
+        It is empty if there is none that can be read.
+        """
         if self._file is None:
             return {}
         with suppress(sqlite3.Error, ValueError), closing(connect(self._file)) as connection:
@@ -322,8 +334,9 @@ class Build:
         text = cut_words(article.text, self.meta["words"]).encode()
         if len(text) > MOST_BYTES:
             raise InvalidInputError(
-                f"the first {self.meta['words']} words of {article.title!r:.60} have {len(text):,} bytes, more than "
-                f"{MOST_BYTES:,}: divide the article, or keep fewer words"
+                f"the first {self.meta['words']} words of {article.title!r:.60} have "
+                f"{len(text):,} bytes, more than {MOST_BYTES:,}: divide the article, or keep "
+                "fewer words"
             )
         execute = self._connection.execute
         if number is None:

@@ -19,7 +19,10 @@ _NAMES = """SELECT checksum, (SELECT title FROM article WHERE id = article), key
 
 
 def verify_articles(file: ArticleFile) -> list[str]:
-    """Return what is wrong with an article store that was just opened; see `ArticleStore.verify`."""
+    """Return what is wrong with an article store that was just opened.
+
+    See `ArticleStore.verify`.
+    """
     meta = file.meta
     place = f"the article store in {file.place}"
     with closing(file.connect()) as connection:

@@ -1,4 +1,7 @@
-"""Articles from published datasets: KILT's knowledge source (Petroni et al., 2021) and Hugging Face's `wikimedia/wikipedia`."""
+"""Articles from published datasets.
+
+KILT's knowledge source (Petroni et al., 2021) and Hugging Face's `wikimedia/wikipedia`.
+"""
 
 from __future__ import annotations
 
@@ -47,10 +50,13 @@ def _kilt_article(fields: dict[str, Any]) -> Article:
 
 
 def read_parquet(file: str | Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> Iterator[Article]:
-    """Yield the articles of a Parquet file with the columns title and text; id and url become metadata.
+    """Yield the articles of a Parquet file with the columns title and text.
+
+    Id and url become metadata.
 
     Raises:
-        UnreadableFileError: The file is damaged or lacks a column, or a text is longer than the limit of unpacked bytes.
+        UnreadableFileError: The file is damaged or lacks a column, or a text is longer than the
+            limit of unpacked bytes.
         MissingDependencyError: pyarrow is not installed.
     """
     pa, parquet = require("pyarrow", extra="parquet"), require("pyarrow.parquet", extra="parquet")

@@ -22,8 +22,8 @@ from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
 from factoid.files.lines import DAMAGE, opened
 from factoid.units import whole_number
 
-# Templates at the foot of disambiguation pages, on the largest Wikipedias. "Disambiguation needed" and "dablink" do not count:
-# they stand in articles.
+# Templates at the foot of disambiguation pages, on the largest Wikipedias. "Disambiguation needed"
+# and "dablink" do not count: they stand in articles.
 _DISAMBIGUATION = re.compile(
     r"\{\{\s*+(?:"
     r"(?:[\w -]{0,60}[ _-])?(?:disambig(?:uation)?|disamb|dab)(?:[ _-]?(?:page|cleanup))?|"
@@ -48,17 +48,20 @@ _BATCHES_AHEAD = 3  # for each process
 class MediaWikiDump:
     """A source of articles: one or several XML dumps of a wiki.
 
-    A page becomes an article, with the links of the whole page and the first words of its text; a redirect becomes a
-    redirect. Pages of other namespaces, pages that are not wikitext, and disambiguation pages, which are not about one entity,
-    are left out and counted by reason in `left_out`, which is complete once all was read.
+    A page becomes an article, with the links of the whole page and the first words of its text; a
+    redirect becomes a redirect. Pages of other namespaces, pages that are not wikitext, and
+    disambiguation pages, which are not about one entity, are left out and counted by reason in
+    `left_out`, which is complete once all was read.
 
     Args:
-        paths: A file, or several files, read one after the other: `.xml`, plain or compressed with bzip2 (also multistream),
-            gzip or xz.
-        workers: Processes that clean pages; 1 cleans in this process. With more, a script must guard what it runs with
-            `if __name__ == "__main__":`.
-        words: Clean a page only until it has this many words, to the end of a paragraph; None for whole pages.
-        limits: Of what is read at once: `unpacked_bytes` of a page, and `depth` of its elements. A dump may have any size.
+        paths: A file, or several files, read one after the other: `.xml`, plain or compressed with
+            bzip2 (also multistream), gzip or xz.
+        workers: Processes that clean pages; 1 cleans in this process. With more, a script must
+            guard what it runs with `if __name__ == "__main__":`.
+        words: Clean a page only until it has this many words, to the end of a paragraph; None for
+            whole pages.
+        limits: Of what is read at once: `unpacked_bytes` of a page, and `depth` of its elements. A
+            dump may have any size.
     """
 
     def __init__(
@@ -73,12 +76,8 @@ class MediaWikiDump:
         self._workers = whole_number("workers", workers)
         self._words = words if words is None else whole_number("words", words)
         self._limits = limits
-        self._hidden = {
-            "file",
-            "image",
-            "media",
-            "category",
-        }  # prefixes of links that show nothing, and the wiki's own
+        # prefixes of links that show nothing, and the wiki's own
+        self._hidden = {"file", "image", "media", "category"}
         self.left_out: Counter[str] = Counter()
 
     def __iter__(self) -> Iterator[Record]:
@@ -141,13 +140,14 @@ class MediaWikiDump:
             *DAMAGE,
         ) as error:  # the latter two: an encoding that expat does not know
             raise UnreadableFileError(
-                f"{file} is cut off or damaged after the page {title!r}, or is not a MediaWiki XML export: {error}. Download it "
-                "again, and compare its checksum with the dump's"
+                f"{file} is cut off or damaged after the page {title!r}, or is not a MediaWiki "
+                f"XML export: {error}. Download it again, and compare its checksum with the dump's"
             ) from error
 
     def _clean_batches(self, pages: Iterator[Record]) -> Iterator[Record]:
         """Yield the records of pages in order, cleaned in several processes."""
-        # Forked processes could inherit locks that other threads hold. An interrupt is the parent's business.
+        # Forked processes could inherit locks that other threads hold. An interrupt is the parent's
+        # business.
         executor = ProcessPoolExecutor(
             self._workers,
             multiprocessing.get_context("spawn"),
@@ -197,7 +197,8 @@ class _Pages:
             raise ParseError(f"its encoding is {encoding[1].decode()}: dumps are in UTF-8")
         if b"<!DOCTYPE" in self._head:
             raise ParseError(
-                "it declares a document type, as no dump does: entities allow an attack by amplification"
+                "it declares a document type, as no dump does: entities allow an attack by "
+                "amplification"
             )
 
 

@@ -20,12 +20,15 @@ _BETWEEN_NAMES = re.compile(r"[|;\n]")
 class OwnDocuments:
     """Documents with a title and, in their metadata, optional aliases.
 
-    Articles keep metadata and id. Where one entity has several documents, build with `duplicates="join"`.
+    Articles keep metadata and id. Where one entity has several documents, build with
+    `duplicates="join"`.
 
     Args:
         documents: The documents.
-        title_key: The metadata key of the title; a document's own `title` goes before `metadata["title"]`.
-        aliases_key: The metadata key of other names: a list of strings, or one string with "|", ";" or line breaks between them.
+        title_key: The metadata key of the title; a document's own `title` goes before
+            `metadata["title"]`.
+        aliases_key: The metadata key of other names: a list of strings, or one string with "|", ";"
+            or line breaks between them.
     """
 
     def __init__(
@@ -38,7 +41,10 @@ class OwnDocuments:
         self._documents, self.keys = documents, {"title_key": title_key, "aliases_key": aliases_key}
 
     def __iter__(self) -> Iterator[Article]:
-        """Yield the articles; refuse documents without a title, or with aliases that are not strings."""
+        """Yield the articles.
+
+        Refuse documents without a title, or with aliases that are not strings.
+        """
         key = self.keys["title_key"]
         for number, document in enumerate(self._documents, start=1):
             if not isinstance(document, Document):
@@ -62,12 +68,13 @@ class OwnDocuments:
 def add_own_articles(store: ArticleStore, documents: Iterable[Document]) -> None:
     """Add documents to a store that `build_own_articles` made, or replace the articles with their ids.
 
-    Title and aliases are read from the same keys as the store's first documents. Either all or none of them are on disk when
-    this returns. The file is built again, so add many at once. `ArticleStore.delete` takes document ids.
+    Title and aliases are read from the same keys as the store's first documents. Either all or none
+    of them are on disk when this returns. The file is built again, so add many at once.
+    `ArticleStore.delete` takes document ids.
 
     Raises:
-        InvalidInputError: A document has no title or text; or another document's article has its title, unless the store was
-            built with `duplicates="keep"`.
+        InvalidInputError: A document has no title or text; or another document's article has its
+            title, unless the store was built with `duplicates="keep"`.
         StoreError: The disk is full or fails.
     """
     store.put(list(OwnDocuments(documents, **store.stats()["keys"])))
@@ -95,8 +102,8 @@ def build_own_articles(
 ) -> ArticleStore:
     """Make an article store of documents, each about the entity that its title names, and open it.
 
-    A file at the path is replaced; without a path the store is in memory. The other arguments are those of `OwnDocuments`
-    and of `build_articles`, which also list the errors.
+    A file at the path is replaced; without a path the store is in memory. The other arguments are
+    those of `OwnDocuments` and of `build_articles`, which also list the errors.
     """
     source = OwnDocuments(documents, title_key=title_key, aliases_key=aliases_key)
     if path is None:
@@ -107,7 +114,10 @@ def build_own_articles(
 
 
 def _read_aliases(value: Any, title: str) -> tuple[str, ...]:
-    """Return a list of names, without null and blank ones. A single string may hold several, as the cell of a table does."""
+    """Return a list of names, without null and blank ones.
+
+    A single string may hold several, as the cell of a table does.
+    """
     value = str(value) if type(value) is int else value
     names = (
         _BETWEEN_NAMES.split(value) if isinstance(value, str) else [] if value is None else value

@@ -1,4 +1,7 @@
-"""Wikitext as plain text, by replacing markup from the inside out. Templates show nothing, except those that stand for words."""
+"""Wikitext as plain text, by replacing markup from the inside out.
+
+Templates show nothing, except those that stand for words.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,8 @@ _DROPPED = (
     "source|pre|includeonly|hiero|table|del|s|strike|inputbox|categorytree|indicator|style|script"
 )
 _EMPTY = re.compile(rf"<!--.*?(?:-->|\Z)|<(?:{_DROPPED})(?:\s[^<>]*)?/>", re.IGNORECASE | re.DOTALL)
-# An element ends before another one of its name, so that one that is never closed costs nothing but its tag.
+# An element ends before another one of its name, so that one that is never closed costs nothing but
+# its tag.
 _CONTENT = r"\b[^<>]*>([^<]*+(?:<(?!/?\1\b)[^<]*+)*+)</\1\s*>"
 _DROP = re.compile(rf"<({_DROPPED}){_CONTENT}", re.IGNORECASE)
 _VERBATIM = re.compile(rf"<(math|chem|ce|nowiki){_CONTENT}", re.IGNORECASE)
@@ -31,7 +35,8 @@ _TAG = re.compile(r"</?[a-z][^<>]*>|__[A-Z]+__", re.IGNORECASE)
 _DEEPEST = 40  # markup in markup; MediaWiki allows as many templates
 _TEMPLATE = re.compile(r"\{\{([^{}]*)\}\}")
 _TABLE = re.compile(r"^[ \t:*#]*\{\|(?:(?!\{\|).)*?^[ \t]*\|\}", re.MULTILINE | re.DOTALL)
-# Letters right after a link belong to it: "[[bus]]es" shows "buses". Only in scripts with spaces between words.
+# Letters right after a link belong to it: "[[bus]]es" shows "buses". Only in scripts with spaces
+# between words.
 _LINK = re.compile(
     r"\[\[([^][|{}<>\n]*)(?:\|((?:[^][]|(?<!\[)\[(?!\[)[^][]*\])*+))?\]\]([a-zß-öø-ÿā-ſά-ώа-џ]*)",
     re.IGNORECASE,
@@ -46,15 +51,17 @@ _LONGEST = 300  # characters; a longer text of a link is not a name
 _HEADING = re.compile(r"(={1,6})(.+)\1")
 _ITEM = re.compile(r"[*#:;]+\s*")
 _REST_OF_TABLE = ("|", "!", "{|", "{{", "}}")  # of a table or box that was never closed
-# Headings of notes and lists that are not part of the article itself, in the languages of the largest Wikipedias.
+# Headings of notes and lists that are not part of the article itself, in the languages of the
+# largest Wikipedias.
 _APPENDICES = frozenset(
     (
-        "see also|references|external links|notes|further reading|bibliography|sources|citations|footnotes|gallery|"
-        "notes and references|works cited|einzelnachweise|weblinks|siehe auch|literatur|anmerkungen|quellen|voir aussi|"
-        "notes et références|références|liens externes|bibliographie|véase también|referencias|enlaces externos|"
-        "bibliografía|notas|note|bibliografia|voci correlate|altri progetti|collegamenti esterni|ver também|referências|"
-        "ligações externas|zie ook|bronnen|externe links|см. также|примечания|литература|ссылки|przypisy|脚注|関連項目|"
-        "外部リンク|参考文献|参考资料|参见|外部链接"
+        "see also|references|external links|notes|further "
+        "reading|bibliography|sources|citations|footnotes|gallery|notes and references|works "
+        "cited|einzelnachweise|weblinks|siehe auch|literatur|anmerkungen|quellen|voir aussi|notes "
+        "et références|références|liens externes|bibliographie|véase también|referencias|enlaces "
+        "externos|bibliografía|notas|note|bibliografia|voci correlate|altri progetti|collegamenti "
+        "esterni|ver também|referências|ligações externas|zie ook|bronnen|externe links|см. "
+        "также|примечания|литература|ссылки|przypisy|脚注|関連項目|外部リンク|参考文献|参考资料|参见|外部链接"
     ).split("|")
 )
 _STRAY = re.compile(r"'{2,5}|\{\{+|\}\}+|\[\[+|\]\]+")
@@ -78,7 +85,8 @@ _BEFORE = {
     "us$": "US$", "usd": "US$", "£": "£", "gbp": "£", "€": "€", "eur": "€", "inr": "₹",
 }  # fmt: skip
 _FIRST = frozenset(
-    "nowrap nobr nobold small smaller big large larger sc smallcaps sub abbr ill quote blockquote cquote quotation math "
+    "nowrap nobr nobold small smaller big large larger sc smallcaps sub abbr ill quote blockquote "
+    "cquote quotation math "
     "mvar chem2 ipa linktext text strong em code iast unicode visible-anchor flag flagu".split()
 )
 _SECOND = frozenset("lang langx native-name rtl-lang".split())
@@ -110,7 +118,10 @@ _MONTHS = "_ January February March April May June July August September October
 
 
 def prepare(wikitext: str) -> str:
-    """Return wikitext without comments, notes, tags, and content for pictures or programs. Formulas stay as they are written."""
+    """Return wikitext without comments, notes, tags, and content for pictures or programs.
+
+    Formulas stay as they are written.
+    """
     text = _DROP.sub("", _EMPTY.sub("", wikitext))
     text = _VERBATIM.sub(
         lambda part: _MARKUP.sub(lambda mark: f"&#{ord(mark[0])};", " ".join(part[2].split())), text
@@ -120,10 +131,11 @@ def prepare(wikitext: str) -> str:
 
 
 def plain_text(prepared: str, hidden: Collection[str], *, words: int | None = None) -> str:
-    """Return a prepared page's text: paragraphs with a blank line between them, headings and list items in lines of their own.
+    """Return a prepared page's text.
 
-    It ends with the line that brings it to `words` words. `hidden` are the prefixes of links that show nothing, in lower case:
-    those of files and categories.
+    Paragraphs with a blank line between them, headings and list items in lines of their own. It
+    ends with the line that brings it to `words` words. `hidden` are the prefixes of links that show
+    nothing, in lower case: those of files and categories.
     """
     text, before = prepared, ""
     for _ in range(_DEEPEST):
@@ -136,11 +148,8 @@ def plain_text(prepared: str, hidden: Collection[str], *, words: int | None = No
         text = _TABLE.sub("", _TEMPLATE.sub(_template, text))
     blocks: list[list[str]] = []  # the parts of each
     headings: list[tuple[int, str]] = []  # of sections that are still empty
-    last, appendix, count = (
-        "",
-        0,
-        0,
-    )  # kind of the previous line, level of the current appendix, words
+    # kind of the previous line, level of the current appendix, words
+    last, appendix, count = "", 0, 0
     for line in _EXTERNAL.sub(r"\1", text).split("\n"):
         if heading := _HEADING.fullmatch(line.rstrip()):
             level, title, last = len(heading[1]), _tidy(heading[2]), ""
@@ -269,7 +278,10 @@ def _date(values: list[str]) -> str:
 
 
 def _measure(values: list[str]) -> str:
-    """Return "12 km" for {{convert|12|km|mi}}: the measured value, without its value in other units."""
+    """Return "12 km" for {{convert|12|km|mi}}.
+
+    The measured value, without its value in other units.
+    """
     numbers = values[:1]
     at = 1
     while values[at] in _BETWEEN:

@@ -1,4 +1,7 @@
-"""Spans of a text that may be a name: its words, what their capitals say, and the choice among overlapping spans."""
+"""Spans of a text that may be a name.
+
+Its words, what their capitals say, and the choice among overlapping spans.
+"""
 
 from __future__ import annotations
 
@@ -84,8 +87,9 @@ class Words:
     def spans(self, *, lower_case: bool) -> Iterator[Span]:
         """Yield what may be a name.
 
-        It has a word that is no stop word, and unless names need no capital, a capital; or two words without one, if an article
-        is written so or no word of the text has a capital. Stop words alone are a name if they have capitals inside a sentence.
+        It has a word that is no stop word, and unless names need no capital, a capital; or two
+        words without one, if an article is written so or no word of the text has a capital. Stop
+        words alone are a name if they have capitals inside a sentence.
         """
         words, telling = self.words, self.telling
         last_word = max((at for at, word in enumerate(words) if word.is_word), default=0)
@@ -111,9 +115,8 @@ class Words:
                     )
                     function |= word.key in _LITTLE_WORDS and not word.capital
                     common |= word.key not in _LITTLE_WORDS
-                    letters |= not word.key.isdigit() or (
-                        lower_case and len(word.key) > 2
-                    )  # or a code: "4711"
+                    # or a code: "4711"
+                    letters |= not word.key.isdigit() or (lower_case and len(word.key) > 2)
                     plain = count == 1 and word.key in PLAIN_WORDS and not word.capital
                 elif not count or word.spaced or self.text[word.start] in _NO_END:
                     continue
@@ -163,7 +166,10 @@ class Words:
         return around
 
     def is_beside_a_name(self, span: Span, used: Set[int]) -> bool:
-        """Tell whether a capitalized word stands beside a span that is not among the used ones: "Jack" in "Mary Jack"."""
+        """Tell whether a capitalized word stands beside a span that is not among the used ones.
+
+        "Jack" in "Mary Jack".
+        """
         if not self.telling:
             return False
         after = span.last + 1

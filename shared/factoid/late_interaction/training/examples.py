@@ -1,7 +1,7 @@
 """Training data: queries with passages and a teacher's scores (AGRaME, §3.1 and §3.3).
 
-Two formats are read: JSON lines with the passages' texts, and ColBERTv2's 64-way format, whose lines name queries and passages by
-their numbers in two TSV files, as in MS MARCO.
+Two formats are read: JSON lines with the passages' texts, and ColBERTv2's 64-way format, whose
+lines name queries and passages by their numbers in two TSV files, as in MS MARCO.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ class TrainingExample:
 
     query: str
     passages: tuple[str, ...]  # at least two, as encoded
-    scores: tuple[
-        float, ...
-    ]  # the teacher's S_CE(q, passage), unbounded like a cross-encoder's logits
+    # the teacher's S_CE(q, passage), unbounded like a cross-encoder's logits
+    scores: tuple[float, ...]
     answers: tuple[str, ...] = ()  # short ones, with which the teacher of sentences can be trained
-    # S_CE'(q, sentence) of each sentence of each passage, in the order of `sentence_spans`; None where there are no scores.
+    # S_CE'(q, sentence) of each sentence of each passage, in the order of `sentence_spans`; None
+    # where there are no scores.
     sentence_scores: tuple[tuple[float, ...] | None, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -56,7 +56,8 @@ class TrainingExample:
         for passage, scores in zip(self.passages, self.sentence_scores, strict=True):
             if scores is not None and len(scores) != len(sentence_spans(passage)):
                 raise InvalidInputError(
-                    f"expected sentence_scores for each sentence of {passage!r:.60}, got {len(scores)}"
+                    f"expected sentence_scores for each sentence of {passage!r:.60}, got "
+                    f"{len(scores)}"
                 )
 
     def holds_answer(self, passage: int) -> list[bool]:
@@ -78,7 +79,8 @@ def read_examples(path: str | os.PathLike[str]) -> list[TrainingExample]:
     """Read examples from JSON lines with "query", "passages", "scores", and optionally "answers" and "sentence_scores".
 
     Raises:
-        UnreadableFileError: The file is missing, or a line is not such an example; the message says which line.
+        UnreadableFileError: The file is missing, or a line is not such an example; the message says
+            which line.
     """
     expected = 'an object with a string in "query", strings in "passages" and "answers", and numbers in "scores"'
     return list(read_records(Path(path), _example, expected=expected))
@@ -108,8 +110,10 @@ def read_colbert_examples(
     Args:
         path: The examples: lines of `[qid, [pid, score], …]`.
         queries: Lines of a number, a tab and a query.
-        collection: Lines of a number, a tab and a passage; anything after a second tab, such as a title, is left out.
-        ways: Number of passages of each example to use, from the first, which is the positive; None for all.
+        collection: Lines of a number, a tab and a passage; anything after a second tab, such as a
+            title, is left out.
+        ways: Number of passages of each example to use, from the first, which is the positive; None
+            for all.
 
     Raises:
         UnreadableFileError: A file is missing or not as above, or a number has no text.

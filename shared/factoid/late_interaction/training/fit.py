@@ -1,4 +1,7 @@
-"""The training loop of `train_ranker`, in Sentence Transformers' `MultiVectorEncoderTrainer`. Import it late, for torch."""
+"""The training loop of `train_ranker`, in Sentence Transformers' `MultiVectorEncoderTrainer`.
+
+Import it late, for torch.
+"""
 
 from __future__ import annotations
 
@@ -98,11 +101,12 @@ def training_rows(
         rows.append(row)
     if not rows:
         raise InvalidInputError(
-            f"no example is left to train on: all {len(examples)} have fewer passages than ways={ways}"
+            f"no example is left to train on: all {len(examples)} have fewer passages than "
+            f"ways={ways}"
         )
     if finer and not any(passage for row in rows for passage in row["sentences"]):
         raise InvalidInputError(
-            "no example has sentence_scores: have a teacher score the sentences (score_sentences, or --teacher), or train "
-            "on passages alone with sentence_weight=0"
+            "no example has sentence_scores: have a teacher score the sentences (score_sentences, "
+            "or --teacher), or train on passages alone with sentence_weight=0"
         )
     return rows

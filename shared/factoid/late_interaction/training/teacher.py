@@ -1,4 +1,7 @@
-"""The teacher of sentences CE': a cross-encoder that reads a passage with one sentence marked (AGRaME, §3.3)."""
+"""The teacher of sentences CE'.
+
+A cross-encoder that reads a passage with one sentence marked (AGRaME, §3.3).
+"""
 
 from __future__ import annotations
 
@@ -37,13 +40,14 @@ def train_teacher(
 ) -> None:
     """Train a cross-encoder to recognise sentences with an answer, by binary cross-entropy, and write it to a folder.
 
-    It learns from each example's best passage with an answer; examples without one are left out. The model to start from is a
-    cross-encoder, or any encoder. Arguments are those of `train_ranker`, and runs resume in the same way. A teacher that the
-    folder already holds is kept.
+    It learns from each example's best passage with an answer; examples without one are left out.
+    The model to start from is a cross-encoder, or any encoder. Arguments are those of
+    `train_ranker`, and runs resume in the same way. A teacher that the folder already holds is
+    kept.
 
     Raises:
-        InvalidInputError: No passage holds an answer, the model cannot be loaded, or the folder holds a teacher trained with
-            other examples or settings.
+        InvalidInputError: No passage holds an answer, the model cannot be loaded, or the folder
+            holds a teacher trained with other examples or settings.
     """
     require_trainer()
     from datasets import Dataset
@@ -63,12 +67,12 @@ def train_teacher(
     if (folder / _RECORD).exists():
         if (folder / _RECORD).read_bytes() != record:
             raise InvalidInputError(
-                f"{folder} holds a teacher trained with other examples or settings: choose another folder"
+                f"{folder} holds a teacher trained with other examples or settings: choose "
+                "another folder"
             )
         return
-    require("torch", extra="train").manual_seed(
-        settings.seed
-    )  # for the head that a plain encoder lacks
+    # for the head that a plain encoder lacks
+    require("torch", extra="train").manual_seed(settings.seed)
     model = _load(settings.model, use_cpu=use_cpu, max_tokens=settings.max_tokens)
     model.model_card_data.generate_widget_examples = False
     rows = [row for example in examples for row in _labelled(example)]
@@ -101,11 +105,13 @@ def score_sentences(
 ) -> list[TrainingExample]:
     """Return the examples with the teacher's scores of their sentences, as logits.
 
-    Existing scores stay. A passage of a single sentence is not scored: there is nothing to tell apart.
+    Existing scores stay. A passage of a single sentence is not scored: there is nothing to tell
+    apart.
 
     Args:
         examples: Queries with passages.
-        teacher: Name or folder of a cross-encoder for marked sentences, such as one from `train_teacher`.
+        teacher: Name or folder of a cross-encoder for marked sentences, such as one from
+            `train_teacher`.
         file: Receives the scores as they are computed; a second call with this file resumes.
         ways: Number of passages of each example to use, from the first; None for all.
         batch_size: Sentences in one forward pass.
@@ -144,9 +150,8 @@ def score_sentences(
             for place, passages in marked.items():
                 row = tuple(tuple(next(scores) for _ in texts) or None for texts in passages)
                 scored[keys[place]] = row
-                out.write(
-                    "\n" + json.dumps({"id": keys[place], "scores": row})
-                )  # after what a kill may have left
+                # after what a kill may have left
+                out.write("\n" + json.dumps({"id": keys[place], "scores": row}))
             out.flush()
     return [
         example if example.sentence_scores else replace(example, sentence_scores=scored[key])

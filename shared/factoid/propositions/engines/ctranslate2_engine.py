@@ -20,9 +20,8 @@ from factoid.propositions.engines.checkpoint import Checkpoint
 
 logger = logging.getLogger(__name__)
 
-_SUPPORTED = frozenset(
-    {"t5", "mt5"}
-)  # others take their input differently, or need a newer CTranslate2
+# others take their input differently, or need a newer CTranslate2
+_SUPPORTED = frozenset({"t5", "mt5"})
 _BUDGETS = {"cpu": 12_288, "cuda": 65_536}  # tokens of a batch
 
 
@@ -37,7 +36,8 @@ class CTranslate2Engine:
         config = checkpoint.config()
         if config.model_type not in _SUPPORTED:
             raise PropositionizerError(
-                f"the ctranslate2 engine runs {', '.join(sorted(_SUPPORTED))}, and {checkpoint.name!r} is {config.model_type}. "
+                f"the ctranslate2 engine runs {', '.join(sorted(_SUPPORTED))}, and "
+                f"{checkpoint.name!r} is {config.model_type}. "
                 'Use engine="transformers", which runs any seq2seq model'
             )
         self.tokenizer = checkpoint.tokenizer()
@@ -45,9 +45,8 @@ class CTranslate2Engine:
         kind, _, index = device.partition(":")
         self._budget, self._workers = _BUDGETS.get(kind, 0), 1
         threads = {}
-        if (
-            kind == "cpu"
-        ):  # one batch on each core: nothing has to wait for the slowest core of a step
+        # one batch on each core: nothing has to wait for the slowest core of a step
+        if kind == "cpu":
             self._workers = (
                 len(os.sched_getaffinity(0))
                 if hasattr(os, "sched_getaffinity")
@@ -64,7 +63,10 @@ class CTranslate2Engine:
     def generate(
         self, inputs: Sequence[Sequence[int]], max_new_tokens: int
     ) -> Iterator[tuple[int, Written]]:
-        """Yield the position of each input and its greedy output; a few batches are ahead of the consumer."""
+        """Yield the position of each input and its greedy output.
+
+        A few batches are ahead of the consumer.
+        """
         running: deque[tuple[list[int], list[Any]]] = deque()
         for batch in batches(inputs, max_new_tokens, budget=self._budget, workers=self._workers):
             results = self._translator.translate_batch(
@@ -98,7 +100,8 @@ class CTranslate2Engine:
 def converted(checkpoint: Checkpoint, quantization: str) -> Path:
     """Return the folder of a checkpoint in CTranslate2's format, converted on first use.
 
-    It is in the folder `FACTOID_CACHE`, or `factoid` in the user's cache folder, and appears whole or not at all.
+    It is in the folder `FACTOID_CACHE`, or `factoid` in the user's cache folder, and appears whole
+    or not at all.
     """
     user_cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "factoid"
     cache = Path(os.environ.get("FACTOID_CACHE") or user_cache) / "ctranslate2"
@@ -128,7 +131,7 @@ def converted(checkpoint: Checkpoint, quantization: str) -> Path:
                     move_into_place(part / "model", target)
     except OSError as error:
         raise PropositionizerError(
-            f"cannot write the converted model to {target}: {error}. Free some space, or name another folder in the "
-            "environment variable FACTOID_CACHE"
+            f"cannot write the converted model to {target}: {error}. Free some space, or name "
+            "another folder in the environment variable FACTOID_CACHE"
         ) from error
     return target

@@ -1,8 +1,9 @@
-"""The decoder of a T5, computed over rows at positions of their own. Import it late: it imports torch.
+"""The decoder of a T5, computed over rows at positions of their own.
 
-Drafts are right for different lengths, so the rows of a batch drift apart, but transformers' own forward pass takes one position
-for all of them. Here every token has its row and its position: linear layers run over the existing tokens, and only attention is
-laid out in rows.
+Import it late: it imports torch. Drafts are right for different lengths, so the rows of a batch
+drift apart, but transformers' own forward pass takes one position for all of them. Here every token
+has its row and its position: linear layers run over the existing tokens, and only attention is laid
+out in rows.
 """
 
 from __future__ import annotations
@@ -103,7 +104,8 @@ class T5Decoder:
     def _bias(self, index: int, positions: torch.Tensor, width: int, length: int) -> torch.Tensor:
         """Return the bias of positions (rows, slots) on the scores of a layer, -inf for those ahead.
 
-        The cache has room for `width` positions, of which `length` count. Shape: (rows, heads, slots, length).
+        The cache has room for `width` positions, of which `length` count. Shape: (rows, heads,
+        slots, length).
         """
         if self._table_width < width:
             self._tables, self._table_width = {}, width
@@ -113,7 +115,8 @@ class T5Decoder:
             ]
             ahead = torch.full_like(scores, float("-inf"))
             self._tables[index] = torch.cat([scores, ahead], dim=1)
-        # The scores of one position are a window of the table: distances down to 0, and then the positions ahead.
+        # The scores of one position are a window of the table: distances down to 0, and then the
+        # positions ahead.
         windows = self._tables[index].unfold(1, length, 1)[:, self._table_width - 1 - positions]
         return windows.permute(1, 0, 2, 3).contiguous()
 
@@ -123,23 +126,20 @@ class KVCache:
 
     def __init__(self, cross: list[Pair], mask: torch.Tensor | None) -> None:
         self.cross = cross  # of the input: (rows, heads, input tokens, dim)
-        self.mask = (
-            mask  # what to add to its scores, None if nothing is padded: (rows, 1, 1, input tokens)
-        )
+        # what to add to its scores, None if nothing is padded: (rows, 1, 1, input tokens)
+        self.mask = mask
         first = cross[0][0]
         self.order = list(range(len(first)))  # the input, by number, that each row belongs to
-        self.past: list[Pair] = [
-            (first[:, :, :0], first[:, :, :0]) for _ in cross
-        ]  # (rows, heads, width, dim)
+        # (rows, heads, width, dim)
+        self.past: list[Pair] = [(first[:, :, :0], first[:, :, :0]) for _ in cross]
         self.width = 0  # positions for which there is room
 
     def keep(self, rows: Sequence[int]) -> None:
         """Keep only these rows."""
         index = torch.tensor(rows, device=self.cross[0][0].device)
         for pairs in (self.cross, self.past):
-            for at, (keys, values) in enumerate(
-                pairs
-            ):  # one layer at a time, so that the old ones are freed
+            # one layer at a time, so that the old ones are freed
+            for at, (keys, values) in enumerate(pairs):
                 pairs[at] = (keys[index], values[index])
         self.mask = None if self.mask is None else self.mask[index]
         self.order = [self.order[row] for row in rows]
@@ -153,9 +153,8 @@ class KVCache:
             buffers = [
                 tensor.new_zeros(*tensor.shape[:2], grown, tensor.shape[3]) for tensor in pair
             ]
-            for buffer, tensor in zip(
-                buffers, pair, strict=True
-            ):  # of zeros: masked values must still be numbers
+            # of zeros: masked values must still be numbers
+            for buffer, tensor in zip(buffers, pair, strict=True):
                 buffer[:, :, : self.width] = tensor
             self.past[at] = (buffers[0], buffers[1])
         self.width = grown

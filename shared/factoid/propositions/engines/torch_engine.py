@@ -1,4 +1,7 @@
-"""The engine of torch and transformers: any seq2seq model, and T5 with drafts copied from its input. Import it late."""
+"""The engine of torch and transformers.
+
+Any seq2seq model, and T5 with drafts copied from its input. Import it late.
+"""
 
 from __future__ import annotations
 
@@ -17,15 +20,19 @@ logger = logging.getLogger(__name__)
 
 _BUDGET = 12_288  # tokens of a batch
 _CUDA_BUDGET = 131_072  # a GPU is kept busy by hundreds of rows
-# Device memory for each token of a batch, as a multiple of a hidden state's: flan-t5-large takes 166 times as much.
+# Device memory for each token of a batch, as a multiple of a hidden state's: flan-t5-large takes
+# 166 times as much.
 _CUDA_STATES = 300
-# Positions that a step computes in the time of one: weights, keys and values have to be read anyway. Measured on a CPU, in
-# float32 and bfloat16 alike (docs/engines.md).
+# Positions that a step computes in the time of one: weights, keys and values have to be read
+# anyway. Measured on a CPU, in float32 and bfloat16 alike (docs/engines.md).
 _FREE, _CUDA_FREE = 200.0, 512.0
 
 
 class TorchEngine:
-    """A seq2seq model of transformers; T5 drafts its output from its input, unless `copy` is False."""
+    """A seq2seq model of transformers.
+
+    T5 drafts its output from its input, unless `copy` is False.
+    """
 
     def __init__(
         self, checkpoint: Checkpoint, *, device: str, dtype: str, copy: bool = True
@@ -33,9 +40,8 @@ class TorchEngine:
         self.tokenizer = checkpoint.tokenizer()
         model = checkpoint.model(getattr(torch, dtype))
         self.limit = checkpoint.limit(model.config, self.tokenizer)
-        self._lock = (
-            Lock()
-        )  # one batch at a time: several would compete for the same cores or memory
+        # one batch at a time: several would compete for the same cores or memory
+        self._lock = Lock()
         self._settings = model.generation_config
         ends = self._settings.eos_token_id
         self._ends = frozenset(ends if isinstance(ends, list) else [ends])

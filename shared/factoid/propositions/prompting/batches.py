@@ -1,7 +1,7 @@
 """Decompose a corpus through OpenAI's Batch API: half the price, within a day, and no rate limits.
 
-Each batch is recorded in a file before it is created, under a key that the server keeps with it, so that a batch whose creation
-was interrupted is found again instead of created twice.
+Each batch is recorded in a file before it is created, under a key that the server keeps with it, so
+that a batch whose creation was interrupted is found again instead of created twice.
 """
 
 from __future__ import annotations
@@ -66,12 +66,10 @@ class BatchReport:
     """The results of batches. Reports can be added."""
 
     answered: int = 0  # requests whose propositions are now in the cache
-    failures: Mapping[str, int] = field(
-        default_factory=dict
-    )  # requests that failed for good, by reason; also cached
-    returned: Mapping[str, int] = field(
-        default_factory=dict
-    )  # requests that the next `submit` sends again, by reason
+    # requests that failed for good, by reason; also cached
+    failures: Mapping[str, int] = field(default_factory=dict)
+    # requests that the next `submit` sends again, by reason
+    returned: Mapping[str, int] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
 
     def __add__(self, other: BatchReport) -> BatchReport:
@@ -94,21 +92,23 @@ class BatchReport:
 class PropositionBatch:
     """Decompose passages through OpenAI's Batch API, into a cache where indexing finds the results.
 
-    Every method can be interrupted or killed at any moment and called again: no request is submitted twice. Answers from a batch
-    that failed, expired or was cancelled are kept, and `submit` with the same passages sends the rest.
+    Every method can be interrupted or killed at any moment and called again: no request is
+    submitted twice. Answers from a batch that failed, expired or was cancelled are kept, and
+    `submit` with the same passages sends the rest.
 
     Args:
-        propositionizer: The model, the prompt and a synchronous client. Requests have a schema only with `structured=True`,
-            because a batch cannot test whether the model accepts one.
+        propositionizer: The model, the prompt and a synchronous client. Requests have a schema only
+            with `structured=True`, because a batch cannot test whether the model accepts one.
         cache: Where results go, under the propositionizer's name; a `PropositionCache` or its path.
-        max_requests: Maximum number of requests of a batch. OpenAI allows 50,000 and 200 MB, and fewer to accounts with a short
-            queue.
+        max_requests: Maximum number of requests of a batch. OpenAI allows 50,000 and 200 MB, and
+            fewer to accounts with a short queue.
         progress: Whether `wait` shows a bar over requests.
 
     Raises:
-        PropositionizerError: The propositionizer has an asynchronous client. In methods: the server rejects the request, or
-            cannot be reached.
-        StoreError: In methods: another process uses these batches, or their folder cannot be written.
+        PropositionizerError: The propositionizer has an asynchronous client. In methods: the server
+            rejects the request, or cannot be reached.
+        StoreError: In methods: another process uses these batches, or their folder cannot be
+            written.
     """
 
     def __init__(
@@ -130,7 +130,10 @@ class PropositionBatch:
         self._client = propositionizer._client
 
     def submit(self, passages: Sequence[Unit]) -> list[Batch]:
-        """Submit passages that are neither in the cache nor in a batch; return all batches not yet collected."""
+        """Submit passages that are neither in the cache nor in a batch.
+
+        Return all batches not yet collected.
+        """
         name = self.propositionizer.name
         with self._exclusive():
             for batch in self._batches():
@@ -164,7 +167,10 @@ class PropositionBatch:
         return report
 
     def wait(self) -> BatchReport:
-        """Collect batches as they end, until all have ended. Call `submit` first; an interrupt loses nothing."""
+        """Collect batches as they end, until all have ended.
+
+        Call `submit` first; an interrupt loses nothing.
+        """
         total = sum(batch.requests for batch in self.poll())
         report = self.collect()
         with tqdm(
@@ -178,7 +184,10 @@ class PropositionBatch:
         return report
 
     def run(self, passages: Sequence[Unit]) -> BatchReport:
-        """Submit, wait and collect; send unanswered requests again as long as a round brings answers."""
+        """Submit, wait and collect.
+
+        Send unanswered requests again as long as a round brings answers.
+        """
         report = BatchReport()
         while self.submit(passages):
             latest = self.wait()
@@ -292,7 +301,10 @@ class PropositionBatch:
                 record["custom_id"]: _read_result(record) for record in map(parse_object, lines)
             }
         except (InvalidInputError, KeyError, AttributeError) as error:
-            problem = f"the results of the batch {batch.batch_id} cannot be read: {error}. Collect it again, or cancel it"
+            problem = (
+                f"the results of the batch {batch.batch_id} cannot be read: {error}. Collect it "
+                "again, or cancel it"
+            )
             raise PropositionizerError(problem) from error
         missing = NoPropositions(reason, transient=True), Usage()
         outputs = [results.get(key, missing)[0] for key in batch.passages]

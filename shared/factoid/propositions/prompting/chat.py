@@ -1,4 +1,7 @@
-"""The base class of all propositionizers that prompt a model: concurrent requests, rate limits, failures and usage."""
+"""The base class of all propositionizers that prompt a model.
+
+Concurrent requests, rate limits, failures and usage.
+"""
 
 from __future__ import annotations
 
@@ -28,14 +31,10 @@ from factoid.units import Unit, whole_number
 
 logger = logging.getLogger(__name__)
 
-_PATIENCE = (
-    8  # passages that fail before any has an answer: there is no server, or no working model
-)
-_CUT_OFF = (
-    "length",
-    "max_tokens",
-    "MAX_TOKENS",
-)  # tuples, because servers also send lists, which no set takes
+# passages that fail before any has an answer: there is no server, or no working model
+_PATIENCE = 8
+# tuples, because servers also send lists, which no set takes
+_CUT_OFF = ("length", "max_tokens", "MAX_TOKENS")
 _REFUSALS = ("content_filter", "refusal", "SAFETY")
 
 
@@ -147,27 +146,35 @@ class ChatPropositionizer(ABC):
         return versioned_name(self.model, self.prompt)
 
     def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
-        """Return one list of propositions for each passage, in order; `NoPropositions` for one that failed.
+        """Return one list of propositions for each passage, in order.
 
+        `NoPropositions` for one that failed.
         After an interrupt no further passages are sent; requests under way end in the background.
 
         Raises:
-            PropositionizerError: The client is async, no request has an answer, or the server rejects something that
-                concerns every passage: the key, the model, the arguments, an exhausted quota.
+            PropositionizerError: The client is async, no request has an answer, or the server
+                rejects something that concerns every passage: the key, the model, the arguments, an
+                exhausted quota.
         """
         return in_order(self.stream(passages))
 
     async def apropositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
-        """Do the same as `propositionize` without blocking the event loop. After a cancellation no further requests are sent."""
+        """Do the same as `propositionize` without blocking the event loop.
+
+        After a cancellation no further requests are sent.
+        """
         async with aclosing(self.astream(passages)) as results:
             return in_order([result async for result in results])
 
     def stream(self, passages: Sequence[Unit]) -> Generator[Result]:
-        """Yield the position of each passage and its propositions as they arrive; raises as `propositionize` does."""
+        """Yield the position of each passage and its propositions as they arrive.
+
+        Raises as `propositionize` does.
+        """
         if not self._can_send:
             raise PropositionizerError(
-                "propositionize() needs a synchronous client, got an async one: await apropositionize(), or pass "
-                "openai.OpenAI(...)"
+                "propositionize() needs a synchronous client, got an async one: await "
+                "apropositionize(), or pass openai.OpenAI(...)"
             )
         with (
             self._bar(len(passages)) as bar,
@@ -241,7 +248,10 @@ class ChatPropositionizer(ABC):
         return reply.propositions()
 
     def _failed(self, error: Exception, request: Any, count: int) -> NoPropositions | None:
-        """Return the result for a passage whose request failed, None to send another one; raise what every passage would."""
+        """Return the result for a passage whose request failed, None to send another one.
+
+        Raise what every passage would.
+        """
         if self._adapts(request, error):
             return None
         failure = judge(error)
@@ -264,8 +274,8 @@ class ChatPropositionizer(ABC):
             )
         if is_hopeless and not self._answered:
             raise PropositionizerError(
-                f"no request to {self._address} has been answered so far, the last error: {error!r}. Check the client's "
-                "base_url, and that the server and the model work"
+                f"no request to {self._address} has been answered so far, the last error: "
+                f"{error!r}. Check the client's base_url, and that the server and the model work"
             ) from error
         # Before the first answer, the model may be set up wrongly.
         return NoPropositions(failure.reason, transient=failure.transient or not self._answered)

@@ -24,8 +24,8 @@ def in_threads(
 ) -> Generator[tuple[int, R]]:
     """Yield (position, result) for every item, each worked on in a copy of the caller's context.
 
-    An early end sets `stop`, and running threads finish in the background; but before one of our own errors is raised they are
-    awaited, since the caller may close their client.
+    An early end sets `stop`, and running threads finish in the background; but before one of our
+    own errors is raised they are awaited, since the caller may close their client.
     """
     executor = ThreadPoolExecutor(width, thread_name_prefix="propositions")
     futures = {

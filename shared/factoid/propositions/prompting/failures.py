@@ -1,7 +1,7 @@
 """Classify errors of chat models' clients: for this passage, for all passages, or transient.
 
-Clients have different error classes, and frameworks pass on those of many clients. So errors are recognised by what clients have
-in common: an HTTP status, and their words.
+Clients have different error classes, and frameworks pass on those of many clients. So errors are
+recognised by what clients have in common: an HTTP status, and their words.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from factoid.errors import FactoidError
 
-# The words of OpenAI, Azure, Anthropic, vLLM and llama.cpp, and of integrations that do not raise HTTP errors.
+# The words of OpenAI, Azure, Anthropic, vLLM and llama.cpp, and of integrations that do not raise
+# HTTP errors.
 _TOO_LONG = re.compile(
     r"context.?(?:length|size|window|overflow)|string_above_max_length|too long", re.IGNORECASE
 )
@@ -66,7 +67,10 @@ def judge(error: Exception) -> Failure | None:
         )
     if status in {408, 409, 425, 429} or status >= 500:
         return Failure(f"HTTP error {status}", transient=True)
-    remedy = "Check the client's key and base_url, the name of the model, and whether it takes these arguments: {arguments}"
+    remedy = (
+        "Check the client's key and base_url, the name of the model, and whether it takes these "
+        "arguments: {arguments}"
+    )
     return Failure(f"HTTP error {status}", remedy=remedy)
 
 

@@ -1,4 +1,7 @@
-"""The training loop of `train_propositionizer`, in transformers' `Seq2SeqTrainer`. Import it late: it imports torch."""
+"""The training loop of `train_propositionizer`, in transformers' `Seq2SeqTrainer`.
+
+Import it late: it imports torch.
+"""
 
 from __future__ import annotations
 
@@ -96,16 +99,20 @@ def _features(
 
 
 def run_id(settings: Any, *data: object) -> str:
-    """Return the name of a training's checkpoints, which no other one resumes; `device_batch_size` does not change it."""
+    """Return the name of a training's checkpoints, which no other one resumes.
+
+    `device_batch_size` does not change it.
+    """
     return content_id(replace(settings, device_batch_size=1), *data)
 
 
 def training_arguments(
     kind: type[Any], settings: Any, folder: Path, examples: int, *, use_cpu: bool, **options: Any
 ) -> Any:
-    """Return the arguments of a transformers trainer, of the class `kind`; `options` are those specific to this trainer.
+    """Return the arguments of a transformers trainer, of the class `kind`.
 
-    `settings` are `TrainingSettings`, or those of a late-interaction model, which have the same names.
+    `options` are those specific to this trainer. `settings` are `TrainingSettings`, or those of a
+    late-interaction model, which have the same names.
     """
     cuda = torch.cuda.is_available() and not use_cpu
     share = max(

@@ -1,7 +1,8 @@
 """Seed pairs: passages with the propositions of a propositionizer to learn from (Dense X Retrieval, §3).
 
-The paper prompted GPT-4 for 42 thousand passages and filtered the pairs, without saying how. Here a pair is kept if it is what
-the trained model should write: a list of propositions that the passage supports and that cover it.
+The paper prompted GPT-4 for 42 thousand passages and filtered the pairs, without saying how. Here a
+pair is kept if it is what the trained model should write: a list of propositions that the passage
+supports and that cover it.
 """
 
 from __future__ import annotations
@@ -57,9 +58,11 @@ def make_seeds(
 
     Args:
         passages: Passages, as `split_passages` returns them.
-        propositionizer: The propositionizer to learn from; with a `CachedPropositionizer`, an interrupted run can resume.
+        propositionizer: The propositionizer to learn from; with a `CachedPropositionizer`, an
+            interrupted run can resume.
         min_coverage: Least share of a passage's sentences that its propositions must cover.
-        max_unsupported: Largest share of propositions with names, numbers or words that the passage does not hold.
+        max_unsupported: Largest share of propositions with names, numbers or words that the passage
+            does not hold.
     """
     outputs = propositionizer.propositionize(passages) if passages else []
     source = str(getattr(propositionizer, "name", type(propositionizer).__name__))
@@ -98,7 +101,9 @@ def write_pairs(path: str | os.PathLike[str], pairs: Sequence[SeedPair]) -> None
 
 
 def read_pairs(path: str | os.PathLike[str]) -> list[SeedPair]:
-    """Read pairs from `write_pairs`, or your own: "text" and "propositions" are required, the rest is optional.
+    """Read pairs from `write_pairs`, or your own.
+
+    "text" and "propositions" are required, the rest is optional.
 
     Raises:
         UnreadableFileError: The file is missing or a line is not such a record.

@@ -26,15 +26,18 @@ RECORD = "training.json"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrainingSettings:
-    """Settings to fine-tune a model. The defaults are the paper's (Appendix B), as far as it states them."""
+    """Settings to fine-tune a model.
 
-    model: str = "google/flan-t5-large"  # the seq2seq model to start from: name on the Hugging Face hub, or a folder
+    The defaults are the paper's (Appendix B), as far as it states them.
+    """
+
+    # the seq2seq model to start from: name on the Hugging Face hub, or a folder
+    model: str = "google/flan-t5-large"
     revision: str | None = None  # branch, tag or commit of a model on the hub
     epochs: int = 3  # passes over the pairs
     batch_size: int = 64  # pairs in one step of AdamW
-    device_batch_size: int = (
-        8  # pairs that a device holds at once, at most; gradients of a step add up
-    )
+    # pairs that a device holds at once, at most; gradients of a step add up
+    device_batch_size: int = 8
     learning_rate: float = 1e-4  # at the start; it falls linearly to 0
     weight_decay: float = 1e-4
     max_tokens: int = 512  # pairs with a longer input or output are left out
@@ -55,23 +58,26 @@ def train_propositionizer(
 ) -> dict[str, Any]:
     """Fine-tune a seq2seq model on pairs. `FlanT5Propositionizer(output)` loads the result.
 
-    The model learns to answer `passage_input` with the JSON list of propositions. After an interrupt or a kill, the same call
-    resumes from the last checkpoint. Checkpoints are deleted when the training is finished.
+    The model learns to answer `passage_input` with the JSON list of propositions. After an
+    interrupt or a kill, the same call resumes from the last checkpoint. Checkpoints are deleted
+    when the training is finished.
 
     Args:
         pairs: Pairs, as `make_seeds` or `read_pairs` return them.
         output: Folder for the model, its tokenizer and training.json.
         settings: Settings; None for the paper's.
-        held_out: Approximate number of pairs to evaluate on, from documents not trained on: at most a tenth of all.
+        held_out: Approximate number of pairs to evaluate on, from documents not trained on: at most
+            a tenth of all.
         similarity: Similarity used by proposition-set F1; None for `TokenF1`.
         dropped: Counts to report beside those of pairs left out here, as in `Seeds`.
         use_cpu: Do not use GPUs. Otherwise CUDA is used if available, in bfloat16 if supported.
         progress: Show progress bars.
 
     Returns:
-        What training.json holds: settings, version, the `propositionizers` that wrote the pairs, `training_pairs` and
-        `held_out_pairs`, passages and pairs `dropped` by reason, `steps`, the `log` of the trainer with its losses, and `score`:
-        proposition-set F1 on the held-out pairs by `similarity`, None without any.
+        What training.json holds: settings, version, the `propositionizers` that wrote the pairs,
+        `training_pairs` and `held_out_pairs`, passages and pairs `dropped` by reason, `steps`, the
+        `log` of the trainer with its losses, and `score`: proposition-set F1 on the held-out pairs
+        by `similarity`, None without any.
 
     Raises:
         InvalidInputError: There are too few pairs, or the folder holds a finished model.
@@ -121,7 +127,8 @@ def split_held_out(pairs: Sequence[SeedPair], count: int) -> tuple[list[SeedPair
     """Return pairs for training and about `count` from other documents for evaluation, at most a tenth of all.
 
     Raises:
-        InvalidInputError: There are no pairs for training, or all come from one document and some should be held out.
+        InvalidInputError: There are no pairs for training, or all come from one document and some
+            should be held out.
     """
     sizes = Counter(pair.passage.document_id for pair in pairs)
     if not sizes or (count > 0 and len(sizes) == 1):
@@ -142,6 +149,9 @@ def split_held_out(pairs: Sequence[SeedPair], count: int) -> tuple[list[SeedPair
 def evaluate_propositionizer(
     propositionizer: Propositionizer, pairs: Sequence[SeedPair], similarity: Similarity
 ) -> PropositionF1:
-    """Return how close a propositionizer's output is to the propositions of pairs: the mean F1 of Appendix B."""
+    """Return how close a propositionizer's output is to the propositions of pairs.
+
+    The mean F1 of Appendix B.
+    """
     outputs = propositionizer.propositionize([pair.passage for pair in pairs])
     return corpus_f1(outputs, [pair.propositions for pair in pairs], similarity)

@@ -81,13 +81,15 @@ def new_folder(path: str | Path) -> Path:
 
 
 def write_database(store: UnitStore, file: Path) -> None:
-    """Write the database of a store to a new file, or to ":memory:"; the indexes' files are then up to date."""
+    """Write the database of a store to a new file, or to ":memory:".
+
+    The indexes' files are then up to date.
+    """
     store.indexes.save()
     with closing(sqlite3.connect(file, isolation_level=None)) as database:
         _back_up(store, database)
-        database.execute(
-            "PRAGMA journal_mode = DELETE"
-        )  # one file, which can be read from a read-only disk
+        # one file, which can be read from a read-only disk
+        database.execute("PRAGMA journal_mode = DELETE")
 
 
 def database_bytes(store: UnitStore) -> bytes:
@@ -108,7 +110,10 @@ def _back_up(store: UnitStore, database: sqlite3.Connection) -> None:
 
 
 def _copy_indexes(store: UnitStore, folder: Path) -> None:
-    """Copy the files of the indexes. Each has its generation in its name, so those of another one do no harm."""
+    """Copy the files of the indexes.
+
+    Each has its generation in its name, so those of another one do no harm.
+    """
     if store.path is None:
         return
     for name in INDEXES:

@@ -1,8 +1,9 @@
 """Export a store to a file of JSON lines or Parquet for other programs and stores, and import such files.
 
-A record is a unit, or a document: one of granularity "document", whose payload is the digest of how it was added. The first line
-of JSON lines, or Parquet's own metadata, says what made the vectors and how many records there are. Each record has a checksum
-of its number and its values, so that what is damaged is refused before anything of it is committed. Others' files have neither.
+A record is a unit, or a document: one of granularity "document", whose payload is the digest of how
+it was added. The first line of JSON lines, or Parquet's own metadata, says what made the vectors
+and how many records there are. Each record has a checksum of its number and its values, so that
+what is damaged is refused before anything of it is committed. Others' files have neither.
 """
 
 from __future__ import annotations
@@ -40,11 +41,13 @@ T = TypeVar("T")
 
 _BLOCK = 1000  # records that are written or committed together, at most
 _BLOCK_CHARACTERS = 50_000_000  # in their texts, at most, but for the last text
-_AGAIN = "Export or copy it again. If it was edited on purpose, import it with edited=True, or factoid store import --edited"
+_AGAIN = (
+    "Export or copy it again. If it was edited on purpose, import it with edited=True, or factoid "
+    "store import --edited"
+)
 _ABOUT = "factoid"  # the key of what describes all records
-_FIELDS = tuple(
-    field.name for field in fields(Unit) if field.name != "sentences"
-)  # those are never stored
+# those are never stored
+_FIELDS = tuple(field.name for field in fields(Unit) if field.name != "sentences")
 
 
 def export(
@@ -52,11 +55,13 @@ def export(
 ) -> int:
     """Write all units, then all documents, to a file, .jsonl or .parquet, and return the number of records.
 
-    One generation of the store is written, and the file appears whole or not at all. Vectors are written as float32.
+    One generation of the store is written, and the file appears whole or not at all. Vectors are
+    written as float32.
 
     Raises:
         InvalidInputError: The name has another ending.
-        MissingDependencyError: The format is Parquet, and pyarrow (extra `parquet`) is not installed.
+        MissingDependencyError: The format is Parquet, and pyarrow (extra `parquet`) is not
+            installed.
         StoreError: The file cannot be written, or the store is closed.
     """
     target = Path(path)
@@ -91,21 +96,25 @@ def import_from(
 ) -> int:
     """Add the units and documents of a file, .parquet or else JSON lines, and return the number of records.
 
-    They replace those with the same ids. Units without the field `vector` are encoded; null means that a unit should not be
-    found. Each block of at most a thousand records is checked, then committed whole, and the call can be repeated.
+    They replace those with the same ids. Units without the field `vector` are encoded; null means
+    that a unit should not be found. Each block of at most a thousand records is checked, then
+    committed whole, and the call can be repeated.
 
     Args:
         store: The store.
         path: The file.
-        edited: Import an export that was changed on purpose: the number of records and their checksums are not compared.
-        limits: Of a line of JSON lines (`unpacked_bytes`), and of the process that reads Parquet (`memory_bytes`; none with
-            `seconds=None`). There is no limit of time.
+        edited: Import an export that was changed on purpose: the number of records and their
+            checksums are not compared.
+        limits: Of a line of JSON lines (`unpacked_bytes`), and of the process that reads Parquet
+            (`memory_bytes`; none with `seconds=None`). There is no limit of time.
         progress: Show a progress bar over records.
 
     Raises:
-        EncoderMismatchError: The vectors come from another encoder or other texts, or have another dimension.
-        UnreadableFileError: The file is missing, damaged, changed or cut short, or holds something else; the message says where.
-            Nothing of the block in which that is was committed; earlier blocks stay.
+        EncoderMismatchError: The vectors come from another encoder or other texts, or have another
+            dimension.
+        UnreadableFileError: The file is missing, damaged, changed or cut short, or holds something
+            else; the message says where. Nothing of the block in which that is was committed;
+            earlier blocks stay.
         InvalidInputError: Vectors are needed, and there is no encoder.
     """
     file = Path(path)
@@ -199,13 +208,16 @@ class _Import:
 
     @property
     def _records(self) -> float:
-        """The number of records that the file states; infinity if it states none, or may have others."""
+        """The number of records that the file states.
+
+        Infinity if it states none, or may have others.
+        """
         return inf if self._about is None or self._edited else float(self._about["records"])
 
     def _refuse_count(self, count: str) -> NoReturn:
         raise UnreadableFileError(
-            f"{self._file} states {self._records:,.0f} records, and holds {count}, of which {self._count:,} were added: it "
-            f"was cut short, or is another one. {_AGAIN}"
+            f"{self._file} states {self._records:,.0f} records, and holds {count}, of which "
+            f"{self._count:,} were added: it was cut short, or is another one. {_AGAIN}"
         )
 
     def _expected(self, stored: StoredUnit, has_vector: bool) -> int | None:
@@ -243,7 +255,10 @@ class _Import:
 
 
 def _records(snapshot: Snapshot, *, vectors: bool) -> Iterator[Record]:
-    """Yield units, then documents: an import that is interrupted leaves none that counts as complete."""
+    """Yield units, then documents.
+
+    An import that is interrupted leaves none that counts as complete.
+    """
     documents = (StoredUnit(_as_unit(*pair), None) for pair in snapshot.all_documents())
     for number, (unit, vector) in enumerate(chain(snapshot.stored_units(), documents), start=1):
         record = {name: getattr(unit, name) for name in _FIELDS} | {"metadata": dict(unit.metadata)}
@@ -316,7 +331,10 @@ def _about_checksum(about: Record) -> int:
 
 
 def _checksum(number: int, unit: Unit, vector: Vectors | None, has_vector: bool) -> int:
-    """Return the checksum of a record: of its values, whatever the format, and of its number from 1 on."""
+    """Return the checksum of a record.
+
+    Of its values, whatever the format, and of its number from 1 on.
+    """
     metadata = json.dumps(dict(unit.metadata), sort_keys=True)
     texts = [unit.id, unit.text, str(unit.granularity), unit.document_id, unit.parent_id]
     rest = [unit.title, unit.section, metadata, unit.payload, unit.visible]

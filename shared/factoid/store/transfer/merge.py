@@ -40,18 +40,21 @@ def merge(
 ) -> dict[str, int]:
     """Add all documents, units, vectors and cached propositions of another store, at one generation.
 
-    A document that is in both stores, by its id, is replaced with all its units: those that only this store has are deleted. With
-    `keep` it stays as it is here, and so does one that was added in the same way. About a thousand units are committed together,
-    a document in one piece. An interrupted call can be repeated.
+    A document that is in both stores, by its id, is replaced with all its units: those that only
+    this store has are deleted. With `keep` it stays as it is here, and so does one that was added
+    in the same way. About a thousand units are committed together, a document in one piece. An
+    interrupted call can be repeated.
 
     Returns:
-        The number of "units" added, "replaced" and "deleted", of "documents" whose texts were added or replaced, and of cached
-        "propositions" added.
+        The number of "units" added, "replaced" and "deleted", of "documents" whose texts were added
+        or replaced, and of cached "propositions" added.
 
     Raises:
-        EncoderMismatchError: The stores' vectors differ in encoder, template, dimension or similarity.
-        InvalidInputError: A store is merged into itself; or, without `keep`, a unit of the other one has the id of a unit of
-            another document here. What was merged before that document stays.
+        EncoderMismatchError: The stores' vectors differ in encoder, template, dimension or
+            similarity.
+        InvalidInputError: A store is merged into itself; or, without `keep`, a unit of the other
+            one has the id of a unit of another document here. What was merged before that document
+            stays.
         StoreFormatError: There is no store at the path.
     """
     target = store.connections
@@ -149,7 +152,10 @@ def _blocks(theirs: Snapshot) -> Iterator[list[str]]:
 
 
 def _merge_propositions(target: Connections, source: sqlite3.Connection) -> int:
-    """Add cached propositions, and return how many were new; a store in memory has no cache and takes none."""
+    """Add cached propositions, and return how many were new.
+
+    A store in memory has no cache and takes none.
+    """
     if target.path is None or not has_table(source, "propositions"):
         return 0
     PropositionCache(target.path).count()  # makes the table

@@ -35,8 +35,9 @@ def save_to(
 ) -> None:
     """Send a copy of this store, as one zip file, to an address of fsspec such as "s3://bucket/facts.zip".
 
-    A file there is replaced when everything has arrived. Needs the extra `remote`, and room for a copy of the database in
-    the store's folder; a store in memory, or one that is read-only, needs memory for it instead.
+    A file there is replaced when everything has arrived. Needs the extra `remote`, and room for a
+    copy of the database in the store's folder; a store in memory, or one that is read-only, needs
+    memory for it instead.
 
     Args:
         store: The store.
@@ -53,10 +54,8 @@ def save_to(
     with explained(f"cannot send the store to {url}"):
         system.makedirs(target.rpartition("/")[0], exist_ok=True)
         try:
-            with (
-                system.open(arriving, "wb") as out,
-                ZipFile(out, "w") as archive,
-            ):  # vectors would hardly shrink
+            # vectors would hardly shrink
+            with system.open(arriving, "wb") as out, ZipFile(out, "w") as archive:
                 _pack(store, archive)
             system.mv(arriving, target)
         except BaseException:
@@ -71,7 +70,8 @@ def load_from(
     """Fetch a store that `save_to` sent into a new folder, which appears when everything has arrived and is checked.
 
     Raises:
-        InvalidInputError: There is something at the path, or fsspec does not know the URL's protocol.
+        InvalidInputError: There is something at the path, or fsspec does not know the URL's
+            protocol.
         MissingDependencyError: fsspec, or what it needs for the URL, is not installed.
         StoreFormatError: There is no store, or it is damaged.
         StoreError: The store cannot be fetched or written.
@@ -105,9 +105,8 @@ def _pack(store: UnitStore, archive: ZipFile) -> None:
         return
     for name in INDEXES:
         for file in index_files(store.path / name):
-            with suppress(
-                FileNotFoundError
-            ):  # it was replaced just now: the other side builds its own
+            # it was replaced just now: the other side builds its own
+            with suppress(FileNotFoundError):
                 archive.write(file, file.name)
 
 

@@ -12,14 +12,17 @@ if TYPE_CHECKING:
 
 
 def compact(store: UnitStore, *, progress: bool | None = None) -> None:
-    """Shrink the store to its content; needs about its size of free disk, and the same again for temporary files.
+    """Shrink the store to its content.
 
-    Data that only old readers need and token vectors of texts that are not passages of the store are dropped, and indexes are
-    rebuilt. Each step leaves a whole store. Searches of this and other processes continue meanwhile; writes wait.
+    Needs about its size of free disk, and the same again for temporary files. Data that only old
+    readers need and token vectors of texts that are not passages of the store are dropped, and
+    indexes are rebuilt. Each step leaves a whole store. Searches of this and other processes
+    continue meanwhile; writes wait.
 
     Raises:
-        StoreError: The store is read-only or closed, or the disk fails or is full: SQLite writes the whole database once to the
-            folder of temporary files (SQLITE_TMPDIR) and once beside the store.
+        StoreError: The store is read-only or closed, or the disk fails or is full: SQLite writes
+            the whole database once to the folder of temporary files (SQLITE_TMPDIR) and once beside
+            the store.
     """
     with store.connections.transaction() as writing:
         writing.forget_changes()

@@ -1,4 +1,7 @@
-"""Tune a store to its content: kinds of index by its vectors, and the weights of a search by your questions."""
+"""Tune a store to its content.
+
+Kinds of index by its vectors, and the weights of a search by your questions.
+"""
 
 from __future__ import annotations
 
@@ -28,9 +31,8 @@ _SETTINGS = {"nprobe": (1, 4, 16, 64, 256, 1024), "efSearch": (16, 32, 64, 128, 
 _QUERIES = 200
 _HELD_OUT = 10  # fewest vectors searched for each one that is held out as a query
 _VECTORS = 100_000  # measured, at most
-_REFINE = (
-    10  # candidates of lossy kinds that are scored again for each of the k: the default of a search
-)
+# candidates of lossy kinds that are scored again for each of the k: the default of a search
+_REFINE = 10
 
 _DEFAULT = Weights()
 _GRID = sorted(
@@ -56,11 +58,11 @@ class TuneRow:
 
     kind: str  # the factory string
     parameters: Mapping[str, int]  # search parameters
-    recall: float  # share of the k best vectors that were found; a vector as good as the k-th counts as one
+    # share of the k best vectors that were found; a vector as good as the k-th counts as one
+    recall: float
     median_ms: float  # median time of a single query, with refinement, in milliseconds
-    bytes_per_vector: (
-        float  # size of the index per vector, without the exact vectors that refine it
-    )
+    # size of the index per vector, without the exact vectors that refine it
+    bytes_per_vector: float
     build_s: float  # time to train it and to add all vectors, in seconds
 
 
@@ -73,22 +75,25 @@ def tune(
     k: int = 10,
     progress: bool | None = None,
 ) -> list[TuneRow]:
-    """Measure kinds of index on the vectors of this store: recall against exact search, time and bytes.
+    """Measure kinds of index on the vectors of this store.
 
-    Of many vectors, 100,000 are measured, chosen at random. Nothing in the store is changed. Kinds that need more vectors for
-    their training are left out, with a line in the log.
+    Recall against exact search, time and bytes. Of many vectors, 100,000 are measured, chosen at
+    random. Nothing in the store is changed. Kinds that need more vectors for their training are
+    left out, with a line in the log.
 
     Args:
         store: The store.
         granularity: The units whose vectors are searched.
         kinds: FAISS factory strings; None for those worth trying for that many vectors.
-        questions: Questions of users, of which the first 200 are encoded. None for vectors of the store itself, chosen at random
-            and left out of the search. Questions are farther from facts than these, so their recall may be lower.
+        questions: Questions of users, of which the first 200 are encoded. None for vectors of the
+            store itself, chosen at random and left out of the search. Questions are farther from
+            facts than these, so their recall may be lower.
         k: Number of vectors that each search should find.
         progress: Show a progress bar over kinds.
 
     Raises:
-        InvalidInputError: There are too few vectors, questions without an encoder, an unknown kind, or a number out of range.
+        InvalidInputError: There are too few vectors, questions without an encoder, an unknown kind,
+            or a number out of range.
         StoreError: The store is closed.
     """
     k, granularity, queries = whole_number("k", k), Granularity(granularity), None
@@ -106,7 +111,8 @@ def tune(
             ids = compared_units(snapshot, granularity).distinct_vectors()
         if len(ids) < (2 if queries is None else 1):
             raise InvalidInputError(
-                f"the store holds {len(ids)} distinct vectors of {granularity}s: too few to compare searches of them"
+                f"the store holds {len(ids)} distinct vectors of {granularity}s: too few to "
+                "compare searches of them"
             )
         withheld = min(_QUERIES, max(1, len(ids) // (_HELD_OUT + 1))) if queries is None else 0
         random = np.random.default_rng(0)  # the same vectors every time
@@ -141,7 +147,10 @@ def tune(
 def _measured(
     kind: str, vectors: Vectors, queries: Vectors, least: Vectors, k: int
 ) -> Iterator[TuneRow]:
-    """Build an index, and search it with each setting worth trying; `least` is the k-th score of each query."""
+    """Build an index, and search it with each setting worth trying.
+
+    `least` is the k-th score of each query.
+    """
     start = time.perf_counter()
     index = VectorIndex(vectors.shape[1], kind=kind)
     index.train(vectors)
@@ -158,9 +167,8 @@ def _measured(
     for parameters in settings or [{}]:
         if parameters.get("nprobe", 0) > ability.lists:
             continue
-        index.search(
-            queries[:1], k, parameters=parameters
-        )  # the first search starts threads and is not timed
+        # the first search starts threads and is not timed
+        index.search(queries[:1], k, parameters=parameters)
         hits, times = 0, []
         for query, threshold in zip(queries, least, strict=True):
             start = time.perf_counter()
@@ -183,16 +191,18 @@ def _measured(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightsReport:
-    """What `UnitStore.tune_weights` found. MRR is the mean of 1 / the rank of the first right passage among twenty, or 0."""
+    """What `UnitStore.tune_weights` found.
+
+    MRR is the mean of 1 / the rank of the first right passage among twenty, or 0.
+    """
 
     questions: int
     answerable: int  # questions for which some search found a right passage
     current: Weights  # the store's weights before
     best: Weights  # the best weights on all questions
     current_mrr: float  # with the current weights
-    held_out_mrr: (
-        float  # with weights fitted to four fifths of the questions, on the other fifth, in turn
-    )
+    # with weights fitted to four fifths of the questions, on the other fifth, in turn
+    held_out_mrr: float
     gain: tuple[float, float]  # 95 % interval of `held_out_mrr - current_mrr`, by paired bootstrap
     applied: bool  # whether the store uses the best weights from now on
 
@@ -207,8 +217,9 @@ def tune_weights(
 ) -> WeightsReport:
     """Search with a grid of weights of passage and words, and keep the best if they are significantly better.
 
-    A passage is right if it holds an answer as whole words, ignoring case. Five-fold cross-validation measures the gain of
-    fitting on unseen questions; weights are kept if the whole 95 % interval of that gain is above 0.
+    A passage is right if it holds an answer as whole words, ignoring case. Five-fold
+    cross-validation measures the gain of fitting on unseen questions; weights are kept if the whole
+    95 % interval of that gain is above 0.
 
     Args:
         store: The store, with its encoder.
@@ -218,7 +229,8 @@ def tune_weights(
         progress: Show a progress bar over weights.
 
     Raises:
-        InvalidInputError: Fewer than twenty questions have an answer in the store, or the store has no encoder.
+        InvalidInputError: Fewer than twenty questions have an answer in the store, or the store has
+            no encoder.
         StoreError: The store is closed, or is read-only and would have to change.
     """
     if keep:
@@ -248,15 +260,14 @@ def tune_weights(
     answerable = int((ranks > 0).any(axis=0).sum())
     if answerable < _LEAST:
         raise InvalidInputError(
-            f"{answerable} of {len(pairs)} questions have an answer among the passages found: give at least {_LEAST} whose "
-            "answers are in the store's texts"
+            f"{answerable} of {len(pairs)} questions have an answer among the passages found: "
+            f"give at least {_LEAST} whose answers are in the store's texts"
         )
     before, fitted = ranks[0], ranks[1:].round(9)
     fold = np.random.default_rng(0).permutation(len(pairs)) % _FOLDS
     held_out = np.empty(len(pairs))
-    for number in range(
-        _FOLDS
-    ):  # of equally good weights, the grid has those nearest to the default first
+    # of equally good weights, the grid has those nearest to the default first
+    for number in range(_FOLDS):
         inside = fold == number
         held_out[inside] = fitted[fitted[:, ~inside].mean(axis=1).argmax(), inside]
     samples = np.random.default_rng(0).integers(0, len(pairs), (_RESAMPLES, len(pairs)))

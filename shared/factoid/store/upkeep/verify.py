@@ -38,13 +38,14 @@ _DOCUMENTS = f"SELECT row, id, {DOCUMENT} FROM documents WHERE text IS NOT NULL 
 def verify(store: UnitStore, *, repair: bool = False) -> list[str]:
     """Check the database, every unit, document, vector and field of metadata, index files and caches; return what is wrong.
 
-    Each problem says what to do about it. With `repair`, damaged units, documents and entries of caches are deleted, fields of
-    metadata are made again, and wrong index files are removed, to be built by the next search. The problems are those before the
-    repair.
+    Each problem says what to do about it. With `repair`, damaged units, documents and entries of
+    caches are deleted, fields of metadata are made again, and wrong index files are removed, to be
+    built by the next search. The problems are those before the repair.
 
     Raises:
         StoreFormatError: The database cannot be read.
-        StoreError: The store is closed, or it should be repaired but is read-only or cannot be written.
+        StoreError: The store is closed, or it should be repaired but is read-only or cannot be
+            written.
     """
     indexes: list[str] = []
     with store.connections.reading() as snapshot, _any_text(snapshot.connection):
@@ -62,9 +63,8 @@ def verify(store: UnitStore, *, repair: bool = False) -> list[str]:
             problems.append(
                 f"{count:,} of {written:,} units are there. Add what is missing again. {_MEND}"
             )
-        if (
-            store.path is not None and not problems
-        ):  # otherwise there is nothing to compare indexes with
+        # otherwise there is nothing to compare indexes with
+        if store.path is not None and not problems:
             paths = [store.path / name for name in INDEXES]
             # No file is written meanwhile.
             indexes = store.indexes.at(
@@ -82,7 +82,8 @@ def verify(store: UnitStore, *, repair: bool = False) -> list[str]:
         entries = damaged_entries(snapshot.connection)
         if entries:
             problems.append(
-                f"{len(entries):,} outputs of propositionizers changed on disk. They are asked for again"
+                f"{len(entries):,} outputs of propositionizers changed on disk. They are asked "
+                "for again"
             )
     if repair and problems:
         _repair(store, list(units), list(documents), entries, indexes)
@@ -142,8 +143,8 @@ def _fields(snapshot: Snapshot) -> Iterator[tuple[Any, ...]]:
 def _is_wrong(snapshot: Snapshot, path: Path) -> bool:
     """Return whether index files are damaged, or differ from the database.
 
-    Those of an earlier generation follow the database when they are read. What is missing is built again, and is no damage:
-    another process may be replacing it, or was killed meanwhile.
+    Those of an earlier generation follow the database when they are read. What is missing is built
+    again, and is no damage: another process may be replacing it, or was killed meanwhile.
     """
     for _ in range(_LOOKS):
         files = record_files(path, latest=snapshot.generation)

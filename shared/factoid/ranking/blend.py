@@ -2,7 +2,8 @@
 
 Units, their passage, and the words that it shares with the query.
 
-    S(passage) = (1 - λ) · [(1 - α) · mean over granularities of its best unit + α · the passage itself] + λ · words
+    S(passage) = (1 - λ) · V(passage) + λ · words
+    V(passage) = (1 - α) · mean over granularities of its best unit + α · the passage itself
 
 as AGRaME scores a unit with its passage (§3.2), but with single vectors. The passage itself is one
 of its units: where no finer unit is as near to the query, it takes their place. Words are BM25 as a
@@ -23,7 +24,6 @@ from functools import cached_property
 from itertools import pairwise
 from math import isnan
 from numbers import Real
-from operator import attrgetter
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -92,12 +92,20 @@ class Group(NamedTuple):
     passage: int | None = None
 
 
+class _Planned(NamedTuple):
+    """A channel of vectors before its units are scored."""
+
+    view: View
+    weight: float  # in the score of a passage
+    is_searched: bool  # its units may be found
+
+
 class _Channel(NamedTuple):
     """Units that take part, and their scores for several queries."""
 
     view: View
     weight: float  # in the score of a passage
-    searched: bool  # the units may be found
+    is_searched: bool  # its units may be found
     units: Groups  # by passage
     scores: Vectors  # in the order of `units.positions`. Shape: (queries, units)
 
@@ -137,79 +145,154 @@ def best_groups(
         closed: Rows of passages whose own vectors and words do not count, ascending; the views of
             passages leave them out. None if there is no filter that could close any.
     """
-    share = 0.0 if lexical is None else weights.lexical
-    plan = _plan(views, passages, weights.passage, 1 - share, closed)
-    blended = lexical is not None or len(plan) > 1
-    whole, total = True, 0
-    for view, *_ in plan:
-        whole &= view.index.exact or view.is_small()
-        total += view.columns.rows.size
-    if not (whole or blended or level != "unit" or views[0].index.lossy):
+    # -- Plan: which channels make the score, and whether all of their units are scored --
+    lexical_weight = 0.0
+    if lexical is not None:
+        lexical_weight = weights.lexical
+    plan = _plan(views, passages, weights.passage, 1 - lexical_weight, closed)
+    is_blended = lexical is not None or len(plan) > 1
+    is_whole = all(channel.view.is_small() for channel in plan)
+    if not is_whole and not is_blended and level == "unit" and not views[0].index.lossy:
         return _nearest(views[0], queries, k)
-    keys, nearest = np.empty(0, np.int64), []
-    if whole or blended:
+
+    # -- Candidates: the passages that are ranked, all of them or those that the indexes find --
+    keys = np.empty(0, np.int64)
+    if is_whole or is_blended:
         keys = _passages(views)
         if not len(keys):
             return [[] for _ in queries]
-    if not whole:
-        wanted = (max(_FOUND, _FACTOR * k), "passage") if blended else (k, level)
-        nearest = [view.passages(queries, *wanted, alone=not blended) for view, *_ in plan]
+    nearest: list[list[Ids]] = []
+    if not is_whole:
+        nearest = _nearest_passages(plan, queries, k, level, is_blended=is_blended)
     places = None
     if lexical is not None:
-        places = lexical.places(keys)
-        if closed is not None and len(closed):
-            places = np.where(membership(keys, closed), -1, places)
+        places = _places(lexical, keys, closed)
+
     results: list[list[Group]] = []
-    step = max(1, _SCORES // total) if whole else 1
+    step = 1  # queries that are scored together
+    if is_whole:
+        step = max(1, _SCORES // sum(len(channel.view.columns) for channel in plan))
     for start in range(0, len(queries), step):
-        some = queries[start : start + step]
+        batch = queries[start : start + step]
         words: list[Vectors] = []
         if lexical is not None and places is not None:
             words = [lexical.shares(text, places) for text in texts[start : start + step]]
-        chosen = keys
-        if not whole:
-            candidates = [passages[start] for passages in nearest]
+        candidates = keys
+        if not is_whole:
+            by_channel = [passages_of_query[start] for passages_of_query in nearest]
             if words:
-                candidates.append(_best_by_shares(keys, words[0], max(_FOUND, _FACTOR * k)))
-            chosen = np.unique(np.concatenate(candidates))
-        if blended and not whole:
-            places_of_chosen = ranks(chosen, keys)
-            eligible = places_of_chosen >= 0
-            chosen = chosen[eligible]
-            words = [shares[places_of_chosen[eligible]] for shares in words]
-        parts = np.full((len(plan), len(some), len(chosen)), np.nan, np.float32)
-        channels = []
-        for (view, weight, searched), best in zip(plan, parts, strict=True):
-            units = view.units.within(chosen) if whole else view.within(chosen)
-            scores = view.scores(some, units.positions)
-            if len(units.keys):
-                at = (
-                    slice(None)
-                    if len(units.keys) == len(chosen)
-                    else np.searchsorted(chosen, units.keys)
-                )
-                best[:, at] = np.maximum.reduceat(scores, units.bounds[:-1], axis=1)
-            channels.append(_Channel(view, weight, searched, units, scores))
-        ranking = _Ranking(channels, parts, chosen, some, level, k, closed)
+                by_channel.append(_best_by_shares(keys, words[0], _width(k)))
+            candidates = np.unique(np.concatenate(by_channel))
+            if is_blended:
+                ranks_in_keys = ranks(candidates, keys)
+                is_eligible = ranks_in_keys >= 0
+                candidates = candidates[is_eligible]
+                words = [shares[ranks_in_keys[is_eligible]] for shares in words]
+
+        # -- Scores: of the units of the candidates, in each channel --
+        channels, parts = _scores(plan, batch, candidates, is_whole=is_whole)
         if words and scale is not None:
-            words = [
-                reach * shares
-                for reach, shares in zip(scale.reach(some).tolist(), words, strict=True)
-            ]
-        results += [
-            ranking.best(number, words[number] if words else None, share)
-            for number in range(len(some))
-        ]
+            reaches = scale.reach(batch).tolist()
+            words = [reach * shares for reach, shares in zip(reaches, words, strict=True)]
+
+        # -- Ranking: of the parents, by the weighted sum of the channels --
+        ranking = _Ranking(channels, parts, candidates, batch, level, k, closed)
+        for number in range(len(batch)):
+            shares = None
+            if words:
+                shares = words[number]
+            results.append(ranking.best(number, shares, lexical_weight))
     return results
+
+
+# -- Plan --
+
+
+def _plan(
+    views: Sequence[View], passages: View | None, alpha: float, dense: float, closed: Ids | None
+) -> list[_Planned]:
+    """Return the channels of vectors, that of passages last.
+
+    Args:
+        views: The searched granularities.
+        passages: That of passages, if they have vectors.
+        alpha: The share of the passage in the vectors' part.
+        dense: The share of vectors in the whole.
+        closed: Passages whose own vectors do not count.
+    """
+    finer = [view for view in views if view.granularity is not Granularity.PASSAGE]
+    is_searched = len(finer) < len(views)
+    context = None
+    share = 0.0  # of the passage
+    if passages is not None and (alpha or is_searched):
+        context = passages
+        share = alpha
+        if not finer:
+            share = 1.0
+    plan = [_Planned(view, dense * (1 - share) / len(finer), True) for view in finer]
+    if context is None:
+        return plan
+    # It is searched: other passages of units give context, and are not found.
+    if context.allowed is not None:
+        plan.append(_Planned(context, 0.0, True))
+        is_searched = False
+    if views[0].allowed is not None:
+        mask = np.zeros(len(context.columns), np.bool_)
+        groups = context.columns.by("passage")
+        places, _ = groups.find(_without(_passages(views), closed))
+        mask[groups.positions[places]] = True
+        context = replace(context, allowed=mask)
+    plan.append(_Planned(context, dense * share, is_searched))
+    return plan
+
+
+# -- Candidates --
+
+
+def _nearest(view: View, queries: Vectors, k: int) -> list[list[Group]]:
+    """Return the k best units alone, as an index finds and scores them."""
+    name = str(view.granularity)
+    results = []
+    for positions, scores in view.nearest(queries, k):
+        groups = []
+        rows = view.columns.rows[positions].tolist()
+        for row, score in zip(rows, scores.tolist(), strict=True):
+            groups.append(Group(row, score, (Scored(row, score),), {name: score}))
+        groups.sort(key=_by_score)
+        results.append(groups[:k])
+    return results
+
+
+def _by_score(group: Group) -> tuple[float, int]:
+    """Return a key that sorts groups best first; equal ones by row."""
+    return -group.score, group.key
+
+
+def _nearest_passages(
+    plan: Sequence[_Planned], queries: Vectors, k: int, level: Level, *, is_blended: bool
+) -> list[list[Ids]]:
+    """Return the passages that the index of each channel finds, for each query."""
+    nearest = []
+    for channel in plan:
+        if is_blended:
+            nearest.append(channel.view.passages(queries, _width(k), "passage", alone=False))
+        else:
+            nearest.append(channel.view.passages(queries, k, level, alone=True))
+    return nearest
+
+
+def _width(k: int) -> int:
+    """Return how many candidates each of several channels gives."""
+    return max(_FOUND, _FACTOR * k)
 
 
 def _best_by_shares(keys: Ids, shares: Vectors, count: int) -> Ids:
     """Return the passages with the `count` largest shares of words, and others with an equal one.
 
-    None without words.
+    Passages without the words are left out.
     """
-    at = largest(shares, count)
-    return keys[at[shares[at] > 0]]
+    places = largest(shares, count)
+    return keys[places[shares[places] > 0]]
 
 
 def _passages(views: Sequence[View]) -> Ids:
@@ -221,43 +304,49 @@ def _passages(views: Sequence[View]) -> Ids:
 
 def _without(keys: Ids, closed: Ids | None) -> Ids:
     """Return passages without the closed ones."""
-    return keys if closed is None or not len(closed) else keys[~membership(keys, closed)]
+    if closed is None or not len(closed):
+        return keys
+    return keys[~membership(keys, closed)]
 
 
-def _plan(
-    views: Sequence[View], passages: View | None, alpha: float, dense: float, closed: Ids | None
-) -> list[tuple[View, float, bool]]:
-    """Return the channels of vectors, that of passages last.
+def _places(lexical: LexicalIndex, keys: Ids, closed: Ids | None) -> Ids:
+    """Return where the words of passages are, -1 for those whose words do not count."""
+    places = lexical.places(keys)
+    if closed is not None and len(closed):
+        places = np.where(membership(keys, closed), -1, places)
+    return places
 
-    The view, its weight, and whether its units may be found.
+
+# -- Scores --
+
+
+def _scores(
+    plan: Sequence[_Planned], queries: Vectors, passages: Ids, *, is_whole: bool
+) -> tuple[list[_Channel], Vectors]:
+    """Score the units of some passages in each channel.
+
+    Returns:
+        The channels with their units, and the best score in each passage, NaN where there is none.
+        Shape: (channels, queries, passages).
     """
-    finer = [view for view in views if view.granularity is not Granularity.PASSAGE]
-    searched = len(finer) < len(views)
-    context = passages if alpha or searched else None
-    share = 0.0 if context is None else alpha if finer else 1.0
-    plan = [(view, dense * (1 - share) / len(finer), True) for view in finer]
-    if context is None:
-        return plan
-    # it is searched: other passages of units give context, and are not found
-    if context.allowed is not None:
-        plan.append((context, 0.0, True))
-        searched = False
-    if views[0].allowed is not None:
-        mask = np.zeros(len(context.columns), np.bool_)
-        groups = context.columns.by("passage")
-        mask[groups.positions[groups.find(_without(_passages(views), closed))[0]]] = True
-        context = replace(context, allowed=mask)
-    return [*plan, (context, dense * share, searched)]
+    parts = np.full((len(plan), len(queries), len(passages)), np.nan, np.float32)
+    channels = []
+    for (view, weight, is_searched), best in zip(plan, parts, strict=True):
+        if is_whole:
+            units = view.units.within(passages)
+        else:
+            units = view.within(passages)
+        scores = view.scores(queries, units.positions)
+        if len(units.keys) == len(passages):
+            best[:] = np.maximum.reduceat(scores, units.bounds[:-1], axis=1)
+        elif len(units.keys):
+            places = np.searchsorted(passages, units.keys)
+            best[:, places] = np.maximum.reduceat(scores, units.bounds[:-1], axis=1)
+        channels.append(_Channel(view, weight, is_searched, units, scores))
+    return channels, parts
 
 
-def _nearest(view: View, queries: Vectors, k: int) -> list[list[Group]]:
-    """Return the k best units alone, as an index finds and scores them."""
-    results, name = [], str(view.granularity)
-    for positions, scores in view.nearest(queries, k):
-        pairs = zip(view.columns.rows[positions].tolist(), scores.tolist(), strict=True)
-        groups = [Group(row, score, (Scored(row, score),), {name: score}) for row, score in pairs]
-        results.append(sorted(groups, key=lambda group: (-group.score, group.key))[:k])
-    return results
+# -- Ranking --
 
 
 @dataclass(frozen=True)
@@ -274,30 +363,37 @@ class _Ranking:
     # passages whose words do not count, and that are not returned for a document
     closed: Ids | None
 
-    def best(self, number: int, words: Vectors | None, weight: float) -> list[Group]:
+    def best(self, number: int, shares: Vectors | None, weight: float) -> list[Group]:
         """Return the best parents for one query.
 
-        Its words' scores of the passages have this weight.
+        Args:
+            number: The query's.
+            shares: The score of each passage by words; None if they do not count.
+            weight: That of words.
         """
         parts = self.parts[:, number]
         totals = self._dense(parts)
-        by_words = np.zeros(len(self.keys), np.float32)
-        if words is not None:
-            by_words = words
-            totals += weight * by_words
+        words = np.zeros(len(self.keys), np.float32)
+        if shares is not None:
+            words = shares
+            totals += weight * words
         order = self._order(totals)
         if self.level == "unit":
-            return self._best_units(number, order, parts, by_words, weight)
+            return self._best_units(number, order, parts, words, weight)
         order = order[: self.k]
-        parents = self.keys if self.level == "passage" else self._documents
+        parents = self.keys
+        if self.level == "document":
+            parents = self._documents
         names = [str(channel.view.granularity) for channel in self.channels]
-        columns = [column[order].tolist() for column in (parents, totals, parts.T, by_words)]
-        groups = [
-            Group(key, score, matches, _named(names, scores, of_words))
-            for key, score, scores, of_words, matches in zip(
-                *columns, self._matches(number, order), strict=True
-            )
-        ]
+        columns = (parents, totals, parts.T, words)
+        rows = zip(
+            *(column[order].tolist() for column in columns),
+            self._matches(number, order),
+            strict=True,
+        )
+        groups = []
+        for key, score, scores, word_score, matches in rows:
+            groups.append(Group(key, score, matches, _named(names, scores, word_score)))
         if self.level == "document" and self.closed is not None:
             passages = self._open_passages(number, order, totals, self.closed)
             groups = [group._replace(passage=passages.get(group.key)) for group in groups]
@@ -326,9 +422,11 @@ class _Ranking:
     def _documents(self) -> Ids:
         """The documents of all passages."""
         documents = np.zeros(len(self.keys), np.int64)
-        for view, _, _, units, _ in self.channels:
-            at = np.searchsorted(self.keys, units.keys)
-            documents[at] = view.columns.documents[units.positions[units.bounds[:-1]]]
+        for channel in self.channels:
+            units = channel.units
+            first = units.positions[units.bounds[:-1]]  # a unit of each passage
+            places = np.searchsorted(self.keys, units.keys)
+            documents[places] = channel.view.columns.documents[first]
         return documents
 
     def _dense(self, parts: Vectors) -> Vectors:
@@ -336,22 +434,21 @@ class _Ranking:
 
         Shape: (passages,).
         """
-        weights = np.array(list(map(attrgetter("weight"), self.channels)), np.float32)[:, None]
         if self.level == "unit":
-            searched = [channel.searched for channel in self.channels]
-            return self._blended(np.fmax.reduce(parts[searched]), parts)
+            is_searched = [channel.is_searched for channel in self.channels]
+            return self._blended(np.fmax.reduce(parts[is_searched]), parts)
+        weights = np.array([[channel.weight] for channel in self.channels], np.float32)
         if self._has_context and self.channels[-1].weight:
             nearest = np.fmax(parts, parts[-1])
             parts = np.where(np.isnan(parts), np.nan, nearest)
-        known = ~np.isnan(parts)
-        if known.all():
+        is_known = ~np.isnan(parts)
+        if is_known.all():
             return np.asarray((weights * parts).sum(axis=0))
-        present = np.where(known, weights, 0)
-        # of weight 0, and there is no other
-        present = np.where(known & (present.sum(axis=0) == 0), 1, present)
-        return np.asarray(
-            weights.sum() * (present * np.where(known, parts, 0)).sum(axis=0) / present.sum(axis=0)
-        )
+        present = np.where(is_known, weights, 0)
+        # Of weight 0, and there is no other.
+        present = np.where(is_known & (present.sum(axis=0) == 0), 1, present)
+        weighted = present * np.where(is_known, parts, 0)
+        return np.asarray(weights.sum() * weighted.sum(axis=0) / present.sum(axis=0))
 
     def _blended(self, scores: Vectors, parts: Vectors) -> Vectors:
         """Return the part of vectors in the scores of units, given the parts of their passages.
@@ -361,8 +458,8 @@ class _Ranking:
         weights = [channel.weight for channel in self.channels]
         if not self._has_context:
             return np.asarray(sum(weights) * scores)
-        around = np.where(np.isnan(parts[-1]), scores, parts[-1])
-        return np.asarray(sum(weights[:-1]) * scores + weights[-1] * around)
+        context = np.where(np.isnan(parts[-1]), scores, parts[-1])
+        return np.asarray(sum(weights[:-1]) * scores + weights[-1] * context)
 
     @property
     def _has_context(self) -> bool:
@@ -389,32 +486,36 @@ class _Ranking:
 
         Their view, numbers of their parents, positions and scores.
         """
-        for view, _, searched, units, scores in self.channels:
-            if not searched:
+        for channel in self.channels:
+            if not channel.is_searched:
                 continue
+            view = channel.view
             if self.level == "document":  # some may be in passages that were not found
                 groups = view.columns.by(self.level)
                 places, which = groups.find(self._documents[best])
                 positions = groups.positions[places]
                 if view.allowed is not None:
-                    passing = view.allowed[positions]
-                    positions, which = positions[passing], which[passing]
-                values = view.scores(self.queries[number : number + 1], positions)[0]
+                    is_allowed = view.allowed[positions]
+                    positions = positions[is_allowed]
+                    which = which[is_allowed]
+                [scores] = view.scores(self.queries[number : number + 1], positions)
             else:
-                places, which = units.find(self.keys[best])
-                positions, values = units.positions[places], scores[number, places]
-            yield view, which, positions, values
+                places, which = channel.units.find(self.keys[best])
+                positions = channel.units.positions[places]
+                scores = channel.scores[number, places]
+            yield view, which, positions, scores
 
     def _matches(self, number: int, best: Ids) -> list[tuple[Scored, ...]]:
         """Return the best units of each of some parents; equal ones by row."""
-        found = [
-            (which, view.columns.rows[at], scores)
-            for view, which, at, scores in self._units(number, best)
-        ]
-        which, rows, scores = map(np.concatenate, zip(*found, strict=True))
-        if len(found) > 1:  # a unit may be compared at several granularities, with one score
+        columns = []
+        for view, which, positions, scores in self._units(number, best):
+            columns.append((which, view.columns.rows[positions], scores))
+        which, rows, scores = map(np.concatenate, zip(*columns, strict=True))
+        if len(columns) > 1:  # a unit may be compared at several granularities, with one score
             _, first = np.unique(np.stack([which, rows]), axis=1, return_index=True)
-            which, rows, scores = which[first], rows[first], scores[first]
+            which = which[first]
+            rows = rows[first]
+            scores = scores[first]
         order = np.lexsort((rows, -scores, which))
         starts = np.searchsorted(which, np.arange(len(best) + 1), sorter=order)
         order = order[np.arange(len(order)) - starts[which[order]] < MATCHES]
@@ -425,19 +526,27 @@ class _Ranking:
     def _best_units(
         self, number: int, best: Ids, parts: Vectors, words: Vectors, weight: float
     ) -> list[Group]:
-        """Rank the units of the best passages by their own score, their passage's, and its words."""
+        """Rank the units of the best passages.
+
+        By their own score, their passage's, and its words.
+        """
         groups: dict[int, Group] = {}  # by row: a unit may be compared at several granularities
         for view, which, positions, scores in self._units(number, best):
-            name, rows = str(view.granularity), view.columns.rows[positions]
-            at = best[which]
-            totals = self._blended(scores, parts[:, at]) + weight * words[at]
+            rows = view.columns.rows[positions]
+            passages = best[which]
+            totals = self._blended(scores, parts[:, passages]) + weight * words[passages]
+            names = [str(view.granularity)]
+            columns = [rows, totals, words[passages], scores]
+            if self._has_context:
+                names.append(str(Granularity.PASSAGE))
+                columns.append(parts[-1, passages])
             order = np.lexsort((rows, -totals))[: self.k]
-            of_units = [scores, parts[-1, at]] if self._has_context else [scores]
-            columns = [column[order].tolist() for column in (rows, totals, words[at], *of_units)]
-            for row, total, of_words, *values in zip(*columns, strict=True):
-                parts_of_unit = _named((name, str(Granularity.PASSAGE)), values, of_words)
-                groups.setdefault(row, Group(row, total, (Scored(row, values[0]),), parts_of_unit))
-        return sorted(groups.values(), key=lambda group: (-group.score, group.key))[: self.k]
+            ordered = [column[order].tolist() for column in columns]
+            for row, total, word_score, *values in zip(*ordered, strict=True):
+                if row not in groups:
+                    score_parts = _named(names, values, word_score)
+                    groups[row] = Group(row, total, (Scored(row, values[0]),), score_parts)
+        return sorted(groups.values(), key=_by_score)[: self.k]
 
 
 def _firsts(documents: Ids, passages: Ids, scores: Vectors) -> dict[int, int]:
@@ -447,12 +556,17 @@ def _firsts(documents: Ids, passages: Ids, scores: Vectors) -> dict[int, int]:
     return dict(zip(distinct.tolist(), passages[order[first]].tolist(), strict=True))
 
 
-def _named(names: Sequence[str], scores: Sequence[float], of_words: float) -> dict[str, float]:
+def _named(names: Sequence[str], scores: Sequence[float], word_score: float) -> dict[str, float]:
     """Return the parts of a score by name, without those that are not there."""
-    parts = dict(zip(names, scores, strict=False))
+    parts = dict(zip(names, scores, strict=True))
     if any(map(isnan, scores)):
         parts = {name: score for name, score in parts.items() if not isnan(score)}
-    return parts | {LEXICAL: of_words} if of_words else parts
+    if word_score:
+        parts[LEXICAL] = word_score
+    return parts
+
+
+# -- Words alone, and diversity --
 
 
 def best_by_words(
@@ -464,13 +578,15 @@ def best_by_words(
     level: Level,
     allowed: Mask | None = None,
 ) -> list[list[Group]]:
-    """Return the k best passages, or documents by their best passage, for each query by BM25 alone.
+    """Return the k best passages, or documents by their best passage, by BM25 alone.
 
     The columns are those of the passages. `allowed` masks those that the filter allows; None for
     all.
     """
     rows = columns.rows
-    parents = columns.documents if level == "document" else columns.rows
+    parents = columns.rows
+    if level == "document":
+        parents = columns.documents
     if allowed is not None:
         rows = rows[allowed]
         parents = parents[allowed]
@@ -489,9 +605,8 @@ def best_by_words(
             count *= _FACTOR
         best = best[np.sort(first)[:k]]
         groups = []
-        for key, row, share in zip(
-            *(column[best].tolist() for column in (parents, rows, shares)), strict=True
-        ):
+        ordered = [column[best].tolist() for column in (parents, rows, shares)]
+        for key, row, share in zip(*ordered, strict=True):
             groups.append(Group(key, share, (Scored(row, share),), {LEXICAL: share}))
         results.append(groups)
     return results
@@ -517,15 +632,15 @@ def diverse_groups(
     rows = np.array([group.matches[0].row for group in groups], np.int64)
     vectors = np.zeros((len(rows), len(query)), np.float32)
     for view in views:
-        places, which = view.columns.by("unit").find(rows)
+        units = view.columns.by("unit")
+        places, which = units.find(rows)
         if len(places):
-            vectors[which] = view.exact(
-                view.columns.vectors[view.columns.by("unit").positions[places]]
-            )
+            vectors[which] = view.exact(view.columns.vectors[units.positions[places]])
     norms = np.linalg.norm(vectors, axis=1, keepdims=True)
     directions = vectors / np.where(norms > 0, norms, 1)  # a zero vector is near nothing
     relevance = products(directions, query / (np.linalg.norm(query) or 1))
-    marginal, nearest = relevance.copy(), np.full(len(vectors), -np.inf)
+    marginal = relevance.copy()
+    nearest = np.full(len(vectors), -np.inf)
     chosen: list[int] = []
     while len(chosen) < min(k, len(vectors)):
         best = int(marginal.argmax())

@@ -14,7 +14,7 @@ from factoid.encode import Vectors
 from factoid.units import Granularity
 from factoid.vectors import VectorIndex
 from factoid.vectors.matrix import gathered_products
-from factoid.vectors.vector_index import membership
+from factoid.vectors.vector_index import membership, ranks
 
 Ids = NDArray[np.int64]
 Mask = NDArray[np.bool_]
@@ -23,7 +23,8 @@ _SCATTERED = 6  # times as long takes a product with some vectors as one with as
 
 # So many units, or fewer, are all scored although their index is not exact: if it holds the
 # vectors, or the database does.
-_FEW_HELD, _FEW_READ = 20_000, 2048
+_FEW_HELD = 20_000
+_FEW_READ = 2048
 _REFINE = 10  # vectors that an index of codes finds for each of the k
 _WIDER = 4  # times as many vectors, where an index found too few
 
@@ -38,27 +39,28 @@ class Groups(NamedTuple):
     @classmethod
     def of(cls, column: Ids, positions: Ids | None = None) -> Self:
         """Group a column, or some positions in it."""
-        values = column if positions is None else column[positions]
+        if positions is None:
+            values = column
+        else:
+            values = column[positions]
         # Units mostly come in the order of their parents: a stable sort is fast on nearly sorted
         # input.
         order = np.argsort(values, kind="stable")
         starts = starts_of_runs(values[order])
-        return cls(
-            order if positions is None else positions[order],
-            np.append(starts, len(values)),
-            values[order[starts]],
-        )
+        keys = values[order[starts]]
+        if positions is not None:
+            order = positions[order]
+        return cls(order, np.append(starts, len(values)), keys)
 
     def find(self, keys: Ids) -> tuple[Ids, Ids]:
         """Return where in `positions` the groups of these keys are, and which key each has.
 
         Unknown keys have none.
         """
-        if not len(self.keys):
-            return np.empty(0, np.int64), np.empty(0, np.int64)
-        at = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        starts = self.bounds[at]
-        return ranges(starts, np.where(self.keys[at] == keys, self.bounds[at + 1] - starts, 0))
+        places = ranks(keys, self.keys)
+        starts = self.bounds[places]
+        counts = np.where(places >= 0, self.bounds[places + 1] - starts, 0)
+        return ranges(starts, counts)
 
     def within(self, keys: Ids) -> Groups:
         """Return the groups that have these keys, ascending."""
@@ -131,13 +133,16 @@ class Columns:
 
         Ascending, each once.
         """
-        vectors = self.vectors if mask is None else self.vectors[mask]
+        vectors = self.vectors
+        if mask is not None:
+            vectors = vectors[mask]
         return vectors[starts_of_runs(vectors)]
 
     def positions_of_vectors(self, ids: Ids) -> tuple[Ids, Ids]:
         """Return the positions of all units that have these vectors, and which of `ids` each has."""
         starts = np.searchsorted(self.vectors, ids, "left")
-        return ranges(starts, np.searchsorted(self.vectors, ids, "right") - starts)
+        ends = np.searchsorted(self.vectors, ids, "right")
+        return ranges(starts, ends - starts)
 
     def values(self, level: str) -> Ids:
         """Return the parent of each unit at a level.
@@ -195,8 +200,12 @@ class View:
         """Return whether all allowed units are scored, although the index may not be exact."""
         if self.index.exact:
             return True
-        count = len(self.columns) if self.allowed is None else np.count_nonzero(self.allowed)
-        return bool(count <= (_FEW_HELD if self.index.ability.holds_vectors else _FEW_READ))
+        few = _FEW_READ
+        if self.index.ability.holds_vectors:
+            few = _FEW_HELD
+        if self.allowed is None:
+            return len(self.columns) <= few
+        return bool(np.count_nonzero(self.allowed) <= few)
 
     def scores(self, queries: Vectors, positions: Ids) -> Vectors:
         """Return the exact scores of units.
@@ -206,43 +215,53 @@ class View:
         if not self.index.exact or len(positions) * _SCATTERED < self.columns.rows.size:
             return gathered_products(queries, self.columns.vectors[positions], self.exact)
         scores = self.index.scores(queries, self.columns.vectors)
-        whole = len(positions) == scores.shape[1] and (positions[1:] > positions[:-1]).all()
-        return scores if whole else scores.take(positions, axis=1)
+        if len(positions) == scores.shape[1] and (positions[1:] > positions[:-1]).all():
+            return scores  # of all units, in order
+        return scores.take(positions, axis=1)
 
     def nearest(self, queries: Vectors, k: int) -> Iterator[tuple[Ids, Vectors]]:
-        """Yield the allowed units that have the k best vectors for each query, best first, and the index's scores."""
-        allowed = (
-            None if self.allowed is None else self.index.marks(self.columns.vectors, self.allowed)
-        )
+        """Yield the allowed units that have the k best vectors for each query, best first.
+
+        The scores are the index's.
+        """
+        marks = None
+        if self.allowed is not None:
+            marks = self.index.marks(self.columns.vectors, self.allowed)
         nearest = self.index.search(
-            queries, min(k, len(self.index)), allowed=allowed, parameters=self.parameters
+            queries, min(k, len(self.index)), allowed=marks, parameters=self.parameters
         )
         for scores, ids in zip(*nearest, strict=True):
             positions, which = self.columns.positions_of_vectors(ids)
             if self.allowed is not None:
-                passing = self.allowed[positions]
-                positions, which = positions[passing], which[passing]
+                is_allowed = self.allowed[positions]
+                positions = positions[is_allowed]
+                which = which[is_allowed]
             yield positions, scores[which]
 
     def passages(self, queries: Vectors, k: int, level: str, *, alone: bool) -> list[Ids]:
         """Return the passages of the vectors that the index finds for each query.
 
-        Enough for k parents, if there are k.
-        If the units are ranked `alone` by exact scores, only the k best passages are returned.
+        They are enough for k parents, if there are k. If the units are ranked `alone` by exact
+        scores, only the k best passages are returned.
         """
-        parents, keys = self.columns.values(level), self.columns.by(level).keys
-        count = k * (_REFINE if self.index.lossy else 1)
-        # twice the units of k average parents: units of a good parent come together
+        parents = self.columns.values(level)
+        keys = self.columns.by(level).keys
+        count = k  # of vectors
+        if self.index.lossy:
+            count = k * _REFINE
         if len(keys) < len(self.columns):
-            count = max(count, int(k * min(max(2 * len(self.columns) / len(keys), 4), 32)))
-        total = len(self.index) if self.allowed is None else np.count_nonzero(self.allowed)
+            # Twice the units of k average parents: units of a good parent come together.
+            factor = min(max(2 * len(self.columns) / len(keys), 4), 32)
+            count = max(count, int(k * factor))
+        total = len(self.index)
+        if self.allowed is not None:
+            total = int(np.count_nonzero(self.allowed))
         passages: list[Ids] = [keys[:0]] * len(queries)
         pending = np.arange(len(queries))
         while len(pending):
             short = []
-            for number, (positions, _) in zip(
-                pending.tolist(), self.nearest(queries[pending], count), strict=True
-            ):
+            nearest = self.nearest(queries[pending], count)
+            for number, (positions, _) in zip(pending.tolist(), nearest, strict=True):
                 best = list(dict.fromkeys(parents[positions].tolist()))
                 if len(best) < min(k, len(keys)) and count < total:
                     short.append(number)
@@ -250,12 +269,16 @@ class View:
                     passages[number] = np.array(best[:k], np.int64)
                 else:
                     passages[number] = self.columns.parents[positions]
-            pending, count = np.array(short, np.int64), count * _WIDER
+            pending = np.array(short, np.int64)
+            count *= _WIDER
         return passages
 
 
 def ranges(starts: Ids, counts: Ids) -> tuple[Ids, Ids]:
-    """Return the ranges `[start, start + count)` one after the other, and the number of the range of each entry."""
+    """Return the ranges `[start, start + count)` one after the other.
+
+    The second array is the number of the range of each entry.
+    """
     which = np.repeat(np.arange(len(starts)), counts)
     before = np.cumsum(counts) - counts
     return np.arange(len(which)) + (starts - before)[which], which

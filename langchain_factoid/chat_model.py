@@ -9,11 +9,17 @@ from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable
 
-from factoid.entities.reader import ChatReader, ReaderKwargs
-from factoid.errors import InvalidInputError, check_names
-from factoid.propositions.prompting.chat import ChatKwargs, ChatPropositionizer, Reply
-from factoid.propositions.prompting.cost import Usage
-from factoid.store.options import option_names
+from factoid.framework import (
+    ChatKwargs,
+    ChatPropositionizer,
+    ChatReader,
+    InvalidInputError,
+    ReaderKwargs,
+    Reply,
+    Usage,
+    check_names,
+    option_names,
+)
 from langchain_factoid.embeddings import model_name
 
 

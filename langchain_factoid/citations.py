@@ -12,10 +12,14 @@ from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.messages.content import create_citation
 from langchain_core.runnables import RunnableGenerator
 
-from factoid.errors import InvalidInputError
-from factoid.late_interaction import CitationFields, CitedSentence, PropCite
-from factoid.late_interaction.cite import citation_fields
-from factoid.units import Document as CoreDocument
+from factoid.framework import (
+    CitationFields,
+    CitedSentence,
+    InvalidInputError,
+    PropCite,
+    citation_fields,
+)
+from factoid.framework import Document as CoreDocument
 from langchain_factoid.convert import to_passage
 
 

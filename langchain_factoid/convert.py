@@ -14,12 +14,22 @@ from typing import Any, TypeVar
 from langchain_core.documents import Document
 from typing_extensions import override
 
-from factoid.encode import EMBED_TEMPLATE, check_template, with_heading
-from factoid.errors import InvalidInputError
-from factoid.metadata import MatchFields, hit_fields, match_fields, plain_metadata, with_fields
-from factoid.text.markup import MARKUP_KEYS
-from factoid.units import Document as CoreDocument
-from factoid.units import Granularity, Hit, Unit
+from factoid.framework import (
+    EMBED_TEMPLATE,
+    MARKUP_KEYS,
+    Granularity,
+    Hit,
+    InvalidInputError,
+    MatchFields,
+    Unit,
+    check_template,
+    hit_fields,
+    match_fields,
+    plain_metadata,
+    with_fields,
+    with_heading,
+)
+from factoid.framework import Document as CoreDocument
 
 SPAN = ("start_index", "end_index")  # keys of a unit's place in its source
 _HEADINGS = ("title", "section")

@@ -12,19 +12,22 @@ from langchain_core.output_parsers import StrOutputParser
 from langchain_core.runnables import Runnable
 from typing_extensions import override
 
-from factoid.documents import (
+from factoid.framework import (
+    DEFAULT_LIMITS,
+    PART_KINDS,
     LayoutDocument,
+    Loaded,
+    PartKind,
+    ReadLimits,
     Region,
     SummaryReport,
     asummarize_tables,
-    clean,
+    clean_layout,
     read_layout,
+    read_loaded,
+    regions_in,
     summarize_tables,
 )
-from factoid.documents.boxes import regions_in
-from factoid.documents.document import KINDS, PartKind
-from factoid.documents.read import Loaded, read_loaded
-from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
 from langchain_factoid.convert import stored_document
 
 
@@ -53,7 +56,7 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
         self,
         *,
         without: Iterable[str] = (),
-        kinds: Iterable[PartKind] = KINDS,
+        kinds: Iterable[PartKind] = PART_KINDS,
         summarizer: Runnable[Any, Any] | None = None,
         limits: ReadLimits = DEFAULT_LIMITS,
     ) -> None:
@@ -90,7 +93,7 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
 
         A JSON file, the parsed JSON, or an object of the service's package.
         """
-        document = clean(read_layout(result, limits=self._limits), without=self._without)
+        document = clean_layout(read_layout(result, limits=self._limits), without=self._without)
         return self._parts(document, metadata or {}, self._summarize(document))
 
     def _read(self, documents: Iterable[Document]) -> list[Loaded]:

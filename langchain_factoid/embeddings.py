@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from langchain_core.embeddings import Embeddings
 
-from factoid.encode import Encoder, Vectors, portable_name, to_matrix
-from factoid.errors import InvalidInputError
+from factoid.framework import Encoder, InvalidInputError, Vectors, portable_name, to_matrix
 
 # Where LangChain's integrations keep the name of their model.
 _MODEL_NAMES = ("model_name", "model", "model_id", "deployment_name", "repo_id")

@@ -18,21 +18,24 @@ from langchain_core.runnables.config import run_in_executor
 from pydantic import ConfigDict, Field, PrivateAttr
 from typing_extensions import override
 
-from factoid.encode import Encoder
-from factoid.entities.articles.store import ArticleStore
-from factoid.entities.importers.own_documents import (
+from factoid.framework import (
+    Ambiguous,
+    ArticleStore,
     BuildingKwargs,
+    Encoder,
+    EntityHit,
+    EntityKwargs,
+    EntityLinker,
+    Filter,
     add_own_articles,
     build_own_articles,
+    check_names,
+    option_names,
+    split_names,
+    with_fallback,
+    with_fields,
 )
-from factoid.entities.mention import EntityLinker
-from factoid.entities.retriever import Ambiguous, EntityHit, EntityKwargs, with_fallback
-from factoid.entities.retriever import EntityRetriever as CoreRetriever
-from factoid.errors import check_names
-from factoid.filters import Filter
-from factoid.metadata import with_fields
-from factoid.propositions.prompting.chat import split_names
-from factoid.store.options import option_names
+from factoid.framework import EntityRetriever as CoreRetriever
 from langchain_factoid.convert import SPAN, retrieved, to_core
 from langchain_factoid.embeddings import EmbeddingsEncoder
 

@@ -11,11 +11,14 @@ from langchain_core.documents import BaseDocumentCompressor, Document
 from pydantic import ConfigDict, Field
 from typing_extensions import override
 
-from factoid.errors import check_names
-from factoid.late_interaction import AnyGranularityRanker, SpanHit
-from factoid.metadata import hit_fields
-from factoid.store.options import RankedParents
-from factoid.units import Granularity
+from factoid.framework import (
+    AnyGranularityRanker,
+    Granularity,
+    RankedParents,
+    SpanHit,
+    check_names,
+    hit_fields,
+)
 from langchain_factoid.convert import SPAN, retrieved, to_passage, unit_document, without_query
 
 

@@ -15,12 +15,19 @@ from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field, SkipValidation, model_validator
 from typing_extensions import override
 
-from factoid.encode import TokenVectorEncoder, to_matrix
-from factoid.errors import InvalidInputError, check_names
-from factoid.filters import Filter
-from factoid.ranking import Weights
-from factoid.store.options import Parents, Reranker, SearchOptions, option_names
-from factoid.units import check_text
+from factoid.framework import (
+    Filter,
+    InvalidInputError,
+    Parents,
+    Reranker,
+    SearchOptions,
+    TokenVectorEncoder,
+    Weights,
+    check_names,
+    check_text,
+    option_names,
+    to_matrix,
+)
 from langchain_factoid.convert import hit_documents
 from langchain_factoid.vector_store import MultiGranularFAISS, SearchKwargs
 

@@ -14,24 +14,27 @@ from langchain_core.runnables import Runnable
 from langchain_text_splitters import TextSplitter
 from typing_extensions import override
 
-from factoid.errors import check_names
-from factoid.progress import Progress, progress_bar, tracked
-from factoid.propositions import (
+from factoid.framework import (
+    Cache,
     Decomposition,
+    ModelKwargs,
+    Policy,
+    Progress,
     Propositionizer,
     Report,
+    SentenceSplitter,
     SyntaxPropositionizer,
+    Unit,
     adecompose,
+    check_names,
     decompose,
+    option_names,
+    progress_bar,
+    split_names,
+    split_passages,
+    tracked,
+    with_cache,
 )
-from factoid.propositions.cache import Cache
-from factoid.propositions.cached_propositionizer import with_cache
-from factoid.propositions.decompose import Policy
-from factoid.propositions.prompting.chat import ModelKwargs, split_names
-from factoid.split import split_passages
-from factoid.store.options import option_names
-from factoid.text.sentence_ends import SentenceSplitter
-from factoid.units import Unit
 from langchain_factoid.chat_model import ChatModelPropositionizer
 from langchain_factoid.convert import one_each, to_core, unit_document
 

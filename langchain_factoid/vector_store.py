@@ -14,26 +14,28 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.runnables.config import run_in_executor
 from langchain_core.vectorstores import VectorStore
 
-from factoid.encode import to_matrix
-from factoid.errors import InvalidInputError, StoreFormatError, check_names
-from factoid.files.sqlite import FILE
-from factoid.filters import Filter
-from factoid.ingest import AddReport, Split, own_children, whole_passage
-from factoid.propositions.prompting.chat import split_options
-from factoid.sources import AUTO
-from factoid.store import UnitStore
-from factoid.store.database.schema import local_folder
-from factoid.store.options import (
+from factoid.framework import (
+    DATABASE_FILE,
+    SOURCE_AUTO,
+    AddReport,
     CommonSearchKwargs,
+    Filter,
+    Granularity,
+    Hit,
+    InvalidInputError,
     Parents,
     Reranker,
     SearchOptions,
+    StoreFormatError,
     StoreKwargs,
+    UnitStore,
+    check_names,
+    local_folder,
     option_names,
+    split_options,
+    to_matrix,
 )
-from factoid.store.transfer.copies import copy_over
-from factoid.units import Document as CoreDocument
-from factoid.units import Granularity, Hit, Unit
+from factoid.framework import Document as CoreDocument
 from langchain_factoid.convert import found_document, hit_documents, one_each, to_core
 from langchain_factoid.embeddings import EmbeddingsEncoder, EncoderEmbeddings
 
@@ -129,7 +131,7 @@ class MultiGranularFAISS(VectorStore):
         check_names(
             type(self).__name__, options, _STORE | {"store", "embedding"}, elsewhere=_OF_SEARCHES
         )
-        given = {"source_key": AUTO, **options}
+        given = {"source_key": SOURCE_AUTO, **options}
         self._recipe, of_store = split_options(UnitStore.add_documents, given)
         if store is None:
             encoding = embedding
@@ -266,21 +268,8 @@ class MultiGranularFAISS(VectorStore):
         documents = _documents(texts, metadatas)
         added: list[str] = []
         cores = {core.id: core for core in _Cores(documents, ids, added)}
-        vectors = dict(
-            zip(added, to_matrix([embedding for _, embedding in pairs], len(pairs)), strict=True)
-        )
-        units: list[Unit] = []
-        for core in cores.values():
-            passage = whole_passage(core)
-            units += [passage, *own_children(passage, self.store.granularities)]
-        searched = {
-            place: vectors[unit.document_id]
-            for place, unit in enumerate(units)
-            if self.store.searches(unit)
-        }
-        self.store.replace_documents(
-            [Split(core, "", []) for core in cores.values()], units, searched
-        )
+        matrix = to_matrix([embedding for _, embedding in pairs], len(pairs))
+        self.store.add_embedded(cores.values(), dict(zip(added, matrix, strict=True)))
         self.last_report = AddReport(len(cores))
         return added
 
@@ -465,9 +454,9 @@ class MultiGranularFAISS(VectorStore):
         """Copy the store to a folder, or with an `index_name` to the folder of that name in it.
 
         A store there is replaced. A store with a `path` is always saved there. Errors are those of
-        `factoid.store.transfer.copies.copy_over`.
+        `factoid.UnitStore.copy_over`.
         """
-        copy_over(self.store, _named_folder(folder_path, index_name))
+        self.store.copy_over(_named_folder(folder_path, index_name))
 
     @classmethod
     def load_local(
@@ -488,9 +477,9 @@ class MultiGranularFAISS(VectorStore):
             StoreFormatError: There is no store.
         """
         folder = _named_folder(folder_path, index_name)
-        if not (folder / FILE).is_file():
+        if not (folder / DATABASE_FILE).is_file():
             raise StoreFormatError(
-                f"there is no store in {folder}: it has no {FILE}. What the community's FAISS "
+                f"there is no store in {folder}: it has no {DATABASE_FILE}. What the community's FAISS "
                 "saved is not read: add the documents to a new store"
             )
         options["path"] = folder

@@ -18,9 +18,7 @@ from llama_index.core.prompts.mixin import PromptMixinType
 from llama_index.core.schema import NodeWithScore, QueryBundle
 from llama_index.core.types import TokenAsyncGen, TokenGen
 
-from factoid.late_interaction import CitationFields, CitedSentence, PropCite
-from factoid.late_interaction.cite import citation_fields
-from factoid.units import Document
+from factoid.framework import CitationFields, CitedSentence, Document, PropCite, citation_fields
 from llama_index_factoid.convert import to_core
 
 

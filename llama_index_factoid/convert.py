@@ -41,23 +41,36 @@ from llama_index.core.vector_stores.types import (
 )
 from typing_extensions import override
 
-from factoid.documents.boxes import LAYOUT, cut_boxes
-from factoid.encode import split_heading
-from factoid.errors import InvalidInputError
-from factoid.filters import All, AnyOf, Comparison, Not, Operator, Tree, too_deep
-from factoid.metadata import (
+from factoid.framework import (
+    DEPTH,
+    GRANULARITIES,
     KIND,
+    LAYOUT_KEY,
+    MARKUP_KEYS,
     WINDOW,
+    All,
+    AnyOf,
+    Comparison,
+    Document,
+    Granularity,
+    Hit,
+    InvalidInputError,
     MatchFields,
+    Not,
+    Operator,
+    Tree,
+    Unit,
+    check_size,
+    check_text,
+    cut_boxes,
     hit_fields,
     match_fields,
     plain_metadata,
+    seen_text,
+    split_heading,
+    too_deep,
     with_fields,
 )
-from factoid.split import seen_text
-from factoid.store import GRANULARITIES
-from factoid.text.markup import MARKUP_KEYS
-from factoid.units import DEPTH, Document, Granularity, Hit, Unit, check_size, check_text
 
 Kind = Literal["passage", "sentence", "proposition"]
 
@@ -166,10 +179,10 @@ def to_nodes(
             hidden.append(EMBEDDED)
         if (
             offset is None
-            and LAYOUT in metadata
-            and LAYOUT in source_node.excluded_embed_metadata_keys
+            and LAYOUT_KEY in metadata
+            and LAYOUT_KEY in source_node.excluded_embed_metadata_keys
         ):
-            metadata[LAYOUT] = cut_boxes(metadata[LAYOUT], unit.start, unit.end)
+            metadata[LAYOUT_KEY] = cut_boxes(metadata[LAYOUT_KEY], unit.start, unit.end)
         if windows is not None:
             metadata = with_fields(
                 metadata, dict(zip(WINDOW, (windows[unit.id], unit.text), strict=True))

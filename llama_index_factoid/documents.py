@@ -22,19 +22,22 @@ from llama_index.core.schema import (
 )
 from llama_index.core.utils import get_tqdm_iterable
 
-from factoid.documents import (
+from factoid.framework import (
+    DEFAULT_LIMITS,
+    PART_KINDS,
+    Loaded,
+    PartKind,
+    ReadLimits,
     Region,
     SummaryReport,
     asummarize_tables,
-    clean,
+    clean_layout,
     read_layout,
+    read_loaded,
+    regions_in,
     summarize_tables,
 )
-from factoid.documents.boxes import regions_in
-from factoid.documents.document import KINDS, PartKind
-from factoid.documents.read import Loaded, read_loaded
-from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
-from factoid.units import Document as CoreDocument
+from factoid.framework import Document as CoreDocument
 from llama_index_factoid.convert import span_of, text_of
 
 # Hidden from models: places, and how factoid treats a part.
@@ -57,7 +60,7 @@ class DocumentIntelligenceReader(BaseReader):
         self,
         *,
         without: Iterable[str] = (),
-        kinds: Iterable[PartKind] = KINDS,
+        kinds: Iterable[PartKind] = PART_KINDS,
         limits: ReadLimits = DEFAULT_LIMITS,
     ) -> None:
         self._limits = limits
@@ -67,7 +70,7 @@ class DocumentIntelligenceReader(BaseReader):
         self, result: str | PathLike[str] | Any, extra_info: dict[str, Any] | None = None
     ) -> list[Document]:
         """Return the parts of a result that `factoid.documents.read_layout` reads, with `extra_info` in the metadata of all."""
-        document = clean(read_layout(result, limits=self._limits), without=self._without)
+        document = clean_layout(read_layout(result, limits=self._limits), without=self._without)
         return [
             Document(**_fields(part))
             for part in document.documents(self._kinds, metadata=extra_info)
@@ -96,7 +99,7 @@ class DocumentIntelligenceNodeParser(NodeParser):
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     without: tuple[str, ...] = ()
-    kinds: tuple[PartKind, ...] = KINDS
+    kinds: tuple[PartKind, ...] = PART_KINDS
     summarizer: LLM | None = Field(default=None, exclude=True)
 
     @classmethod

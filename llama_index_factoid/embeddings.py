@@ -9,8 +9,7 @@ from typing import Any
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import PrivateAttr
 
-from factoid.encode import Encoder, Vectors, portable_name, to_matrix
-from factoid.progress import Progress, progress_bar
+from factoid.framework import Encoder, Progress, Vectors, portable_name, progress_bar, to_matrix
 
 _BATCHES = 10  # between two looks at the progress
 # texts of which an `EncoderEmbedding` keeps the vectors: equal ones of a document come in a row

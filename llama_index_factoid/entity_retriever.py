@@ -20,21 +20,24 @@ from llama_index.core.schema import (
 )
 from llama_index.core.vector_stores import MetadataFilters
 
-from factoid.encode import Encoder
-from factoid.entities.articles.store import ArticleStore
-from factoid.entities.importers.own_documents import (
+from factoid.framework import (
+    ArticleStore,
     BuildingKwargs,
+    Document,
+    Encoder,
+    EntityHit,
+    EntityKwargs,
+    EntityLinker,
+    InvalidInputError,
     add_own_articles,
     build_own_articles,
+    check_names,
+    option_names,
+    split_names,
+    with_fallback,
+    with_fields,
 )
-from factoid.entities.mention import EntityLinker
-from factoid.entities.retriever import EntityHit, EntityKwargs, with_fallback
-from factoid.entities.retriever import EntityRetriever as CoreRetriever
-from factoid.errors import InvalidInputError, check_names
-from factoid.metadata import with_fields
-from factoid.propositions.prompting.chat import split_names
-from factoid.store.options import option_names
-from factoid.units import Document
+from factoid.framework import EntityRetriever as CoreRetriever
 from llama_index_factoid.convert import SPAN, retrieved, text_of, to_tree
 from llama_index_factoid.embeddings import EmbeddingEncoder
 

@@ -11,11 +11,17 @@ from llama_index.core.base.llms.types import ChatMessage, ChatResponse, Completi
 from llama_index.core.llms import LLM, CustomLLM
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore
 
-from factoid.entities.reader import ChatReader, ReaderKwargs
-from factoid.errors import InvalidInputError, check_names
-from factoid.propositions.prompting.chat import ChatKwargs, ChatPropositionizer, Reply
-from factoid.propositions.prompting.cost import Usage
-from factoid.store.options import option_names
+from factoid.framework import (
+    ChatKwargs,
+    ChatPropositionizer,
+    ChatReader,
+    InvalidInputError,
+    ReaderKwargs,
+    Reply,
+    Usage,
+    check_names,
+    option_names,
+)
 
 
 class LLMPropositionizer(ChatPropositionizer):

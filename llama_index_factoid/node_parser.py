@@ -17,24 +17,32 @@ from llama_index.core.node_parser import NodeParser
 from llama_index.core.schema import BaseNode, Document
 from pydantic import AfterValidator
 
-from factoid.encode import check_metadata_keys
-from factoid.errors import InvalidInputError, check_names
-from factoid.ingest import assemble, whole_passage
-from factoid.progress import progress_bar, tracked
-from factoid.propositions import (
+from factoid.framework import (
+    MIN_WORDS,
+    WORDS,
     Decomposition,
+    Granularity,
+    InvalidInputError,
+    ModelKwargs,
+    Policy,
     Propositionizer,
     Report,
+    SentenceSplitter,
     SyntaxPropositionizer,
+    Unit,
+    assemble,
+    check_metadata_keys,
+    check_names,
     decompose,
+    option_names,
+    progress_bar,
+    split_names,
+    split_passages,
+    split_sentences,
+    tracked,
+    whole_passage,
+    with_cache,
 )
-from factoid.propositions.cached_propositionizer import with_cache
-from factoid.propositions.decompose import Policy
-from factoid.propositions.prompting.chat import ModelKwargs, split_names
-from factoid.split import split_passages, split_sentences
-from factoid.store.options import option_names
-from factoid.text.sentence_ends import SentenceSplitter
-from factoid.units import Granularity, Unit
 from llama_index_factoid.convert import Kind, to_core, to_nodes
 from llama_index_factoid.llm import LLMPropositionizer
 
@@ -113,8 +121,8 @@ class MultiGranularNodeParser(NodeParser):
         default=("passage", "sentence", "proposition"), min_length=1
     )
     embed_metadata: Annotated[tuple[str, ...], AfterValidator(check_metadata_keys)] = ()
-    words: int = 100
-    min_words: int = 50
+    words: int = WORDS
+    min_words: int = MIN_WORDS
     unsupported: Policy = "drop"
     chunker: SerializeAsAny[NodeParser] | None = None
     window: Annotated[int, Field(ge=0)] | Literal["passage"] | None = None

@@ -8,11 +8,15 @@ from llama_index.core.bridge.pydantic import Field
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
 
-from factoid.errors import InvalidInputError, check_names
-from factoid.late_interaction import AnyGranularityRanker, SpanHit
-from factoid.metadata import hit_fields
-from factoid.store.options import RankedParents
-from factoid.units import Granularity
+from factoid.framework import (
+    AnyGranularityRanker,
+    Granularity,
+    InvalidInputError,
+    RankedParents,
+    SpanHit,
+    check_names,
+    hit_fields,
+)
 from llama_index_factoid.convert import SPAN, offset_of, retrieved, to_core, to_nodes, without_query
 
 

@@ -14,9 +14,12 @@ from llama_index.core.vector_stores.types import (
     VectorStoreQueryMode,
 )
 
-from factoid.encode import token_vector_encoder
-from factoid.errors import EncoderMismatchError, InvalidInputError
-from factoid.store.options import BY_TOKENS
+from factoid.framework import (
+    BY_TOKENS,
+    EncoderMismatchError,
+    InvalidInputError,
+    token_vector_encoder,
+)
 from llama_index_factoid.embeddings import EmbeddingEncoder
 from llama_index_factoid.vector_store import MultiGranularFaissVectorStore, QueryKwargs
 

@@ -27,20 +27,26 @@ from llama_index.core.vector_stores.types import (
     VectorStoreQueryResult,
 )
 
-from factoid.errors import InvalidInputError, StoreFormatError, check_names
-from factoid.files.sqlite import FILE
-from factoid.filters import All, Filter, Tree, matches, parse_filter
-from factoid.store import UnitStore
-from factoid.store.database.schema import local_folder
-from factoid.store.options import (
+from factoid.framework import (
+    DATABASE_FILE,
+    All,
     CommonSearchKwargs,
+    Filter,
+    Granularity,
     IndexKwargs,
+    InvalidInputError,
     Parents,
     SearchOptions,
+    StoreFormatError,
+    Tree,
+    Unit,
+    UnitStore,
+    check_names,
+    local_folder,
+    matches,
     option_names,
+    parse_filter,
 )
-from factoid.store.transfer.copies import copy_over
-from factoid.units import Granularity, Unit
 from llama_index_factoid.convert import (
     Kind,
     embedded_metadata,
@@ -430,7 +436,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
                 "with store.client.save_to(url), and fetch it with "
                 "factoid.UnitStore.load_from(url, path, encoder=None)"
             )
-        copy_over(self._store, persist_path)
+        self._store.copy_over(persist_path)
 
     @classmethod
     def from_persist_dir(
@@ -447,9 +453,9 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
             StoreFormatError: There is no store.
         """
         folder = Path(persist_dir, f"{namespace}{NAMESPACE_SEP}{DEFAULT_PERSIST_FNAME}")
-        if not (folder / FILE).exists():
+        if not (folder / DATABASE_FILE).exists():
             raise StoreFormatError(
-                f"there is no store at {folder}: a store is a folder that holds {FILE}"
+                f"there is no store at {folder}: a store is a folder that holds {DATABASE_FILE}"
             )
         return cls(folder, **options)
 

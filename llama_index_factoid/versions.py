@@ -14,9 +14,7 @@ from typing import Any
 from llama_index.core.constants import DATA_KEY, TYPE_KEY
 from llama_index.core.schema import BaseNode, NodeRelationship
 
-from factoid.filters import All, AnyOf, Comparison, Not, Operator
-from factoid.store import UnitStore
-from factoid.units import Unit
+from factoid.framework import All, AnyOf, Comparison, Not, Operator, Unit, UnitStore
 
 _FILE = "file_path"
 _VERSION = ("file_size", "last_modified_date")  # of a file, as `SimpleDirectoryReader` has them

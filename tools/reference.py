@@ -89,8 +89,8 @@ RECORDS = [
     *("factoid.entities", "factoid.entities.articles.article"),
     *("factoid.evaluate.citations", "factoid.evaluate.answers", "factoid.evaluate.atomic_facts"),
     *("factoid.evaluate.granularities", "factoid.evaluate.linking"),
-    *("factoid.late_interaction.training.examples", "factoid.late_interaction.training.train"),
-    "factoid.propositions.training.train",
+    *("factoid.training.rankers.examples", "factoid.training.rankers.settings"),
+    "factoid.training.propositionizers.settings",
 ]
 
 

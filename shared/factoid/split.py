@@ -19,6 +19,12 @@ from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import LINES, PROPOSITIONS, Document, Granularity, Metadata, Unit, child_unit
 from factoid.words import count_words
 
+WORDS = 100
+"""The most words of a passage (Dense X Retrieval, Appendix A)."""
+
+MIN_WORDS = 50
+"""A passage with fewer words is merged into its neighbour (Dense X Retrieval, Appendix A)."""
+
 _APART = re.compile(r"^[ \t>]*(?:[-*_][ \t]*){3,}\r?$|<!--", re.MULTILINE)  # rules and comments
 # Characters between two sentences that no reader sees, such as a comment: more end a passage.
 _UNSEEN = 300
@@ -27,8 +33,8 @@ _UNSEEN = 300
 def split_passages(
     document: Document,
     *,
-    words: int = 100,
-    min_words: int = 50,
+    words: int = WORDS,
+    min_words: int = MIN_WORDS,
     sentences: SentenceSplitter | None = None,
 ) -> list[Unit]:
     """Cut a document into passages of whole sentences.
@@ -54,8 +60,10 @@ def split_passages(
             places in a text.
     """
     if words < 1 or not 0 <= min_words <= words:
-        message = f"expected words >= 1 and 0 <= min_words <= words, got words={words}, min_words={min_words}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(
+            f"expected words >= 1 and 0 <= min_words <= words, got words={words}, "
+            f"min_words={min_words}"
+        )
     title, paragraphs = outline(document)
     units = []
     if document.metadata.get(PROPOSITIONS) != LINES:  # a table's rows stay apart

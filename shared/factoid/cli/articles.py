@@ -91,7 +91,8 @@ def _read(
 
     By their endings, and by the first record of those in JSON.
     """
-    from factoid.entities.importers import MediaWikiDump, OwnDocuments, read_kilt, read_parquet
+    from factoid.entities.articles.own_documents import OwnDocuments
+    from factoid.entities.importers import MediaWikiDump, read_kilt, read_parquet
     from factoid.files.readers import JSONL_ENDING, TABLE_ENDINGS, read_documents
 
     sources: list[Iterable[Record]] = []

@@ -17,7 +17,7 @@ from factoid._optional import require
 from factoid.errors import EncoderMismatchError, InvalidInputError, PropositionizerError, StoreError
 from factoid.files.lines import parse_json
 from factoid.progress import tracked
-from factoid.split import split_passages
+from factoid.split import MIN_WORDS, WORDS, split_passages
 from factoid.terminal import count
 from factoid.units import Granularity, Unit, check_text, whole_number
 
@@ -157,7 +157,7 @@ class Reading:
 class Splitting:
     """How passages and propositions are made: a group of options (see `grouped`)."""
 
-    words: Words = 100
+    words: Words = WORDS
     propositionizer: Annotated[
         Literal["syntax", "flan-t5", "openai"],
         option(
@@ -286,8 +286,8 @@ def read_passages(
 
 
 def min_words(words: int) -> int:
-    """Return the merge threshold that goes with --words: the paper's 50 at its 100 words."""
-    return min(50, whole_number("--words", words) // 2)
+    """Return the merge threshold that goes with --words: at most half of them."""
+    return min(MIN_WORDS, whole_number("--words", words) // 2)
 
 
 def read_object(name: str, text: str | None) -> dict[str, Any] | None:

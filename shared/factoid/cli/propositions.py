@@ -15,6 +15,7 @@ from typing import Annotated, Literal
 from factoid.cli import options as opts
 from factoid.cli.options import argument, option
 from factoid.errors import InvalidInputError
+from factoid.split import WORDS
 from factoid.units import Unit
 
 _BATCH = 64  # passages decomposed together: output starts early, and models still get full batches
@@ -74,7 +75,7 @@ def estimate(
     cache: Annotated[
         str | None, option("FILE", "Leave out passages whose propositions this file holds.")
     ] = None,
-    words: opts.Words = 100,
+    words: opts.Words = WORDS,
     *,
     reading: opts.Reading,
     output: opts.Output,
@@ -116,7 +117,7 @@ def batch(
     max_requests: Annotated[
         int, option("N", "Requests of a batch; fewer for an account with a short queue.")
     ] = 40_000,
-    words: opts.Words = 100,
+    words: opts.Words = WORDS,
     temperature: opts.Temperature = 0.0,
     base_url: opts.BaseUrl = None,
     *,

@@ -140,7 +140,7 @@ def delete(
     if bool(ids) == (parsed is not None):
         raise InvalidInputError("factoid store delete takes either ids or --filter")
     with opts.open_store(store) as opened:
-        with opened.connections.reading() as snapshot:
+        with opened.opened.connections.reading() as snapshot:
             unknown = [
                 id_
                 for id_ in ids or ()

@@ -63,9 +63,9 @@ def train_propositionizer(
     """
     from factoid.propositions import PropositionCache
     from factoid.propositions.cached_propositionizer import with_cache
-    from factoid.propositions.training.seeds import Seeds, make_seeds, read_pairs, write_pairs
-    from factoid.propositions.training.train import TrainingSettings
-    from factoid.propositions.training.train import train_propositionizer as train
+    from factoid.training.propositionizers.seeds import Seeds, make_seeds, read_pairs, write_pairs
+    from factoid.training.propositionizers.settings import TrainingSettings
+    from factoid.training.propositionizers.train import train_propositionizer as train
 
     if bool(paths) == bool(pairs):
         raise InvalidInputError(
@@ -186,8 +186,9 @@ def train_agrame(
 
     A killed run resumes when the same command is run again.
     """
-    from factoid.late_interaction.training.examples import read_colbert_examples, read_examples
-    from factoid.late_interaction.training.train import FitSettings, RankerSettings, train_ranker
+    from factoid.training.rankers.examples import read_colbert_examples, read_examples
+    from factoid.training.rankers.settings import FitSettings, RankerSettings
+    from factoid.training.rankers.train import train_ranker
 
     if bool(queries) != bool(collection):
         raise InvalidInputError(
@@ -204,7 +205,7 @@ def train_agrame(
     else:
         read = read_examples(examples)
     if settings.sentence_weight and (teacher or teacher_model):
-        from factoid.late_interaction.training.teacher import score_sentences, train_teacher
+        from factoid.training.rankers.teacher import score_sentences, train_teacher
 
         if teacher_model:
             teacher = str(folder / "teacher")

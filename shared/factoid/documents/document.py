@@ -6,10 +6,11 @@ Its sections, tables and figures, each traced to the content, the pages and the 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 from factoid.documents.blocks import LayoutBlock
 from factoid.documents.boxes import LAYOUT, Box, lines, pack
@@ -19,9 +20,6 @@ from factoid.documents.tables import Region, Table
 from factoid.documents.trace import TracedText, inserted, join
 from factoid.errors import InvalidInputError
 from factoid.units import LINES, PROPOSITIONS, Document
-
-if TYPE_CHECKING:
-    from factoid.documents.summarize import SummaryReport
 
 PartKind = Literal["text", "table", "figure", "reference"]
 # what is indexed by default: references state no facts
@@ -34,6 +32,39 @@ _REFERENCES = re.compile(
     r"références|referencias)(?: and notes)?\W*",
     re.IGNORECASE,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryReport:
+    """The summaries of tables, in their order."""
+
+    texts: tuple[str, ...]  # "" for a table without a summary
+    failures: Mapping[int, str] = field(default_factory=dict)  # why, by the table's index from 0
+
+    def metadata(self) -> dict[str, Any]:
+        """Return the report as metadata that JSON can hold.
+
+        The keys are `table_count`, `table_summaries` and, if there are failures,
+        `table_summary_failures`.
+        """
+        metadata: dict[str, Any] = {
+            "table_count": len(self.texts),
+            "table_summaries": list(self.texts),
+        }
+        if self.failures:
+            failures = {str(place): reason for place, reason in self.failures.items()}
+            metadata["table_summary_failures"] = failures
+        return metadata
+
+    def __str__(self) -> str:
+        count = len(self.texts)
+        failed = len(self.failures)
+        text = f"{count} tables → {count - failed} summaries; {failed} failed"
+        if self.failures:
+            times = Counter(self.failures.values())
+            reasons = ", ".join(f"{number} {reason}" for reason, number in times.items())
+            text += f" ({reasons})"
+        return text
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,17 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from factoid.documents.document import KINDS, SUMMARY, LayoutDocument, PartKind
+from factoid.documents.document import (
+    KINDS,
+    SUMMARY,
+    LayoutDocument,
+    PartKind,
+    SummaryReport,
+)
 from factoid.documents.tables import Table
 from factoid.errors import InvalidInputError
-from factoid.ingest import AddReport
 from factoid.split import split_passages
+from factoid.store.ingest import AddReport
 from factoid.units import Document, Granularity, Unit, child_unit
 
 if TYPE_CHECKING:
@@ -30,32 +35,6 @@ its rows and columns are, and its most important values with what they belong to
 value the highest or lowest only after comparing it with all others of its column. Answer with the summary alone."""
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class SummaryReport:
-    """The summaries of tables, in their order."""
-
-    texts: tuple[str, ...]  # "" for a table without a summary
-    failures: Mapping[int, str] = field(default_factory=dict)  # why, by the table's index from 0
-
-    def metadata(self) -> dict[str, Any]:
-        """Return `table_count`, `table_summaries` and, if there are failures, `table_summary_failures`, as JSON can hold them."""
-        failures = {str(place): reason for place, reason in self.failures.items()}
-        metadata: dict[str, Any] = {
-            "table_count": len(self.texts),
-            "table_summaries": list(self.texts),
-        }
-        return metadata | ({"table_summary_failures": failures} if failures else {})
-
-    def __str__(self) -> str:
-        reasons = ", ".join(
-            f"{times} {reason}" for reason, times in Counter(self.failures.values()).items()
-        )
-        count, failed = len(self.texts), len(self.failures)
-        return f"{count} tables → {count - failed} summaries; {failed} failed" + (
-            f" ({reasons})" if reasons else ""
-        )
 
 
 def summarize_tables(

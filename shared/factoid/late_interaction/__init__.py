@@ -11,7 +11,7 @@ from factoid.late_interaction.cite import (
 from factoid.late_interaction.encoder import LateInteractionEncoder, TokenEncoder
 from factoid.late_interaction.rank import AnyGranularityRanker, RankReport, SpanHit
 from factoid.late_interaction.score import span_scores, token_mask
-from factoid.store.token_vectors import TokenVectorCache, TokenVectors
+from factoid.store.token_cache import TokenVectorCache, TokenVectors
 
 __all__ = [
     "AnyGranularityRanker",

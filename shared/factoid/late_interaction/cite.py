@@ -40,7 +40,7 @@ from factoid.propositions import Propositionizer, SyntaxPropositionizer
 from factoid.propositions.decompose import decompose
 from factoid.propositions.protocol import check_propositionizer
 from factoid.sentences import Span
-from factoid.store.token_vectors import TokenVectors
+from factoid.store.token_cache import TokenVectors
 from factoid.units import Granularity, Unit, check_text
 
 if TYPE_CHECKING:

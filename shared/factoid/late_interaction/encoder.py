@@ -17,7 +17,7 @@ from factoid.encode import Vectors, loading, offline_model
 from factoid.errors import InvalidInputError
 from factoid.forks import Exclusion, at_work
 from factoid.sentences import Span
-from factoid.store.token_vectors import TokenVectors
+from factoid.store.token_cache import TokenVectors
 from factoid.units import check_text
 
 if TYPE_CHECKING:

@@ -28,7 +28,7 @@ from factoid.propositions.decompose import decompose
 from factoid.sentences import MAX_CHARS, Span
 from factoid.split import split_sentences
 from factoid.store.options import RankedParents
-from factoid.store.token_vectors import TokenVectorCache, TokenVectors
+from factoid.store.token_cache import TokenVectorCache, TokenVectors
 from factoid.units import Document, Granularity, Hit, Unit, whole_number
 
 if TYPE_CHECKING:

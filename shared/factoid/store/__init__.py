@@ -5,8 +5,9 @@ FAISS index for each granularity, are only caches: they are read, built or updat
 search after a change.
 """
 
-from factoid.ingest import GRANULARITIES, AddReport
+from factoid.store.ingest import AddReport
 from factoid.store.options import SearchOptions
+from factoid.store.settings import GRANULARITIES
 from factoid.store.unit_store import UnitStore
 from factoid.store.upkeep.tune import TuneRow, WeightsReport
 

@@ -13,29 +13,30 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Se
 from dataclasses import dataclass, field, replace
 from functools import partial
 from types import MappingProxyType
-from typing import TYPE_CHECKING
 
-from factoid.encode import EMBED_TEMPLATE, AsyncEncoder, Vectors, encoded_text, to_matrix
+from factoid.encode import EMBED_TEMPLATE, AsyncEncoder, Encoder, Vectors, encoded_text, to_matrix
 from factoid.errors import InvalidInputError
 from factoid.progress import Progress, progress_bar
 from factoid.propositions import Decomposition, Propositionizer, Report, adecompose, decompose
 from factoid.propositions.decompose import Policy
-from factoid.sources import Sources
-from factoid.split import seen_text, split_passages, split_sentences
+from factoid.split import MIN_WORDS, WORDS, seen_text, split_passages, split_sentences
+from factoid.store.database.snapshot import INCOMPLETE
+from factoid.store.database.transaction import Selection
+from factoid.store.opened import OpenedStore
+from factoid.store.settings import GRANULARITIES
+from factoid.store.sources import Sources
 from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import Document, Granularity, Unit, child_unit, content_id
 
-if TYPE_CHECKING:
-    from factoid.store import UnitStore
-
-GRANULARITIES = (Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION)
-
-# passages decomposed, encoded and committed together: the most that an interrupted call has to do
-# again
+# Passages decomposed, encoded and committed together: the most that an interrupted call has to do
+# again.
 _BATCH = 256
 _TEXTS = 2048  # encoded in one call of the encoder
 
 logger = logging.getLogger(__name__)
+
+
+# -- Records --
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +60,8 @@ class Recipe:
 
     granularities: Sequence[Granularity]  # besides passages, which are always made
     propositionizer: Propositionizer | None = None  # None makes no propositions
-    words: int = 100
-    min_words: int = 50
+    words: int = WORDS
+    min_words: int = MIN_WORDS
     unsupported: Policy = "drop"
     template: str = EMBED_TEMPLATE
     sentences: SentenceSplitter | None = None  # None for the rules of `factoid.text.sentence_ends`
@@ -74,22 +75,26 @@ class Recipe:
             document.section,
             dict(document.metadata),
         ]
-        name = getattr(self.propositionizer, "name", type(self.propositionizer).__qualname__)
-        making = [
+        options = [
             list(self.granularities),
-            name,
+            _name_of(self.propositionizer),
             self.words,
             self.min_words,
             self.unsupported,
             self.template,
         ]
         if self.sentences is not None:
-            making.append(getattr(self.sentences, "name", type(self.sentences).__qualname__))
-        return content_id(*content, *making)
+            options.append(_name_of(self.sentences))
+        return content_id(*content, *options)
+
+
+def _name_of(maker: object) -> str:
+    """Return the name that an object has, else that of its class."""
+    return getattr(maker, "name", type(maker).__qualname__)
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class SplitDocument:
     """A document, the digest of its content and recipe, and its passages."""
 
     document: Document
@@ -97,8 +102,11 @@ class Split:
     passages: list[Unit]
 
 
+# -- The way in --
+
+
 def ingest(
-    store: UnitStore,
+    store: OpenedStore,
     documents: Iterable[Document],
     recipe: Recipe,
     *,
@@ -116,29 +124,28 @@ def ingest(
     counts: Counter[str] = Counter()
     total = Report()
     with _bar(documents, progress) as bar:
-        for batch in _changed(store, documents, recipe, counts, sources):
-            passages = [passage for split in batch for passage in split.passages]
+        for batch in _changed_batches(store, documents, recipe, counts, sources):
+            passages = _passages_of(batch)
             decomposition = Decomposition()
             for block, propositionizer in _blocks(passages, recipe):
                 decomposition += decompose(block, propositionizer, unsupported=recipe.unsupported)
                 _tell(bar, counts, passages=len(block))
             units = assemble(passages, decomposition.units, recipe.granularities)
-            vectors = encode(
-                store,
-                units,
-                known=store.reusable_vectors(batch),
-                progress=partial(_tell, bar, counts),
-            )
-            _put(store, batch, units, vectors, decomposition, counts)
+            reusable = reusable_vectors(store, batch)
+            tell = partial(_tell, bar, counts)
+            vectors = encode(store, units, known=reusable, progress=tell)
+            _commit(store, batch, units, vectors, decomposition, counts)
             total += decomposition.report
             bar.reach(counts["read"])
         bar.reach(counts["read"])  # also where the last ones had not changed
-    removed = 0 if sources is None else sources.delete_others(store)
+    removed = 0
+    if sources is not None:
+        removed = sources.delete_others(store.connections)
     return _report(counts, total, removed)
 
 
 async def aingest(
-    store: UnitStore,
+    store: OpenedStore,
     documents: Iterable[Document],
     recipe: Recipe,
     *,
@@ -152,9 +159,9 @@ async def aingest(
     counts: Counter[str] = Counter()
     total = Report()
     with _bar(documents, progress) as bar:
-        batches = _changed(store, documents, recipe, counts, sources)
+        batches = _changed_batches(store, documents, recipe, counts, sources)
         while (batch := await asyncio.to_thread(next, batches, None)) is not None:
-            passages = [passage for split in batch for passage in split.passages]
+            passages = _passages_of(batch)
             decomposition = Decomposition()
             for block, propositionizer in _blocks(passages, recipe):
                 decomposition += await adecompose(
@@ -164,14 +171,127 @@ async def aingest(
             units = await asyncio.to_thread(
                 assemble, passages, decomposition.units, recipe.granularities
             )
-            known = await asyncio.to_thread(store.reusable_vectors, batch)
-            vectors = await _aencode(store, units, known, partial(_tell, bar, counts))
-            await asyncio.to_thread(_put, store, batch, units, vectors, decomposition, counts)
+            reusable = await asyncio.to_thread(reusable_vectors, store, batch)
+            tell = partial(_tell, bar, counts)
+            vectors = await _aencode(store, units, reusable, tell)
+            await asyncio.to_thread(_commit, store, batch, units, vectors, decomposition, counts)
             total += decomposition.report
             bar.reach(counts["read"])
         bar.reach(counts["read"])  # also where the last ones had not changed
-    removed = 0 if sources is None else await asyncio.to_thread(sources.delete_others, store)
+    removed = 0
+    if sources is not None:
+        removed = await asyncio.to_thread(sources.delete_others, store.connections)
     return _report(counts, total, removed)
+
+
+def _bar(documents: Iterable[Document], progress: bool | None) -> Progress:
+    """Return the progress over documents; lazy iterables may tell their length, too."""
+    total = operator.length_hint(documents) or None
+    return progress_bar(show=progress, unit=" documents", total=total, desc="adding")
+
+
+def _tell(bar: Progress, counts: Counter[str], *, passages: int = 0, texts: int = 0) -> None:
+    """Say what was done within a batch of documents."""
+    counts["cut"] += passages
+    counts["encoded"] += texts
+    bar.reach(bar.done, f"{counts['cut']:,} passages, {counts['encoded']:,} texts encoded")
+
+
+def _report(counts: Counter[str], decomposition: Report, removed: int) -> AddReport:
+    units: dict[Granularity, int] = {}
+    if counts["documents"]:
+        units = {kind: counts[kind] for kind in GRANULARITIES}
+    return AddReport(counts["documents"], counts["unchanged"], units, decomposition, removed)
+
+
+# -- Documents into passages --
+
+
+def _changed_batches(
+    store: OpenedStore,
+    documents: Iterable[Document],
+    recipe: Recipe,
+    counts: Counter[str],
+    sources: Sources | None,
+) -> Iterator[list[SplitDocument]]:
+    """Yield batches of the documents that are not stored as given.
+
+    Counts the others, and all that were read.
+    """
+    for batch in _batches(documents, recipe, counts, sources):
+        changed = _changed(store, batch)
+        counts["unchanged"] += len(batch) - len(changed)
+        if changed:
+            yield changed
+
+
+def _changed(store: OpenedStore, batch: Sequence[SplitDocument]) -> list[SplitDocument]:
+    """Return the documents that are not stored as given."""
+    with store.connections.reading() as snapshot:
+        digests = snapshot.digests([split.document.id for split in batch])
+    return [split for split in batch if digests.get(split.document.id) != split.digest]
+
+
+def _batches(
+    documents: Iterable[Document], recipe: Recipe, counts: Counter[str], sources: Sources | None
+) -> Iterator[list[SplitDocument]]:
+    """Yield documents with their passages, about `_BATCH` of these at a time."""
+    if isinstance(documents, Document):
+        raise InvalidInputError("expected a list of documents, got a single one")
+    batch: dict[str, SplitDocument] = {}
+    size = 0
+    for document in documents:
+        counts["read"] += 1
+        if not isinstance(document, Document):
+            raise InvalidInputError(f"expected factoid.Document, got {type(document).__name__}")
+        if sources is not None:
+            sources.note(document)
+        split = _split(document, recipe)
+        earlier = batch.get(document.id)
+        if earlier is not None and earlier.digest != split.digest:
+            logger.warning(
+                "two documents have the id %r: the later one replaces the other", document.id
+            )
+        batch[document.id] = split
+        size += len(split.passages)
+        if size >= _BATCH:
+            yield list(batch.values())
+            batch = {}
+            size = 0
+    if batch:
+        yield list(batch.values())
+
+
+def _split(document: Document, recipe: Recipe) -> SplitDocument:
+    """Split a document into passages."""
+    passages = split_passages(
+        document, words=recipe.words, min_words=recipe.min_words, sentences=recipe.sentences
+    )
+    if not passages and document.text.strip():
+        passages = [whole_passage(document)]  # only headings or front matter: it can still be found
+    return SplitDocument(document, recipe.digest(document), passages)
+
+
+def _passages_of(batch: Iterable[SplitDocument]) -> list[Unit]:
+    passages: list[Unit] = []
+    for split in batch:
+        passages += split.passages
+    return passages
+
+
+# -- Passages into units --
+
+
+def _blocks(
+    passages: Sequence[Unit], recipe: Recipe
+) -> Iterator[tuple[Sequence[Unit], Propositionizer]]:
+    """Yield the passages for one call of the propositionizer, and the propositionizer.
+
+    Yields nothing if there is none.
+    """
+    if recipe.propositionizer is not None:
+        for start in range(0, len(passages), _BATCH):
+            yield passages[start : start + _BATCH], recipe.propositionizer
 
 
 def assemble(
@@ -186,29 +306,33 @@ def assemble(
     for kind in (Granularity.SENTENCE, Granularity.PROPOSITION):
         if kind not in granularities:
             continue
-        children = propositions
+        children = list(propositions)
         if kind is Granularity.SENTENCE:
-            children = [sentence for passage in passages for sentence in split_sentences(passage)]
-        units |= {unit.id: unit for unit in children}
+            children = []
+            for passage in passages:
+                children += split_sentences(passage)
         parents = {unit.parent_id for unit in children}
-        childless = (passage for passage in passages if passage.id not in parents)
-        units |= {unit.id: unit for passage in childless for unit in own_children(passage, [kind])}
+        for passage in passages:
+            if passage.id not in parents:
+                children += own_children(passage, [kind])
+        for unit in children:
+            units[unit.id] = unit
     return list(units.values())
 
 
 def own_children(passage: Unit, granularities: Sequence[Granularity]) -> list[Unit]:
     """Return a passage as a unit under itself at each of these granularities except its own.
 
-    None for white space.
+    White space has none.
     """
-    return [
-        replace(
-            child_unit(passage, passage.text, kind, passage.start, passage.end),
-            visible=passage.visible,
-        )
-        for kind in granularities
-        if kind is not passage.granularity and passage.text.strip()
-    ]
+    if not passage.text.strip():
+        return []
+    children = []
+    for kind in granularities:
+        if kind is not passage.granularity:
+            child = child_unit(passage, passage.text, kind, passage.start, passage.end)
+            children.append(replace(child, visible=passage.visible))
+    return children
 
 
 def whole_passage(document: Document) -> Unit:
@@ -217,8 +341,42 @@ def whole_passage(document: Document) -> Unit:
     return replace(passage, visible=seen_text(document.text, document.metadata))
 
 
+def lone_units(store: OpenedStore, units: Sequence[Unit]) -> set[int]:
+    """Return the positions of units that have to be encoded, or their passage could not be found.
+
+    In a store of propositions or sentences these are passages without a searched unit among the
+    units, and units of granularities that are not searched whose passage is neither among the units
+    nor stored.
+    """
+    if not {Granularity.SENTENCE, Granularity.PROPOSITION} & {*store.granularities}:
+        return set()
+    passages = {unit.id for unit in units if unit.granularity is Granularity.PASSAGE}
+    represented = {unit.parent_id for unit in units if store.searches(unit)}
+    others: list[tuple[int, Unit]] = []
+    above: set[str] = set()
+    for position, unit in enumerate(units):
+        if unit.text.strip() and not store.searches(unit):
+            others.append((position, unit))
+            if unit.granularity is not Granularity.PASSAGE:
+                above.add(unit.parent_id)
+    with store.connections.reading() as snapshot:
+        stored = {unit.id for unit in snapshot.units_by_id(sorted(above - passages))}
+    lone = set()
+    for position, unit in others:
+        if unit.granularity is Granularity.PASSAGE:
+            is_lone = unit.id not in represented
+        else:
+            is_lone = unit.parent_id not in passages | stored
+        if is_lone:
+            lone.add(position)
+    return lone
+
+
+# -- Units into vectors --
+
+
 def encode(
-    store: UnitStore,
+    store: OpenedStore,
     units: Sequence[Unit],
     others: Container[int] = (),
     *,
@@ -237,148 +395,103 @@ def encode(
         progress: Called with the number of `texts` each time that some were encoded.
 
     Raises:
+        InvalidInputError: There is something to encode, and no encoder.
         EncoderMismatchError: The encoder did not return one vector for each text.
     """
-    places = _places(store, units, others)
+    positions = _positions(store, units, others)
     vectors = dict(known)
-    for block in _new_texts(places, known):
-        vectors |= zip(block, to_matrix(store.encoder.encode_units(block), len(block)), strict=True)  # type: ignore[union-attr]
+    for block in _new_texts(positions, known):
+        encoded = _encoder_of(store).encode_units(block)
+        vectors |= zip(block, to_matrix(encoded, len(block)), strict=True)
         if progress is not None:
             progress(texts=len(block))
-    return _by_position(places, vectors)
-
-
-def lone_units(store: UnitStore, units: Sequence[Unit]) -> set[int]:
-    """Return the positions of units without which a store of propositions or sentences would not find a passage at all.
-
-    These are passages without a searched unit among the units, and units of granularities that are
-    not searched whose passage is neither among the units nor stored.
-    """
-    if not {Granularity.SENTENCE, Granularity.PROPOSITION} & {*store.granularities}:
-        return set()
-    passages = {unit.id for unit in units if unit.granularity is Granularity.PASSAGE}
-    represented = {unit.parent_id for unit in units if store.searches(unit)}
-    others = [
-        (place, unit)
-        for place, unit in enumerate(units)
-        if unit.text.strip() and not store.searches(unit)
-    ]
-    above = {unit.parent_id for _, unit in others if unit.granularity is not Granularity.PASSAGE}
-    stored = {unit.id for unit in store.get(sorted(above - passages))}
-    lone = set()
-    for place, unit in others:
-        if unit.granularity is Granularity.PASSAGE:
-            is_lone = unit.id not in represented
-        else:
-            is_lone = unit.parent_id not in passages | stored
-        if is_lone:
-            lone.add(place)
-    return lone
+    return _by_position(positions, vectors)
 
 
 async def _aencode(
-    store: UnitStore,
+    store: OpenedStore,
     units: Sequence[Unit],
     known: Mapping[str, Vectors],
     progress: Callable[..., None],
 ) -> dict[int, Vectors]:
     if not isinstance(store.encoder, AsyncEncoder):
         return await asyncio.to_thread(encode, store, units, known=known, progress=progress)
-    places = await asyncio.to_thread(_places, store, units)
+    positions = await asyncio.to_thread(_positions, store, units)
     vectors = dict(known)
-    for block in _new_texts(places, known):
-        encoded = to_matrix(await store.encoder.aencode_units(block), len(block))
-        vectors |= zip(block, encoded, strict=True)
+    for block in _new_texts(positions, known):
+        encoded = await store.encoder.aencode_units(block)
+        vectors |= zip(block, to_matrix(encoded, len(block)), strict=True)
         progress(texts=len(block))
-    return _by_position(places, vectors)
+    return _by_position(positions, vectors)
 
 
-def _new_texts(places: Iterable[str], known: Container[str]) -> Iterator[list[str]]:
-    """Yield the texts that are not known, in lists for one call of an encoder."""
-    texts = [text for text in places if text not in known]
-    for start in range(0, len(texts), _TEXTS):
-        yield texts[start : start + _TEXTS]
+def reusable_vectors(store: OpenedStore, batch: Sequence[SplitDocument]) -> dict[str, Vectors]:
+    """Return the vectors of the texts in earlier versions of some documents, by text.
 
-
-def _blocks(
-    passages: Sequence[Unit], recipe: Recipe
-) -> Iterator[tuple[Sequence[Unit], Propositionizer]]:
-    """Yield the passages for one call of the propositionizer, and that.
-
-    None if there is no propositionizer.
+    Only what `add_documents` added counts, by an encoder that has a name: another one may have made
+    the other vectors.
     """
-    if recipe.propositionizer is not None:
-        for start in range(0, len(passages), _BATCH):
-            yield passages[start : start + _BATCH], recipe.propositionizer
+    if store.identity["encoder"] is None:
+        return {}
+    template = store.template
+    vectors: dict[str, Vectors] = {}
+    with store.connections.reading() as snapshot:
+        digests = snapshot.digests([split.document.id for split in batch])
+        complete = [
+            document_id for document_id, digest in digests.items() if digest not in ("", INCOMPLETE)
+        ]
+        if complete:
+            for unit, vector in snapshot.stored_units(complete):
+                if vector is not None:
+                    vectors[encoded_text(unit, template)] = vector
+    return vectors
 
 
-def _bar(documents: Iterable[Document], progress: bool | None) -> Progress:
-    """Return the progress over documents; lazy iterables may tell their length, too."""
-    return progress_bar(
-        show=progress,
-        unit=" documents",
-        total=operator.length_hint(documents) or None,
-        desc="adding",
-    )
+def _encoder_of(store: OpenedStore) -> Encoder:
+    if store.encoder is None:
+        raise InvalidInputError(
+            "this store has no encoder: give the vectors, or give UnitStore an encoder"
+        )
+    return store.encoder
 
 
-def _tell(bar: Progress, counts: Counter[str], *, passages: int = 0, texts: int = 0) -> None:
-    """Say what was done within a batch of documents."""
-    counts["cut"] += passages
-    counts["encoded"] += texts
-    bar.reach(bar.done, f"{counts['cut']:,} passages, {counts['encoded']:,} texts encoded")
+def _positions(
+    store: OpenedStore, units: Sequence[Unit], others: Container[int] = ()
+) -> dict[str, list[int]]:
+    """Return the distinct texts to encode, each with the positions of its units."""
+    template = store.template  # read from the store once
+    positions: dict[str, list[int]] = {}
+    for position, unit in enumerate(units):
+        if position in others or store.searches(unit):
+            positions.setdefault(encoded_text(unit, template), []).append(position)
+    if positions:
+        _encoder_of(store)  # a missing one is an error even where all vectors are known
+    return positions
 
 
-def _changed(
-    store: UnitStore,
-    documents: Iterable[Document],
-    recipe: Recipe,
-    counts: Counter[str],
-    sources: Sources | None,
-) -> Iterator[list[Split]]:
-    """Yield batches of the documents that are not stored as given, and count the others, and all that were read."""
-    for batch in _batches(documents, recipe, counts, sources):
-        changed = store.changed(batch)
-        counts["unchanged"] += len(batch) - len(changed)
-        if changed:
-            yield changed
+def _new_texts(texts: Iterable[str], known: Container[str]) -> Iterator[list[str]]:
+    """Yield the texts that are not known, in lists for one call of an encoder."""
+    unknown = [text for text in texts if text not in known]
+    for start in range(0, len(unknown), _TEXTS):
+        yield unknown[start : start + _TEXTS]
 
 
-def _batches(
-    documents: Iterable[Document], recipe: Recipe, counts: Counter[str], sources: Sources | None
-) -> Iterator[list[Split]]:
-    batch: dict[str, Split] = {}
-    size = 0
-    if isinstance(documents, Document):
-        raise InvalidInputError("expected a list of documents, got a single one")
-    for document in documents:
-        counts["read"] += 1
-        if not isinstance(document, Document):
-            raise InvalidInputError(f"expected factoid.Document, got {type(document).__name__}")
-        if sources is not None:
-            sources.note(document)
-        sizes = {"words": recipe.words, "min_words": recipe.min_words}
-        passages = split_passages(document, **sizes, sentences=recipe.sentences)
-        if not passages and document.text.strip():
-            # only headings or front matter: it can still be found
-            passages = [whole_passage(document)]
-        split = Split(document, recipe.digest(document), passages)
-        if batch.get(document.id, split).digest != split.digest:
-            logger.warning(
-                "two documents have the id %r: the later one replaces the other", document.id
-            )
-        batch[document.id] = split
-        size += len(passages)
-        if size >= _BATCH:
-            yield list(batch.values())
-            batch, size = {}, 0
-    if batch:
-        yield list(batch.values())
+def _by_position(
+    positions: Mapping[str, Sequence[int]], vectors: Mapping[str, Vectors]
+) -> dict[int, Vectors]:
+    by_position: dict[int, Vectors] = {}
+    for text, places in positions.items():
+        for place in places:
+            by_position[place] = vectors[text]
+    return by_position
 
 
-def _put(
-    store: UnitStore,
-    batch: Sequence[Split],
+# -- The commit --
+
+
+def _commit(
+    store: OpenedStore,
+    batch: Sequence[SplitDocument],
     units: Sequence[Unit],
     vectors: Mapping[int, Vectors],
     decomposition: Decomposition,
@@ -387,36 +500,44 @@ def _put(
     # A document with a passage that failed, but might succeed on another try, is not skipped the
     # next time.
     unfinished = {passage.document_id for passage in decomposition.retry}
-    batch = [
-        replace(split, digest="") if split.document.id in unfinished else split for split in batch
-    ]
-    store.replace_documents(batch, units, vectors)
+    finished = []
+    for split in batch:
+        if split.document.id in unfinished:
+            finished.append(replace(split, digest=""))
+        else:
+            finished.append(split)
+    replace_documents(store, finished, units, vectors)
     counts["documents"] += len(batch)
     counts.update(unit.granularity for unit in units)
 
 
-def _report(counts: Counter[str], decomposition: Report, removed: int) -> AddReport:
-    units = {kind: counts[kind] for kind in GRANULARITIES} if counts["documents"] else {}
-    return AddReport(counts["documents"], counts["unchanged"], units, decomposition, removed)
+def replace_documents(
+    store: OpenedStore,
+    batch: Sequence[SplitDocument],
+    units: Sequence[Unit],
+    vectors: Mapping[int, Vectors],
+) -> None:
+    """Replace documents and their units by these; vectors are by the position of their unit."""
+    with store.commit(store.embed_metadata) as writing:
+        writing.remove(Selection(document_ids=[split.document.id for split in batch]))
+        for split in batch:
+            writing.put_document(split.document, split.digest)
+        writing.insert(units, vectors)
 
 
-def _places(
-    store: UnitStore, units: Sequence[Unit], others: Container[int] = ()
-) -> dict[str, list[int]]:
-    """Return the distinct texts to encode, each with the positions of its units."""
-    template = store.template  # read from the store once
-    places: dict[str, list[int]] = {}
+def add_embedded(
+    store: OpenedStore, documents: Iterable[Document], vectors: Mapping[str, Vectors]
+) -> None:
+    """Add documents as `UnitStore.add_embedded` does."""
+    batch: list[SplitDocument] = []
+    units: list[Unit] = []
+    for document in documents:
+        batch.append(SplitDocument(document, "", []))
+        passage = whole_passage(document)
+        units.append(passage)
+        units += own_children(passage, store.granularities)
+    by_position: dict[int, Vectors] = {}
     for position, unit in enumerate(units):
-        if position in others or store.searches(unit):
-            places.setdefault(encoded_text(unit, template), []).append(position)
-    if places and store.encoder is None:
-        raise InvalidInputError(
-            "this store has no encoder: give the vectors, or give UnitStore an encoder"
-        )
-    return places
-
-
-def _by_position(
-    places: Mapping[str, Sequence[int]], vectors: Mapping[str, Vectors]
-) -> dict[int, Vectors]:
-    return {position: vectors[text] for text, positions in places.items() for position in positions}
+        if store.searches(unit):
+            by_position[position] = vectors[unit.document_id]
+    replace_documents(store, batch, units, by_position)

@@ -17,6 +17,9 @@ from factoid.units import Granularity
 from factoid.vectors import AUTO, Similarity, check_factory
 from factoid.vectors.terms import check_language
 
+GRANULARITIES = (Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION)
+"""What a store encodes and searches if it is not told."""
+
 _ADVICE = {
     "encoder": (
         " If both are the same weights, say so by the first name: name={0!r} of "

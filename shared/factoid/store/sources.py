@@ -11,14 +11,13 @@ import json
 import logging
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from factoid.errors import InvalidInputError
 from factoid.filters import Comparison, Operator
+from factoid.store.database.connections import Connections
+from factoid.store.database.transaction import Selection
 from factoid.units import Document
-
-if TYPE_CHECKING:
-    from factoid.store import UnitStore
 
 AUTO = "auto"
 # under which loaders of LangChain and readers of LlamaIndex name the file or page
@@ -63,10 +62,12 @@ class Sources:
     """
 
     def __init__(self, key: str | Sequence[str], known: set[Source]) -> None:
-        keys = (
-            (key,) if isinstance(key, str) else tuple(key) if isinstance(key, list | tuple) else ()
-        )
-        if not keys or not all(isinstance(each, str) and each for each in keys):
+        keys: tuple[str, ...] = ()
+        if isinstance(key, str):
+            keys = (key,)
+        elif isinstance(key, list | tuple):
+            keys = tuple(key)
+        if not keys or not all(isinstance(name, str) and name for name in keys):
             raise InvalidInputError(
                 f"source_key must be a key of the metadata or several, 'auto' or None, got {key!r}"
             )
@@ -84,7 +85,7 @@ class Sources:
             self._ids.setdefault(source, set()).add(document.id)
             self._metadata.setdefault(source, set()).add(_as_json(document))
 
-    def delete_others(self, store: UnitStore) -> int:
+    def delete_others(self, connections: Connections) -> int:
         """Delete the other documents of these sources that have no id of their own either.
 
         Return their number.
@@ -92,33 +93,45 @@ class Sources:
         sources = list(self._ids)
         stale: list[str] = []
         for start in range(0, len(sources), _BLOCK):
-            for source, others in self._others(store, sources[start : start + _BLOCK]).items():
-                if self._are_replaced(source, others):
-                    stale += [document.id for document in others]
+            others = self._others(connections, sources[start : start + _BLOCK])
+            for source, documents in others.items():
+                if self._are_replaced(source, documents):
+                    stale += [document.id for document in documents]
         if stale:
-            store.delete(document_ids=stale)
+            with connections.transaction() as writing:
+                writing.remove(Selection(document_ids=stale))
         self._known.update(sources)
         return len(stale)
 
-    def _others(self, store: UnitStore, sources: Sequence[Source]) -> dict[Source, list[Document]]:
+    def _others(
+        self, connections: Connections, sources: Sequence[Source]
+    ) -> dict[Source, list[Document]]:
         """Return the stored documents of some sources that this call did not bring, by source."""
         places = sorted({source.place for source in sources})
+        brought: set[str] = set()
+        for source in sources:
+            brought |= self._ids[source]
         stored: list[str] = []
-        with store.connections.reading() as snapshot:
+        with connections.reading() as snapshot:
             for key in self._keys:
                 stored += snapshot.documents_where(Comparison(key, Operator.IN, places))
-        brought = {document_id for source in sources for document_id in self._ids[source]}
+            others_ids = [id_ for id_ in dict.fromkeys(stored) if id_ not in brought]
+            documents = snapshot.documents_by_id(others_ids)
         others: dict[Source, list[Document]] = {}
-        for document in store.documents(
-            [each for each in dict.fromkeys(stored) if each not in brought]
-        ):
-            source = self._source(document)
-            if source is not None and source in self._ids:
-                others.setdefault(source, []).append(document)
+        for document_id in others_ids:
+            if document_id not in documents:
+                continue
+            document, _ = documents[document_id]
+            named = self._source(document)
+            if named is not None and named in self._ids:
+                others.setdefault(named, []).append(document)
         return others
 
     def _are_replaced(self, source: Source, others: Sequence[Document]) -> bool:
-        """Return whether what this call brought of a source takes the place of other documents, or is a further part of it."""
+        """Return whether other documents of a source are replaced by those of this call.
+
+        They are not if those are a further part of it.
+        """
         if not self._is_auto or source not in self._known:
             return True
         if self._metadata[source].isdisjoint(map(_as_json, others)):

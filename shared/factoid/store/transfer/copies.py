@@ -7,7 +7,6 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from factoid.errors import InvalidInputError, StoreError
 from factoid.files.atomic import (
@@ -20,19 +19,12 @@ from factoid.files.atomic import (
 from factoid.files.sqlite import FILE, explain
 from factoid.store.database.schema import local_folder, prepare
 from factoid.store.indexes.build import INDEXES
+from factoid.store.opened import OpenedStore
 from factoid.vectors.files import index_files
 
-if TYPE_CHECKING:
-    from factoid.store.unit_store import UnitStore
 
-
-def copy_to(store: UnitStore, path: str | Path) -> None:
-    """Copy a store to a new folder, which appears when the copy is complete.
-
-    Raises:
-        InvalidInputError: There is something at the path.
-        StoreError: The copy cannot be written.
-    """
+def copy_to(store: OpenedStore, path: str | Path) -> None:
+    """Do what `UnitStore.copy_to` describes."""
     target = new_folder(path)
     with explained(f"cannot copy the store to {target}"), part_beside(target, folder=True) as part:
         write_database(store, part / FILE)
@@ -40,15 +32,8 @@ def copy_to(store: UnitStore, path: str | Path) -> None:
         put_in_place(part, target)
 
 
-def copy_over(store: UnitStore, path: str | Path) -> None:
-    """Do what `copy_to` does, or replace the content of a store that is at the path, in one commit; other files there stay.
-
-    A store is not copied over itself.
-
-    Raises:
-        InvalidInputError, StoreFormatError: The path holds something other than a store.
-        StoreError: The copy cannot be written.
-    """
+def copy_over(store: OpenedStore, path: str | Path) -> None:
+    """Do what `UnitStore.copy_over` describes."""
     target = local_folder(path)
     if not (target / FILE).exists():
         copy_to(store, target)
@@ -80,7 +65,7 @@ def new_folder(path: str | Path) -> Path:
     return target
 
 
-def write_database(store: UnitStore, file: Path) -> None:
+def write_database(store: OpenedStore, file: Path) -> None:
     """Write the database of a store to a new file, or to ":memory:".
 
     The indexes' files are then up to date.
@@ -92,7 +77,7 @@ def write_database(store: UnitStore, file: Path) -> None:
         database.execute("PRAGMA journal_mode = DELETE")
 
 
-def database_bytes(store: UnitStore) -> bytes:
+def database_bytes(store: OpenedStore) -> bytes:
     """Return the database of a store as the bytes of a file."""
     store.indexes.save()
     with closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
@@ -101,7 +86,7 @@ def database_bytes(store: UnitStore) -> bytes:
         return database.serialize()
 
 
-def _back_up(store: UnitStore, database: sqlite3.Connection) -> None:
+def _back_up(store: OpenedStore, database: sqlite3.Connection) -> None:
     """Write a store into a database as one commit."""
     with store.connections.reading() as source:
         source.values("SELECT value FROM meta")  # the first read fixes the generation
@@ -109,7 +94,7 @@ def _back_up(store: UnitStore, database: sqlite3.Connection) -> None:
             source.connection.backup(database)
 
 
-def _copy_indexes(store: UnitStore, folder: Path) -> None:
+def _copy_indexes(store: OpenedStore, folder: Path) -> None:
     """Copy the files of the indexes.
 
     Each has its generation in its name, so those of another one do no harm.

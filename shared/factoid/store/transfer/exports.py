@@ -14,7 +14,7 @@ from dataclasses import fields, replace
 from itertools import chain, islice
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -30,11 +30,10 @@ from factoid.progress import progress_bar, tracked
 from factoid.store.database.records import to_json
 from factoid.store.database.snapshot import Snapshot, StoredUnit
 from factoid.store.database.transaction import check_unit
+from factoid.store.ingest import encode
+from factoid.store.opened import OpenedStore
 from factoid.store.settings import check_identity
 from factoid.units import Document, Granularity, Unit, document_unit
-
-if TYPE_CHECKING:
-    from factoid.store.unit_store import UnitStore
 
 Record = dict[str, Any]
 T = TypeVar("T")
@@ -51,19 +50,9 @@ _FIELDS = tuple(field.name for field in fields(Unit) if field.name != "sentences
 
 
 def export(
-    store: UnitStore, path: str | Path, *, vectors: bool = True, progress: bool | None = None
+    store: OpenedStore, path: str | Path, *, vectors: bool = True, progress: bool | None = None
 ) -> int:
-    """Write all units, then all documents, to a file, .jsonl or .parquet, and return the number of records.
-
-    One generation of the store is written, and the file appears whole or not at all. Vectors are
-    written as float32.
-
-    Raises:
-        InvalidInputError: The name has another ending.
-        MissingDependencyError: The format is Parquet, and pyarrow (extra `parquet`) is not
-            installed.
-        StoreError: The file cannot be written, or the store is closed.
-    """
+    """Do what `UnitStore.export` describes."""
     target = Path(path)
     write = {".jsonl": _write_jsonl, ".parquet": _write_parquet}.get(target.suffix)
     if write is None:
@@ -87,36 +76,14 @@ def export(
 
 
 def import_from(
-    store: UnitStore,
+    store: OpenedStore,
     path: str | Path,
     *,
     edited: bool = False,
     limits: ReadLimits = DEFAULT_LIMITS,
     progress: bool | None = None,
 ) -> int:
-    """Add the units and documents of a file, .parquet or else JSON lines, and return the number of records.
-
-    They replace those with the same ids. Units without the field `vector` are encoded; null means
-    that a unit should not be found. Each block of at most a thousand records is checked, then
-    committed whole, and the call can be repeated.
-
-    Args:
-        store: The store.
-        path: The file.
-        edited: Import an export that was changed on purpose: the number of records and their
-            checksums are not compared.
-        limits: Of a line of JSON lines (`unpacked_bytes`), and of the process that reads Parquet
-            (`memory_bytes`; none with `seconds=None`). There is no limit of time.
-        progress: Show a progress bar over records.
-
-    Raises:
-        EncoderMismatchError: The vectors come from another encoder or other texts, or have another
-            dimension.
-        UnreadableFileError: The file is missing, damaged, changed or cut short, or holds something
-            else; the message says where. Nothing of the block in which that is was committed;
-            earlier blocks stay.
-        InvalidInputError: Vectors are needed, and there is no encoder.
-    """
+    """Do what `UnitStore.import_from` describes."""
     file = Path(path)
     with progress_bar(show=progress, unit=" records") as bar:
         importing = _Import(store, file, edited, bar)
@@ -137,7 +104,7 @@ def import_from(
 class _Import:
     """An import that is under way: checks records, and commits them in blocks."""
 
-    def __init__(self, store: UnitStore, file: Path, edited: bool, bar: Any) -> None:
+    def __init__(self, store: OpenedStore, file: Path, edited: bool, bar: Any) -> None:
         self._store, self._file, self._edited, self._bar = store, file, edited, bar
         self._about: Record | None = None
         self._identity = store.identity
@@ -235,9 +202,9 @@ class _Import:
             stored.unit for stored, _ in block if stored.unit.granularity is Granularity.DOCUMENT
         ]
         missing = [stored.unit for stored, has_vector in block if not has_vector]
-        encoded = {
-            missing[position].id: vector for position, vector in store.encode(missing).items()
-        }
+        encoded: dict[str, Vectors] = {}
+        for position, vector in encode(store, missing).items():
+            encoded[missing[position].id] = vector
         with store.connections.transaction() as writing:
             check_identity(writing, f"the vectors of {self._file} with", **self._identity)
             writing.put_units(

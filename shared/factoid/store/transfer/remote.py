@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 from factoid._optional import require
@@ -15,6 +15,7 @@ from factoid.files.atomic import part_beside
 from factoid.files.sqlite import FILE, SENT
 from factoid.store.database.schema import open_reader
 from factoid.store.indexes.build import INDEXES
+from factoid.store.opened import OpenedStore
 from factoid.store.transfer.copies import (
     database_bytes,
     explained,
@@ -24,31 +25,13 @@ from factoid.store.transfer.copies import (
 )
 from factoid.vectors.files import index_files, is_index_file
 
-if TYPE_CHECKING:
-    from factoid.store.unit_store import UnitStore
-
 _ARCHIVE = "store.zip"
 
 
 def save_to(
-    store: UnitStore, url: str, *, storage_options: Mapping[str, Any] | None = None
+    store: OpenedStore, url: str, *, storage_options: Mapping[str, Any] | None = None
 ) -> None:
-    """Send a copy of this store, as one zip file, to an address of fsspec such as "s3://bucket/facts.zip".
-
-    A file there is replaced when everything has arrived. Needs the extra `remote`, and room for a
-    copy of the database in the store's folder; a store in memory, or one that is read-only, needs
-    memory for it instead.
-
-    Args:
-        store: The store.
-        url: The address.
-        storage_options: Options of the file system, such as credentials.
-
-    Raises:
-        InvalidInputError: fsspec does not know the URL's protocol.
-        MissingDependencyError: fsspec, or what it needs for the URL, is not installed.
-        StoreError: The copy cannot be made or sent.
-    """
+    """Do what `UnitStore.save_to` describes."""
     system, target = _resolve(url, storage_options)
     arriving = f"{target}.part"
     with explained(f"cannot send the store to {url}"):
@@ -93,7 +76,7 @@ def load_from(
         put_in_place(part, target)
 
 
-def _pack(store: UnitStore, archive: ZipFile) -> None:
+def _pack(store: OpenedStore, archive: ZipFile) -> None:
     """Put the database and the indexes of a store into an archive."""
     if store.path is None or store.connections.read_only:
         archive.writestr(FILE, database_bytes(store))

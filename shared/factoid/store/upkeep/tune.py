@@ -10,7 +10,6 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,12 +19,12 @@ from factoid.inner_products import products
 from factoid.progress import tracked
 from factoid.ranking import Weights
 from factoid.store.indexes.compared import compared_units
+from factoid.store.opened import OpenedStore
+from factoid.store.options import SearchOptions
+from factoid.store.search import Query, search
 from factoid.units import Granularity, Unit, check_text, whole_number
 from factoid.vectors import VectorIndex, check_kind, kinds_to_try, prepare
 from factoid.words import stands_in
-
-if TYPE_CHECKING:
-    from factoid.store.unit_store import UnitStore
 
 _SETTINGS = {"nprobe": (1, 4, 16, 64, 256, 1024), "efSearch": (16, 32, 64, 128, 256, 512)}
 _QUERIES = 200
@@ -67,7 +66,7 @@ class TuneRow:
 
 
 def tune(
-    store: UnitStore,
+    store: OpenedStore,
     *,
     granularity: str = Granularity.PROPOSITION,
     kinds: Sequence[str] | None = None,
@@ -75,27 +74,7 @@ def tune(
     k: int = 10,
     progress: bool | None = None,
 ) -> list[TuneRow]:
-    """Measure kinds of index on the vectors of this store.
-
-    Recall against exact search, time and bytes. Of many vectors, 100,000 are measured, chosen at
-    random. Nothing in the store is changed. Kinds that need more vectors for their training are
-    left out, with a line in the log.
-
-    Args:
-        store: The store.
-        granularity: The units whose vectors are searched.
-        kinds: FAISS factory strings; None for those worth trying for that many vectors.
-        questions: Questions of users, of which the first 200 are encoded. None for vectors of the
-            store itself, chosen at random and left out of the search. Questions are farther from
-            facts than these, so their recall may be lower.
-        k: Number of vectors that each search should find.
-        progress: Show a progress bar over kinds.
-
-    Raises:
-        InvalidInputError: There are too few vectors, questions without an encoder, an unknown kind,
-            or a number out of range.
-        StoreError: The store is closed.
-    """
+    """Do what `UnitStore.tune` describes."""
     k, granularity, queries = whole_number("k", k), Granularity(granularity), None
     if questions is not None:
         if store.encoder is None or not questions:
@@ -208,31 +187,14 @@ class WeightsReport:
 
 
 def tune_weights(
-    store: UnitStore,
+    store: OpenedStore,
     questions: Iterable[tuple[str, Sequence[str]]],
     *,
     granularity: str | Sequence[str] | None = None,
     keep: bool = True,
     progress: bool | None = None,
 ) -> WeightsReport:
-    """Search with a grid of weights of passage and words, and keep the best if they are significantly better.
-
-    A passage is right if it holds an answer as whole words, ignoring case. Five-fold
-    cross-validation measures the gain of fitting on unseen questions; weights are kept if the whole
-    95 % interval of that gain is above 0.
-
-    Args:
-        store: The store, with its encoder.
-        questions: Questions, each with its answers.
-        granularity: The units that searches will compare; None for the default of searches.
-        keep: Whether to keep better weights in the store, for every search that names none.
-        progress: Show a progress bar over weights.
-
-    Raises:
-        InvalidInputError: Fewer than twenty questions have an answer in the store, or the store has
-            no encoder.
-        StoreError: The store is closed, or is read-only and would have to change.
-    """
+    """Do what `UnitStore.tune_weights` describes."""
     if keep:
         store.connections.check_writable()
     if store.encoder is None:
@@ -249,9 +211,8 @@ def tune_weights(
     choices = [current, *_GRID]
     ranks = np.zeros((len(choices), len(pairs)))
     for row, weights in zip(ranks, tracked(choices, show=progress, unit=" weights"), strict=True):
-        results = store.search_batch_by_vector(
-            vectors, _DEPTH, texts=texts, granularity=granularity, weights=weights
-        )
+        options = SearchOptions(granularity=granularity, weights=weights)
+        results = search(store, Query.of(store, texts, vectors, _DEPTH, options))
         for column, (hits, (_, answers)) in enumerate(zip(results, pairs, strict=True)):
             row[column] = next(
                 (1 / rank for rank, hit in enumerate(hits, start=1) if _holds(hit.unit, answers)),
@@ -275,7 +236,7 @@ def tune_weights(
     best = _GRID[int(fitted.mean(axis=1).argmax())]
     is_better = keep and bool(low > 0)
     if is_better:
-        store.weights = best
+        store.keep_weights(best)
     return WeightsReport(
         questions=len(pairs),
         answerable=answerable,

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,12 +17,10 @@ from factoid.store.database.records import digest
 from factoid.store.database.snapshot import AMONG, DOCUMENT, UNIT, Snapshot, checksum
 from factoid.store.indexes.build import INDEXES, read_index, remove_indexes
 from factoid.store.indexes.compared import compared_units
-from factoid.store.token_vectors import TokenVectorCache
+from factoid.store.opened import OpenedStore
+from factoid.store.token_cache import TokenVectorCache
 from factoid.vectors import VectorIndex
 from factoid.vectors.files import is_complete, record_files
-
-if TYPE_CHECKING:
-    from factoid.store.unit_store import UnitStore
 
 _LOOKS = 5  # at files that are being replaced
 _SHOWN = 3  # examples that a problem names
@@ -35,18 +33,8 @@ _UNITS = f"""SELECT units.row, units.id, {UNIT} FROM units LEFT JOIN documents O
 _DOCUMENTS = f"SELECT row, id, {DOCUMENT} FROM documents WHERE text IS NOT NULL OR checksum"  # noqa: S608
 
 
-def verify(store: UnitStore, *, repair: bool = False) -> list[str]:
-    """Check the database, every unit, document, vector and field of metadata, index files and caches; return what is wrong.
-
-    Each problem says what to do about it. With `repair`, damaged units, documents and entries of
-    caches are deleted, fields of metadata are made again, and wrong index files are removed, to be
-    built by the next search. The problems are those before the repair.
-
-    Raises:
-        StoreFormatError: The database cannot be read.
-        StoreError: The store is closed, or it should be repaired but is read-only or cannot be
-            written.
-    """
+def verify(store: OpenedStore, *, repair: bool = False) -> list[str]:
+    """Do what `UnitStore.verify` describes."""
     indexes: list[str] = []
     with store.connections.reading() as snapshot, _any_text(snapshot.connection):
         lines = snapshot.values(f"PRAGMA integrity_check({_SHOWN})")
@@ -93,7 +81,11 @@ def verify(store: UnitStore, *, repair: bool = False) -> list[str]:
 
 
 def _repair(
-    store: UnitStore, units: list[int], documents: list[int], entries: list[int], indexes: list[str]
+    store: OpenedStore,
+    units: list[int],
+    documents: list[int],
+    entries: list[int],
+    indexes: list[str],
 ) -> None:
     """Delete damaged rows, and make again what can be derived from the others."""
     with store.connections.transaction() as writing, _any_text(writing.connection):

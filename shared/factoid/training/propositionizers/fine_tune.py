@@ -19,8 +19,8 @@ from tqdm.auto import tqdm
 from factoid.errors import InvalidInputError
 from factoid.propositions.engines.checkpoint import Checkpoint
 from factoid.propositions.prompting.prompt import passage_input
-from factoid.propositions.training.seeds import SeedPair
-from factoid.propositions.training.train import TrainingSettings
+from factoid.training.propositionizers.seeds import SeedPair
+from factoid.training.propositionizers.settings import TrainingSettings
 from factoid.units import content_id
 
 CHECKPOINTS = "checkpoints"  # folder beside the model, until it is finished

@@ -8,7 +8,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -19,30 +19,10 @@ from factoid.files.atomic import write_file
 from factoid.propositions.flan_t5 import FlanT5Propositionizer
 from factoid.propositions.protocol import Propositionizer
 from factoid.propositions.score import PropositionF1, Similarity, TokenF1, corpus_f1
-from factoid.propositions.training.seeds import SeedPair
+from factoid.training.propositionizers.seeds import SeedPair
+from factoid.training.propositionizers.settings import TrainingSettings
 
 RECORD = "training.json"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainingSettings:
-    """Settings to fine-tune a model.
-
-    The defaults are the paper's (Appendix B), as far as it states them.
-    """
-
-    # the seq2seq model to start from: name on the Hugging Face hub, or a folder
-    model: str = "google/flan-t5-large"
-    revision: str | None = None  # branch, tag or commit of a model on the hub
-    epochs: int = 3  # passes over the pairs
-    batch_size: int = 64  # pairs in one step of AdamW
-    # pairs that a device holds at once, at most; gradients of a step add up
-    device_batch_size: int = 8
-    learning_rate: float = 1e-4  # at the start; it falls linearly to 0
-    weight_decay: float = 1e-4
-    max_tokens: int = 512  # pairs with a longer input or output are left out
-    checkpoint_steps: int = 200  # between checkpoints, of which the last two are kept
-    seed: int = 0  # for the order of pairs and dropout
 
 
 def train_propositionizer(
@@ -86,7 +66,7 @@ def train_propositionizer(
     """
     for module in ("torch", "transformers", "accelerate"):
         require(module, extra="train")
-    from factoid.propositions.training.fine_tune import CHECKPOINTS, fine_tune
+    from factoid.training.propositionizers.fine_tune import CHECKPOINTS, fine_tune
 
     settings, similarity = settings or TrainingSettings(), similarity or TokenF1()
     folder = Path(output)

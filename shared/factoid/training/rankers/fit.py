@@ -15,17 +15,17 @@ from sentence_transformers.base.evaluation import BaseEvaluator
 
 from factoid.errors import InvalidInputError
 from factoid.late_interaction.encoder import FINER_PROMPT
-from factoid.late_interaction.training.examples import TrainingExample
-from factoid.late_interaction.training.loss import MultiGranularLoss, collator
-from factoid.late_interaction.training.model import add_marker, load_model
-from factoid.late_interaction.training.train import RankerSettings
-from factoid.propositions.training.fine_tune import (
+from factoid.sentences import sentence_spans
+from factoid.training.propositionizers.fine_tune import (
     CHECKPOINTS,
     run_id,
     run_trainer,
     training_arguments,
 )
-from factoid.sentences import sentence_spans
+from factoid.training.rankers.examples import TrainingExample
+from factoid.training.rankers.loss import MultiGranularLoss, collator
+from factoid.training.rankers.model import add_marker, load_model
+from factoid.training.rankers.settings import RankerSettings
 
 
 def fit(

@@ -18,10 +18,10 @@ from factoid._optional import require
 from factoid.encode import loading
 from factoid.errors import InvalidInputError
 from factoid.files.atomic import write_file
-from factoid.late_interaction.training.examples import TrainingExample, mark_sentence
-from factoid.late_interaction.training.train import FitSettings, require_trainer
 from factoid.progress import tracked
 from factoid.sentences import sentence_spans
+from factoid.training.rankers.examples import TrainingExample, mark_sentence
+from factoid.training.rankers.settings import FitSettings, require_trainer
 from factoid.units import content_id
 
 Scores = tuple[tuple[float, ...] | None, ...]  # of the sentences of each passage
@@ -54,7 +54,7 @@ def train_teacher(
     from sentence_transformers import CrossEncoderTrainer, CrossEncoderTrainingArguments
     from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
 
-    from factoid.propositions.training.fine_tune import (
+    from factoid.training.propositionizers.fine_tune import (
         CHECKPOINTS,
         run_id,
         run_trainer,

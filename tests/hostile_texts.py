@@ -18,7 +18,7 @@ from factoid.documents import clean, markdown_tables, read_layout, read_markdown
 from factoid.encode import with_heading
 from factoid.entities.articles.names import NameKind, name_key, name_parts, spelled_names, spelled_out, split_title
 from factoid.entities.importers.mediawiki import MediaWikiDump, is_disambiguation
-from factoid.entities.importers.own_documents import OwnDocuments, build_own_articles
+from factoid.entities.articles.own_documents import OwnDocuments, build_own_articles
 from factoid.entities.importers.wikitext import links, plain_text, prepare
 from factoid.entities.linkers.annotated import AnnotatedLinker
 from factoid.entities.linkers.spans import Words

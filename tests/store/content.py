@@ -96,7 +96,7 @@ def state(store):
     """Return all that a store holds: units in order, vectors, and documents with their digests."""
     ids = store.ids()
     vectors = {own: vector.tobytes() for own, vector in store.vectors(ids).items()}
-    with store.connections.reading() as snapshot:
+    with store.opened.connections.reading() as snapshot:
         sql = "SELECT id, text, title, section, metadata, digest FROM documents WHERE text IS NOT NULL ORDER BY id"
         documents = snapshot.connection.execute(sql).fetchall()
     return store.get(ids), vectors, documents

@@ -67,7 +67,7 @@ def test_children_search_add_and_close_while_the_parent_does(path, index, times)
                     added = hits(store, document_ids=[f"doc{1000 + number}"])[0]
                     with UnitStore(path, encoder=HashEncoder(), index=index, granularities=GRANULARITIES) as fresh:
                         while True:  # the parent goes on adding
-                            before = fresh.connections
+                            before = fresh.opened.connections
                             with before.reading() as snapshot:
                                 generation = snapshot.generation
                             one, other = answers(store), answers(fresh)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from factoid import Document, UnitStore, Weights
-from factoid.ingest import own_children
 from factoid.store import GRANULARITIES
+from factoid.store.ingest import own_children
 from factoid.store.indexes.compared import compared_units
 from factoid.testing import HashEncoder
 from factoid.units import Granularity, Hit, Unit
@@ -160,8 +160,8 @@ def test_what_is_compared_follows_every_change(tmp_path):
             for opened in (store, reader):
                 found = [hit for hit in opened.search("Maurice cat", k=9) if hit.unit.document_id == "cat"]
                 assert [(hit.matches or (hit,))[0].unit.id for hit in found] == [unit.id for unit in matched]
-                with opened.connections.reading() as snapshot:
-                    state = opened.indexes.states[PROPOSITION]
+                with opened.opened.connections.reading() as snapshot:
+                    state = opened.opened.indexes.states[PROPOSITION]
                     assert np.array_equal(state.columns.stacked(), compared_units(snapshot, PROPOSITION).stacked())
         reader.close()
         assert store.verify() == []

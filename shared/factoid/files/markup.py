@@ -25,7 +25,9 @@ _ATTRIBUTE = re.compile(
     r"""[\s/]++ | [^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^\s>"'][^\s>]*+)?+)?+""",
     re.VERBOSE,
 )
-_OPENING_TAG = re.compile(rf"<[a-z][^\s/>]*+(?P<attributes>(?:{_ATTRIBUTE.pattern})*+)", re.IGNORECASE | re.VERBOSE)
+_OPENING_TAG = re.compile(
+    rf"<[a-z][^\s/>]*+(?P<attributes>(?:{_ATTRIBUTE.pattern})*+)", re.IGNORECASE | re.VERBOSE
+)
 
 
 def without_many_attributes(source: str) -> str:
@@ -41,7 +43,9 @@ def _with_first_attributes(tag: re.Match[str]) -> str:
     start, end = tag.span("attributes")
     if end - start < 2 * _MOST_ATTRIBUTES:  # a name and a space each
         return tag[0]
-    attributes = (part for part in _ATTRIBUTE.finditer(tag.string, start, end) if not part[0].isspace())
+    attributes = (
+        part for part in _ATTRIBUTE.finditer(tag.string, start, end) if not part[0].isspace()
+    )
     further = next(islice(attributes, _MOST_ATTRIBUTES, None), None)
     if further is None:
         return tag[0]
@@ -49,9 +53,10 @@ def _with_first_attributes(tag: re.Match[str]) -> str:
 
 
 def regular_html(raw: bytes, place: str, limits: ReadLimits) -> bytes:
-    """Return a page of HTML or XHTML as lxml reads it: every element is closed, and scripts, styles and comments are left out.
+    """Return a page of HTML or XHTML as lxml reads it.
 
-    markitdown's parser, Python's own, takes quadratic time for tags that are never closed: an hour for 700 KB of "<a ".
+    Every element is closed, and scripts, styles and comments are left out. markitdown's parser,
+    Python's own, takes quadratic time for tags that are never closed: an hour for 700 KB of "<a ".
 
     Raises:
         UnreadableFileError: Elements are nested more deeply than the limit.
@@ -62,7 +67,9 @@ def regular_html(raw: bytes, place: str, limits: ReadLimits) -> bytes:
 
 
 def parse_html(raw: bytes, place: str, limits: ReadLimits) -> Any:
-    """Return the root element of a page, without scripts, styles and comments; None if there is nothing in it.
+    """Return the root element of a page, without scripts, styles and comments.
+
+    None if there is nothing in it.
 
     Raises:
         UnreadableFileError, MissingDependencyError: See `regular_html`.
@@ -70,7 +77,9 @@ def parse_html(raw: bytes, place: str, limits: ReadLimits) -> Any:
     etree: Any = require("lxml.etree", extra="documents")
     text = without_many_attributes(_decode(raw).replace("\0", ""))
     text = _EMPTY_ELEMENT.sub(r"<\1\2></\1>", text)
-    parser = etree.HTMLParser(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True)
+    parser = etree.HTMLParser(
+        encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True
+    )
     try:
         root = etree.fromstring(text.encode("utf-8", "replace"), parser)
     except etree.XMLSyntaxError:  # there is nothing in it
@@ -105,7 +114,8 @@ def check_xml(content: bytes, place: str, limits: ReadLimits) -> Counter[str]:
     """Return how often each element occurs in some XML, by its name without a prefix.
 
     Raises:
-        UnreadableFileError: The XML is damaged, declares entities, which may expand to any size, or is nested too deeply.
+        UnreadableFileError: The XML is damaged, declares entities, which may expand to any size, or
+            is nested too deeply.
     """
     counts: Counter[str] = Counter()
     depth = 0
@@ -123,7 +133,8 @@ def check_xml(content: bytes, place: str, limits: ReadLimits) -> Counter[str]:
 
     def declare(name: str, *_: object) -> None:
         raise UnreadableFileError(
-            f"{place} declares the entity {name!r}: entities may expand to any size, and are not read"
+            f"{place} declares the entity {name!r}: entities may expand to any size, and are not "
+            "read"
         )
 
     parser = expat.ParserCreate()

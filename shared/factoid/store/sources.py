@@ -1,6 +1,8 @@
-"""Keep no stale facts: what a call adds of a source takes the place of what earlier calls added of it.
+"""Keep no stale facts.
 
-Loaders give documents no ids, so an edited file becomes another document. It says where it comes from, in its metadata.
+What a call adds of a source takes the place of what earlier calls added of it. Loaders give
+documents no ids, so an edited file becomes another document. It says where it comes from, in its
+metadata.
 """
 
 from __future__ import annotations
@@ -9,17 +11,17 @@ import json
 import logging
 import re
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from factoid.errors import InvalidInputError
 from factoid.filters import Comparison, Operator
+from factoid.store.database.connections import Connections
+from factoid.store.database.transaction import Selection
 from factoid.units import Document
 
-if TYPE_CHECKING:
-    from factoid.store import UnitStore
-
 AUTO = "auto"
-_AUTO_KEYS = ("source", "file_path")  # under which loaders of LangChain and readers of LlamaIndex name the file or page
+# under which loaders of LangChain and readers of LlamaIndex name the file or page
+_AUTO_KEYS = ("source", "file_path")
 
 # A file or an address, rather than a word such as "news" that many documents share.
 _PLACE = re.compile(r"[/\\]|\.[A-Za-z]\w{0,4}\Z")
@@ -50,18 +52,25 @@ class Sources:
     """The sources of the documents of one call, and which documents it brought of each.
 
     Args:
-        key: The key of the metadata that names the source, perhaps with further ones that belong to it, such as
-            ("source", "tenant"); "auto" for the rules of `UnitStore.add_documents`.
-        known: Sources that earlier calls added to the same open store; those of this call are added to it.
+        key: The key of the metadata that names the source, perhaps with further ones that belong to
+            it, such as ("source", "tenant"); "auto" for the rules of `UnitStore.add_documents`.
+        known: Sources that earlier calls added to the same open store; those of this call are added
+            to it.
 
     Raises:
         InvalidInputError: The key is neither a string nor several.
     """
 
     def __init__(self, key: str | Sequence[str], known: set[Source]) -> None:
-        keys = (key,) if isinstance(key, str) else tuple(key) if isinstance(key, list | tuple) else ()
-        if not keys or not all(isinstance(each, str) and each for each in keys):
-            raise InvalidInputError(f"source_key must be a key of the metadata or several, 'auto' or None, got {key!r}")
+        keys: tuple[str, ...] = ()
+        if isinstance(key, str):
+            keys = (key,)
+        elif isinstance(key, list | tuple):
+            keys = tuple(key)
+        if not keys or not all(isinstance(name, str) and name for name in keys):
+            raise InvalidInputError(
+                f"source_key must be a key of the metadata or several, 'auto' or None, got {key!r}"
+            )
         self._is_auto = keys == (AUTO,)
         self._keys = _AUTO_KEYS if self._is_auto else keys[:1]
         self._further = keys[1:]
@@ -76,43 +85,61 @@ class Sources:
             self._ids.setdefault(source, set()).add(document.id)
             self._metadata.setdefault(source, set()).add(_as_json(document))
 
-    def delete_others(self, store: UnitStore) -> int:
-        """Delete the other documents of these sources that have no id of their own either; return their number."""
+    def delete_others(self, connections: Connections) -> int:
+        """Delete the other documents of these sources that have no id of their own either.
+
+        Return their number.
+        """
         sources = list(self._ids)
         stale: list[str] = []
         for start in range(0, len(sources), _BLOCK):
-            for source, others in self._others(store, sources[start : start + _BLOCK]).items():
-                if self._are_replaced(source, others):
-                    stale += [document.id for document in others]
+            others = self._others(connections, sources[start : start + _BLOCK])
+            for source, documents in others.items():
+                if self._are_replaced(source, documents):
+                    stale += [document.id for document in documents]
         if stale:
-            store.delete(document_ids=stale)
+            with connections.transaction() as writing:
+                writing.remove(Selection(document_ids=stale))
         self._known.update(sources)
         return len(stale)
 
-    def _others(self, store: UnitStore, sources: Sequence[Source]) -> dict[Source, list[Document]]:
+    def _others(
+        self, connections: Connections, sources: Sequence[Source]
+    ) -> dict[Source, list[Document]]:
         """Return the stored documents of some sources that this call did not bring, by source."""
         places = sorted({source.place for source in sources})
+        brought: set[str] = set()
+        for source in sources:
+            brought |= self._ids[source]
         stored: list[str] = []
-        with store.connections.reading() as snapshot:
+        with connections.reading() as snapshot:
             for key in self._keys:
                 stored += snapshot.documents_where(Comparison(key, Operator.IN, places))
-        brought = {document_id for source in sources for document_id in self._ids[source]}
+            others_ids = [id_ for id_ in dict.fromkeys(stored) if id_ not in brought]
+            documents = snapshot.documents_by_id(others_ids)
         others: dict[Source, list[Document]] = {}
-        for document in store.documents([each for each in dict.fromkeys(stored) if each not in brought]):
-            source = self._source(document)
-            if source is not None and source in self._ids:
-                others.setdefault(source, []).append(document)
+        for document_id in others_ids:
+            if document_id not in documents:
+                continue
+            document, _ = documents[document_id]
+            named = self._source(document)
+            if named is not None and named in self._ids:
+                others.setdefault(named, []).append(document)
         return others
 
     def _are_replaced(self, source: Source, others: Sequence[Document]) -> bool:
-        """Return whether what this call brought of a source takes the place of other documents, or is a further part of it."""
+        """Return whether other documents of a source are replaced by those of this call.
+
+        They are not if those are a further part of it.
+        """
         if not self._is_auto or source not in self._known:
             return True
         if self._metadata[source].isdisjoint(map(_as_json, others)):
             return False  # further pages or rows
         logger.warning(
-            "the documents of %r that an earlier call added are replaced by those of this one. If they are further parts of it, "
-            "add all parts in one call, give them ids, or set source_key=None; source_key='source' replaces without this line",
+            "the documents of %r that an earlier call added are replaced by those of this one. If "
+            "they are further parts of it, add all parts in one call, give them ids, or set "
+            "source_key=None; source_key='source' replaces without this line",
             source.place,
         )
         return True
@@ -131,7 +158,10 @@ class Sources:
         return Source(places[0], self._owner(document))
 
     def _owner(self, document: Document) -> str:
-        """Return what keeps sources of one place apart: values of further keys or, for "auto", of keys that name an owner."""
+        """Return what keeps sources of one place apart.
+
+        Values of further keys or, for "auto", of keys that name an owner.
+        """
         keys = list(self._further)
         if self._is_auto:
             keys = [key for key in document.metadata if _OWNER_KEY.fullmatch(key)]

@@ -1,4 +1,7 @@
-"""The training loop of `train_propositionizer`, in transformers' `Seq2SeqTrainer`. Import it late: it imports torch."""
+"""The training loop of `train_propositionizer`, in transformers' `Seq2SeqTrainer`.
+
+Import it late: it imports torch.
+"""
 
 from __future__ import annotations
 
@@ -16,8 +19,8 @@ from tqdm.auto import tqdm
 from factoid.errors import InvalidInputError
 from factoid.propositions.engines.checkpoint import Checkpoint
 from factoid.propositions.prompting.prompt import passage_input
-from factoid.propositions.training.seeds import SeedPair
-from factoid.propositions.training.train import TrainingSettings
+from factoid.training.propositionizers.seeds import SeedPair
+from factoid.training.propositionizers.settings import TrainingSettings
 from factoid.units import content_id
 
 CHECKPOINTS = "checkpoints"  # folder beside the model, until it is finished
@@ -40,7 +43,9 @@ def fine_tune(
     bar = tqdm(training, desc="tokens", disable=not progress)
     features = _features(bar, tokenizer, settings.max_tokens, dropped)
     if not features:
-        raise InvalidInputError(f"no pair is left to train on: {dict(dropped)} of {len(training)} pairs")
+        raise InvalidInputError(
+            f"no pair is left to train on: {dict(dropped)} of {len(training)} pairs"
+        )
     trainer = transformers.Seq2SeqTrainer(
         model,
         training_arguments(
@@ -53,25 +58,37 @@ def fine_tune(
             per_device_eval_batch_size=settings.device_batch_size,
             prediction_loss_only=True,
         ),
-        data_collator=transformers.DataCollatorForSeq2Seq(tokenizer, model=model, pad_to_multiple_of=8),
+        data_collator=transformers.DataCollatorForSeq2Seq(
+            tokenizer, model=model, pad_to_multiple_of=8
+        ),
         train_dataset=features,
         eval_dataset=_features(held_out, tokenizer, settings.max_tokens, dropped) or None,
         processing_class=tokenizer,
     )
     run_trainer(trainer, progress=progress)
-    model.config.use_cache = True  # the trainer turns it off, and generation would be slow without it
+    model.config.use_cache = (
+        True  # the trainer turns it off, and generation would be slow without it
+    )
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
-    counts = {"training_pairs": len(features), "held_out_pairs": len(held_out), "dropped": dict(dropped)}
+    counts = {
+        "training_pairs": len(features),
+        "held_out_pairs": len(held_out),
+        "dropped": dict(dropped),
+    }
     return {**counts, "steps": trainer.state.global_step, "log": trainer.state.log_history}
 
 
-def _features(pairs: Iterable[SeedPair], tokenizer: Any, limit: int, dropped: Counter[str]) -> list[dict[str, Any]]:
+def _features(
+    pairs: Iterable[SeedPair], tokenizer: Any, limit: int, dropped: Counter[str]
+) -> list[dict[str, Any]]:
     """Return the tokens of pairs that the model can read and write; count the others."""
     features = []
     for pair in pairs:
         inputs = tokenizer(passage_input(pair.passage), verbose=False)
-        labels = tokenizer(text_target=json.dumps(pair.propositions, ensure_ascii=False), verbose=False)["input_ids"]
+        labels = tokenizer(
+            text_target=json.dumps(pair.propositions, ensure_ascii=False), verbose=False
+        )["input_ids"]
         if max(len(inputs["input_ids"]), len(labels)) > limit:
             dropped["longer than the model reads or writes"] += 1
         elif tokenizer.unk_token_id in labels:
@@ -82,20 +99,28 @@ def _features(pairs: Iterable[SeedPair], tokenizer: Any, limit: int, dropped: Co
 
 
 def run_id(settings: Any, *data: object) -> str:
-    """Return the name of a training's checkpoints, which no other one resumes; `device_batch_size` does not change it."""
+    """Return the name of a training's checkpoints, which no other one resumes.
+
+    `device_batch_size` does not change it.
+    """
     return content_id(replace(settings, device_batch_size=1), *data)
 
 
 def training_arguments(
     kind: type[Any], settings: Any, folder: Path, examples: int, *, use_cpu: bool, **options: Any
 ) -> Any:
-    """Return the arguments of a transformers trainer, of the class `kind`; `options` are those specific to this trainer.
+    """Return the arguments of a transformers trainer, of the class `kind`.
 
-    `settings` are `TrainingSettings`, or those of a late-interaction model, which have the same names.
+    `options` are those specific to this trainer. `settings` are `TrainingSettings`, or those of a
+    late-interaction model, which have the same names.
     """
     cuda = torch.cuda.is_available() and not use_cpu
-    share = max(1, settings.batch_size // (torch.cuda.device_count() if cuda else 1))  # of a device in a step
-    device_batch = max(size for size in range(1, settings.device_batch_size + 1) if share % size == 0)
+    share = max(
+        1, settings.batch_size // (torch.cuda.device_count() if cuda else 1)
+    )  # of a device in a step
+    device_batch = max(
+        size for size in range(1, settings.device_batch_size + 1) if share % size == 0
+    )
     steps = -(-examples // settings.batch_size) * settings.epochs
     return kind(
         output_dir=str(folder),
@@ -125,7 +150,9 @@ def run_trainer(trainer: Any, *, progress: bool) -> None:
     if progress:
         trainer.add_callback(Progress())
     states = Path(trainer.args.output_dir).glob("checkpoint-*/trainer_state.json")
-    whole = (path.parent for path in states if path.read_bytes().endswith(b"}\n"))  # a state is written last
+    whole = (
+        path.parent for path in states if path.read_bytes().endswith(b"}\n")
+    )  # a state is written last
     newest = max(whole, key=lambda path: int(path.name.rpartition("-")[2]), default=None)
     trainer.train(resume_from_checkpoint=newest and str(newest))
 
@@ -133,7 +160,14 @@ def run_trainer(trainer: Any, *, progress: bool) -> None:
 class Progress(transformers.trainer_callback.ProgressCallback):  # type: ignore[misc]
     """A bar over steps with the loss; the one of transformers writes all logs to stdout."""
 
-    def on_log(self, args: Any, state: Any, control: Any, logs: dict[str, Any] | None = None, **kwargs: Any) -> None:  # noqa: ARG002
+    def on_log(
+        self,
+        args: Any,  # noqa: ARG002
+        state: Any,  # noqa: ARG002
+        control: Any,  # noqa: ARG002
+        logs: dict[str, Any] | None = None,
+        **kwargs: Any,  # noqa: ARG002
+    ) -> None:
         """Show the loss."""
         if logs and "loss" in logs:
             self.training_bar.set_postfix(loss=f"{float(logs['loss']):.3f}")

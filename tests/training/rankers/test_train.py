@@ -12,9 +12,10 @@ from factoid import AnyGranularityRanker
 from factoid.errors import InvalidInputError, MissingDependencyError
 from factoid.late_interaction import LateInteractionEncoder
 from factoid.late_interaction.encoder import FINER_PROMPT
-from factoid.late_interaction.training.examples import TrainingExample
-from factoid.late_interaction.training.model import add_marker, load_model
-from factoid.late_interaction.training.train import RankerSettings, train_ranker
+from factoid.training.rankers.examples import TrainingExample
+from factoid.training.rankers.model import add_marker, load_model
+from factoid.training.rankers.settings import RankerSettings
+from factoid.training.rankers.train import train_ranker
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of the trainer

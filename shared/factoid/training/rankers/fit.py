@@ -1,4 +1,7 @@
-"""The training loop of `train_ranker`, in Sentence Transformers' `MultiVectorEncoderTrainer`. Import it late, for torch."""
+"""The training loop of `train_ranker`, in Sentence Transformers' `MultiVectorEncoderTrainer`.
+
+Import it late, for torch.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,17 @@ from sentence_transformers.base.evaluation import BaseEvaluator
 
 from factoid.errors import InvalidInputError
 from factoid.late_interaction.encoder import FINER_PROMPT
-from factoid.late_interaction.training.examples import TrainingExample
-from factoid.late_interaction.training.loss import MultiGranularLoss, collator
-from factoid.late_interaction.training.model import add_marker, load_model
-from factoid.late_interaction.training.train import RankerSettings
-from factoid.propositions.training.fine_tune import CHECKPOINTS, run_id, run_trainer, training_arguments
 from factoid.sentences import sentence_spans
+from factoid.training.propositionizers.fine_tune import (
+    CHECKPOINTS,
+    run_id,
+    run_trainer,
+    training_arguments,
+)
+from factoid.training.rankers.examples import TrainingExample
+from factoid.training.rankers.loss import MultiGranularLoss, collator
+from factoid.training.rankers.model import add_marker, load_model
+from factoid.training.rankers.settings import RankerSettings
 
 
 def fit(
@@ -33,7 +41,9 @@ def fit(
     finer = FINER_PROMPT if settings.sentence_weight else None
     ways = settings.ways or min((len(example.passages) for example in examples), default=2)
     device = "cpu" if use_cpu else None
-    model = load_model(settings.model, projection=settings.projection, seed=settings.seed, device=device)
+    model = load_model(
+        settings.model, projection=settings.projection, seed=settings.seed, device=device
+    )
     if finer:
         add_marker(model, finer)
     model.model_card_data.generate_widget_examples = False  # no model card is written
@@ -71,7 +81,9 @@ def fit(
     return {**counts, "steps": trainer.state.global_step, "log": trainer.state.log_history}
 
 
-def training_rows(examples: Sequence[TrainingExample], ways: int, finer: str | None) -> list[dict[str, Any]]:
+def training_rows(
+    examples: Sequence[TrainingExample], ways: int, finer: str | None
+) -> list[dict[str, Any]]:
     """Return the columns of each example with enough passages, in the form that `SentenceCollator` takes."""
     rows = []
     for example in examples:
@@ -89,11 +101,12 @@ def training_rows(examples: Sequence[TrainingExample], ways: int, finer: str | N
         rows.append(row)
     if not rows:
         raise InvalidInputError(
-            f"no example is left to train on: all {len(examples)} have fewer passages than ways={ways}"
+            f"no example is left to train on: all {len(examples)} have fewer passages than "
+            f"ways={ways}"
         )
     if finer and not any(passage for row in rows for passage in row["sentences"]):
         raise InvalidInputError(
-            "no example has sentence_scores: have a teacher score the sentences (score_sentences, or --teacher), or train "
-            "on passages alone with sentence_weight=0"
+            "no example has sentence_scores: have a teacher score the sentences (score_sentences, "
+            "or --teacher), or train on passages alone with sentence_weight=0"
         )
     return rows

@@ -11,10 +11,10 @@ from factoid import Document, FlanT5Propositionizer, split_passages
 from factoid.errors import InvalidInputError, MissingDependencyError, PropositionizerError
 from factoid.propositions.prompting.prompt import passage_input
 from factoid.propositions.score import TokenF1
-from factoid.propositions.training import train
-from factoid.propositions.training.seeds import SeedPair
-from factoid.propositions.training.train import (
-    TrainingSettings,
+from factoid.training.propositionizers import train
+from factoid.training.propositionizers.seeds import SeedPair
+from factoid.training.propositionizers.settings import TrainingSettings
+from factoid.training.propositionizers.train import (
     evaluate_propositionizer,
     split_held_out,
     train_propositionizer,
@@ -98,7 +98,7 @@ def test_an_interrupted_training_goes_on_to_the_same_weights(start, tmp_path, mo
     whole = train_propositionizer(PAIRS, tmp_path / "whole", **options)
     assert capsys.readouterr().out == ""
 
-    from factoid.propositions.training.fine_tune import Progress
+    from factoid.training.propositionizers.fine_tune import Progress
 
     steps = []
 

@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from factoid import Document, split_passages
 from factoid.errors import InvalidInputError, UnreadableFileError
 from factoid.propositions import NoPropositions
-from factoid.propositions.training.seeds import SeedPair, make_seeds, read_pairs, write_pairs
-from factoid.propositions.training.train import split_held_out
+from factoid.training.propositionizers.seeds import SeedPair, make_seeds, read_pairs, write_pairs
+from factoid.training.propositionizers.train import split_held_out
 from factoid.testing import ScriptedPropositionizer
 
 ANNA = "Anna Berg was born in Oslo. She moved to Berlin in 1925."

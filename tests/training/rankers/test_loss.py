@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from factoid.late_interaction.training.examples import TrainingExample
+from factoid.training.rankers.examples import TrainingExample
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("sentence_transformers")
@@ -15,8 +15,8 @@ pytest.importorskip("sentence_transformers")
 from sentence_transformers import MultiVectorEncoder  # noqa: E402
 
 from factoid.late_interaction.encoder import FINER_PROMPT  # noqa: E402
-from factoid.late_interaction.training.fit import training_rows  # noqa: E402
-from factoid.late_interaction.training.loss import MultiGranularLoss, collator, sentence_divergences  # noqa: E402
+from factoid.training.rankers.fit import training_rows  # noqa: E402
+from factoid.training.rankers.loss import MultiGranularLoss, collator, sentence_divergences  # noqa: E402
 
 INFINITE = float("inf")
 

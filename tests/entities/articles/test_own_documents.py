@@ -6,7 +6,7 @@ import pytest
 
 from factoid import Document
 from factoid.entities import Article, build_own_articles
-from factoid.entities.importers import OwnDocuments
+from factoid.entities.articles.own_documents import OwnDocuments
 from factoid.errors import InvalidInputError
 from factoid.files.readers import read_documents
 

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 from factoid.errors import InvalidInputError
-from factoid.late_interaction.training import teacher as room
-from factoid.late_interaction.training.examples import TrainingExample, mark_sentence
-from factoid.late_interaction.training.teacher import score_sentences, train_teacher
-from factoid.late_interaction.training.train import FitSettings
+from factoid.training.rankers import teacher as room
+from factoid.training.rankers.examples import TrainingExample, mark_sentence
+from factoid.training.rankers.teacher import score_sentences, train_teacher
+from factoid.training.rankers.settings import FitSettings
 from factoid.sentences import sentence_spans
 
 torch = pytest.importorskip("torch")
@@ -83,7 +83,7 @@ def test_scores_that_are_there_stay_and_others_are_made_once(taught, examples, b
 
 def test_a_trained_teacher_is_not_trained_again(taught, plain, bare, monkeypatch):
     monkeypatch.setattr(
-        "factoid.propositions.training.fine_tune.run_trainer", lambda *_, **__: pytest.fail("trained again")
+        "factoid.training.propositionizers.fine_tune.run_trainer", lambda *_, **__: pytest.fail("trained again")
     )
     train_teacher(bare, taught, settings=settings(plain, device_batch_size=2), use_cpu=True)
     for others, changes in ((bare[1:], {}), (bare, {"epochs": 3})):

@@ -1,7 +1,8 @@
 """Seed pairs: passages with the propositions of a propositionizer to learn from (Dense X Retrieval, §3).
 
-The paper prompted GPT-4 for 42 thousand passages and filtered the pairs, without saying how. Here a pair is kept if it is what
-the trained model should write: a list of propositions that the passage supports and that cover it.
+The paper prompted GPT-4 for 42 thousand passages and filtered the pairs, without saying how. Here a
+pair is kept if it is what the trained model should write: a list of propositions that the passage
+supports and that cover it.
 """
 
 from __future__ import annotations
@@ -57,9 +58,11 @@ def make_seeds(
 
     Args:
         passages: Passages, as `split_passages` returns them.
-        propositionizer: The propositionizer to learn from; with a `CachedPropositionizer`, an interrupted run can resume.
+        propositionizer: The propositionizer to learn from; with a `CachedPropositionizer`, an
+            interrupted run can resume.
         min_coverage: Least share of a passage's sentences that its propositions must cover.
-        max_unsupported: Largest share of propositions with names, numbers or words that the passage does not hold.
+        max_unsupported: Largest share of propositions with names, numbers or words that the passage
+            does not hold.
     """
     outputs = propositionizer.propositionize(passages) if passages else []
     source = str(getattr(propositionizer, "name", type(propositionizer).__name__))
@@ -84,14 +87,23 @@ def write_pairs(path: str | os.PathLike[str], pairs: Sequence[SeedPair]) -> None
     """Write pairs as JSON lines, all or none."""
     lines = []
     for pair in pairs:
-        fields = {name: getattr(pair.passage, name) for name in ("document_id", "title", "section", "text")}
-        record = {**fields, "propositionizer": pair.propositionizer, "propositions": pair.propositions}
+        fields = {
+            name: getattr(pair.passage, name)
+            for name in ("document_id", "title", "section", "text")
+        }
+        record = {
+            **fields,
+            "propositionizer": pair.propositionizer,
+            "propositions": pair.propositions,
+        }
         lines.append(json.dumps(record, ensure_ascii=False) + "\n")
     write_file(Path(path), lambda file: file.write("".join(lines).encode()))
 
 
 def read_pairs(path: str | os.PathLike[str]) -> list[SeedPair]:
-    """Read pairs from `write_pairs`, or your own: "text" and "propositions" are required, the rest is optional.
+    """Read pairs from `write_pairs`, or your own.
+
+    "text" and "propositions" are required, the rest is optional.
 
     Raises:
         UnreadableFileError: The file is missing or a line is not such a record.
@@ -101,9 +113,13 @@ def read_pairs(path: str | os.PathLike[str]) -> list[SeedPair]:
 
 
 def _pair(values: dict[str, Any]) -> SeedPair:
-    text, title, section, key, propositionizer = fields = [values.get(name) or "" for name in _FIELDS]
+    text, title, section, key, propositionizer = fields = [
+        values.get(name) or "" for name in _FIELDS
+    ]
     propositions = values["propositions"]
-    if not isinstance(propositions, list) or not all(isinstance(value, str) for value in (*fields, *propositions)):
+    if not isinstance(propositions, list) or not all(
+        isinstance(value, str) for value in (*fields, *propositions)
+    ):
         raise TypeError("a field of another type")
     if not propositions or not all(value.strip() for value in (text, *propositions)):
         raise ValueError("an empty text")

@@ -1,7 +1,7 @@
 """Cache the token vectors of a late-interaction model on disk, in a file of their own.
 
-In a store's folder the file is beside the database. Missing and damaged entries are encoded again. Copies of a store leave it
-out.
+In a store's folder the file is beside the database. Missing and damaged entries are encoded again.
+Copies of a store leave it out.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ FORMAT = 1
 
 TokenDtype = Literal["float32", "float16", "int8"]
 
-# `passage` is a digest of the passage's own text, by which `keep_only` knows what a store still needs. The checksum covers the
-# key and all other values.
+# `passage` is a digest of the passage's own text, by which `keep_only` knows what a store still
+# needs. The checksum covers the key and all other values.
 _SQL = """CREATE TABLE IF NOT EXISTS token_vectors (
     key BLOB PRIMARY KEY, passage BLOB NOT NULL, tokens INTEGER NOT NULL, dim INTEGER NOT NULL, windows INTEGER NOT NULL,
     content BLOB NOT NULL, checksum INTEGER NOT NULL
@@ -56,10 +56,14 @@ class _DamagedCacheError(StoreFormatError):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TokenVectors:
-    """The scored tokens of a text. `spans` are (0, 0) for special tokens, markers and the [MASK]s after a query."""
+    """The scored tokens of a text.
+
+    `spans` are (0, 0) for special tokens, markers and the [MASK]s after a query.
+    """
 
     vectors: Vectors  # float32; shape: (tokens, dim)
-    spans: NDArray[np.int64]  # start and end of each token in the text, without white space; shape: (tokens, 2)
+    # start and end of each token in the text, without white space; shape: (tokens, 2)
+    spans: NDArray[np.int64]
     windows: int = 1  # in which the model read the text
     stored: bool = False  # read from a cache
 
@@ -67,25 +71,31 @@ class TokenVectors:
 class TokenVectorCache:
     """Stores the token vectors of passages on disk, for several threads and processes at once.
 
-    The key of an entry consists of the model's fingerprint, the encoded text and the dtype. The file is open only while it is
-    used. A file without write permission is read, but gets no new entries. An entry that has changed on disk counts as missing,
-    and a damaged file is replaced; both are logged.
+    The key of an entry consists of the model's fingerprint, the encoded text and the dtype. The
+    file is open only while it is used. A file without write permission is read, but gets no new
+    entries. An entry that has changed on disk counts as missing, and a damaged file is replaced;
+    both are logged.
 
     Args:
-        path: A file, created if absent, or the folder of a store, in which it is called `tokens.sqlite`.
-        dtype: How components are stored. "float16" is off by at most 1/2048 of each, "int8" by at most 1/254 of the largest of
-            its token, whose scale is stored with it; "float32" is exact.
+        path: A file, created if absent, or the folder of a store, in which it is called
+            `tokens.sqlite`.
+        dtype: How components are stored. "float16" is off by at most 1/2048 of each, "int8" by at
+            most 1/254 of the largest of its token, whose scale is stored with it; "float32" is
+            exact.
 
     Raises:
         InvalidInputError: The dtype is unknown.
-        StoreFormatError: On use, if the path holds something else or a cache of another version, except under the name
-            `tokens.sqlite`, where it is replaced.
-        StoreError: On use, if the file cannot be opened, read or written, for example on a full disk.
+        StoreFormatError: On use, if the path holds something else or a cache of another version,
+            except under the name `tokens.sqlite`, where it is replaced.
+        StoreError: On use, if the file cannot be opened, read or written, for example on a full
+            disk.
     """
 
     def __init__(self, path: str | Path, *, dtype: TokenDtype = "float16") -> None:
         if dtype not in get_args(TokenDtype):
-            raise InvalidInputError(f"dtype must be one of {', '.join(get_args(TokenDtype))}, got {dtype!r}")
+            raise InvalidInputError(
+                f"dtype must be one of {', '.join(get_args(TokenDtype))}, got {dtype!r}"
+            )
         self.path = Path(path).absolute()  # the working folder may change
         self.dtype = dtype
 
@@ -113,16 +123,23 @@ class TokenVectorCache:
                         stored[text] = tokens
         if damaged:
             logger.warning(
-                "%d entries of %s have changed on disk: their passages are encoded again", damaged, self.file
+                "%d entries of %s have changed on disk: their passages are encoded again",
+                damaged,
+                self.file,
             )
         return stored
 
-    def put(self, model: str, entries: Mapping[str, tuple[str, TokenVectors]]) -> dict[str, TokenVectors]:
-        """Store tokens in one transaction, and return them as they will be read. A full disk is logged, and nothing is stored.
+    def put(
+        self, model: str, entries: Mapping[str, tuple[str, TokenVectors]]
+    ) -> dict[str, TokenVectors]:
+        """Store tokens in one transaction, and return them as they will be read.
+
+        A full disk is logged, and nothing is stored.
 
         Args:
             model: As in `get`.
-            entries: The passage's own text, without its heading, and its tokens, by the encoded text.
+            entries: The passage's own text, without its heading, and its tokens, by the encoded
+                text.
 
         Raises:
             InvalidInputError: The dtype cannot hold a vector.
@@ -158,7 +175,9 @@ class TokenVectorCache:
         self.keep_only(())
 
     def verify(self, *, repair: bool = False) -> list[str]:
-        """Check the file and every entry; return what is wrong. With `repair`, damaged entries, or the damaged file, are deleted.
+        """Check the file and every entry; return what is wrong.
+
+        With `repair`, damaged entries, or the damaged file, are deleted.
 
         Raises:
             StoreFormatError: The path holds something else, or a cache of another version.
@@ -183,15 +202,20 @@ class TokenVectorCache:
         problems = []
         if damaged:
             problems = [
-                f"{len(damaged):,} entries of {file} changed on disk. They are encoded again when they are needed"
+                f"{len(damaged):,} entries of {file} changed on disk. They are encoded again when "
+                "they are needed"
             ]
         elif lines != ["ok"]:
-            problems = [f"the cache of token vectors {file} is damaged ({'; '.join(lines)}). {_REMEDY}"]
+            problems = [
+                f"the cache of token vectors {file} is damaged ({'; '.join(lines)}). {_REMEDY}"
+            ]
         if repair and damaged:
             with self._session() as opened:
                 if opened is not None:
                     with sqlite.committing(opened) as connection:
-                        connection.executemany("DELETE FROM token_vectors WHERE rowid = ?", [(row,) for row in damaged])
+                        connection.executemany(
+                            "DELETE FROM token_vectors WHERE rowid = ?", [(row,) for row in damaged]
+                        )
         elif repair and problems:
             if not self._is_ours():
                 raise StoreFormatError(problems[0])
@@ -220,7 +244,9 @@ class TokenVectorCache:
         scales = np.empty(0, "<f4")
         if self.dtype == "int8":
             scales = np.abs(vectors).max(axis=1, initial=0) / np.float32(_STEPS)
-            steps = np.divide(vectors, scales[:, None], out=np.zeros_like(vectors), where=scales[:, None] > 0)
+            steps = np.divide(
+                vectors, scales[:, None], out=np.zeros_like(vectors), where=scales[:, None] > 0
+            )
             packed = np.rint(steps).astype("<i1")
             fits = np.isfinite(vectors).all()
         else:
@@ -229,12 +255,23 @@ class TokenVectorCache:
             fits = np.isfinite(packed).all()
         if not fits:
             raise InvalidInputError(
-                f"token vectors with components up to {np.abs(vectors).max():.3g} cannot be stored as {self.dtype}"
+                f"token vectors with components up to {np.abs(vectors).max():.3g} cannot be "
+                f"stored as {self.dtype}"
             )
-        return b"".join(part.tobytes() for part in (np.asarray(tokens.spans, _SPANS), scales, packed))
+        return b"".join(
+            part.tobytes() for part in (np.asarray(tokens.spans, _SPANS), scales, packed)
+        )
 
     def _checked(
-        self, model: str, text: str, passage: bytes, tokens: int, dim: int, windows: int, content: bytes, written: int
+        self,
+        model: str,
+        text: str,
+        passage: bytes,
+        tokens: int,
+        dim: int,
+        windows: int,
+        content: bytes,
+        written: int,
     ) -> TokenVectors | None:
         """Return the tokens of a text from a row, or None if it is not as written, or no such tokens."""
         row = (self._key(model, text), passage, tokens, dim, windows, content)
@@ -253,19 +290,28 @@ class TokenVectorCache:
         are_spans = (starts >= 0).all() and (starts <= ends).all() and (ends <= len(text)).all()
         return unpacked if are_spans and np.isfinite(unpacked.vectors).all() else None
 
-    def _unpacked(self, content: bytes, tokens: int, dim: int, windows: int, *, stored: bool = False) -> TokenVectors:
+    def _unpacked(
+        self, content: bytes, tokens: int, dim: int, windows: int, *, stored: bool = False
+    ) -> TokenVectors:
         spans, rest = content[: 8 * tokens], content[8 * tokens :]
         if self.dtype == "int8":
             scales = np.frombuffer(rest[: 4 * tokens], "<f4")
-            vectors = np.frombuffer(rest[4 * tokens :], "<i1").reshape(tokens, dim) * scales[:, None]
+            vectors = (
+                np.frombuffer(rest[4 * tokens :], "<i1").reshape(tokens, dim) * scales[:, None]
+            )
         else:
-            vectors = np.frombuffer(rest, np.dtype(self.dtype).newbyteorder("<")).reshape(tokens, dim)
+            vectors = np.frombuffer(rest, np.dtype(self.dtype).newbyteorder("<")).reshape(
+                tokens, dim
+            )
         places = np.frombuffer(spans, _SPANS).reshape(tokens, 2).astype(np.int64)
         return TokenVectors(vectors.astype(np.float32), places, windows, stored)
 
     @contextmanager
     def _session(self, *, create: bool = False) -> Iterator[sqlite3.Connection | None]:
-        """Open the file for a block; None if it does not exist and should not or cannot be created."""
+        """Open the file for a block.
+
+        None if it does not exist and should not or cannot be created.
+        """
         file = self.file
         try:
             if not file.exists() and not (create and sqlite.is_writable(file)):
@@ -284,11 +330,17 @@ class TokenVectorCache:
             raise failure from error
 
     def _is_ours(self) -> bool:
-        """Tell whether the file may be replaced: it is named or marked as a cache of token vectors."""
+        """Tell whether the file may be replaced.
+
+        It is named or marked as a cache of token vectors.
+        """
         return self.file.name == TOKENS or sqlite.identify(self.file) == (APPLICATION_ID, FORMAT)
 
     def _discard(self, error: Exception) -> NoReturn:
-        """Remove a damaged file; a process that has it open loses what it writes there. One that is not writable stays."""
+        """Remove a damaged file; a process that has it open loses what it writes there.
+
+        One that is not writable stays.
+        """
         logger.warning("%s is damaged, and passages are encoded again: %s", self.file, error)
         if sqlite.is_writable(self.file):
             self._remove()
@@ -299,7 +351,9 @@ class TokenVectorCache:
             for ending in ("", "-wal", "-shm"):
                 self.file.with_name(f"{self.file.name}{ending}").unlink(missing_ok=True)
         except OSError as error:
-            raise StoreError(f"the damaged cache {self.file} cannot be removed: {sqlite.explain(error)}") from error
+            raise StoreError(
+                f"the damaged cache {self.file} cannot be removed: {sqlite.explain(error)}"
+            ) from error
 
 
 def _digest(text: str) -> bytes:

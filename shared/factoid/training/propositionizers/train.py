@@ -8,7 +8,7 @@ import os
 import shutil
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -19,25 +19,10 @@ from factoid.files.atomic import write_file
 from factoid.propositions.flan_t5 import FlanT5Propositionizer
 from factoid.propositions.protocol import Propositionizer
 from factoid.propositions.score import PropositionF1, Similarity, TokenF1, corpus_f1
-from factoid.propositions.training.seeds import SeedPair
+from factoid.training.propositionizers.seeds import SeedPair
+from factoid.training.propositionizers.settings import TrainingSettings
 
 RECORD = "training.json"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TrainingSettings:
-    """Settings to fine-tune a model. The defaults are the paper's (Appendix B), as far as it states them."""
-
-    model: str = "google/flan-t5-large"  # the seq2seq model to start from: name on the Hugging Face hub, or a folder
-    revision: str | None = None  # branch, tag or commit of a model on the hub
-    epochs: int = 3  # passes over the pairs
-    batch_size: int = 64  # pairs in one step of AdamW
-    device_batch_size: int = 8  # pairs that a device holds at once, at most; gradients of a step add up
-    learning_rate: float = 1e-4  # at the start; it falls linearly to 0
-    weight_decay: float = 1e-4
-    max_tokens: int = 512  # pairs with a longer input or output are left out
-    checkpoint_steps: int = 200  # between checkpoints, of which the last two are kept
-    seed: int = 0  # for the order of pairs and dropout
 
 
 def train_propositionizer(
@@ -53,23 +38,26 @@ def train_propositionizer(
 ) -> dict[str, Any]:
     """Fine-tune a seq2seq model on pairs. `FlanT5Propositionizer(output)` loads the result.
 
-    The model learns to answer `passage_input` with the JSON list of propositions. After an interrupt or a kill, the same call
-    resumes from the last checkpoint. Checkpoints are deleted when the training is finished.
+    The model learns to answer `passage_input` with the JSON list of propositions. After an
+    interrupt or a kill, the same call resumes from the last checkpoint. Checkpoints are deleted
+    when the training is finished.
 
     Args:
         pairs: Pairs, as `make_seeds` or `read_pairs` return them.
         output: Folder for the model, its tokenizer and training.json.
         settings: Settings; None for the paper's.
-        held_out: Approximate number of pairs to evaluate on, from documents not trained on: at most a tenth of all.
+        held_out: Approximate number of pairs to evaluate on, from documents not trained on: at most
+            a tenth of all.
         similarity: Similarity used by proposition-set F1; None for `TokenF1`.
         dropped: Counts to report beside those of pairs left out here, as in `Seeds`.
         use_cpu: Do not use GPUs. Otherwise CUDA is used if available, in bfloat16 if supported.
         progress: Show progress bars.
 
     Returns:
-        What training.json holds: settings, version, the `propositionizers` that wrote the pairs, `training_pairs` and
-        `held_out_pairs`, passages and pairs `dropped` by reason, `steps`, the `log` of the trainer with its losses, and `score`:
-        proposition-set F1 on the held-out pairs by `similarity`, None without any.
+        What training.json holds: settings, version, the `propositionizers` that wrote the pairs,
+        `training_pairs` and `held_out_pairs`, passages and pairs `dropped` by reason, `steps`, the
+        `log` of the trainer with its losses, and `score`: proposition-set F1 on the held-out pairs
+        by `similarity`, None without any.
 
     Raises:
         InvalidInputError: There are too few pairs, or the folder holds a finished model.
@@ -78,7 +66,7 @@ def train_propositionizer(
     """
     for module in ("torch", "transformers", "accelerate"):
         require(module, extra="train")
-    from factoid.propositions.training.fine_tune import CHECKPOINTS, fine_tune
+    from factoid.training.propositionizers.fine_tune import CHECKPOINTS, fine_tune
 
     settings, similarity = settings or TrainingSettings(), similarity or TokenF1()
     folder = Path(output)
@@ -86,11 +74,15 @@ def train_propositionizer(
     training, evaluation = split_held_out(pairs, held_out)
     record = fine_tune(folder, training, evaluation, settings, use_cpu=use_cpu, progress=progress)
     record["dropped"] = dict(sorted((Counter(record["dropped"]) + Counter(dropped or {})).items()))
-    record["propositionizers"] = sorted({pair.propositionizer for pair in training if pair.propositionizer})
+    record["propositionizers"] = sorted(
+        {pair.propositionizer for pair in training if pair.propositionizer}
+    )
     score = None
     if evaluation:
         device = "cpu" if use_cpu else None
-        model = FlanT5Propositionizer(folder, engine="transformers", device=device, progress=progress)
+        model = FlanT5Propositionizer(
+            folder, engine="transformers", device=device, progress=progress
+        )
         score = asdict(evaluate_propositionizer(model, evaluation, similarity))
     record |= {"score": score, "similarity": getattr(similarity, "name", type(similarity).__name__)}
     return finish(folder, {"settings": asdict(settings), **record}, folder / CHECKPOINTS)
@@ -115,7 +107,8 @@ def split_held_out(pairs: Sequence[SeedPair], count: int) -> tuple[list[SeedPair
     """Return pairs for training and about `count` from other documents for evaluation, at most a tenth of all.
 
     Raises:
-        InvalidInputError: There are no pairs for training, or all come from one document and some should be held out.
+        InvalidInputError: There are no pairs for training, or all come from one document and some
+            should be held out.
     """
     sizes = Counter(pair.passage.document_id for pair in pairs)
     if not sizes or (count > 0 and len(sizes) == 1):
@@ -123,7 +116,9 @@ def split_held_out(pairs: Sequence[SeedPair], count: int) -> tuple[list[SeedPair
         raise InvalidInputError(f"{problem}: give more documents, or hold out 0")
     count = min(count, max(len(pairs) // 10, 1))
     held_out: set[str] = set()
-    for document_id in sorted(sizes, key=lambda document_id: hashlib.sha256(document_id.encode()).digest())[:-1]:
+    for document_id in sorted(
+        sizes, key=lambda document_id: hashlib.sha256(document_id.encode()).digest()
+    )[:-1]:
         if count > 0:
             held_out.add(document_id)
             count -= sizes[document_id]
@@ -134,6 +129,9 @@ def split_held_out(pairs: Sequence[SeedPair], count: int) -> tuple[list[SeedPair
 def evaluate_propositionizer(
     propositionizer: Propositionizer, pairs: Sequence[SeedPair], similarity: Similarity
 ) -> PropositionF1:
-    """Return how close a propositionizer's output is to the propositions of pairs: the mean F1 of Appendix B."""
+    """Return how close a propositionizer's output is to the propositions of pairs.
+
+    The mean F1 of Appendix B.
+    """
     outputs = propositionizer.propositionize([pair.passage for pair in pairs])
     return corpus_f1(outputs, [pair.propositions for pair in pairs], similarity)

@@ -1,4 +1,7 @@
-"""The teacher of sentences CE': a cross-encoder that reads a passage with one sentence marked (AGRaME, §3.3)."""
+"""The teacher of sentences CE'.
+
+A cross-encoder that reads a passage with one sentence marked (AGRaME, §3.3).
+"""
 
 from __future__ import annotations
 
@@ -15,10 +18,10 @@ from factoid._optional import require
 from factoid.encode import loading
 from factoid.errors import InvalidInputError
 from factoid.files.atomic import write_file
-from factoid.late_interaction.training.examples import TrainingExample, mark_sentence
-from factoid.late_interaction.training.train import FitSettings, require_trainer
 from factoid.progress import tracked
 from factoid.sentences import sentence_spans
+from factoid.training.rankers.examples import TrainingExample, mark_sentence
+from factoid.training.rankers.settings import FitSettings, require_trainer
 from factoid.units import content_id
 
 Scores = tuple[tuple[float, ...] | None, ...]  # of the sentences of each passage
@@ -37,20 +40,26 @@ def train_teacher(
 ) -> None:
     """Train a cross-encoder to recognise sentences with an answer, by binary cross-entropy, and write it to a folder.
 
-    It learns from each example's best passage with an answer; examples without one are left out. The model to start from is a
-    cross-encoder, or any encoder. Arguments are those of `train_ranker`, and runs resume in the same way. A teacher that the
-    folder already holds is kept.
+    It learns from each example's best passage with an answer; examples without one are left out.
+    The model to start from is a cross-encoder, or any encoder. Arguments are those of
+    `train_ranker`, and runs resume in the same way. A teacher that the folder already holds is
+    kept.
 
     Raises:
-        InvalidInputError: No passage holds an answer, the model cannot be loaded, or the folder holds a teacher trained with
-            other examples or settings.
+        InvalidInputError: No passage holds an answer, the model cannot be loaded, or the folder
+            holds a teacher trained with other examples or settings.
     """
     require_trainer()
     from datasets import Dataset
     from sentence_transformers import CrossEncoderTrainer, CrossEncoderTrainingArguments
     from sentence_transformers.cross_encoder.losses import BinaryCrossEntropyLoss
 
-    from factoid.propositions.training.fine_tune import CHECKPOINTS, run_id, run_trainer, training_arguments
+    from factoid.training.propositionizers.fine_tune import (
+        CHECKPOINTS,
+        run_id,
+        run_trainer,
+        training_arguments,
+    )
 
     folder = Path(output)
     identity = run_id(settings, examples)
@@ -58,18 +67,24 @@ def train_teacher(
     if (folder / _RECORD).exists():
         if (folder / _RECORD).read_bytes() != record:
             raise InvalidInputError(
-                f"{folder} holds a teacher trained with other examples or settings: choose another folder"
+                f"{folder} holds a teacher trained with other examples or settings: choose "
+                "another folder"
             )
         return
-    require("torch", extra="train").manual_seed(settings.seed)  # for the head that a plain encoder lacks
+    # for the head that a plain encoder lacks
+    require("torch", extra="train").manual_seed(settings.seed)
     model = _load(settings.model, use_cpu=use_cpu, max_tokens=settings.max_tokens)
     model.model_card_data.generate_widget_examples = False
     rows = [row for example in examples for row in _labelled(example)]
     if not rows:
-        raise InvalidInputError(f"expected examples with answers in one of their passages, got none in {len(examples)}")
+        raise InvalidInputError(
+            f"expected examples with answers in one of their passages, got none in {len(examples)}"
+        )
     checkpoints = folder / CHECKPOINTS / identity
     options: dict[str, Any] = {"use_cpu": use_cpu, "warmup_steps": settings.warmup}
-    arguments = training_arguments(CrossEncoderTrainingArguments, settings, checkpoints, len(rows), **options)
+    arguments = training_arguments(
+        CrossEncoderTrainingArguments, settings, checkpoints, len(rows), **options
+    )
     data, loss = Dataset.from_list(rows), BinaryCrossEntropyLoss(model)
     trainer = CrossEncoderTrainer(model=model, args=arguments, train_dataset=data, loss=loss)
     run_trainer(trainer, progress=progress)
@@ -90,11 +105,13 @@ def score_sentences(
 ) -> list[TrainingExample]:
     """Return the examples with the teacher's scores of their sentences, as logits.
 
-    Existing scores stay. A passage of a single sentence is not scored: there is nothing to tell apart.
+    Existing scores stay. A passage of a single sentence is not scored: there is nothing to tell
+    apart.
 
     Args:
         examples: Queries with passages.
-        teacher: Name or folder of a cross-encoder for marked sentences, such as one from `train_teacher`.
+        teacher: Name or folder of a cross-encoder for marked sentences, such as one from
+            `train_teacher`.
         file: Receives the scores as they are computed; a second call with this file resumes.
         ways: Number of passages of each example to use, from the first; None for all.
         batch_size: Sentences in one forward pass.
@@ -110,17 +127,31 @@ def score_sentences(
     model = _load(name, use_cpu=use_cpu)
     scored = _read_scores(path)
     keys = [content_id(name, ways, example.query, *example.passages) for example in examples]
-    todo = [place for place, key in enumerate(keys) if key not in scored and not examples[place].sentence_scores]
+    todo = [
+        place
+        for place, key in enumerate(keys)
+        if key not in scored and not examples[place].sentence_scores
+    ]
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as out:
-        for start in tracked(range(0, len(todo), _CHUNK), show=progress, unit=f" times {_CHUNK} queries"):
-            marked = {place: _marked(examples[place], ways) for place in todo[start : start + _CHUNK]}
-            pairs = [(examples[place].query, text) for place in marked for texts in marked[place] for text in texts]
+        for start in tracked(
+            range(0, len(todo), _CHUNK), show=progress, unit=f" times {_CHUNK} queries"
+        ):
+            marked = {
+                place: _marked(examples[place], ways) for place in todo[start : start + _CHUNK]
+            }
+            pairs = [
+                (examples[place].query, text)
+                for place in marked
+                for texts in marked[place]
+                for text in texts
+            ]
             scores = iter(_logits(model, pairs, batch_size))
             for place, passages in marked.items():
                 row = tuple(tuple(next(scores) for _ in texts) or None for texts in passages)
                 scored[keys[place]] = row
-                out.write("\n" + json.dumps({"id": keys[place], "scores": row}))  # after what a kill may have left
+                # after what a kill may have left
+                out.write("\n" + json.dumps({"id": keys[place], "scores": row}))
             out.flush()
     return [
         example if example.sentence_scores else replace(example, sentence_scores=scored[key])
@@ -135,7 +166,11 @@ def _labelled(example: TrainingExample) -> Iterator[dict[str, Any]]:
     if best is not None:
         text = example.passages[best]
         for span, label in zip(sentence_spans(text), example.holds_answer(best), strict=True):
-            yield {"query": example.query, "passage": mark_sentence(text, span), "label": float(label)}
+            yield {
+                "query": example.query,
+                "passage": mark_sentence(text, span),
+                "label": float(label),
+            }
 
 
 def _marked(example: TrainingExample, ways: int | None) -> list[list[str]]:
@@ -152,7 +187,9 @@ def _logits(model: Any, pairs: list[tuple[str, str]], batch_size: int) -> list[f
     if not pairs:
         return []
     identity = require("torch", extra="train").nn.Identity()
-    scores = model.predict(pairs, activation_fn=identity, batch_size=batch_size, show_progress_bar=False)
+    scores = model.predict(
+        pairs, activation_fn=identity, batch_size=batch_size, show_progress_bar=False
+    )
     return [float(score) for score in scores]
 
 

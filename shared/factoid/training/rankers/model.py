@@ -1,4 +1,7 @@
-"""Load the model to train: a late-interaction checkpoint, or a plain encoder with a projection, and its second marker."""
+"""Load the model to train.
+
+A late-interaction checkpoint, or a plain encoder with a projection, and its second marker.
+"""
 
 from __future__ import annotations
 
@@ -9,24 +12,35 @@ from factoid.encode import loading
 from factoid.errors import InvalidInputError
 from factoid.late_interaction.encoder import FINER_PROMPT, build_model
 
-_MARKERS = {"query": ("[unused0]", "[Q]"), "document": ("[unused1]", "[D]"), FINER_PROMPT: ("[unused2]", "[S]")}
+_MARKERS = {
+    "query": ("[unused0]", "[Q]"),
+    "document": ("[unused1]", "[D]"),
+    FINER_PROMPT: ("[unused2]", "[S]"),
+}
 
 
-def load_model(name: str, *, projection: int | None = None, seed: int = 0, device: str | None = None) -> Any:
+def load_model(
+    name: str, *, projection: int | None = None, seed: int = 0, device: str | None = None
+) -> Any:
     """Return a `MultiVectorEncoder` to train.
 
     Args:
-        name: Name or folder of a late-interaction checkpoint or, with `projection`, of any encoder that transformers reads.
-        projection: Size of the token vectors to which a plain encoder is projected, by a random matrix with orthogonal rows,
-            which roughly preserves inner products. Its markers m_q and m_p are [unused0] and [unused1] if the tokenizer has them,
-            as in ColBERT; punctuation in passages is not scored.
+        name: Name or folder of a late-interaction checkpoint or, with `projection`, of any encoder
+            that transformers reads.
+        projection: Size of the token vectors to which a plain encoder is projected, by a random
+            matrix with orthogonal rows, which roughly preserves inner products. Its markers m_q and
+            m_p are [unused0] and [unused1] if the tokenizer has them, as in ColBERT; punctuation in
+            passages is not scored.
         seed: Seed of the projection.
         device: For example "cpu"; None lets Sentence Transformers choose.
 
     Raises:
         InvalidInputError: The model cannot be loaded, or has no projection and none is requested.
     """
-    library, torch = require("sentence_transformers", extra="train"), require("torch", extra="train")
+    library, torch = (
+        require("sentence_transformers", extra="train"),
+        require("torch", extra="train"),
+    )
     with loading("late-interaction model", name):
         if projection is not None:
             return _projected(name, projection, seed, device)
@@ -36,8 +50,9 @@ def load_model(name: str, *, projection: int | None = None, seed: int = 0, devic
         again = library.MultiVectorEncoder(name, device=device)
     if not all(map(torch.equal, model.parameters(), again.parameters())):
         raise InvalidInputError(
-            f"{name!r} is not a late-interaction checkpoint: it lacks weights, such as the projection of its token vectors, "
-            "which would be random. Request one: projection=128, or --projection 128"
+            f"{name!r} is not a late-interaction checkpoint: it lacks weights, such as the "
+            "projection of its token vectors, which would be random. Request one: "
+            "projection=128, or --projection 128"
         )
     return model
 
@@ -50,11 +65,16 @@ def _projected(name: str, size: int, seed: int, device: str | None) -> Any:
     width = encoder.get_embedding_dimension()
     if not 1 <= size <= width:
         raise InvalidInputError(
-            f"expected a projection from 1 to {width}, the size of the vectors of {name!r}, got {size}"
+            f"expected a projection from 1 to {width}, the size of the vectors of {name!r}, got "
+            f"{size}"
         )
     weights = torch.empty(size, width)
     torch.nn.init.orthogonal_(weights, generator=torch.Generator().manual_seed(seed))
-    options: dict[str, Any] = {"bias": False, "activation_function": None, "module_input_name": "token_embeddings"}
+    options: dict[str, Any] = {
+        "bias": False,
+        "activation_function": None,
+        "module_input_name": "token_embeddings",
+    }
     dense = Dense(width, size, init_weight=weights, **options)
     model = build_model(encoder, dense, device=device)
     for prompt in ("query", "document"):
@@ -63,10 +83,11 @@ def _projected(name: str, size: int, seed: int, device: str | None) -> Any:
 
 
 def add_marker(model: Any, prompt: str) -> None:
-    """Add a marker to a model, unless it has one: a token before each text, as the prompt with this name.
+    """Add a marker to a model, unless it has one.
 
-    An unused token of the vocabulary, such as BERT's [unused2], keeps its embedding. A copy of m_q's embedding hardly moves in
-    short training: after 76 steps of MiniLM the two were 3 % of their length apart, and ranked alike.
+    A token before each text, as the prompt with this name. An unused token of the vocabulary, such
+    as BERT's [unused2], keeps its embedding. A copy of m_q's embedding hardly moves in short
+    training: after 76 steps of MiniLM the two were 3 % of their length apart, and ranked alike.
     """
     if model.prompts.get(prompt):
         return

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from factoid.errors import UnreadableFileError
-from factoid.late_interaction.training.examples import (
+from factoid.training.rankers.examples import (
     TrainingExample,
     read_colbert_examples,
     read_examples,

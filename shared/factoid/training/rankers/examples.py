@@ -1,7 +1,7 @@
 """Training data: queries with passages and a teacher's scores (AGRaME, §3.1 and §3.3).
 
-Two formats are read: JSON lines with the passages' texts, and ColBERTv2's 64-way format, whose lines name queries and passages by
-their numbers in two TSV files, as in MS MARCO.
+Two formats are read: JSON lines with the passages' texts, and ColBERTv2's 64-way format, whose
+lines name queries and passages by their numbers in two TSV files, as in MS MARCO.
 """
 
 from __future__ import annotations
@@ -32,9 +32,11 @@ class TrainingExample:
 
     query: str
     passages: tuple[str, ...]  # at least two, as encoded
-    scores: tuple[float, ...]  # the teacher's S_CE(q, passage), unbounded like a cross-encoder's logits
+    # the teacher's S_CE(q, passage), unbounded like a cross-encoder's logits
+    scores: tuple[float, ...]
     answers: tuple[str, ...] = ()  # short ones, with which the teacher of sentences can be trained
-    # S_CE'(q, sentence) of each sentence of each passage, in the order of `sentence_spans`; None where there are no scores.
+    # S_CE'(q, sentence) of each sentence of each passage, in the order of `sentence_spans`; None
+    # where there are no scores.
     sentence_scores: tuple[tuple[float, ...] | None, ...] | None = None
 
     def __post_init__(self) -> None:
@@ -43,7 +45,9 @@ class TrainingExample:
                 f"expected a query and at least two passages, none of them empty, got {self!r:.200}"
             )
         if len(self.scores) != len(self.passages):
-            raise InvalidInputError(f"expected scores for {len(self.passages)} passages, got {len(self.scores)}")
+            raise InvalidInputError(
+                f"expected scores for {len(self.passages)} passages, got {len(self.scores)}"
+            )
         if self.sentence_scores is None:
             return
         if len(self.sentence_scores) != len(self.passages):
@@ -52,14 +56,16 @@ class TrainingExample:
         for passage, scores in zip(self.passages, self.sentence_scores, strict=True):
             if scores is not None and len(scores) != len(sentence_spans(passage)):
                 raise InvalidInputError(
-                    f"expected sentence_scores for each sentence of {passage!r:.60}, got {len(scores)}"
+                    f"expected sentence_scores for each sentence of {passage!r:.60}, got "
+                    f"{len(scores)}"
                 )
 
     def holds_answer(self, passage: int) -> list[bool]:
         """Return for each sentence of a passage whether it holds an answer as whole words."""
         text = self.passages[passage]
         return [
-            any(stands_in(answer, text[start:end]) for answer in self.answers) for start, end in sentence_spans(text)
+            any(stands_in(answer, text[start:end]) for answer in self.answers)
+            for start, end in sentence_spans(text)
         ]
 
 
@@ -73,7 +79,8 @@ def read_examples(path: str | os.PathLike[str]) -> list[TrainingExample]:
     """Read examples from JSON lines with "query", "passages", "scores", and optionally "answers" and "sentence_scores".
 
     Raises:
-        UnreadableFileError: The file is missing, or a line is not such an example; the message says which line.
+        UnreadableFileError: The file is missing, or a line is not such an example; the message says
+            which line.
     """
     expected = 'an object with a string in "query", strings in "passages" and "answers", and numbers in "scores"'
     return list(read_records(Path(path), _example, expected=expected))
@@ -84,7 +91,10 @@ def write_examples(path: str | os.PathLike[str], examples: Sequence[TrainingExam
     lines = []
     for example in examples:
         fields = {name: getattr(example, name) for name in _FIELDS}
-        lines.append(json.dumps({k: v for k, v in fields.items() if v not in ((), None)}, ensure_ascii=False) + "\n")
+        lines.append(
+            json.dumps({k: v for k, v in fields.items() if v not in ((), None)}, ensure_ascii=False)
+            + "\n"
+        )
     write_file(Path(path), lambda file: file.write("".join(lines).encode()))
 
 
@@ -100,8 +110,10 @@ def read_colbert_examples(
     Args:
         path: The examples: lines of `[qid, [pid, score], …]`.
         queries: Lines of a number, a tab and a query.
-        collection: Lines of a number, a tab and a passage; anything after a second tab, such as a title, is left out.
-        ways: Number of passages of each example to use, from the first, which is the positive; None for all.
+        collection: Lines of a number, a tab and a passage; anything after a second tab, such as a
+            title, is left out.
+        ways: Number of passages of each example to use, from the first, which is the positive; None
+            for all.
 
     Raises:
         UnreadableFileError: A file is missing or not as above, or a number has no text.
@@ -114,23 +126,33 @@ def read_colbert_examples(
         for query, *ranked in rows:
             keys, scores = zip(*ranked[:ways], strict=True)
             passages = tuple(texts[str(key)] for key in keys)
-            examples.append(TrainingExample(query_texts[str(query)], passages, tuple(map(float, scores))))
+            examples.append(
+                TrainingExample(query_texts[str(query)], passages, tuple(map(float, scores)))
+            )
     except (ValueError, TypeError, KeyError, IndexError, RecursionError) as error:
         files = f"{os.fspath(path)}, {os.fspath(queries)} and {os.fspath(collection)}"
-        raise UnreadableFileError(f"{files} are not in ColBERTv2's format, or lack an id: {error!r}") from error
+        raise UnreadableFileError(
+            f"{files} are not in ColBERTv2's format, or lack an id: {error!r}"
+        ) from error
     return examples
 
 
 def _texts(path: str | os.PathLike[str], keys: set[str]) -> dict[str, str]:
     """Return the texts of a TSV file with these ids."""
-    rows = (line.decode("utf-8-sig").rstrip("\r\n").split("\t") for _, line in filled_lines(Path(path)))
+    rows = (
+        line.decode("utf-8-sig").rstrip("\r\n").split("\t") for _, line in filled_lines(Path(path))
+    )
     return {columns[0]: columns[1] for columns in rows if columns[0] in keys}
 
 
 def _example(values: dict[str, Any]) -> TrainingExample:
     query, passages, scores, answers, sentences = (values.get(name) for name in _FIELDS)
     answers = [answers] if isinstance(answers, str) else answers or []
-    if not isinstance(passages, list) or not all(isinstance(text, str) for text in (query, *passages, *answers)):
+    if not isinstance(passages, list) or not all(
+        isinstance(text, str) for text in (query, *passages, *answers)
+    ):
         raise TypeError("a field of another type")
     rows = sentences and tuple(row and tuple(map(float, row)) for row in sentences)
-    return TrainingExample(str(query), tuple(passages), tuple(map(float, scores or ())), tuple(answers), rows)
+    return TrainingExample(
+        str(query), tuple(passages), tuple(map(float, scores or ())), tuple(answers), rows
+    )

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from factoid.late_interaction.training.examples import TrainingExample
+from factoid.training.rankers.examples import TrainingExample
 
 pytest.importorskip("torch")
 pytest.importorskip("sentence_transformers")
@@ -12,6 +12,8 @@ pytest.importorskip("accelerate")
 pytest.importorskip("datasets")
 
 import torch
+
+from tests.late_interaction.tiny_colbert import write_colbert
 
 PLACES = {"oslo": "berg", "berlin": "anna", "paris": "river", "rome": "tower", "pisa": "bridge", "stockholm": "museum"}
 
@@ -32,6 +34,12 @@ def examples() -> list[TrainingExample]:
         passages = (f"The town {town} is old. The {thing} is in {town}.", "The ship sank. It was raised years later.")
         made.append(TrainingExample(f"What stands in {town}?", passages, (4.0, 0.0), (thing,), ((0.0, 4.0), None)))
     return made
+
+
+@pytest.fixture(scope="session")
+def colbert(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A tiny checkpoint in Stanford's format."""
+    return write_colbert(tmp_path_factory.mktemp("colbert"))
 
 
 @pytest.fixture(scope="session")

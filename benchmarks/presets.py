@@ -160,7 +160,7 @@ def count_tokens(text: str) -> int:
 
 @cache
 def _tokenizer() -> Any:
-    return SentenceTransformerEncoder()._model().tokenizer  # noqa: SLF001
+    return SentenceTransformerEncoder()._model().tokenizer
 
 
 SETTINGS = (

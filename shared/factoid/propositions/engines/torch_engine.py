@@ -31,11 +31,11 @@ _FREE, _CUDA_FREE = 200.0, 512.0
 class TorchEngine:
     """A seq2seq model of transformers.
 
-    T5 drafts its output from its input, unless `copy` is False.
+    T5 drafts its output from its input if `copy` is True, or None on a device without CUDA.
     """
 
     def __init__(
-        self, checkpoint: Checkpoint, *, device: str, dtype: str, copy: bool = True
+        self, checkpoint: Checkpoint, *, device: str, dtype: str, copy: bool | None = None
     ) -> None:
         self.tokenizer = checkpoint.tokenizer()
         model = checkpoint.model(getattr(torch, dtype))
@@ -54,6 +54,8 @@ class TorchEngine:
                 min(_CUDA_BUDGET, torch.cuda.mem_get_info(self._device)[0] // token),
                 _CUDA_FREE,
             )
+        if copy is None:
+            copy = self._device.type != "cuda"
         self._free = free if copy else None
         self._decoder: T5Decoder | None = None
         if (

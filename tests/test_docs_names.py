@@ -41,7 +41,7 @@ FOREIGN = frozenset(
 EXAMPLES = frozenset(
     """
     Straße STRASSE strasse istanbul ii PQ48 PQ96x4fs SQ4 SQ6 SQfp16 HNSW32 cp fees user_id tenant
-    team project site sparse text_search S08 qrels yield toml pylock
+    team project site sparse text_search S08 qrels yield toml pylock expertqa ARGS
     """.split()
 )
 
@@ -52,6 +52,8 @@ def names() -> frozenset[str]:
     known: set[str] = set()
     for folder in CODE:
         for path in (ROOT / folder).rglob("*.py"):
+            if path == Path(__file__):
+                continue
             known.update(path.relative_to(ROOT).with_suffix("").parts)
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
                 known.update(_names_of(node))

@@ -79,6 +79,7 @@ def test_tags_of_many_attributes(reader, attribute):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(max(300, 20 * _SAMPLES))
 @pytest.mark.parametrize("reader", READERS)
 def test_readers_take_linear_time_for_many_texts(reader):
     _skip_without_package(reader)
@@ -117,6 +118,7 @@ def test_texts_that_are_nested_deep(reader):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(max(300, 20 * _SAMPLES))
 @pytest.mark.parametrize("reader", READERS)
 def test_texts_that_are_nested_very_deep(reader):
     """In the long campaign 100,000 deep."""

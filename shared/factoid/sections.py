@@ -238,10 +238,17 @@ def _plain(heading: str) -> str:
 
 
 def _joined(parts: Iterable[_Part]) -> list[_Part]:
-    """Join a paragraph that ends in a colon or a semicolon to the next, as introductions and the clauses of a contract do."""
+    """Join a paragraph that ends in a colon or a semicolon to the next, as introductions and the clauses of a contract do.
+
+    The title of an admonition is joined to what is below it.
+    """
     result: list[_Part] = []
     goes_on = False
     for part in parts:
+        if result and not (result[-1].is_strong or _ends_asking(result[-1])):
+            above = result[-1].blocks[-1]
+            is_title = any(lead.start == above.start for lead in part.blocks[0].leads)
+            goes_on = goes_on or (is_title and above.kind == "paragraph")
         if goes_on and not (part.level or part.is_strong or _ends_asking(part)):
             before = result.pop()
             part = _Part(before.start, part.end, before.blocks + part.blocks)

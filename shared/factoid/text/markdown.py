@@ -13,8 +13,18 @@ from factoid.text.dialects import BREAK, FILLER, without_dialects
 from factoid.text.html import html_blocks
 from factoid.text.inline import inline
 from factoid.text.lines import number_length
-from factoid.text.paragraphs import Above, Source, caption_of, lead_of, paragraph_blocks, span_of, table_blocks
+from factoid.text.paragraphs import (
+    LONGEST_LEAD,
+    Above,
+    Source,
+    caption_of,
+    lead_of,
+    paragraph_blocks,
+    span_of,
+    table_blocks,
+)
 from factoid.text.plain import is_code_like
+from factoid.words import count_words
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -38,6 +48,11 @@ _MATH_LINES = 100  # most lines of a formula
 _DEEPEST_ADMONITION = 20  # within each other
 _CONTINUED = re.compile(r"[ \t>]*(?:\[\^|:[ \t])")  # a footnote, a definition: the lines below belong to it
 _DEFINITION = re.compile(r"[ \t>]*:[ \t]")
+# What begins an admonition, a tab or the like with its title. The first line of MyST's notes is no title, but their text.
+_TITLED = re.compile(
+    r"[ \t>]*(?:\[!|/{3,}|\{%[ ]*tab\b|<[A-Z]\w*+[^<>\n]*+(?<!/)>"
+    r"|:{3,}[ \t]*(?!\{|(?:image|row|column|video|code|zone|moniker)\b)|(?:`{3,}|:{3,})\{(?:admonition|dropdown|card|grid-item-card|tab-item|topic|sidebar|exercise|proof|prf:\w+)\})"
+)
 _SHORTENED_HTML = 50  # most blocks of HTML in a text that end before a fence
 _RAW_HTML = re.compile(r"<(?:pre|script|style|textarea)\b|<[!?]", re.IGNORECASE)
 _CLOSING_TAG = re.compile(r"</[A-Za-z][\w-]{0,40}>[ \t]*\Z")
@@ -103,7 +118,7 @@ class _Reader:
             if not introduction or not introduction[-1].text.endswith((":", "：")):
                 introduction = lead_of(above.item) or introduction  # what the item is about, above its paragraphs
             leads = above.again or (*above.leads, *_leads_above(above), *introduction)
-            leads = (*leads, *lead_of(above.unfinished))
+            leads = (*leads, *lead_of(above.unfinished), *above.title)
             around = above.again if above.unfinished else None
             if len(self.above) == 1:
                 self.column = self._column(token.map[0] if token.map else 0)
@@ -197,6 +212,8 @@ class _Reader:
                 self._read_definition(source, above)
             else:
                 self._read_source(source, above)
+                if BREAK in self._text_of(numbers[0]) and _TITLED.match(self.text, self.start + self.lines[numbers[0]]):
+                    above.title = _lead(above.last)
         if around:
             self._read_item_around(around)
 
@@ -245,7 +262,8 @@ class _Reader:
         above = self.above[-1]
         bare = next((number for number in range(first + 2, last) if not self._is_row(number)), last)
         rows = [self._row(number) for number in range(first, bare)]
-        leads = (*above.leads, *caption_of(above.last))
+        leads = (*above.leads, *above.title, *caption_of(above.last))
+        above.title = ()
         self._extend(table_blocks(rows, self._inline, leads))
         above.last = self.result[-1] if self.result else None
         if bare < last:  # a paragraph right below, which the parser takes for rows with one cell
@@ -314,6 +332,7 @@ class _Reader:
             if visible.text:
                 block = Block("paragraph", self.start + at, self.start + at + len(token.content), visible)
                 self._add(block)
+                self.above[-1].title = _lead(block) if token.meta["has_body"] else ()
 
     def _read_flat(self, first: int, last: int) -> None:
         begin, end = self.start + self.lines[first], self.start + self.lines[last] - 1
@@ -372,6 +391,7 @@ class _Reader:
             is_item = above.is_item_start
             leads = above.leads if is_item else ()
             block = replace(block, kind="item" if is_item else "paragraph", level=above.level, leads=leads)
+        block = _titled(block, above)
         self.result.append(block)
         above.last = block
         if above.is_item_start:
@@ -381,13 +401,28 @@ class _Reader:
         above.unfinished = None
 
     def _extend(self, blocks: Sequence[Block]) -> None:
-        self.result += blocks
         if blocks:
+            self.result.append(_titled(blocks[0], self.above[-1]))
+            self.result += blocks[1:]
             if self.above[-1].is_item_start:
                 self.above[-1].item = blocks[0]
             self.above[-1].is_item_start = False
             self.above[-1].again = ()
             self.above[-1].unfinished = None
+
+
+def _lead(title: Block | None) -> tuple[Lead, ...]:
+    """Return a title as what the blocks below it go on from."""
+    if title is None or count_words(title.visible.text) > LONGEST_LEAD:
+        return ()
+    return (Lead(title.start, title.end, " ".join(title.visible.text.split())),)
+
+
+def _titled(block: Block, above: Above) -> Block:
+    """Return a block with the title above it, which holds for no other one."""
+    title = above.title
+    above.title = ()
+    return replace(block, leads=(*block.leads, *title)) if title and block.kind in ("paragraph", "item") else block
 
 
 def _leads_above(above: Above) -> tuple[Lead, ...]:
@@ -499,6 +534,7 @@ def _admonition(state: Any, first: int, last: int, silent: bool) -> bool:
         token = state.push("admonition_title", "", 0)
         token.map = [first, first + 1]
         token.content = match["title"]
+        token.meta["has_body"] = any(not state.isEmpty(line) for line in range(first + 1, end))
     outer_indentation, outer_end = state.blkIndent, state.lineMax
     state.blkIndent, state.lineMax = indentation, end
     state.env["admonitions"] = depth + 1

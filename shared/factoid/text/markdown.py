@@ -51,7 +51,8 @@ _DEFINITION = re.compile(r"[ \t>]*:[ \t]")
 # What begins an admonition, a tab or the like with its title. The first line of MyST's notes is no title, but their text.
 _TITLED = re.compile(
     r"[ \t>]*(?:\[!|/{3,}|\{%[ ]*tab\b|<[A-Z]\w*+[^<>\n]*+(?<!/)>"
-    r"|:{3,}[ \t]*(?!\{|(?:image|row|column|video|code|zone|moniker)\b)|(?:`{3,}|:{3,})\{(?:admonition|dropdown|card|grid-item-card|tab-item|topic|sidebar|exercise|proof|prf:\w+)\})"
+    r"|:{3,}[ \t]*(?!\{|(?:image|row|column|video|code|zone|moniker)\b)"
+    r"|(?:`{3,}|:{3,})\{(?:admonition|dropdown|card|grid-item-card|tab-item|topic|sidebar|exercise|proof|prf:\w+)\})"
 )
 _SHORTENED_HTML = 50  # most blocks of HTML in a text that end before a fence
 _RAW_HTML = re.compile(r"<(?:pre|script|style|textarea)\b|<[!?]", re.IGNORECASE)

@@ -7,13 +7,14 @@ document is lost. Front matter is left out, but for the title in it: `factoid.fi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from factoid.text.blocks import Block
 from factoid.text.front_matter import front_matter, title_of
 from factoid.text.inline import inline
+from factoid.text.markdown import markdown_blocks, references_in
 from factoid.text.marked_headings import marked_headings
 from factoid.text.markup import Markup, markup_of
 from factoid.text.paragraphs import Read, part_of, span_of
@@ -121,22 +122,26 @@ def _with_marked_headings(text: str, start: int, markup: Markup) -> list[Block]:
     if not marked:
         return list(blocks)
     result: list[Block] = []
+    references = references_in(text, start) if markup == "markdown" else {}
     for heading in marked:
-        result += _read_between(text, start, heading.start, markup)
+        result += _read_between(text, start, heading.start, markup, references)
         source = text[heading.title_start : heading.title_end]
         see = _INLINE[markup]
         visible = see(source, range(heading.title_start, heading.title_end))
         result.append(Block("heading", heading.start, heading.end, visible, heading.level))
         start = heading.end
-    return [*result, *_read_between(text, start, len(text), markup)]
+    return [*result, *_read_between(text, start, len(text), markup, references)]
 
 
 def _has_number_signs(text: str, blocks: Iterable[Block]) -> bool:
     return any(block.kind == "heading" and text.startswith("#", block.start) for block in blocks)
 
 
-def _read_between(text: str, start: int, end: int, markup: Markup) -> list[Block]:
-    return [block.moved(start) for block in read(text[start:end], markup)]
+def _read_between(text: str, start: int, end: int, markup: Markup, references: Mapping[str, Any]) -> list[Block]:
+    """Return the blocks between two headings; links in Markdown may be defined anywhere."""
+    part = text[start:end]
+    blocks = markdown_blocks(part, references=references) if references else read(part, markup)
+    return [block.moved(start) for block in blocks]
 
 
 def _parts(text: str, start: int, blocks: Iterable[Block]) -> Iterator[_Part]:

@@ -208,6 +208,7 @@ class Source:
         commented = False
         containers: list[str] = []
         unseen = ""
+        column = 0  # of the opening fence
         at = 0
         for line in self.text.splitlines(keepends=True):
             start, at = at, at + len(line)
@@ -216,7 +217,8 @@ class Source:
             stripped = line.strip(" \t>\r\n")
             if opened:
                 mark, body, _ = opened
-                if stripped and not stripped.strip(mark[0]) and len(stripped) >= len(mark):
+                is_near = len(line) - len(line.lstrip()) < column + 4  # else it is code to CommonMark
+                if is_near and stripped and not stripped.strip(mark[0]) and len(stripped) >= len(mark):
                     if unseen:
                         self._paint(body, start, DIRECTIVE)
                     else:
@@ -246,6 +248,7 @@ class Source:
             elif mark[0] != "`" or "`" not in info:
                 unseen = name if name in _UNSEEN_DIRECTIVES else ""
                 opened = (mark, at, start)
+                column = len(match["prefix"])
                 if directive and (options := _OPTIONS.match(self.text, at)):
                     self._paint_options(options)
                 self._paint(start + len(match["prefix"]), at, CODE_MARK)

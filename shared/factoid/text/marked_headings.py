@@ -13,7 +13,7 @@ _WIKI = re.compile(
     r"(?P<left>=(?:[ \t]?=){0,5})[ \t]*+(?P<title>[^\s=](?:[^\n]*[^\s=])?)[ \t]*+(?P<right>=(?:[ \t]?=){0,5})"
 )
 _ASCIIDOC = re.compile(r"(?P<left>={1,6})[ \t]++(?P<title>[^\W_][^\n]*[^\s=]|[^\W\d_])")
-_ASCIIDOC_ATTRIBUTE = re.compile(r"\[.*\]|:[\w-]+:.*|//.*")  # may stand right above a heading
+_ASCIIDOC_ATTRIBUTE = re.compile(r"\[.*\]|\.[^\s.].*|:[\w-]+:.*|//.*")  # may stand right above a heading
 _RULE = re.compile(r"([=\-~^\"'`#*+:._])\1{2,}")
 _OPEN_BLOCKS = ("====", "****", "____", "++++")  # of AsciiDoc, where attributes stand above them; else rules
 _LETTER = re.compile(r"[^\W\d_]")

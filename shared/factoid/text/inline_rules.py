@@ -34,6 +34,7 @@ _FORMULA = re.compile(
 )
 _FOOTNOTE = re.compile(r"\[\^[^\s\[\]]{1,60}\](?!\()")
 _WIKI_LINK = re.compile(r"!?\[\[(?!\s|\d+\]\])([^\[\]|\n]{1,200})(?:\|([^\[\]|\n]{1,200}))?\]\](?!\()")
+_PICTURE = re.compile(r"\.(?:png|jpe?g|gif|svg|webp|bmp|avif|pdf|mp[34]|webm|mov)\s*\Z", re.IGNORECASE)
 _ROLE = re.compile(r"\{([a-z][\w:.+-]{0,40})\}(`+)(?!`)(.{1,500}?)(?<!`)\2(?!`)", re.DOTALL)
 _ROLE_TARGET = re.compile(r"\s*<[^<>]{1,300}>\Z")
 _PAIR = re.compile(r"(?P<mark>~~|==)(?=[^\s~=])(?:(?!(?P=mark))[^\n]|\n(?!\n)){1,1000}?(?<=\S)(?P=mark)(?![~=])")
@@ -328,6 +329,8 @@ def _wiki_link(state: Any, silent: bool) -> bool:
     match = _WIKI_LINK.match(state.src, state.pos, state.posMax)
     if match is None:
         return False
+    if match[0].startswith("!") and _PICTURE.search(match[1]):
+        return _push(state, silent, "hidden", match.end())
     # Some wikis write the text first, some the page.
     has_text_first = match[2] and not re.search(r"\s", match[2]) and re.search(r"\s", match[1])
     return _show(state, silent, match, 1 if not match[2] or has_text_first else 2)

@@ -53,7 +53,8 @@ _DEFINITION = re.compile(r"[ \t>]*:[ \t]")
 _OPTION = re.compile(r"[ \t>]*:(?P<name>[A-Za-z][\w-]*):[ \t]*(?P<value>[^\n]*)")  # of a directive
 # What begins an admonition, a tab or the like with its title. The first line of MyST's notes is no title, but their text.
 _TITLED = re.compile(
-    r"[ \t>]*(?:\[!|/{3,}|\{%[ ]*tab\b|<[A-Z]\w*+[^<>\n]*+(?<!/)>"
+    r"[ \t>]*(?:\[!|/{3,}|\{%[ ]*tab\b"
+    r"|\{\{[<%][ \t]*(?:alert|admonition|notice|callout|expand|details|tab|accordion|card)\b|<[A-Z]\w*+[^<>\n]*+(?<!/)>"
     r"|:{3,}[ \t]*(?!\{|(?:image|row|column|video|code|zone|moniker)\b)"
     r"|(?:`{3,}|:{3,})\{(?:admonition|dropdown|card|grid-item-card|tab-item|topic|sidebar|exercise|proof|prf:\w+)\})"
 )
@@ -87,7 +88,8 @@ def references_in(text: str, start: int = 0) -> dict[str, Any]:
     env: dict[str, Any] = {}
     if _REFERENCE.search(text, start):
         block_tokens(text[start:], env)
-    return env.get("references", {})
+    references: dict[str, Any] = env.get("references", {})
+    return references
 
 
 class _Reader:

@@ -11,11 +11,11 @@ from dataclasses import replace
 
 from factoid.text.blocks import Block, Lead, Visible, VisibleText
 from factoid.text.cover import FILLER
-from factoid.text.dialect_rules import CODE, REST_DIRECTIVE, REST_TARGET, UNSEEN
+from factoid.text.dialect_rules import CODE, REST_DIRECTIVE, REST_TARGET, TABLES, UNSEEN
 from factoid.text.lines import line_starts
 from factoid.text.paragraphs import Above
 from factoid.text.plain import plain_blocks
-from factoid.text.restructured_tables import csv_table_rows, list_table_rows
+from factoid.text.restructured_tables import directive_table
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _EXPLICIT = re.compile(r"\.\.(?:[ \t]|\Z)")
@@ -25,8 +25,6 @@ _FIELD = re.compile(r":(?P<name>[A-Za-z](?:[^:\n`]|:(?=\w)){0,80}):(?:[ \t]+(?P<
 _ANONYMOUS = re.compile(r"__[ \t]+\S+\Z")
 _LINE_BLOCK = re.compile(r"\|[ \t]+(?=[^|\n]*\Z)")
 _VERSION = re.compile(r"v?\d[\w.]*[ \t]*")
-_TABLES = {"list-table": list_table_rows, "csv-table": csv_table_rows}
-_MOST_HEADERS = 10  # rows
 _SHOWN_OPTIONS = ("alt", "caption", "title")
 _CODE = CODE | {"highlight", "parsed-literal", "prompt", "productionlist", "math", "doctest", "testcode", "testoutput"}
 _HIDDEN = (UNSEEN - {"eval-rst"}) | {
@@ -288,7 +286,7 @@ class _Reader:
             self._show_option(line)
         if name in _HIDDEN:
             return behind
-        if name in _TABLES:
+        if name in TABLES:
             self._add_table(name, number, options, behind)
             return behind
         if name in _CODE:
@@ -304,25 +302,20 @@ class _Reader:
         return following
 
     def _add_table(self, name: str, number: int, options: int, behind: int) -> None:
-        """Add the rows of a table, which may have its header among its options."""
-        leads: tuple[Lead, ...] = ()
-        lines = [(self.starts[line], self.ends[line]) for line in range(options, behind)]
-        headers = 0
-        for line in range(number, options):
+        """Add the rows of a table that a directive holds."""
+        directive = REST_DIRECTIVE.fullmatch(self._content(number))
+        title = None
+        if directive and directive["title"]:
+            title = (self.ends[number] - len(directive["title"]), self.ends[number])
+        values: dict[str, tuple[int, int]] = {}
+        for line in range(number + 1, options):
             option = _OPTION.match(self._content(line))
-            if line == number and (title := REST_DIRECTIVE.fullmatch(self._content(line))) and title["title"]:
-                start, end = self.ends[line] - len(title["title"]), self.ends[line]
-                visible = restructured_inline(self.text[start:end], range(start, end))
-                leads = (Lead(start, end, visible.text),)
-                self.result.append(Block("paragraph", start, end, visible))
-            elif option and option["name"] == "header" and option["value"]:
-                lines.insert(0, (self.ends[line] - len(option["value"]), self.ends[line]))
-                headers = 1
-            elif option and option["name"] == "header-rows" and (option["value"] or "").isdigit():
-                headers += min(int(option["value"]), _MOST_HEADERS)
-        rows = _TABLES[name](self.text, lines, headers, leads, restructured_inline)
-        self.result += rows
-        self.above.last = rows[-1] if rows else None
+            if option and option["value"]:
+                values[option["name"]] = (self.ends[line] - len(option["value"]), self.ends[line])
+        lines = [(self.starts[line], self.ends[line]) for line in range(options, behind)]
+        blocks = directive_table(name, self.text, title, values, lines, restructured_inline)
+        self.result += blocks
+        self.above.last = blocks[-1] if blocks else None
 
     def _show_option(self, number: int) -> None:
         """Add the text for a picture, or the title of code."""

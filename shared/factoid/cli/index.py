@@ -97,15 +97,14 @@ def index(
             f"expected some of passage,sentence,proposition, got {granularities!r}"
         )
     searched = [Granularity(name) for name in names]
-    keys = (
-        None
-        if embed_metadata is None
-        else [key.strip() for key in embed_metadata.split(",") if key.strip()]
-    )
+    if embed_metadata is None:
+        keys = None
+    else:
+        keys = [key.strip() for key in embed_metadata.split(",") if key.strip()]
     least = opts.min_words(splitting.words)
-    propositionizer = (
-        opts.make_propositionizer(splitting) if Granularity.PROPOSITION in searched else None
-    )
+    propositionizer = None
+    if Granularity.PROPOSITION in searched:
+        propositionizer = opts.make_propositionizer(splitting)
     exists = (Path(store) / FILE).exists()
     # Before the store is opened: a missing path must not create one.
     # With --sync a folder may be empty, as all that it held may have been deleted.
@@ -190,7 +189,10 @@ class _Reading:
 
 def _stale_documents(store: UnitStore, paths: Iterable[str], reading: _Reading) -> list[str]:
     """Return the ids of documents that came from these paths and are no longer in their files."""
-    roots = {place for path in paths for place in _places(Path(path))}
+    roots = set()
+    for path in paths:
+        for place in _places(Path(path)):
+            roots.add(place)
     ids = store.ids({"source": {"$exists": True}})
     sources: dict[str, str] = {}
     for start in range(0, len(ids), _CHUNK):

@@ -76,20 +76,22 @@ class ChatModelReader(ChatReader):
         super().__init__(llm, **options)
 
     def _complete(self, prompts: Sequence[str]) -> list[str]:
-        return [
-            _text(answer)
-            for answer in self.llm.batch(list(prompts), {"max_concurrency": self.batch_size})
-        ]
+        result = []
+        for answer in self.llm.batch(list(prompts), {"max_concurrency": self.batch_size}):
+            result.append(_text(answer))
+        return result
 
     async def _acomplete(self, prompts: Sequence[str]) -> list[str]:
-        return [
-            _text(answer)
-            for answer in await self.llm.abatch(list(prompts), {"max_concurrency": self.batch_size})
-        ]
+        result = []
+        for answer in await self.llm.abatch(list(prompts), {"max_concurrency": self.batch_size}):
+            result.append(_text(answer))
+        return result
 
     @staticmethod
     def _text_of(document: Any) -> Any:
-        return document.page_content if isinstance(document, Document) else document
+        if isinstance(document, Document):
+            return document.page_content
+        return document
 
 
 def _check_runnable(llm: object) -> None:
@@ -129,4 +131,6 @@ def _name(llm: Runnable[Any, Any]) -> str:
         return name
     wrapped = (getattr(llm, field, None) for field in ("bound", "runnable", "first"))
     inner = next((runnable for runnable in wrapped if isinstance(runnable, Runnable)), None)
-    return _name(inner) if inner else type(llm).__name__
+    if inner:
+        return _name(inner)
+    return type(llm).__name__

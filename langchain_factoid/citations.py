@@ -60,7 +60,8 @@ class PropCiteRunnable(RunnableGenerator[Any, AIMessageChunk]):
         self.documents_key = documents_key
 
     def _cite(self, items: Iterator[Any]) -> Iterator[AIMessageChunk]:
-        answer, start = _Answer(self), ""
+        answer = _Answer(self)
+        start = ""
         texts = map(answer.take, items)
         for text in texts:
             start += text
@@ -72,7 +73,8 @@ class PropCiteRunnable(RunnableGenerator[Any, AIMessageChunk]):
         yield answer.chunk()
 
     async def _acite(self, items: AsyncIterator[Any]) -> AsyncIterator[AIMessageChunk]:
-        answer, start = _Answer(self), ""
+        answer = _Answer(self)
+        start = ""
         async for item in items:
             start += answer.take(item)
             if start and answer.documents is not None:
@@ -123,14 +125,16 @@ class _Answer:
         """Keep the documents of a part, and return its text."""
         text = item
         if isinstance(item, Mapping):
-            text, documents = item.get("answer"), item.get(self._runnable.documents_key)
+            text = item.get("answer")
+            documents = item.get(self._runnable.documents_key)
             if documents is not None and self._runnable.documents is None:
                 self.documents = [*(self.documents or ()), *documents]
             if text is None:
                 return ""
         self._begun = True
         if isinstance(text, BaseMessage):
-            self._id, text = text.id or self._id, str(text.text)
+            self._id = text.id or self._id
+            text = str(text.text)
         if not isinstance(text, str):
             raise InvalidInputError(
                 f"expected an answer, a text or a message, got {type(text).__name__}"

@@ -151,7 +151,9 @@ def unit_document(unit: Unit, fields: Mapping[str, Any] | None = None) -> Docume
     document = Document(
         page_content=unit.text, id=unit.id, metadata=with_fields(unit.metadata, place)
     )
-    return retrieved(document, fields) if fields else document
+    if fields:
+        return retrieved(document, fields)
+    return document
 
 
 def retrieved(document: Document, fields: Mapping[str, Any]) -> Document:
@@ -181,7 +183,9 @@ def found_document(unit: Unit, fields: Mapping[str, Any] | None = None) -> Docum
     if unit.granularity is not Granularity.DOCUMENT:
         return unit_document(unit, fields)
     document = stored_document(unit)
-    return retrieved(document, fields) if fields else document
+    if fields:
+        return retrieved(document, fields)
+    return document
 
 
 def matches_of(document: Document) -> list[MatchFields]:
@@ -200,11 +204,13 @@ def with_headings(documents: Iterable[Document], template: str = EMBED_TEMPLATE)
         InvalidInputError: Something is not a document, or the template does not name {text} once.
     """
     check_template(template)
-    return [
-        Document(
-            page_content=with_heading(to_core(document), template),
-            metadata=document.metadata,
-            id=document.id,
+    result = []
+    for document in documents:
+        result.append(
+            Document(
+                page_content=with_heading(to_core(document), template),
+                metadata=document.metadata,
+                id=document.id,
+            )
         )
-        for document in documents
-    ]
+    return result

@@ -61,7 +61,8 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
         limits: ReadLimits = DEFAULT_LIMITS,
     ) -> None:
         self._limits = limits
-        self._without, self._kinds = tuple(without), tuple(kinds)
+        self._without = tuple(without)
+        self._kinds = tuple(kinds)
         self._summarizer = summarizer | StrOutputParser() if summarizer is not None else None
 
     @override
@@ -79,7 +80,8 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
         """Do the same as `transform_documents`, and await the model of the summarizer."""
         parts: list[Document] = []
         for loaded in await asyncio.to_thread(self._read, documents):
-            model, tables = self._summarizer, loaded.document.tables
+            model = self._summarizer
+            tables = loaded.document.tables
             summaries = await asummarize_tables(tables, model.ainvoke) if model else None
             parts += await asyncio.to_thread(
                 self._parts, loaded.document, loaded.metadata, summaries
@@ -102,9 +104,9 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
         )
 
     def _summarize(self, document: LayoutDocument) -> SummaryReport | None:
-        return (
-            summarize_tables(document.tables, self._summarizer.invoke) if self._summarizer else None
-        )
+        if self._summarizer:
+            return summarize_tables(document.tables, self._summarizer.invoke)
+        return None
 
     def _parts(
         self, document: LayoutDocument, metadata: Mapping[str, Any], summaries: SummaryReport | None

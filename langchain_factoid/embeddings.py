@@ -43,7 +43,9 @@ class EmbeddingsEncoder:
     def wrapped(self) -> Encoder | None:
         """The encoder of the core that the embeddings wrap, if they do."""
         inner = getattr(self.embeddings, "underlying_embeddings", self.embeddings)
-        return inner.encoder if isinstance(inner, EncoderEmbeddings) else None
+        if isinstance(inner, EncoderEmbeddings):
+            return inner.encoder
+        return None
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors of queries. Shape: (len(texts), dim)."""

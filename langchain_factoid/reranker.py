@@ -71,9 +71,8 @@ def _document(hit: SpanHit, document: Document) -> Document:
     if hit.unit is not hit.passage:
         unit = replace(hit.unit, metadata={**source.metadata, **hit.unit.metadata})
         return retrieved(unit_document(unit), {"score": hit.score})
-    fields = {
-        key: document.metadata[key]
-        for key in earlier
-        if key in document.metadata and key != "matches"
-    }
+    fields = {}
+    for key in earlier:
+        if key in document.metadata and key != "matches":
+            fields[key] = document.metadata[key]
     return retrieved(source, fields | {"score": hit.score} | hit_fields(hit, *SPAN))

@@ -6,7 +6,6 @@ import asyncio
 import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from itertools import repeat
 from typing import Any, Self, TypedDict, Unpack
 
 from langchain_core.documents import Document
@@ -104,11 +103,9 @@ class PassageTextSplitter(TextSplitter):
         Raises:
             InvalidInputError: The number of metadatas differs from that of the texts.
         """
-        pairs = (
-            one_each("metadatas", metadatas, texts)
-            if metadatas
-            else zip(texts, repeat({}), strict=False)
-        )
+        if not metadatas:
+            metadatas = [{} for _ in texts]
+        pairs = one_each("metadatas", metadatas, texts)
         return self.split_documents(
             Document(page_content=text, metadata=metadata) for text, metadata in pairs
         )
@@ -119,11 +116,10 @@ class PassageTextSplitter(TextSplitter):
 
     def _passages(self, documents: Iterable[Document]) -> list[Unit]:
         read = tracked(documents, show=self._progress, unit=" documents", desc="splitting")
-        return [
-            passage
-            for document in read
-            for passage in split_passages(to_core(document), **self._sizes)
-        ]
+        result = []
+        for document in read:
+            result += split_passages(to_core(document), **self._sizes)
+        return result
 
 
 class PropositionTextSplitter(PassageTextSplitter):
@@ -223,6 +219,7 @@ class PropositionTextSplitter(PassageTextSplitter):
 def _documents(units: Iterable[Unit]) -> list[Document]:
     """Return distinct units as documents; vector stores refuse or overwrite equal ids."""
     distinct = {unit.id: unit for unit in units}.values()
-    return [
-        unit_document(replace(unit, metadata=copy.deepcopy(unit.metadata))) for unit in distinct
-    ]
+    result = []
+    for unit in distinct:
+        result.append(unit_document(replace(unit, metadata=copy.deepcopy(unit.metadata))))
+    return result

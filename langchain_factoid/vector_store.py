@@ -153,11 +153,9 @@ class MultiGranularFAISS(VectorStore):
     def embeddings(self) -> Embeddings:
         """The embeddings for queries."""
         encoder: Any = self.store.encoder
-        return (
-            encoder.embeddings
-            if isinstance(encoder, EmbeddingsEncoder)
-            else EncoderEmbeddings(encoder)
-        )
+        if isinstance(encoder, EmbeddingsEncoder):
+            return encoder.embeddings
+        return EncoderEmbeddings(encoder)
 
     @classmethod
     def from_texts(  # type: ignore[override]  # options are named: a wrong one is an error
@@ -336,10 +334,10 @@ class MultiGranularFAISS(VectorStore):
         self, embedding: list[float], k: int = 4, **options: Unpack[SearchKwargs]
     ) -> list[Document]:
         """Do the same as `similarity_search` for a query that is already embedded, by its vector alone."""
-        return [
-            document
-            for document, _ in self.similarity_search_with_score_by_vector(embedding, k, **options)
-        ]
+        result = []
+        for document, _ in self.similarity_search_with_score_by_vector(embedding, k, **options):
+            result.append(document)
+        return result
 
     def similarity_search_with_score(
         self, query: str, k: int = 4, **options: Unpack[SearchKwargs]

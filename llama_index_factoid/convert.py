@@ -96,14 +96,19 @@ def text_of(node: BaseNode) -> str:
 
 def span_of(node: BaseNode) -> tuple[int, int] | None:
     """Return a node's place in its source, half-open, in characters; None if that is not known."""
-    start, end = getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None)
-    return None if start is None or end is None else (start, end)
+    start = getattr(node, "start_char_idx", None)
+    end = getattr(node, "end_char_idx", None)
+    if start is None or end is None:
+        return None
+    return (start, end)
 
 
 def granularity_of(node: BaseNode) -> Granularity | None:
     """Return the granularity of a node of our parsers, or None for a node of another parser."""
     value = node.metadata.get("granularity")
-    return Granularity(value) if value in GRANULARITIES else None
+    if value in GRANULARITIES:
+        return Granularity(value)
+    return None
 
 
 def is_ours(node: BaseNode) -> bool:
@@ -128,7 +133,9 @@ def embedded_metadata(nodes: Iterable[BaseNode]) -> list[str] | None:
         raise InvalidInputError(
             f"these nodes were made with embed_metadata={lists[0]} and {lists[1]}: use one of them"
         )
-    return lists[0] if lists else None
+    if lists:
+        return lists[0]
+    return None
 
 
 def to_core(node: BaseNode) -> Document:
@@ -231,7 +238,9 @@ def to_unit(node: BaseNode) -> Unit:
     A node without a source is its own document, or belongs to its parent's. Metadata become what
     JSON can hold; lone surrogates are refused.
     """
-    text, core, metadata = text_of(node), to_core(node), plain_metadata(node.metadata)
+    text = text_of(node)
+    core = to_core(node)
+    metadata = plain_metadata(node.metadata)
     check_text(text, f"the text of node {node.node_id!r}")
     for related in node.relationships.values():
         for info in related if isinstance(related, list) else [related]:
@@ -275,7 +284,8 @@ def stored_node(unit: Unit) -> BaseNode:
     if not unit.payload.startswith(f'{{"{TYPE_KEY}"'):
         return _core_node(unit)
     record = json.loads(unit.payload)
-    content, metadata = record[DATA_KEY], dict(unit.metadata)
+    content = record[DATA_KEY]
+    metadata = dict(unit.metadata)
     for key in _ADDED:
         if key in content["metadata"]:
             metadata[key] = content["metadata"][key]
@@ -331,11 +341,10 @@ def _with_place(inherited: Mapping[str, Any], unit: Unit) -> tuple[dict[str, Any
     if "fallback" in unit.metadata:
         place["fallback"] = unit.metadata["fallback"]
     derived = {"title": unit.title, "section": unit.section}
-    heading = {
-        key: inherited.get(key, value)
-        for key, value in derived.items()
-        if value or key in inherited
-    }
+    heading = {}
+    for key, value in derived.items():
+        if value or key in inherited:
+            heading[key] = inherited.get(key, value)
     return heading | with_fields(inherited, place | heading), list(place)
 
 
@@ -354,7 +363,9 @@ def _templates(source_node: BaseNode, shown: Set[str]) -> _Templates:
     templates = (source_node.metadata_template, source_node.metadata_separator, text_template)
     if templates not in (_FRAMEWORKS, _OURS):
         return templates
-    return _OURS if shown <= {*HEADING} else _FRAMEWORKS
+    if shown <= {*HEADING}:
+        return _OURS
+    return _FRAMEWORKS
 
 
 def offset_of(source_node: BaseNode) -> int | None:
@@ -362,7 +373,9 @@ def offset_of(source_node: BaseNode) -> int | None:
     if source_node.source_node is None:
         return 0
     span = span_of(source_node)
-    return span[0] if span and span[1] - span[0] == len(text_of(source_node)) else None
+    if span and span[1] - span[0] == len(text_of(source_node)):
+        return span[0]
+    return None
 
 
 def with_hits(nodes: Iterable[BaseNode], hits: Iterable[Hit], *, matches: bool) -> list[BaseNode]:
@@ -457,12 +470,16 @@ def _joined(filters: MetadataFilters | None, *, depth: int) -> Tree | None:
         return Not(AnyOf(parts))
     if len(parts) == 1:
         return parts[0]
-    return AnyOf(parts) if filters.condition is FilterCondition.OR else All(parts)
+    if filters.condition is FilterCondition.OR:
+        return AnyOf(parts)
+    return All(parts)
 
 
 def _part(part: MetadataFilter | MetadataFilters, depth: int) -> Tree:
     if isinstance(part, MetadataFilters):
         return _joined(part, depth=depth + 1) or All(())
     if part.value is None and part.operator in (FilterOperator.EQ, FilterOperator.NE):
-        return AnyOf(()) if part.operator is FilterOperator.EQ else All(())
+        if part.operator is FilterOperator.EQ:
+            return AnyOf(())
+        return All(())
     return Comparison(part.key, _OPERATORS[part.operator], part.value)

@@ -64,7 +64,8 @@ class DocumentIntelligenceReader(BaseReader):
         limits: ReadLimits = DEFAULT_LIMITS,
     ) -> None:
         self._limits = limits
-        self._without, self._kinds = tuple(without), tuple(kinds)
+        self._without = tuple(without)
+        self._kinds = tuple(kinds)
 
     def load_data(
         self, result: str | PathLike[str] | Any, extra_info: dict[str, Any] | None = None
@@ -110,19 +111,21 @@ class DocumentIntelligenceNodeParser(NodeParser):
     def _parse_nodes(
         self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any
     ) -> list[BaseNode]:
-        llm, parts = self.summarizer, list[BaseNode]()
+        llm = self.summarizer
+        parts = list[BaseNode]()
         for loaded in get_tqdm_iterable(self._read(nodes), show_progress, "Cleaning documents"):
             tables = loaded.document.tables
-            summaries = (
-                summarize_tables(tables, lambda prompt: llm.complete(prompt).text) if llm else None
-            )
+            summaries = None
+            if llm:
+                summaries = summarize_tables(tables, lambda prompt: llm.complete(prompt).text)
             parts += self._parts(nodes[loaded.position], loaded, summaries)
         return parts
 
     async def _aparse_nodes(
         self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any
     ) -> list[BaseNode]:
-        llm, parts = self.summarizer, list[BaseNode]()
+        llm = self.summarizer
+        parts = list[BaseNode]()
         for loaded in get_tqdm_iterable(
             await asyncio.to_thread(self._read, nodes), show_progress, "Cleaning documents"
         ):
@@ -174,9 +177,10 @@ async def _acomplete(llm: LLM, prompt: str) -> str:
 
 def _fields(part: CoreDocument) -> dict[str, Any]:
     metadata = dict(part.metadata)
-    heading = {
-        key: value for key, value in (("title", part.title), ("section", part.section)) if value
-    }
+    heading = {}
+    for key, value in (("title", part.title), ("section", part.section)):
+        if value:
+            heading[key] = value
     hidden = [key for key in _HIDDEN if key in metadata]
     return {
         "id_": part.id,

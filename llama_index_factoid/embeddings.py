@@ -37,7 +37,9 @@ class EmbeddingEncoder:
     @property
     def wrapped(self) -> Encoder | None:
         """The encoder of the core that the model wraps, if it does."""
-        return self.embed_model.encoder if isinstance(self.embed_model, EncoderEmbedding) else None
+        if isinstance(self.embed_model, EncoderEmbedding):
+            return self.embed_model.encoder
+        return None
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors of queries. Shape: (len(texts), dim)."""

@@ -56,20 +56,14 @@ class LLMPropositionizer(ChatPropositionizer):
         self._can_asend = _awaits(llm, "achat" if self._chats else "acomplete")
 
     def _send(self, prompt: str) -> Reply:
-        answer = (
-            self.llm.chat([ChatMessage(content=prompt)])
-            if self._chats
-            else self.llm.complete(prompt)
-        )
-        return _read(answer)
+        if self._chats:
+            return _read(self.llm.chat([ChatMessage(content=prompt)]))
+        return _read(self.llm.complete(prompt))
 
     async def _asend(self, prompt: str) -> Reply:
-        answer = await (
-            self.llm.achat([ChatMessage(content=prompt)])
-            if self._chats
-            else self.llm.acomplete(prompt)
-        )
-        return _read(answer)
+        if self._chats:
+            return _read(await self.llm.achat([ChatMessage(content=prompt)]))
+        return _read(await self.llm.acomplete(prompt))
 
 
 class LLMReader(ChatReader):
@@ -104,7 +98,9 @@ class LLMReader(ChatReader):
     @staticmethod
     def _text_of(document: Any) -> Any:
         node = document.node if isinstance(document, NodeWithScore) else document
-        return node.get_content(MetadataMode.NONE) if isinstance(node, BaseNode) else node
+        if isinstance(node, BaseNode):
+            return node.get_content(MetadataMode.NONE)
+        return node
 
 
 def _check_llm(llm: object) -> None:
@@ -138,4 +134,6 @@ def _read(response: ChatResponse | CompletionResponse) -> Reply:
 
 def _field(source: Any, name: str) -> Any:
     """Return a field of a record or a mapping, None if it has none."""
-    return source.get(name) if isinstance(source, Mapping) else getattr(source, name, None)
+    if isinstance(source, Mapping):
+        return source.get(name)
+    return getattr(source, name, None)

@@ -193,10 +193,11 @@ class MultiGranularNodeParser(NodeParser):
             for node in tracked(chunks, show=show, unit=" documents", desc="splitting")
         ]
         kinds = [Granularity(kind) for kind in self.granularities]
-        passages = (
-            [passage for cut in cuts for passage in cut] if Granularity.PROPOSITION in kinds else []
-        )
-        decomposition, propositionizer = Decomposition(), self._ready()
+        passages = []
+        if Granularity.PROPOSITION in kinds:
+            passages = [passage for cut in cuts for passage in cut]
+        decomposition = Decomposition()
+        propositionizer = self._ready()
         with progress_bar(
             show=show, unit=" passages", total=len(passages), desc="cutting into propositions"
         ) as bar:
@@ -249,7 +250,9 @@ class MultiGranularNodeParser(NodeParser):
         if self.chunker is None:
             sizes = {"words": self.words, "min_words": self.min_words}
             return split_passages(document, **sizes, sentences=self.sentences)
-        return [replace(whole_passage(document), id=document.id)] if document.text.strip() else []
+        if document.text.strip():
+            return [replace(whole_passage(document), id=document.id)]
+        return []
 
     def _ready(self) -> Propositionizer:
         propositionizer = self.propositionizer or SyntaxPropositionizer()
@@ -283,11 +286,11 @@ def _windows(
     if size == "passage":
         by_id = {passage.id: passage.text for passage in passages}
         return {unit.id: by_id.get(unit.parent_id, unit.text) for unit in units}
-    sentences = [sentence for passage in passages for sentence in split_sentences(passage)]
-    starts, ends = (
-        [sentence.start for sentence in sentences],
-        [sentence.end for sentence in sentences],
-    )
+    sentences = []
+    for passage in passages:
+        sentences += split_sentences(passage)
+    starts = [sentence.start for sentence in sentences]
+    ends = [sentence.end for sentence in sentences]
     windows = {}
     for unit in units:
         first = max(bisect_right(ends, unit.start) - size, 0)

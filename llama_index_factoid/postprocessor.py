@@ -76,7 +76,8 @@ def _scored(hit: SpanHit, node: BaseNode) -> NodeWithScore:
     if hit.unit is not hit.passage:
         [unit_node] = to_nodes(source, [hit.unit])
         return NodeWithScore(node=unit_node, score=hit.score)
-    offset, fields = offset_of(node), hit_fields(hit, *SPAN)
+    offset = offset_of(node)
+    fields = hit_fields(hit, *SPAN)
     for match in fields.get("matches", ()):
         match |= {
             key: None if None in (offset, match[key]) else offset + match[key] for key in SPAN

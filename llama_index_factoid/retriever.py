@@ -80,10 +80,8 @@ class MultiGranularRetriever(VectorIndexRetriever):
             embed_model=embed_model,
             vector_store_kwargs={**options, "matches": True},
         )
-        stored, asked = (
-            EmbeddingEncoder(known or self._embed_model).name,
-            EmbeddingEncoder(self._embed_model).name,
-        )
+        stored = EmbeddingEncoder(known or self._embed_model).name
+        asked = EmbeddingEncoder(self._embed_model).name
         if stored != asked:
             raise EncoderMismatchError(
                 f"the store was opened with the embedding model {stored!r}, and the queries would "

@@ -365,7 +365,8 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         nodes = self._nodes([hit.unit for hit in hits], search.get("filter"))
         if with_matches:
             nodes = with_hits(nodes, hits, matches=search["parents"] != "unit")
-        scores, ids = map(attrgetter("score"), hits), map(attrgetter("unit.id"), hits)
+        scores = map(attrgetter("score"), hits)
+        ids = map(attrgetter("unit.id"), hits)
         return VectorStoreQueryResult(nodes=nodes, similarities=list(scores), ids=list(ids))
 
     aquery = _threaded(query)
@@ -462,20 +463,27 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         units = {unit.id: unit for unit in self._store.get(ids, filter=condition)}
         others = [name for name in ids if name not in units]
         if others:
-            units |= {
-                unit.id: unit for unit in self._store.get(others, filter=condition, documents=True)
-            }
+            for unit in self._store.get(others, filter=condition, documents=True):
+                units[unit.id] = unit
         return [units[name] for name in ids if name in units]
 
     def _nodes(self, units: Sequence[Unit], condition: Filter | None) -> list[BaseNode]:
         """Return units as nodes; with a filter, without anything that they hold of other nodes."""
-        return [stored_node(unit) if condition is None else lone_node(unit) for unit in units]
+        result = []
+        for unit in units:
+            if condition is None:
+                result.append(stored_node(unit))
+            else:
+                result.append(lone_node(unit))
+        return result
 
 
 def _both(condition: Filter | None, tree: Tree | None) -> Filter | None:
     """Return a filter that holds where two hold; None is no filter."""
     if condition is None or tree is None:
-        return tree if condition is None else condition
+        if condition is None:
+            return tree
+        return condition
     if callable(condition):
         test = condition
         return lambda metadata: bool(test(metadata)) and matches(tree, metadata)

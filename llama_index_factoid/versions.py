@@ -37,7 +37,8 @@ def stale_ids(store: UnitStore, nodes: Sequence[BaseNode], units: Sequence[Unit]
             files.setdefault(unit.metadata[_FILE], set()).add(version)
     stale = []
     for unit in stored:
-        written, version = _hash(unit), _version(unit.metadata)
+        written = _hash(unit)
+        version = _version(unit.metadata)
         other_text = written is not None and written not in hashes.get(unit.document_id, {written})
         other_file = version is not None and version not in files.get(
             unit.metadata[_FILE], {version}
@@ -55,11 +56,10 @@ def _candidates(store: UnitStore, nodes: Iterable[BaseNode], units: Iterable[Uni
         if node.source_node is not None
     }
     candidates = {unit.id: unit for unit in store.units_of(sorted(documents))}
-    versions = {
-        (unit.metadata[_FILE], _version(unit.metadata)): unit
-        for unit in units
-        if _version(unit.metadata)
-    }
+    versions = {}
+    for unit in units:
+        if _version(unit.metadata):
+            versions[(unit.metadata[_FILE], _version(unit.metadata))] = unit
     others = [_other_version(unit.metadata) for unit in versions.values()]
     if others:
         ids = store.ids(AnyOf(tuple(others)))
@@ -87,4 +87,6 @@ def _hash(unit: Unit) -> str | None:
         return None
     relationships = json.loads(unit.payload)[DATA_KEY].get("relationships", {})
     source = relationships.get(NodeRelationship.SOURCE.value)
-    return source.get("hash") if isinstance(source, dict) else None
+    if isinstance(source, dict):
+        return source.get("hash")
+    return None

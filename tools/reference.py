@@ -132,11 +132,10 @@ def fields(symbol: type) -> list[str]:
     source = textwrap.dedent(inspect.getsource(symbol))
     rows = source.split("\n")
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
-    comments = {
-        token.start[0]: token.string.lstrip("# ")
-        for token in tokens
-        if token.type == tokenize.COMMENT
-    }
+    comments = {}
+    for token in tokens:
+        if token.type == tokenize.COMMENT:
+            comments[token.start[0]] = token.string.lstrip("# ")
     [record] = ast.parse(source).body
     lines = []
     for node in record.body if isinstance(record, ast.ClassDef) else []:
@@ -180,7 +179,11 @@ def describe(name: str) -> str:
 def arguments(paragraphs: list[str]) -> list[str]:
     """Return a line for each argument or attribute that a docstring describes."""
     described = (part for part in paragraphs if part.startswith(("Args:\n", "Attributes:\n")))
-    return [argument(item) for part in described for item in re.split(r"\n(?=    \S)", part)[1:]]
+    result = []
+    for part in described:
+        for item in re.split(r"\n(?=    \S)", part)[1:]:
+            result.append(argument(item))
+    return result
 
 
 def argument(item: str) -> str:
@@ -225,9 +228,9 @@ def shown(value: Any) -> str:
         return json.dumps(getattr(value, "value", value), ensure_ascii=False)
     if isinstance(value, tuple):
         return f"({', '.join(map(shown, value))})"
-    return (
-        repr(value) if value is None or isinstance(value, bool | int | float | list | dict) else "…"
-    )
+    if value is None or isinstance(value, bool | int | float | list | dict):
+        return repr(value)
+    return "…"
 
 
 if __name__ == "__main__":

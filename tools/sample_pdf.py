@@ -12,8 +12,10 @@ from pathlib import Path
 
 OUTPUT = Path(__file__).resolve().parent.parent / "examples" / "data" / "tide-gauges.pdf"
 
-_WIDTH, _HEIGHT = 595, 842
-_PLAIN, _BOLD = "F1", "F2"
+_WIDTH = 595
+_HEIGHT = 842
+_PLAIN = "F1"
+_BOLD = "F2"
 
 PAGES = [
     [
@@ -83,7 +85,8 @@ PAGES = [
 ]
 
 COLUMNS = (72, 192, 282, 372, 462, 523)
-ROW_HEIGHT, TABLE_TOP = 22, 370
+ROW_HEIGHT = 22
+TABLE_TOP = 370
 HEADER = [("Gauge", 0, 1, 0, 2), ("2021", 1, 3, 0, 1), ("2022", 3, 5, 0, 1)]
 HEADER += [
     ("Highest", 1, 2, 1, 2),
@@ -106,10 +109,10 @@ def make_pdf() -> bytes:
     objects = ["<< /Type /Catalog /Pages 2 0 R >>"]
     kids = " ".join(f"{5 + 2 * number} 0 R" for number in range(len(streams)))
     objects.append(f"<< /Type /Pages /Kids [{kids}] /Count {len(streams)} >>")
-    objects += [
-        f"<< /Type /Font /Subtype /Type1 /BaseFont /{name} /Encoding /WinAnsiEncoding >>"
-        for name in ("Helvetica", "Helvetica-Bold")
-    ]
+    for name in ("Helvetica", "Helvetica-Bold"):
+        objects.append(
+            f"<< /Type /Font /Subtype /Type1 /BaseFont /{name} /Encoding /WinAnsiEncoding >>"
+        )
     for number, stream in enumerate(streams):
         resources = f"<< /Font << /{_PLAIN} 3 0 R /{_BOLD} 4 0 R >> >>"
         box = f"[0 0 {_WIDTH} {_HEIGHT}]"
@@ -132,11 +135,11 @@ def make_pdf() -> bytes:
 
 
 def _lines(page: list[tuple[str, int, int, int, list[str]]]) -> list[str]:
-    return [
-        _text(line, font, size, left, top + round(1.35 * size) * number)
-        for font, size, left, top, lines in page
-        for number, line in enumerate(lines)
-    ]
+    result = []
+    for font, size, left, top, lines in page:
+        for number, line in enumerate(lines):
+            result.append(_text(line, font, size, left, top + round(1.35 * size) * number))
+    return result
 
 
 def _table() -> list[str]:
@@ -148,8 +151,10 @@ def _table() -> list[str]:
     ]
     drawn = []
     for text, left, right, top, bottom in cells:
-        x, y = COLUMNS[left], TABLE_TOP + ROW_HEIGHT * top
-        width, height = COLUMNS[right] - x, ROW_HEIGHT * (bottom - top)
+        x = COLUMNS[left]
+        y = TABLE_TOP + ROW_HEIGHT * top
+        width = COLUMNS[right] - x
+        height = ROW_HEIGHT * (bottom - top)
         drawn.append(f"0.7 w {x} {_HEIGHT - y - height} {width} {height} re S")
         drawn.append(_text(text, _BOLD if top < 2 else _PLAIN, 10, x + 5, y + height - 7))
     return drawn

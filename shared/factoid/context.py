@@ -12,7 +12,8 @@ from factoid.words import count_words, cut_words, stands_in
 
 # A source is replaced by what a reader sees of it if it is this much longer, in times and
 # characters.
-_TIMES, _UNSEEN = 2, 1000
+_TIMES = 2
+_UNSEEN = 1000
 _LEVELS = ", "  # between the headings of a section's path
 _MARKS = ".,;:!?()[]\"'“”‘’«»"
 _FILLERS = {
@@ -82,7 +83,8 @@ def _introduced(unit: Unit, before: str | None) -> Unit:
     title = unit.title if before is None else ""
     section = unit.section
     if before is not None:
-        path, shared = section.split(_LEVELS), before.split(_LEVELS)
+        path = section.split(_LEVELS)
+        shared = before.split(_LEVELS)
         same = sum(
             1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(path, shared, strict=False))
         )
@@ -97,7 +99,9 @@ def _introduced(unit: Unit, before: str | None) -> Unit:
 def _without_data(unit: Unit) -> Unit:
     """Return a unit with what a reader sees as its text, if its source holds far more, such as the data of a picture."""
     is_long = bool(unit.visible) and len(unit.text) > _TIMES * len(unit.visible) + _UNSEEN
-    return replace(unit, text=unit.visible) if is_long else unit
+    if is_long:
+        return replace(unit, text=unit.visible)
+    return unit
 
 
 def _content(folded: str) -> set[str]:
@@ -108,15 +112,14 @@ def _said(
     unit: Unit, place: tuple[str, str], taken: Iterable[tuple[tuple[str, str], str, Unit]]
 ) -> set[str]:
     """Return the words already taken from a unit's source under its heading, and those of the heading."""
-    texts = [
-        text
-        for heading, text, other in taken
-        if (heading, other.document_id) == (place, unit.document_id)
-        and other.start < unit.end
-        and unit.start < other.end
-    ]
-    return (
-        _content(" ".join([*texts, unit.title.casefold(), unit.section.casefold()]))
-        if texts
-        else set()
-    )
+    texts = []
+    for heading, text, other in taken:
+        if (
+            (heading, other.document_id) == (place, unit.document_id)
+            and other.start < unit.end
+            and unit.start < other.end
+        ):
+            texts.append(text)
+    if texts:
+        return _content(" ".join([*texts, unit.title.casefold(), unit.section.casefold()]))
+    return set()

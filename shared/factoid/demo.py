@@ -126,11 +126,10 @@ def run_demo(
             )
         for question in chosen:
             _print_head(plain(question.text))
-            best = [
-                (kind, hit)
-                for kind in GRANULARITIES
-                for hit in store.search(question.text, 1, granularity=kind)
-            ]
+            best = []
+            for kind in GRANULARITIES:
+                for hit in store.search(question.text, 1, granularity=kind):
+                    best.append((kind, hit))
             print("\n\n".join(_best_unit(kind, hit, question, color=color) for kind, hit in best))
         if prepared:
             _print_head("How often the answer is found")
@@ -159,7 +158,9 @@ def find_data() -> Path:
     """Return the folder of the demo's data, in the installed package or beside its source code."""
     package = Path(factoid.__file__).parent
     installed = package / "demo_data"
-    return installed if installed.is_dir() else package.parents[1] / "examples" / "data"
+    if installed.is_dir():
+        return installed
+    return package.parents[1] / "examples" / "data"
 
 
 def load_encyclopedia(folder: Path) -> tuple[list[Document], list[Question]]:
@@ -192,22 +193,21 @@ def measure(store: UnitStore, questions: Sequence[Question], **options: Any) -> 
       article. This is the paper's measure (Dense X Retrieval, §4.4); a short answer such as a year
       can be there by chance.
     """
-    texts, answers = (
-        [question.text for question in questions],
-        [question.answers for question in questions],
-    )
+    texts = [question.text for question in questions]
+    answers = [question.answers for question in questions]
     passages = store.search_batch(texts, max(CUTOFFS), **options)
     facts = store.search_batch(texts, max(BUDGETS), parents="unit", **options)
-    gold = [
-        [
-            hit.unit.title == question.title and has_answer_dpr(hit.unit.text, question.answers)
-            for hit in hits
-        ]
-        for question, hits in zip(questions, passages, strict=True)
-    ]
-    contexts = [
-        [[pack_context(hits, words=words, headings=False)] for hits in facts] for words in BUDGETS
-    ]
+    gold = []
+    for question, hits in zip(questions, passages, strict=True):
+        gold.append(
+            [
+                hit.unit.title == question.title and has_answer_dpr(hit.unit.text, question.answers)
+                for hit in hits
+            ]
+        )
+    contexts = []
+    for words in BUDGETS:
+        contexts.append([[pack_context(hits, words=words, headings=False)] for hits in facts])
     within = [top_k_accuracy(judge(packed, answers, has_answer_dpr), 1) for packed in contexts]
     return [*(top_k_accuracy(gold, cutoff) for cutoff in CUTOFFS), *within]
 
@@ -272,10 +272,8 @@ def _citations(answer: CitedAnswer, passages: int) -> str:
 def _table(scores: Mapping[str, list[float]], questions: int) -> str:
     heads = [*(f"R@{cutoff}" for cutoff in CUTOFFS), *(f"{words} words" for words in BUDGETS)]
     lines = [f"{'':<30}{''.join(f'{head:>11}' for head in heads)}"]
-    lines += [
-        f"{name:<30}{''.join(f'{share:>11.1%}' for share in shares)}"
-        for name, shares in scores.items()
-    ]
+    for name, shares in scores.items():
+        lines.append(f"{name:<30}{''.join(f'{share:>11.1%}' for share in shares)}")
     note = (
         f"Over all {questions} questions. R@k: one of the k best passages is from the article "
         "asked about and holds an answer. W words: an answer occurs in the first W words of the "

@@ -45,7 +45,8 @@ _LOADING = Exclusion()
 _MODULE = re.compile(r"\d+_\w+")
 _SETTINGS = ("modules.json", "sentence_bert_config.json", "config_sentence_transformers.json")
 # of a file of weights, and bytes of each: read in a blink, however large the model
-_SAMPLES, _SAMPLE = 256, 4096
+_SAMPLES = 256
+_SAMPLE = 4096
 
 
 @runtime_checkable
@@ -206,7 +207,9 @@ def _written(name: str, value: object) -> str:
         raise InvalidInputError(
             f"metadata[{name!r}] cannot be a part of the text: {error}"
         ) from error
-    return "" if value is None else " ".join(text[:LONGEST_HEADING].split())
+    if value is None:
+        return ""
+    return " ".join(text[:LONGEST_HEADING].split())
 
 
 def split_heading(unit: Unit | Document) -> tuple[str, str]:
@@ -216,7 +219,8 @@ def split_heading(unit: Unit | Document) -> tuple[str, str]:
     """
     if not unit.title and not unit.section:
         return "", ""
-    title, section = " ".join(unit.title.split()), " ".join(unit.section.split())
+    title = " ".join(unit.title.split())
+    section = " ".join(unit.section.split())
     text = _MARKUP.sub("", unit.text)
     if title and section and _begins(section, title):
         title = ""

@@ -57,9 +57,13 @@ def _checked(key: object) -> str:
 def _plain(value: Any) -> Any:
     """Return a value as JSON holds it."""
     if isinstance(value, Decimal):
-        return _plain(float(value)) if value.is_finite() else None
+        if value.is_finite():
+            return _plain(float(value))
+        return None
     if isinstance(value, float):
-        return float(value) if math.isfinite(value) else None
+        if math.isfinite(value):
+            return float(value)
+        return None
     if value is None or isinstance(value, bool | str | int):
         return value
     if isinstance(value, Mapping):
@@ -146,14 +150,16 @@ def match_fields(metadata: Mapping[str, Any], start: str, end: str) -> list[Matc
     entries = metadata.get("matches")
     if not isinstance(entries, list):
         return []
-    return [
-        MatchFields(
-            id=entry["id"],
-            text=entry["text"],
-            granularity=entry["granularity"],
-            start=entry[start],
-            end=entry[end],
-            score=entry["score"],
+    result = []
+    for entry in entries:
+        result.append(
+            MatchFields(
+                id=entry["id"],
+                text=entry["text"],
+                granularity=entry["granularity"],
+                start=entry[start],
+                end=entry[end],
+                score=entry["score"],
+            )
         )
-        for entry in entries
-    ]
+    return result

@@ -43,8 +43,12 @@ class Progress:
     def __init__(
         self, show: bool | None, unit: str, total: int | None, desc: str, initial: int
     ) -> None:
-        self.total, self.done = total, initial
-        self._show, self._unit, self._desc, self._initial = show, unit, desc, initial
+        self.total = total
+        self.done = initial
+        self._show = show
+        self._unit = unit
+        self._desc = desc
+        self._initial = initial
         self._note = ""
         self._bar: Any = None  # of tqdm, once there is one
         self._started = self._logged = time.monotonic()
@@ -65,7 +69,8 @@ class Progress:
 
     def reach(self, done: int, note: str = "") -> None:
         """Say how many things are done in all, and in a few words what else there is to say."""
-        self.done, self._note = done, note or self._note
+        self.done = done
+        self._note = note or self._note
         if self._show is False:
             return
         now = time.monotonic()

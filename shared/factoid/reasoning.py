@@ -108,14 +108,18 @@ def open_reasoning(text: str, at: int) -> str:
     """Return the first tag of the reasoning around a place in a text, "" if there is none."""
     start = next((first for first, last in reasoning_spans(text) if first < at < last), None)
     mark = None if start is None else _MARKS.match(text, start)
-    return mark[0].lstrip() if mark else ""
+    if mark:
+        return mark[0].lstrip()
+    return ""
 
 
 def _family(tag: str) -> str:
     lower = tag.lower()
     if "channel" in lower or lower in ("<|end|>", "analysis", "assistantfinal"):
         return "channel"
-    return "details" if "details" in lower else lower[0]
+    if "details" in lower:
+        return "details"
+    return lower[0]
 
 
 def _before(text: str, at: int) -> str:

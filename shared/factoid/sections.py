@@ -66,11 +66,9 @@ class _Part(NamedTuple):
     @property
     def level(self) -> int:
         """The level of a heading that is marked, or 0."""
-        return (
-            self.blocks[0].level
-            if self.kind == "heading" and len(self.text) <= LONGEST_HEADING
-            else 0
-        )
+        if self.kind == "heading" and len(self.text) <= LONGEST_HEADING:
+            return self.blocks[0].level
+        return 0
 
     @property
     def is_strong(self) -> bool:

@@ -34,9 +34,10 @@ def sentence_spans(
     Raises:
         InvalidInputError: The splitter returned something else than places in the text, in order.
     """
-    return [
-        (sentence.start, sentence.end) for sentence in read_sentences(text, splitter, markup=markup)
-    ]
+    result = []
+    for sentence in read_sentences(text, splitter, markup=markup):
+        result.append((sentence.start, sentence.end))
+    return result
 
 
 def read_sentences(

@@ -113,7 +113,9 @@ def _in_context(sentence: Sentence, *, is_first: bool) -> str:
     if block.kind == "row" and not block.is_header:
         text = _named_cells(block) if text == block.visible.text else visible_text([sentence])
     leads = written_leads(block) if is_first and block.kind in ("item", "paragraph", "row") else ""
-    return f"{leads} {text}" if leads else text
+    if leads:
+        return f"{leads} {text}"
+    return text
 
 
 def _named_cells(row: Block) -> str:
@@ -143,7 +145,9 @@ def sentences_in(passage: Unit, splitter: SentenceSplitter | None = None) -> Seq
 def seen_text(text: str, metadata: Metadata) -> str:
     """Return what a reader sees of a text that is read by itself, "" where that is the text as it is."""
     visible = visible_text(read_sentences(text, markup=markup_of(text, metadata)))
-    return "" if visible == text else visible
+    if visible == text:
+        return ""
+    return visible
 
 
 def visible_text(sentences: Sequence[Sentence]) -> str:
@@ -180,7 +184,8 @@ def _join_short(
                 size += length
                 continue
             yield joined
-        joined, size = paragraph, length
+        joined = paragraph
+        size = length
     if joined is not None:
         yield joined
 

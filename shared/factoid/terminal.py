@@ -15,7 +15,8 @@ from factoid.units import Granularity, Hit, Unit
 WIDTH = 100
 _EXCERPT = 320  # characters of a passage shown with a hit: about four lines
 
-_BOLD, _RESET = "\x1b[1;33m", "\x1b[0m"
+_BOLD = "\x1b[1;33m"
+_RESET = "\x1b[0m"
 _UNPRINTABLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 
 
@@ -50,7 +51,9 @@ def wrap(text: str, *, indent: str = "", first: str | None = None) -> str:
 
 def count(number: int, noun: str) -> str:
     """Return a number with its noun, as in "1 passage" and "1,200 passages"."""
-    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+    if number == 1:
+        return f"{number:,} {noun}"
+    return f"{number:,} {noun}s"
 
 
 def plain(text: str) -> str:
@@ -70,11 +73,10 @@ def show_hit(rank: int, hit: Hit, *, color: bool = False, explain: bool = False)
     """
     unit = hit.unit
     matches = [match for match in hit.matches if match.unit.granularity is not Granularity.PASSAGE]
-    span = (
-        (matches[0].unit.start - unit.start, matches[0].unit.end - unit.start)
-        if matches
-        else (0, 0)
-    )
+    if matches:
+        span = (matches[0].unit.start - unit.start, matches[0].unit.end - unit.start)
+    else:
+        span = (0, 0)
     lines = [
         wrap(place(unit) or "(no title)", indent=" " * 12, first=f"{rank:>3}  {hit.score:.3f}  ")
     ]
@@ -95,7 +97,9 @@ def show_hit(rank: int, hit: Hit, *, color: bool = False, explain: bool = False)
 def _around(hit: Hit) -> str:
     """Return the text around a hit, or "" if it was not requested."""
     text = plain(" ".join(unit.text for unit in hit.neighbours))
-    return wrap(text, indent=" " * 14, first=f"{'in':>12}  ") if text else ""
+    if text:
+        return wrap(text, indent=" " * 14, first=f"{'in':>12}  ")
+    return ""
 
 
 def _head(text: str, chars: int) -> str:

@@ -52,7 +52,10 @@ class HashEncoder:
 
     def encode_unit_tokens(self, texts: Sequence[str]) -> list[Vectors]:
         """Return the vectors of the content words of each text. Shape of each: (words, dim)."""
-        return [self.encode_units([word for word, _, _ in content_tokens(text)]) for text in texts]
+        result = []
+        for text in texts:
+            result.append(self.encode_units([word for word, _, _ in content_tokens(text)]))
+        return result
 
 
 class ScriptedPropositionizer:
@@ -74,9 +77,18 @@ class ScriptedPropositionizer:
     def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
         """Return the scripted propositions, and remember the passages in `calls`."""
         self.calls.append(list(passages))
-        script, missing = self._script, NoPropositions("not in the script")
-        outputs = [
-            script(unit) if callable(script) else script.get(unit.text, missing)
-            for unit in passages
-        ]
-        return [texts if isinstance(texts, NoPropositions) else list(texts) for texts in outputs]
+        script = self._script
+        missing = NoPropositions("not in the script")
+        outputs = []
+        for unit in passages:
+            if callable(script):
+                outputs.append(script(unit))
+            else:
+                outputs.append(script.get(unit.text, missing))
+        result: list[list[str]] = []
+        for texts in outputs:
+            if isinstance(texts, NoPropositions):
+                result.append(texts)
+            else:
+                result.append(list(texts))
+        return result

@@ -27,12 +27,16 @@ NAMESPACE = UUID("5f0a3b1e-8f0c-5d53-9a2c-1f6d3c0e7b41")
 
 # A document with this in its metadata holds propositions, one on each line, as a table's rows do;
 # no model is used.
-PROPOSITIONS, LINES = "propositions", "lines"
+PROPOSITIONS = "propositions"
+LINES = "lines"
 
 # The most that metadata, and operands of filters, may hold.
-DEPTH, VALUES, CHARACTERS = 100, 1_000_000, 100_000_000
+DEPTH = 100
+VALUES = 1_000_000
+CHARACTERS = 100_000_000
 BITS = 14_000  # of an integer: Python turns no more than 4,300 digits into text
-_FEW, _LARGE = 100, 1 << 63
+_FEW = 100
+_LARGE = 1 << 63
 
 # characters of a title or section in a unit; a longer heading in a text is a paragraph
 LONGEST_HEADING = 1000
@@ -90,7 +94,8 @@ def check_size(value: object, name: str = "metadata") -> None:
     """
     if _is_flat(value):
         return
-    values, characters = 0, 0
+    values = 0
+    characters = 0
     nested = [iter((value,))]
     while nested:
         for element in nested[-1]:
@@ -114,12 +119,10 @@ def check_size(value: object, name: str = "metadata") -> None:
                 if _is_flat(element):
                     values += len(element)
                     continue
-                inner = (
-                    chain.from_iterable(element.items())
-                    if isinstance(element, Mapping)
-                    else element
-                )
-                nested.append(iter(inner))
+                if isinstance(element, Mapping):
+                    nested.append(chain.from_iterable(element.items()))
+                else:
+                    nested.append(iter(element))
                 break
         else:
             nested.pop()
@@ -281,9 +284,11 @@ def child_unit(
     its text.
     """
     document_id = parent.id if isinstance(parent, Document) else parent.document_id
-    title, section = parent.title, parent.section
+    title = parent.title
+    section = parent.section
     if isinstance(parent, Document):
-        title, section = title[:LONGEST_HEADING], section[:LONGEST_HEADING]
+        title = title[:LONGEST_HEADING]
+        section = section[:LONGEST_HEADING]
     return Unit(
         "", text, granularity, document_id, parent.id, start, end, title, section, parent.metadata
     )

@@ -50,7 +50,9 @@ def count_words(text: str) -> int:
 
     In scripts without spaces, where a whole text would be one word, each character is a word.
     """
-    return sum(1 for _ in _WORD.finditer(text)) if _is_unspaced(text) else len(text.split())
+    if _is_unspaced(text):
+        return sum(1 for _ in _WORD.finditer(text))
+    return len(text.split())
 
 
 def cut_words(text: str, words: int) -> str:
@@ -59,7 +61,9 @@ def cut_words(text: str, words: int) -> str:
     start = text if len(parts) <= words else text[: -len(parts[-1])].rstrip()
     if _is_unspaced(start):
         end = next(islice(_WORD.finditer(start), words - 1, None), None)
-        return start if end is None else start[: end.end()]
+        if end is None:
+            return start
+        return start[: end.end()]
     return start
 
 
@@ -68,7 +72,8 @@ def stands_in(part: str, text: str) -> bool:
 
     "she ran" does not contain "he ran".
     """
-    part, text = " ".join(part.split()), " ".join(text.split())
+    part = " ".join(part.split())
+    text = " ".join(text.split())
     start = text.find(part)
     for _ in range(_MOST_TRIES):
         if start < 0:

@@ -64,9 +64,9 @@ def build_articles(
     files = list(map(Path, sources))
     if missing := [file for file in files if not file.is_file()]:
         raise UnreadableFileError(f"{missing[0]} is not a file")
-    stamps = [
-        (str(file.absolute()), file.stat().st_size, file.stat().st_mtime_ns) for file in files
-    ]
+    stamps = []
+    for file in files:
+        stamps.append((str(file.absolute()), file.stat().st_size, file.stat().st_mtime_ns))
     report = build(
         path,
         *_read(
@@ -96,7 +96,8 @@ def _read(
     from factoid.files.readers import JSONL_ENDING, TABLE_ENDINGS, read_documents
 
     sources: list[Iterable[Record]] = []
-    dumps, documents = [], []
+    dumps = []
+    documents = []
     for file in files:
         ending = file.suffix.lower()
         if ending == ".parquet":
@@ -144,7 +145,8 @@ def articles(
                 "\n".join(f"{name}: {plain(str(value))}" for name, value in store.stats().items())
             )
             return
-        names, article = store.names([name_key(title)]).get(name_key(title), []), store.get(title)
+        names = store.names([name_key(title)]).get(name_key(title), [])
+        article = store.get(title)
     if not names:
         raise InvalidInputError(f"{path} does not know the name {title!r}")
     if article is not None:

@@ -191,7 +191,10 @@ class _Reading:
 
 def _stale_documents(store: UnitStore, paths: Iterable[str], reading: _Reading) -> list[str]:
     """Return the ids of documents that came from these paths and are no longer in their files."""
-    roots = {place for path in paths for place in _places(Path(path))}
+    roots = set()
+    for path in paths:
+        for place in _places(Path(path)):
+            roots.add(place)
     ids = store.ids({"source": {"$exists": True}})
     sources: dict[str, str] = {}
     for start in range(0, len(ids), _CHUNK):

@@ -41,7 +41,9 @@ def option(
 
 
 def _temperature(text: str) -> float | None:
-    return None if text == "none" else float(text)
+    if text == "none":
+        return None
+    return float(text)
 
 
 Kind = Literal["passage", "sentence", "proposition"]

@@ -168,13 +168,16 @@ def batch(
     else:
         chosen = batches.cancel() if action == "cancel" else batches.poll()
     names = ("batch_id", "status", "completed", "requests", "error")
-    rows = [{name: getattr(batch, name) for name in names} for batch in chosen]
-    lines = [
-        "{batch_id}  {status}  {completed:,} of {requests:,} requests  {error}".format(
-            **row
-        ).rstrip()
-        for row in rows
-    ]
+    rows = []
+    for batch in chosen:
+        rows.append({name: getattr(batch, name) for name in names})
+    lines = []
+    for row in rows:
+        lines.append(
+            "{batch_id}  {status}  {completed:,} of {requests:,} requests  {error}".format(
+                **row
+            ).rstrip()
+        )
     output.print(
         rows, "\n".join(lines) or "no batches: everything is in the cache, or nothing was submitted"
     )

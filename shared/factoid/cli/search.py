@@ -107,10 +107,9 @@ def search(
             elif context is not None:
                 print(context)
             else:
-                shown = [
-                    show_hit(rank, hit, color=color, explain=explain)
-                    for rank, hit in enumerate(hits, start=1)
-                ]
+                shown = []
+                for rank, hit in enumerate(hits, start=1):
+                    shown.append(show_hit(rank, hit, color=color, explain=explain))
                 print("\n\n".join(shown), flush=True)
 
 

@@ -26,11 +26,9 @@ def stats(store: Folder, as_json: opts.AsJson = False) -> None:
         result = opened.stats()
     lines = []
     for name, value in result.items():
-        parts = (
-            ", ".join(f"{part} {number}" for part, number in value.items())
-            if isinstance(value, dict)
-            else value
-        )
+        parts = value
+        if isinstance(value, dict):
+            parts = ", ".join(f"{part} {number}" for part, number in value.items())
         lines.append(f"{name}: {parts}")
     opts.Output(as_json=as_json).print(result, "\n".join(lines))
 
@@ -141,11 +139,10 @@ def delete(
         raise InvalidInputError("factoid store delete takes either ids or --filter")
     with opts.open_store(store) as opened:
         with opened.opened.connections.reading() as snapshot:
-            unknown = [
-                id_
-                for id_ in ids or ()
-                if not (*snapshot.document_rows([id_]), *snapshot.unit_rows([id_]))
-            ]
+            unknown = []
+            for id_ in ids or ():
+                if not (*snapshot.document_rows([id_]), *snapshot.unit_rows([id_])):
+                    unknown.append(id_)
         deleted = opened.delete(ids or None, filter=parsed)
     missing = f"\nnot in the store: {', '.join(unknown)}" if unknown else ""
     output.print(

@@ -199,7 +199,8 @@ def train_agrame(
     if teacher_examples and not teacher_model:
         raise InvalidInputError("expected --teacher-model with --teacher-examples")
     settings = RankerSettings(**asdict(fitting))
-    folder, show = Path(output), printing.progress
+    folder = Path(output)
+    show = printing.progress
     if queries and collection:
         read = read_colbert_examples(examples, queries, collection, ways=settings.ways)
     else:

@@ -81,7 +81,8 @@ def tune(
 
 
 def _answered(record: dict[str, Any]) -> tuple[str, list[str]]:
-    question, answers = record["question"], record["answers"]
+    question = record["question"]
+    answers = record["answers"]
     check_text(question, "question")
     if not isinstance(answers, list) or not all(
         isinstance(answer, str) and answer.strip() for answer in answers

@@ -87,19 +87,24 @@ def _read(source: Json) -> Layout:
         names = ", ".join(map(repr, sorted(map(str, result))[:8])) or "nothing"
         raise InvalidInputError(f"a dict with {names} is not a layout: {EXPECTED}")
     sources = result.get("pages") or []
-    words = [word for page in sources for word in page.get("words") or []]
+    words: list[dict[str, Any]] = []
+    for page in sources:
+        words += page.get("words") or []
     places = _places(content, words, str(result.get("stringIndexType")))
-    elements = [
-        Element(_spans(part, places), str(part.get("role") or ""))
-        for part in result.get("paragraphs") or []
-    ]
-    figures = [
-        Element(_spans(figure, places), "figure", _spans(figure.get("caption") or {}, places))
-        for figure in result.get("figures") or []
-    ]
+    elements = []
+    for part in result.get("paragraphs") or []:
+        elements.append(Element(_spans(part, places), str(part.get("role") or "")))
+    figures = []
+    for figure in result.get("figures") or []:
+        figures.append(
+            Element(_spans(figure, places), "figure", _spans(figure.get("caption") or {}, places))
+        )
     tables = [_table(table, places) for table in result.get("tables") or []]
     spans = [span for element in figures + elements for span in (*element.spans, *element.caption)]
-    spans += [span for table in tables for span in (table.span, table.caption_span) if span]
+    for table in tables:
+        for span in (table.span, table.caption_span):
+            if span:
+                spans.append(span)
     _check_overlaps(content, spans)
     form = result.get("contentFormat")
     pages = tuple(
@@ -125,12 +130,17 @@ def _renamed(value: Any, rename: Callable[[str], str]) -> Any:
     if not isinstance(value, list):
         return value
     if value and isinstance(value[0], Mapping) and value[0].keys() == {"x", "y"}:
-        return [point[axis] for point in value for axis in ("x", "y")]
+        result = []
+        for point in value:
+            for axis in ("x", "y"):
+                result.append(point[axis])
+        return result
     return [_renamed(part, rename) for part in value]
 
 
 def _page(source: Json, number: int, spans: tuple[Span, ...]) -> Page:
-    width, height = float(source.get("width") or 0), float(source.get("height") or 0)
+    width = float(source.get("width") or 0)
+    height = float(source.get("height") or 0)
     return Page(
         int(source.get("pageNumber") or number), width, height, str(source.get("unit") or ""), spans
     )
@@ -143,11 +153,9 @@ def _words(pages: Iterable[tuple[Page, Json]], places: Places) -> list[Box]:
         for word in source.get("words") or []:
             regions = [Region(page.number, _rectangle(word.get("polygon") or ())), *_regions(word)]
             region = next((region for region in regions if region.rectangle), None)
-            boxes += [
-                Box(*span, *region)
-                for span in _spans(word, places)[:1]
-                if region and span[0] < span[1]
-            ]
+            for span in _spans(word, places)[:1]:
+                if region and span[0] < span[1]:
+                    boxes.append(Box(*span, *region))
     words: list[Box] = []
     for box in sorted(boxes):
         if not words or box.start >= words[-1].end:
@@ -176,11 +184,14 @@ def _table(source: Json, places: Places) -> Table:
 
 
 def _cell(source: Json) -> Cell:
-    kind, text = str(source.get("kind") or "content"), source.get("content") or ""
+    kind = str(source.get("kind") or "content")
+    text = source.get("content") or ""
     if not isinstance(text, str):
         raise TypeError(f"a cell's content is {text!r:.40}")
-    row, column = int(source["rowIndex"]), int(source["columnIndex"])
-    row_span, column_span = int(source.get("rowSpan") or 1), int(source.get("columnSpan") or 1)
+    row = int(source["rowIndex"])
+    column = int(source["columnIndex"])
+    row_span = int(source.get("rowSpan") or 1)
+    column_span = int(source.get("columnSpan") or 1)
     if min(row, column) < 0 or min(row_span, column_span) < 1:
         raise ValueError(
             f"a cell is at row {row} and column {column}, and spans {row_span} and {column_span}"
@@ -208,7 +219,9 @@ def _spans(source: Json, places: Places) -> tuple[Span, ...]:
 
 def _extent(source: Json, places: Places) -> Span | None:
     spans = _spans(source, places)
-    return (min(start for start, _ in spans), max(end for _, end in spans)) if spans else None
+    if spans:
+        return (min(start for start, _ in spans), max(end for _, end in spans))
+    return None
 
 
 def _regions(source: Json) -> Iterator[Region]:
@@ -220,8 +233,11 @@ def _regions(source: Json) -> Iterator[Region]:
 
 def _rectangle(polygon: Sequence[Any]) -> tuple[float, ...]:
     """Return left, top, right and bottom of a polygon, which is given as x and y of its corners in turn."""
-    xs, ys = [float(x) for x in polygon[::2]], [float(y) for y in polygon[1::2]]
-    return (min(xs), min(ys), max(xs), max(ys)) if ys else ()
+    xs = [float(x) for x in polygon[::2]]
+    ys = [float(y) for y in polygon[1::2]]
+    if ys:
+        return (min(xs), min(ys), max(xs), max(ys))
+    return ()
 
 
 def _places(content: str, words: Sequence[Json], stated: str) -> Places:
@@ -233,11 +249,10 @@ def _places(content: str, words: Sequence[Json], stated: str) -> Places:
     ways: dict[str, Places] = {"unicodeCodePoint": range(length + 1)}
     if not content.isascii() or "\r\n" in content:
         units = [place for place in range(length) for _ in range(1 + (content[place] > "\uffff"))]
-        seen = [
-            place
-            for place in range(length)
-            if not _continues_element(content[place], content[place - 1 : place])
-        ]
+        seen = []
+        for place in range(length):
+            if not _continues_element(content[place], content[place - 1 : place]):
+                seen.append(place)
         ways |= {"utf16CodeUnit": [*units, length], "textElements": [*seen, length]}
 
     def fitting(name: str) -> tuple[int, bool]:
@@ -285,7 +300,8 @@ def _as_version_3(result: Json) -> Json:
     homes: dict[str, int] = {}  # the tables of lines, by the lines' names
     for page in copy.get("pageResults") or []:
         for table in page.get("tables") or []:
-            cells, place = table["cells"], {"pageNumber": page["pageNumber"]}
+            cells = table["cells"]
+            place = {"pageNumber": page["pageNumber"]}
             first = {cell["content"] for cell in cells if cell["rowIndex"] == 0}
             is_named = (
                 len({text for text in first if text and not text.isdecimal()})
@@ -313,13 +329,15 @@ def _as_version_3(result: Json) -> Json:
             for row, line in enumerate(page.get("lines") or [])
         ]
         for name, line in sorted(lines, key=lambda line: homes.get(line[0], -1)):
-            begin, height = at, above[7] - above[1] if above else 0
+            begin = at
+            height = above[7] - above[1] if above else 0
             for word in line["words"]:
                 word["span"] = {"offset": at, "length": len(word["content"])}
                 texts.append(word["content"])
                 at += len(word["content"]) + 1
             page["words"] += line["words"]
-            span, box = {"offset": begin, "length": at - 1 - begin}, line["polygon"]
+            span = {"offset": begin, "length": at - 1 - begin}
+            box = line["polygon"]
             if name in homes:
                 tables[homes[name]]["spans"].append(span)
             elif (

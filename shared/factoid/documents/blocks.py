@@ -74,7 +74,8 @@ def blocks_of(layout: Layout) -> list[LayoutBlock]:
 
 
 def _blocks(layout: Layout) -> Iterator[LayoutBlock]:
-    content, read = layout.content, _prose if layout.is_markdown else _uncovered
+    content = layout.content
+    read = _prose if layout.is_markdown else _uncovered
     tables = [table for table in layout.tables if table.span]
     if layout.is_markdown:
         tables = with_captions(content, tables) if layout.tables else markdown_tables(content)
@@ -95,11 +96,10 @@ def _blocks(layout: Layout) -> Iterator[LayoutBlock]:
 
 
 def _table_pieces(content: str, table: Table) -> Iterator[Piece]:
-    caption = (
-        TracedText.of(content, *table.caption_span)
-        if table.caption_span
-        else inserted(table.caption)
-    )
+    if table.caption_span:
+        caption = TracedText.of(content, *table.caption_span)
+    else:
+        caption = inserted(table.caption)
     if table.caption_span:
         yield *table.caption_span, None
     if table.span:
@@ -156,7 +156,9 @@ def _comment(content: str, start: int, end: int) -> LayoutBlock:
         return LayoutBlock("furniture", TracedText.of(content, start, end))
     text = TracedText.of(content, start + value.start(2), start + value.end(2)).strip()
     kind = _KINDS.get(value[1][0].lower() + value[1][1:], "furniture")
-    return LayoutBlock("figure", inside=text.text) if kind == "figure" else LayoutBlock(kind, text)
+    if kind == "figure":
+        return LayoutBlock("figure", inside=text.text)
+    return LayoutBlock(kind, text)
 
 
 # Text with its structure beside it

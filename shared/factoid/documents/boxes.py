@@ -76,7 +76,8 @@ def _continues(line: Sequence[float], word: Sequence[float]) -> bool:
 
     At its height, and at most three heights further on.
     """
-    height, gap = word[3] - word[1], word[0] - line[2]
+    height = word[3] - word[1]
+    gap = word[0] - line[2]
     return -height < gap < 3 * height and min(line[3], word[3]) - max(line[1], word[1]) > height / 2
 
 
@@ -87,7 +88,9 @@ def pack(boxes: Sequence[Box]) -> str:
         left, top, right, bottom = (round(100 * number) for number in rectangle or (0, 0, 0, 0))
         rows.append((start, end - start, page, left, top, right - left, bottom - top))
     columns = json.dumps([*zip(*rows, strict=True)])  # like numbers stand together
-    return b85encode(zlib.compress(columns.encode(), 9)).decode("ascii") if rows else ""
+    if rows:
+        return b85encode(zlib.compress(columns.encode(), 9)).decode("ascii")
+    return ""
 
 
 @lru_cache(64)

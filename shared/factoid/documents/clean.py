@@ -37,7 +37,8 @@ def clean(layout: Layout, *, without: Iterable[str] = ()) -> LayoutDocument:
     blocks = mark_title(blocks_of(layout))
     changes: dict[str, int] = {}
     for name, rule in RULES.items():
-        before, blocks = blocks, blocks if name in skipped else rule(blocks)
+        before = blocks
+        blocks = blocks if name in skipped else rule(blocks)
         same = {*map(id, blocks)}
         if count := sum(id(block) not in same for block in before):
             changes[name] = count
@@ -52,22 +53,27 @@ def _edited(rule: Callable[[str], list[Edit]], blocks: Sequence[LayoutBlock]) ->
 
     def edits(text: str) -> list[Edit]:
         proposed = rule(text)
-        fixed = (
-            {place for start, end in rules.verbatim(text) for place in range(start, end)}
-            if proposed
-            else set()
-        )
+        if proposed:
+            fixed = set()
+            for start, end in rules.verbatim(text):
+                for place in range(start, end):
+                    fixed.add(place)
+        else:
+            fixed = set()
         return [edit for edit in proposed if fixed.isdisjoint(range(edit[0], edit[1]))]
 
     def edit(text: str) -> str:
-        return TracedText.of(text).edit(changes).text.strip() if (changes := edits(text)) else text
+        if changes := edits(text):
+            return TracedText.of(text).edit(changes).text.strip()
+        return text
 
     result: list[LayoutBlock] = []
     for block in blocks:
         if block.kind != "code":
             changes = edits(block.text.text)
             text = block.text.edit(changes).strip() if changes else block.text
-            table, inside = block.table.map_texts(edit) if block.table else None, edit(block.inside)
+            table = block.table.map_texts(edit) if block.table else None
+            inside = edit(block.inside)
             if (text, table, inside) != (block.text, block.table, block.inside):
                 block = replace(block, text=text, table=table, inside=inside)
         if block.text.text or block.kind in ("table", "figure"):

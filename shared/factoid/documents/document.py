@@ -195,11 +195,9 @@ class LayoutDocument:
             LAYOUT: pack(boxes),
             PROPOSITIONS: LINES,
         }
-        return (
-            Document(text, self.title, table.section, metadata={**metadata, **_known(facts)})
-            if text
-            else None
-        )
+        if text:
+            return Document(text, self.title, table.section, metadata={**metadata, **_known(facts)})
+        return None
 
     def _table_lines(
         self, table: Table, caption: TracedText

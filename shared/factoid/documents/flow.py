@@ -29,7 +29,8 @@ _PAGE_NUMBER = re.compile(r"[\W\d]*+(?:(?:pages?|pp?|pg|of|seite|s|von)[\W\d]++)
 
 def goes_on(before: str, after: str) -> bool:
     """Return whether one piece of running text continues another."""
-    before, after = before.rstrip(), after.lstrip()
+    before = before.rstrip()
+    after = after.lstrip()
     if not before or not after or _ITEM.match(after) or _SENTENCE_END.search(before):
         return False
     return bool(
@@ -130,7 +131,8 @@ def _joined(first: Table, second: Table) -> Table | None:
     if second.caption and not _CONTINUED.search(second.caption):
         return None
     below = second.header_rows
-    header, repeated = first.texts()[:above], second.texts()[:below]
+    header = first.texts()[:above]
+    repeated = second.texts()[:below]
     if below and header == repeated:
         dropped = below
     elif below and not _are_values(first, second):
@@ -181,9 +183,10 @@ def rejoin(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
         groups.append([block])
         if block.kind in ("heading", "title", "code", "formula", "text"):
             last = groups[-1] if block.kind == "text" else []
-    return [
-        replace(group[0], text=join([block.text for block in group], "\n"))
-        if group[1:]
-        else group[0]
-        for group in groups
-    ]
+    result = []
+    for group in groups:
+        if group[1:]:
+            result.append(replace(group[0], text=join([block.text for block in group], "\n")))
+        else:
+            result.append(group[0])
+    return result

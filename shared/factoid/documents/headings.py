@@ -24,11 +24,11 @@ _LEAST = 3  # numbered headings; fewer may begin with a number by chance
 
 def drop_stamps(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
     """Drop headings that are stamps of preprint servers."""
-    return [
-        block
-        for block in blocks
-        if block.kind not in ("heading", "title") or not _STAMP.fullmatch(block.text.text)
-    ]
+    result = []
+    for block in blocks:
+        if block.kind not in ("heading", "title") or not _STAMP.fullmatch(block.text.text):
+            result.append(block)
+    return result
 
 
 def mark_title(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
@@ -66,12 +66,13 @@ def mark_title(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
 
 def demote_headings(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
     """Turn headings without a word into text."""
-    return [
-        replace(block, kind="text")
-        if block.kind == "heading" and not _LETTERS.search(block.text.text)
-        else block
-        for block in blocks
-    ]
+    result = []
+    for block in blocks:
+        if block.kind == "heading" and not _LETTERS.search(block.text.text):
+            result.append(replace(block, kind="text"))
+        else:
+            result.append(block)
+    return result
 
 
 def number_headings(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
@@ -92,7 +93,8 @@ def number_headings(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
     for place, block in enumerate(blocks):
         level = block.level
         if place in numbers:
-            last, depth = level, numbers[place]
+            last = level
+            depth = numbers[place]
             level = depth
         elif block.kind == "heading":
             level = 1 if level <= top else max(2, depth + level - last)

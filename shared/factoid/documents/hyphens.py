@@ -53,10 +53,12 @@ def hyphen_edits(text: str, known: Evidence) -> list[Edit]:
     for match in _BROKEN.finditer(text):
         start, end = match.span()
         before = text[max(start - _TOKEN_CHARS, 0) : start].split()[-1]
-        right = _RIGHT.match(text, end)
-        hyphen = (
-            "-" if _ADDRESS.match(text, end) else decide(before, right[0] if right else "", known)
-        )
+        right = ""
+        if second_half := _RIGHT.match(text, end):
+            right = second_half[0]
+        hyphen = decide(before, right, known)
+        if _ADDRESS.match(text, end):
+            hyphen = "-"
         if hyphen is not None:
             edits.append((start + len(hyphen), end, ""))
     return edits
@@ -72,16 +74,24 @@ def decide(before: str, right: str, known: Evidence) -> str | None:
     part = _LEFT.match(before)
     if part is None or not part[1].isalpha() or not right[:1].isalpha():
         return "-"  # "GPT- 4", "39- 48"
-    left, halves = part[1], (part[1].lower(), right.lower())
+    left = part[1]
+    halves = (part[1].lower(), right.lower())
     word = "".join(halves)
-    joined, hyphened = known.words[word] + known.words[f"{word}s"], known.pairs[halves]
+    joined = known.words[word] + known.words[f"{word}s"]
+    hyphened = known.pairs[halves]
     if halves[1] in _SUSPENDED:
-        return "" if joined else None
+        if joined:
+            return ""
+        return None
     if joined or hyphened:
-        return "" if joined >= hyphened else "-"
+        if joined >= hyphened:
+            return ""
+        return "-"
     is_name = (right[0].isupper() and not left.isupper()) or (
         left.isupper() and not right.isupper()
     )
     is_compound = min(map(len, halves)) > 2 and all(known.words[half] for half in halves)
     is_part = _NAME.search(before) or "-" in before or halves[1] in _SECOND_HALVES
-    return "-" if is_name or is_part or is_compound or len(left) == 1 else ""
+    if is_name or is_part or is_compound or len(left) == 1:
+        return "-"
+    return ""

@@ -73,7 +73,9 @@ class Layout:
         """
         place = bisect_right(self._page_boxes, position, key=lambda box: box.start) - 1
         box = self._page_boxes[place] if place >= 0 else Box(0, 0, 0, ())
-        return box.page if box.start <= position < box.end else None
+        if box.start <= position < box.end:
+            return box.page
+        return None
 
     def boxes(self, text: TracedText) -> list[Box]:
         """Return the words of a text that was made from the content, with their spans in the text.
@@ -87,10 +89,12 @@ class Layout:
         at = np.flatnonzero(placed)
         firsts = np.flatnonzero(np.diff(places[at], prepend=-1))
         lasts = np.flatnonzero(np.diff(places[at], append=-1))
-        return [
-            boxes[places[at[first]]]._replace(start=int(at[first]), end=int(at[last]) + 1)
-            for first, last in zip(firsts, lasts, strict=True)
-        ]
+        result = []
+        for first, last in zip(firsts, lasts, strict=True):
+            result.append(
+                boxes[places[at[first]]]._replace(start=int(at[first]), end=int(at[last]) + 1)
+            )
+        return result
 
 
 Item = TypeVar("Item")

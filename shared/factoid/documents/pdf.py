@@ -31,7 +31,9 @@ _HEADING = 1.15  # times the size of most words: a heading
 _GAP = 0.6  # of a line's height: lines further apart belong to different paragraphs
 _COLUMN_GAP = 1.2  # of a line's height: a wider space within a line is between columns
 # least lines, words in a line, and share of the page's width
-_COLUMN_LINES, _COLUMN_WORDS, _COLUMN_WIDTH = 3, 3, 0.2
+_COLUMN_LINES = 3
+_COLUMN_WORDS = 3
+_COLUMN_WIDTH = 0.2
 _SAME_GAP = 0.05  # of the page's width: how far gaps between the same columns are apart
 _SEPARATOR = "\n\n"  # between paragraphs
 _COLOR = (255, 196, 0)
@@ -75,7 +77,8 @@ class _Reader:
 
     def add_page(self, page: Mapping[str, Any]) -> None:
         """Append the paragraphs and the tables of a page from `pdf_pages`."""
-        number, start = page["number"], self.length
+        number = page["number"]
+        start = self.length
         for block in page["blocks"]:
             span = self.add(block["words"], number)
             if "cells" in block:
@@ -106,7 +109,8 @@ def read_pdf(path: str | PathLike[str], *, limits: ReadLimits = DEFAULT_LIMITS) 
         raise UnreadableFileError(
             f"{path} holds no text: pages that are pictures need a layout service"
         )
-    content, roles = _SEPARATOR.join(reader.texts), _roles(reader.paragraphs)
+    content = _SEPARATOR.join(reader.texts)
+    roles = _roles(reader.paragraphs)
     elements = (
         Element((part.span,), role) for part, role in zip(reader.paragraphs, roles, strict=True)
     )
@@ -159,7 +163,9 @@ def _plain_page(page: Any) -> dict[str, Any]:
     )
     for lines in _paragraphs(all_lines):
         add_tables(above=lines[0][0]["top"])
-        flat = [word for line in lines for word in line]
+        flat = []
+        for line in lines:
+            flat += line
         size = median(word["size"] for word in flat)
         blocks.append({"words": flat, "size": size, "line_count": len(lines)})
     add_tables(above=float("inf"))
@@ -175,37 +181,40 @@ def _grid_cells(grid: Any, words: Sequence[_Word]) -> dict[str, Any]:
     """Return the cells of a ruled table, with their places and texts, and how many rows, columns and header rows it has."""
     # pdfplumber aligns them
     lefts, tops = (sorted({box[side] for box in grid.cells}) for side in (0, 1))
-    cells = [
-        {
-            "row": tops.index(top),
-            "column": lefts.index(left),
-            "text": _text(word for word in words if _lies_in(word, (left, top, right, bottom))),
-            "row_span": sum(top <= other < bottom for other in tops),
-            "column_span": sum(left <= other < right for other in lefts),
-            "box": (left, top, right, bottom),
-        }
-        for left, top, right, bottom in grid.cells
-    ]
+    cells = []
+    for left, top, right, bottom in grid.cells:
+        cells.append(
+            {
+                "row": tops.index(top),
+                "column": lefts.index(left),
+                "text": _text(word for word in words if _lies_in(word, (left, top, right, bottom))),
+                "row_span": sum(top <= other < bottom for other in tops),
+                "column_span": sum(left <= other < right for other in lefts),
+                "box": (left, top, right, bottom),
+            }
+        )
     first = [cell["text"] for cell in cells if cell["row"] == 0]
     headers = _header_rows(first, words, [*tops, float("inf")])
     return {"cells": cells, "row_count": len(tops), "column_count": len(lefts), "headers": headers}
 
 
 def _table(grid: Mapping[str, Any], page: int, span: Span) -> Table:
-    cells = [
-        Cell(
-            cell["row"],
-            cell["column"],
-            cell["text"],
-            cell["row_span"],
-            cell["column_span"],
-            "columnHeader" if cell["row"] < grid["headers"] else "content",
-            (Region(page, _in_inches(cell["box"])),),
+    cells = []
+    for cell in grid["cells"]:
+        cells.append(
+            Cell(
+                cell["row"],
+                cell["column"],
+                cell["text"],
+                cell["row_span"],
+                cell["column_span"],
+                "columnHeader" if cell["row"] < grid["headers"] else "content",
+                (Region(page, _in_inches(cell["box"])),),
+            )
         )
-        for cell in grid["cells"]
-    ]
     region = Region(page, _in_inches(grid["bbox"]))
-    rows, columns = grid["row_count"], grid["column_count"]
+    rows = grid["row_count"]
+    columns = grid["column_count"]
     return Table(tuple(cells), rows, columns, pages=(page,), span=span, regions=(region,))
 
 
@@ -250,7 +259,9 @@ def _at_gap(line: list[_Word]) -> list[list[_Word]]:
     """Cut a line at its widest gap between words if that is the only wide one."""
     gaps = [after["x0"] - before["x1"] for before, after in pairwise(line)]
     wide = [place for place, gap in enumerate(gaps, start=1) if gap > _COLUMN_GAP * line[0]["size"]]
-    return [line[: wide[0]], line[wide[0] :]] if len(wide) == 1 else [line]
+    if len(wide) == 1:
+        return [line[: wide[0]], line[wide[0] :]]
+    return [line]
 
 
 def _ordered(run: Sequence[list[list[_Word]]], middle: float, width: float) -> list[list[_Word]]:
@@ -277,7 +288,8 @@ def _paragraphs(lines: Iterable[list[_Word]]) -> Iterator[list[list[_Word]]]:
     """Return lines in paragraphs: those of one size that are close to each other."""
 
     def apart(above: list[_Word], line: list[_Word]) -> bool:
-        size, gap = line[0]["size"], line[0]["top"] - above[0]["bottom"]
+        size = line[0]["size"]
+        gap = line[0]["top"] - above[0]["bottom"]
         return abs(size - above[0]["size"]) >= 0.5 or not -size < gap < _GAP * size
 
     return grouped(lines, apart)
@@ -290,14 +302,15 @@ def _header_rows(first: Sequence[str], words: Sequence[_Word], tops: Sequence[fl
     """
     bold = []
     for top, bottom in pairwise(tops):
-        fonts = {
-            word["fontname"].lower()
-            for word in words
-            if top <= (word["top"] + word["bottom"]) / 2 < bottom
-        }
+        fonts = set()
+        for word in words:
+            if top <= (word["top"] + word["bottom"]) / 2 < bottom:
+                fonts.add(word["fontname"].lower())
         bold.append(bool(fonts) and all("bold" in font or "black" in font for font in fonts))
     named = len(bold) > 1 and any(first) and not any(map(is_number, first))
-    return bold.index(False) if bold[0] and not all(bold) else int(named)
+    if bold[0] and not all(bold):
+        return bold.index(False)
+    return int(named)
 
 
 def _roles(paragraphs: Sequence[_Paragraph]) -> list[str]:
@@ -312,7 +325,12 @@ def _roles(paragraphs: Sequence[_Paragraph]) -> list[str]:
     large = [
         paragraph.size > _HEADING * usual and paragraph.line_count <= 3 for paragraph in paragraphs
     ]
-    roles = ["sectionHeading" if is_large else "" for is_large in large]
+    roles = []
+    for is_large in large:
+        if is_large:
+            roles.append("sectionHeading")
+        else:
+            roles.append("")
     first = [
         place for place, is_large in enumerate(large) if is_large and paragraphs[place].page == 1
     ]
@@ -326,7 +344,8 @@ def _text(words: Iterable[_Word]) -> str:
 
 
 def _lies_in(word: _Word, box: Sequence[float]) -> bool:
-    x, y = (word["x0"] + word["x1"]) / 2, (word["top"] + word["bottom"]) / 2
+    x = (word["x0"] + word["x1"]) / 2
+    y = (word["top"] + word["bottom"]) / 2
     return bool(box[0] <= x <= box[2] and box[1] <= y <= box[3])
 
 

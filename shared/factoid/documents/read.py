@@ -104,10 +104,10 @@ def read_loaded(
         InvalidInputError: The metadata is a damaged result, or there is no such rule.
     """
     skipped = [*without]
-    return [
-        Loaded(clean(layout, without=skipped), plain_metadata(metadata), position)
-        for layout, metadata, position in _layouts(documents)
-    ]
+    result = []
+    for layout, metadata, position in _layouts(documents):
+        result.append(Loaded(clean(layout, without=skipped), plain_metadata(metadata), position))
+    return result
 
 
 def _layouts(
@@ -116,11 +116,10 @@ def _layouts(
     for group in grouped(enumerate(documents), _is_no_next_page):
         position, (text, metadata) = group[0]
         if isinstance(metadata.get("pages"), list) and "content" in metadata:
-            fields = {
-                key: value
-                for key, value in metadata.items()
-                if key not in _RESULT and not isinstance(value, list)
-            }
+            fields = {}
+            for key, value in metadata.items():
+                if key not in _RESULT and not isinstance(value, list):
+                    fields[key] = value
             yield read_layout(metadata), fields, position
         elif isinstance(metadata.get("page"), int):
             fields = {key: value for key, value in metadata.items() if key != "page"}
@@ -134,7 +133,8 @@ def _layouts(
 
 
 def _is_no_next_page(last: tuple[int, Any], new: tuple[int, Any]) -> bool:
-    (_, (_, before)), (_, (_, after)) = last, new
+    (_, (_, before)) = last
+    (_, (_, after)) = new
     return not isinstance(before.get("page"), int) or after != {
         **before,
         "page": before["page"] + 1,

@@ -66,9 +66,10 @@ def verbatim(text: str) -> list[Span]:
 
 def image_data(text: str) -> list[Edit]:
     """Write the alternative text of a picture for one whose data is in the text itself."""
-    return [
-        (*match.span(), match["alt"] or match["name"] or "") for match in _IMAGE_DATA.finditer(text)
-    ]
+    result = []
+    for match in _IMAGE_DATA.finditer(text):
+        result.append((*match.span(), match["alt"] or match["name"] or ""))
+    return result
 
 
 def selection_marks(text: str) -> list[Edit]:
@@ -85,13 +86,15 @@ def selection_marks(text: str) -> list[Edit]:
 
 def characters(text: str) -> list[Edit]:
     """Write ligatures as letters and one space for several, and remove soft hyphens and zero-width characters."""
-    return [
-        (
-            *match.span(),
-            " " if match["blank"] else unicodedata.normalize("NFKC", match["ligature"] or ""),
+    result = []
+    for match in _CHARACTERS.finditer(text):
+        result.append(
+            (
+                *match.span(),
+                " " if match["blank"] else unicodedata.normalize("NFKC", match["ligature"] or ""),
+            )
         )
-        for match in _CHARACTERS.finditer(text)
-    ]
+    return result
 
 
 def escapes(text: str) -> list[Edit]:
@@ -101,9 +104,11 @@ def escapes(text: str) -> list[Edit]:
 
 def footnote_marks(text: str) -> list[Edit]:
     """Remove daggers, and raised numbers behind punctuation and words."""
-    return [
-        (*match.span(), "") for pattern in (_NOTE, _DAGGERS) for match in pattern.finditer(text)
-    ]
+    result = []
+    for pattern in (_NOTE, _DAGGERS):
+        for match in pattern.finditer(text):
+            result.append((*match.span(), ""))
+    return result
 
 
 def bullets(text: str) -> list[Edit]:
@@ -121,7 +126,10 @@ def line_breaks(text: str) -> list[Edit]:
         for span in verbatim(text)
         if text.startswith(DISPLAY, span[0]) and "\n" in text[slice(*span)]
     ]
-    edges = {place for span in displays for place in span}
+    edges = set()
+    for span in displays:
+        for place in span:
+            edges.add(place)
     edits: list[Edit] = []
     for match in (_QUOTED_LINE_BREAK if text.startswith(">") else _LINE_BREAK).finditer(text):
         start, end = match.span()

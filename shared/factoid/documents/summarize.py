@@ -61,7 +61,9 @@ def summarize_tables(
 
     def ask(text: str) -> object:
         try:
-            return model(text) if text else None
+            if text:
+                return model(text)
+            return None
         except Exception as error:  # noqa: BLE001 - it is logged, and costs one table
             return error
 
@@ -81,7 +83,9 @@ async def asummarize_tables(
 
     async def ask(text: str) -> object:
         async with limit:
-            return await model(text) if text else None
+            if text:
+                return await model(text)
+            return None
 
     return _report(
         await asyncio.gather(*map(ask, _prompts(tables, prompt)), return_exceptions=True)
@@ -126,11 +130,9 @@ def add_layout(
     report = store.add_documents(parts.values(), **options)
     store.add(units)
     kind = Granularity.PROPOSITION
-    return (
-        replace(report, units={**report.units, kind: report.units.get(kind, 0) + len(units)})
-        if units
-        else report
-    )
+    if units:
+        return replace(report, units={**report.units, kind: report.units.get(kind, 0) + len(units)})
+    return report
 
 
 async def aadd_layout(store: UnitStore, document: LayoutDocument, **options: Any) -> AddReport:

@@ -109,7 +109,10 @@ def html_table(source: str, start: int) -> Table:
                 following += 1
             below = min(index + _count(cell.get("rowspan")), groups[group])
             end = column + _count(cell.get("colspan"))
-            kind = "columnHeader" if in_head else "content" if cell.tag == "td" else "rowHeader"
+            if in_head:
+                kind = "columnHeader"
+            else:
+                kind = "content" if cell.tag == "td" else "rowHeader"
             cells.append(Cell(index, column, _text(cell), below - index, end - column, kind))
             if below > index + 1:
                 merged.append(_Covered(column, end, below))
@@ -155,9 +158,9 @@ def _count(value: str | None) -> int:
     digits = (value or "").strip()
     if not digits.isdecimal():
         return 1
-    return (
-        min(max(int(digits), 1), _MOST_SPAN) if len(digits) <= len(str(_MOST_SPAN)) else _MOST_SPAN
-    )
+    if len(digits) <= len(str(_MOST_SPAN)):
+        return min(max(int(digits), 1), _MOST_SPAN)
+    return _MOST_SPAN
 
 
 def _text(element: Any) -> str:
@@ -248,9 +251,9 @@ def _pipe_tables(text: str) -> Iterator[Table]:
         last = end
         lines = [text[starts[line] : starts[line + 1] - 1] for line in range(first, end)]
         is_azure = _AZURE_DELIMITER.fullmatch(lines[delimiter - first]) is not None
-        rows = [
-            _texts(line) for line in lines[: delimiter - first] + lines[delimiter - first + 1 :]
-        ]
+        rows = []
+        for line in lines[: delimiter - first] + lines[delimiter - first + 1 :]:
+            rows.append(_texts(line))
         span = _stripped(text, starts[first], starts[end] - 1)
         yield _pipe_table(rows, delimiter - first, span, is_azure=is_azure)
 
@@ -261,10 +264,13 @@ def _texts(line: str) -> _Texts:
     parts = _PIPE.split(line.removeprefix("|"))
     if len(parts) > 1 and not parts[-1].strip():
         parts.pop()
-    return [
-        _plain_line(_BREAK.sub(" ", part.strip().replace("\\|", "|"))) if part else _COVERED
-        for part in parts
-    ]
+    result: _Texts = []
+    for part in parts:
+        if part:
+            result.append(_plain_line(_BREAK.sub(" ", part.strip().replace("\\|", "|"))))
+        else:
+            result.append(_COVERED)
+    return result
 
 
 def _pipe_table(rows: list[_Texts], header_count: int, span: Span, *, is_azure: bool) -> Table:
@@ -274,10 +280,13 @@ def _pipe_table(rows: list[_Texts], header_count: int, span: Span, *, is_azure: 
     if not is_azure:
         rows = [[text or "" for text in row] for row in rows]
     while header_count and not any(rows[0]):
-        rows, header_count = rows[1:], header_count - 1
-    header, body = rows[:header_count], rows[header_count:]
+        rows = rows[1:]
+        header_count = header_count - 1
+    header = rows[:header_count]
+    body = rows[header_count:]
     if is_azure:
-        header, body = _with_split_headers(header), _with_first_section(_without_wrapped(body))
+        header = _with_split_headers(header)
+        body = _with_first_section(_without_wrapped(body))
     return Table(tuple(_cells(header + body, header_count)), len(header + body), width, span=span)
 
 

@@ -99,10 +99,9 @@ def _are_measures(rows: Sequence[Sequence[Cell]]) -> bool:
 
     Each has one unit, and not all the same.
     """
-    units = [
-        {match[1] for cell in row if (match := _QUANTITY.fullmatch(plain_text(cell)))}
-        for row in rows
-    ]
+    units = []
+    for row in rows:
+        units.append({match[1] for cell in row if (match := _QUANTITY.fullmatch(plain_text(cell)))})
     in_rows = [of_row for row, of_row in zip(rows, units, strict=True) if len(row) > 1 and of_row]
     return all(len(of_row) == 1 for of_row in in_rows) and len(set().union(*in_rows)) > 1
 
@@ -110,7 +109,9 @@ def _are_measures(rows: Sequence[Sequence[Cell]]) -> bool:
 def _place(table: Table) -> str:
     if table.label:
         return f"in {shortened(table.label)}"
-    return f"in the table “{shortened(table.caption.rstrip('. '))}”" if table.caption else ""
+    if table.caption:
+        return f"in the table “{shortened(table.caption.rstrip('. '))}”"
+    return ""
 
 
 def _levels(headers: Sequence[str]) -> tuple[str, ...]:
@@ -121,15 +122,18 @@ def _levels(headers: Sequence[str]) -> tuple[str, ...]:
 
 def _name(heads: Mapping[Cell, int], levels: Sequence[tuple[str, ...]]) -> str:
     """Return what a row is about: its first header that is not a number, "with" the others."""
-    parts = [
-        (shortened(plain_text(cell)), " ".join(levels[column])) for cell, column in heads.items()
-    ]
+    parts = []
+    for cell, column in heads.items():
+        parts.append((shortened(plain_text(cell)), " ".join(levels[column])))
     name, *others = sorted(parts, key=lambda part: is_number(part[0])) or [("", "")]
-    with_others = [
-        f"{value} {header.lower() if _COMMON_NOUN.fullmatch(header) else header}".rstrip()
-        for value, header in others
-    ]
-    return f"{name[0]} with {' and '.join(with_others)}" if with_others else name[0]
+    with_others = []
+    for value, header in others:
+        with_others.append(
+            f"{value} {header.lower() if _COMMON_NOUN.fullmatch(header) else header}".rstrip()
+        )
+    if with_others:
+        return f"{name[0]} with {' and '.join(with_others)}"
+    return name[0]
 
 
 def _sentence(name: str, levels: tuple[str, ...], value: str) -> str:
@@ -146,4 +150,6 @@ def _sentence(name: str, levels: tuple[str, ...], value: str) -> str:
     else:
         subject = ", ".join(part for part in (name, measure + scope if measure else "") if part)
         sentence = f"{subject}: {value}" if subject else value
-    return sentence if sentence.endswith(_ENDS) else f"{sentence}."
+    if sentence.endswith(_ENDS):
+        return sentence
+    return f"{sentence}."

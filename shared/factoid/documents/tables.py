@@ -32,7 +32,8 @@ _LONGEST_NUMBER = 100  # characters
 # most characters of a text that is written once more, such as a header in the sentence of each
 # value
 _REPEATED = 200
-MOST_UNFILLED, MOST_UNFILLED_PER_CELL = 5_000, 10
+MOST_UNFILLED = 5_000
+MOST_UNFILLED_PER_CELL = 10
 """The most positions of a table's grid without a cell of their own (gaps, and what merged cells cover), and how many more for
 each of its cells."""
 
@@ -112,7 +113,9 @@ class Table:
     def label(self) -> str:
         """The name of the table in the text, such as "Table 2", or ""."""
         match = _LABEL.match(self.caption)
-        return match[0] if match else ""
+        if match:
+            return match[0]
+        return ""
 
     @property
     def header_rows(self) -> int:
@@ -140,7 +143,10 @@ class Table:
 
         Merged cells repeat theirs.
         """
-        return [[cell.text if cell else "" for cell in row] for row in self.grid()]
+        result = []
+        for row in self.grid():
+            result.append([cell.text if cell else "" for cell in row])
+        return result
 
     def headers(self) -> list[tuple[str, ...]]:
         """Return the headers above each column, outermost first.
@@ -148,10 +154,10 @@ class Table:
         One that is repeated counts once.
         """
         rows = self.texts()[: self.header_rows]
-        return [
-            tuple(dict.fromkeys(row[column] for row in rows if row[column]))
-            for column in range(self.column_count)
-        ]
+        result = []
+        for column in range(self.column_count):
+            result.append(tuple(dict.fromkeys(row[column] for row in rows if row[column])))
+        return result
 
     def rows(self) -> Iterator[Row]:
         """Yield the rows below the headers.
@@ -183,21 +189,23 @@ class Table:
         rows = list(self.rows())
         if marked or not rows or self.column_count < 2:
             return min(max(marked, default=0), max(self.column_count - 1, 0))
-        columns = [
-            [plain_text(row.cells[column]) for row in rows] for column in range(self.column_count)
-        ]
+        columns = []
+        for column in range(self.column_count):
+            columns.append([plain_text(row.cells[column]) for row in rows])
         numeric = [any(map(is_number, texts)) for texts in columns]
         if any(numeric[1:]):
             counts = _distinguishing(columns[: numeric.index(True, 1)])
             worded = (count for count in counts if not numeric[count - 1])
-            return (
-                next(worded, counts[0]) if counts else int(not (numeric[0] and self.headers()[0]))
-            )
+            if counts:
+                return next(worded, counts[0])
+            return int(not (numeric[0] and self.headers()[0]))
         first = columns[0]
         short = all(
             text and len(text.split()) <= _ROW_HEADER_WORDS and ":" not in text for text in first
         )
-        return 1 if short and len(set(first)) == len(rows) else 0
+        if short and len(set(first)) == len(rows):
+            return 1
+        return 0
 
     def map_texts(self, change: Callable[[str], str]) -> Table:
         """Return the table with all its texts changed, for example cleaned."""
@@ -223,7 +231,8 @@ class Table:
 
         If rows describe others (see `rows`), their text is under "description".
         """
-        rows, names = list(self.rows()), self.names()
+        rows = list(self.rows())
+        names = self.names()
         texts = ([cell.text if cell else "" for cell in row.cells] for row in rows)
         records = [dict(zip(names, values, strict=True)) for values in texts]
         if any(row.description for row in rows):
@@ -259,13 +268,16 @@ class Table:
         lines = [_line(names), "|" + " - |" * self.column_count] if self.column_count else []
         written: set[int] = set()
         body = self.grid()[header_rows:]
-        lines += [_line(_text_once(cell, written) for cell in row) for row in body]
+        for row in body:
+            lines.append(_line(_text_once(cell, written) for cell in row))
         lines += ["", *([self.caption] if self.caption else []), *self.footnotes]
         return "\n".join(lines).rstrip("\n")
 
 
 def _with_text(cell: Cell, text: str) -> Cell:
-    return cell if text == cell.text else replace(cell, text=text)
+    if text == cell.text:
+        return cell
+    return replace(cell, text=text)
 
 
 def _describes(texts: Sequence[Cell]) -> bool:
@@ -288,7 +300,9 @@ def check_unfilled(rows: int, cells: int, positions: int) -> None:
 
 def shortened(text: str) -> str:
     """Return a text that is written once more, cut if it is long."""
-    return text if len(text) <= _REPEATED else f"{text[:_REPEATED].rstrip()}…"
+    if len(text) <= _REPEATED:
+        return text
+    return f"{text[:_REPEATED].rstrip()}…"
 
 
 def _text_once(cell: Cell | None, written: set[int]) -> str:
@@ -330,7 +344,9 @@ def _line(texts: Iterable[str]) -> str:
 @lru_cache(512)  # one cell may be at many positions
 def plain_text(cell: Cell | None) -> str:
     """Return the text of a cell with boxes as answers (see `answered`)."""
-    return answered(cell.text).strip() if cell else ""
+    if cell:
+        return answered(cell.text).strip()
+    return ""
 
 
 def answered(text: str) -> str:
@@ -349,12 +365,16 @@ def answered(text: str) -> str:
     )
     if is_form and not any(map(is_number, names)):
         if len(names) == 1:
-            return names[0] if ticked else f"{names[0].rstrip(': ')}: not selected"
+            if ticked:
+                return names[0]
+            return f"{names[0].rstrip(': ')}: not selected"
         return ", ".join(ticked) or "not selected"
     rest = SELECTION.sub("", text)
     if rest.strip() or not text.strip():
         return rest
-    return "selected" if ticked else "not selected"
+    if ticked:
+        return "selected"
+    return "not selected"
 
 
 def is_number(text: str) -> bool:

@@ -42,7 +42,9 @@ class TracedText:
         for start, end, replacement in sorted(edits):
             parts += [self.cut(at, start), inserted(replacement)]
             at = end
-        return join([*parts, self.cut(at)]) if parts else self
+        if parts:
+            return join([*parts, self.cut(at)])
+        return self
 
     def sources(self, start: int = 0, end: int | None = None) -> list[Span]:
         """Return the spans of the source that a part of the text comes from, in order of the text."""

@@ -54,7 +54,8 @@ class TransformersReader:
         self.tokenizer = getattr(model, "name_or_path", model) if tokenizer is None else tokenizer
         self.max_new_tokens = whole_number("max_new_tokens", max_new_tokens)
         self.batch_size = whole_number("batch_size", batch_size)
-        self.device, self.prompt = device, prompt
+        self.device = device
+        self.prompt = prompt
         self._lock = Lock()
 
     def read(self, question: str, context: Context = ()) -> str:

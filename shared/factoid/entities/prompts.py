@@ -24,8 +24,14 @@ def question_prompt(question: str, context: Context = ()) -> str:
     """
     if not question.strip():
         raise InvalidInputError(f"expected a question that is not blank, got {question!r}")
-    texts = [text for text in ([context] if isinstance(context, str) else context) if text.strip()]
-    template = CLOSED_BOOK if not texts else ONE_DOCUMENT if len(texts) == 1 else SEVERAL_DOCUMENTS
+    texts = []
+    for text in [context] if isinstance(context, str) else context:
+        if text.strip():
+            texts.append(text)
+    if not texts:
+        template = CLOSED_BOOK
+    else:
+        template = ONE_DOCUMENT if len(texts) == 1 else SEVERAL_DOCUMENTS
     return template.format(context="\n\n".join(texts), question=question)
 
 
@@ -36,4 +42,6 @@ def document_text(title: str, text: str) -> str:
     space becomes single spaces; the text of a hit keeps its line breaks.
     """
     text = " ".join(text.split())
-    return f"{title}\n\n{title}\n{text}" if title else text
+    if title:
+        return f"{title}\n\n{title}\n{text}"
+    return text

@@ -35,7 +35,8 @@ class LLMReader:
     """
 
     def __init__(self, complete: Callable[[str], str], *, prompt: Prompt = question_prompt) -> None:
-        self.complete, self.prompt = complete, prompt
+        self.complete = complete
+        self.prompt = prompt
 
     def read(self, question: str, context: Context = ()) -> str:
         """Return the answer to a question."""
@@ -74,7 +75,8 @@ class ChatReader(ABC):
     """
 
     def __init__(self, llm: Any, *, batch_size: int = 8, prompt: Prompt = question_prompt) -> None:
-        self.llm, self.prompt = llm, prompt
+        self.llm = llm
+        self.prompt = prompt
         self.batch_size = whole_number("batch_size", batch_size)
 
     def read(self, question: str, context: Any = ()) -> str:
@@ -91,9 +93,10 @@ class ChatReader(ABC):
 
     async def aread_batch(self, questions: Sequence[str], contexts: Sequence[Any]) -> list[str]:
         """Do the same as `read_batch`."""
-        return [
-            clean_answer(text) for text in await self._acomplete(self._prompts(questions, contexts))
-        ]
+        result = []
+        for text in await self._acomplete(self._prompts(questions, contexts)):
+            result.append(clean_answer(text))
+        return result
 
     def _prompts(self, questions: Sequence[str], contexts: Sequence[Any]) -> list[str]:
         return make_prompts(self.prompt, questions, contexts, self._text_of)

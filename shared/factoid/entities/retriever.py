@@ -147,15 +147,15 @@ class EntityRetriever:
         self.linker: EntityLinker = (
             linker if linker is not None else TitleLinker(self.articles, encoder=encoder)
         )
-        self._view, self._filter = self._filtered(filter), filter
-        self.words, self.k, self.hybrid, self.fallback, self.ambiguous = (
-            words,
-            k,
-            hybrid,
-            fallback,
-            ambiguous,
-        )
-        self.granularity, self.propositionizer = Granularity(granularity), propositionizer
+        self._view = self._filtered(filter)
+        self._filter = filter
+        self.words = words
+        self.k = k
+        self.hybrid = hybrid
+        self.fallback = fallback
+        self.ambiguous = ambiguous
+        self.granularity = Granularity(granularity)
+        self.propositionizer = propositionizer
         if self.granularity is not Granularity.DOCUMENT:
             if encoder is None:
                 raise InvalidInputError(
@@ -215,7 +215,8 @@ class EntityRetriever:
                 text, best = self._best_units(query, article, budget)
             named = question[mention.start : mention.end]
             id_ = article.document_id or content_id("article", article.title)
-            span, metadata = (0, len(article.text)), article.metadata
+            span = (0, len(article.text))
+            metadata = article.metadata
             unit = Unit(
                 id_, text, Granularity.DOCUMENT, id_, id_, *span, article.title, metadata=metadata
             )

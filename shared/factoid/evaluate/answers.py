@@ -88,15 +88,22 @@ def read_yes_no(answer: str) -> bool | None:
     "Nobody" is a no, "True" is neither.
     """
     start = answer.strip().lower()
-    return True if start.startswith("yes") else False if start.startswith("no") else None
+    if start.startswith("yes"):
+        return True
+    if start.startswith("no"):
+        return False
+    return None
 
 
 def score_yes_no(predictions: Sequence[str], answers: Sequence[bool | str]) -> YesNoScores:
     """Compare predictions, read by `read_yes_no`, with bools, or with "yes" and "no" in any case."""
     said = [read_yes_no(prediction) for prediction in predictions]
-    expected = [
-        read_yes_no(answer) if isinstance(answer, str) else bool(answer) for answer in answers
-    ]
+    expected = []
+    for answer in answers:
+        if isinstance(answer, str):
+            expected.append(read_yes_no(answer))
+        else:
+            expected.append(bool(answer))
     if None in expected:
         raise InvalidInputError(
             f"expected a right answer of yes or no, got {answers[expected.index(None)]!r}"
@@ -135,7 +142,11 @@ def has_answer_dpr(text: str, answers: str | Sequence[str]) -> bool:
 def _set_apart(character: str) -> str:
     """Return a character with spaces around it if it is a token of its own."""
     kind = unicodedata.category(character)[0]
-    return character if kind in "LNM" else " " if kind in "ZC" else f" {character} "
+    if kind in "LNM":
+        return character
+    if kind in "ZC":
+        return " "
+    return f" {character} "
 
 
 def _tokens(text: str) -> str:
@@ -149,4 +160,6 @@ def _expected(answers: str | Sequence[str]) -> Sequence[str]:
         raise InvalidInputError(
             "expected at least one answer, got none: leave out questions without an answer"
         )
-    return [answers] if isinstance(answers, str) else answers
+    if isinstance(answers, str):
+        return [answers]
+    return answers

@@ -71,7 +71,8 @@ def score_atomic_facts(encoder: TokenEncoder, corpus: FactCorpus) -> AtomicFactS
         InvalidInputError: No query has a label among the targets.
     """
     targets = corpus.targets
-    ids, sentence_ids = [fact.id for fact in targets], [fact.sentence_id for fact in targets]
+    ids = [fact.id for fact in targets]
+    sentence_ids = [fact.sentence_id for fact in targets]
     sentence_of = dict(zip(ids, sentence_ids, strict=True))
     queries = [fact for fact in corpus.queries if not sentence_of.keys().isdisjoint(fact.labels)]
     if not queries:
@@ -86,27 +87,24 @@ def score_atomic_facts(encoder: TokenEncoder, corpus: FactCorpus) -> AtomicFactS
             texts, np.cumsum([0, *(len(tokens.spans) for tokens in encoded.values())]), strict=False
         )
     )
-    columns = [
-        firsts[fact.sentence] + np.flatnonzero(_mask(encoded[fact.sentence], fact))
-        for fact in targets
-    ]
+    columns = []
+    for fact in targets:
+        columns.append(firsts[fact.sentence] + np.flatnonzero(_mask(encoded[fact.sentence], fact)))
     starts = np.cumsum([0, *map(len, columns)])[:-1]
     gathered = np.concatenate(columns)
-    query_tokens = {
-        text: encoder.encode_query(text)
-        for text in dict.fromkeys(fact.sentence for fact in queries)
-    }
+    query_tokens = {}
+    for text in dict.fromkeys(fact.sentence for fact in queries):
+        query_tokens[text] = encoder.encode_query(text)
     counts = np.zeros(4)
     for query in queries:
         # Sentences are multiplied once, as each of their tokens may be in several propositions.
         tokens = query_tokens[query.sentence]
         similarities = products(tokens.vectors[_mask(tokens, query)], vectors.T)[:, gathered]
         scores = np.maximum.reduceat(similarities, starts, axis=1).sum(axis=0, dtype=np.float64)
-        best = [
-            place
-            for place in np.argsort(-scores, kind="stable")[:_READ].tolist()
-            if ids[place] != query.id
-        ]
+        best = []
+        for place in np.argsort(-scores, kind="stable")[:_READ].tolist():
+            if ids[place] != query.id:
+                best.append(place)
         labels = {label for label in query.labels if label in sentence_of}
         counts[:2] += _shares([ids[place] for place in best], labels)
         ranked = list(dict.fromkeys(sentence_ids[place] for place in best))
@@ -133,7 +131,9 @@ def read_fact_corpus(queries: str | PathLike[str], targets: str | PathLike[str])
 
 def _mask(tokens: TokenVectors, fact: Fact) -> NDArray[np.bool_]:
     mask = token_mask(tokens.spans, fact.spans)
-    return mask if mask.any() else np.ones(len(tokens.spans), bool)
+    if mask.any():
+        return mask
+    return np.ones(len(tokens.spans), bool)
 
 
 def _shares(ranked: Sequence[str], labels: set[str]) -> tuple[float, float]:
@@ -143,10 +143,15 @@ def _shares(ranked: Sequence[str], labels: set[str]) -> tuple[float, float]:
 
 
 def _fact(fields: dict[str, Any]) -> Fact:
-    pairs = [
-        (span["start"], span["end"]) if isinstance(span, dict) else span for span in fields["spans"]
-    ]
-    fact_id, text, label = fields["id"], fields["sentence_text"], fields.get("label", ())
+    pairs = []
+    for span in fields["spans"]:
+        if isinstance(span, dict):
+            pairs.append((span["start"], span["end"]))
+        else:
+            pairs.append(span)
+    fact_id = fields["id"]
+    text = fields["sentence_text"]
+    label = fields.get("label", ())
     check_text(text, "sentence_text")
     spans = tuple((int(start), int(end)) for start, end in pairs)
     labels = (label,) if isinstance(label, str) else tuple(label)

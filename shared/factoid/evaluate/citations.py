@@ -86,22 +86,22 @@ def score_citations(
     ]
 
     def judge(questions: Sequence[tuple[int, str, Sequence[int]]]) -> list[bool]:
-        premises = [
-            "\n".join(_premise(texts[number].passages[place]) for place in places)
-            for number, _, places in questions
-        ]
-        return (
-            model.entails(premises, [sentence for _, sentence, _ in questions]) if questions else []
-        )
+        premises = []
+        for number, _, places in questions:
+            premises.append("\n".join(_premise(texts[number].passages[place]) for place in places))
+        if questions:
+            return model.entails(premises, [sentence for _, sentence, _ in questions])
+        return []
 
     together = judge(cited)
     several = [
         row for row, entailed in zip(cited, together, strict=True) if entailed and len(row[2]) > 1
     ]
     single = [(*row[:2], [place]) for row in several for place in row[2]]
-    rest = [
-        (*row[:2], row[2][:at] + row[2][at + 1 :]) for row in several for at in range(len(row[2]))
-    ]
+    rest = []
+    for row in several:
+        for at in range(len(row[2])):
+            rest.append((*row[:2], row[2][:at] + row[2][at + 1 :]))
     alone = judge(single)
     needless = iter(judge([row for row, entailed in zip(rest, alone, strict=True) if not entailed]))
 
@@ -143,10 +143,8 @@ def score_gold(answers: Iterable[CitedText]) -> list[CitationScores]:
             )
         pairs = zip(text.citations, text.gold, strict=True)
         judged = [(set(places), set(right)) for places, right in pairs if right is not None]
-        count, hits = (
-            sum(len(places) for places, _ in judged),
-            sum(len(places & right) for places, right in judged),
-        )
+        count = sum(len(places) for places, _ in judged)
+        hits = sum(len(places & right) for places, right in judged)
         shares = [len(places & right) / len(right) for places, right in judged if right]
         precision = hits / count if count else float(not shares)
         scores.append(
@@ -213,11 +211,15 @@ def _cited(fields: dict[str, Any]) -> CitedText:
     else:
         parts = [split_cited(text) for text in fields["sentences"]]
         sentences = [" ".join(texts) for texts, _ in parts]
-        citations = [[place for places in cited for place in places] for _, cited in parts]
-    passages = [
-        Document(**item) if isinstance(item, dict) else Document(item)
-        for item in fields["passages"]
-    ]
+        citations = []
+        for _, cited in parts:
+            citations.append([place for places in cited for place in places])
+    passages = []
+    for item in fields["passages"]:
+        if isinstance(item, dict):
+            passages.append(Document(**item))
+        else:
+            passages.append(Document(item))
     gold = fields.get("gold")
     if gold is not None:
         gold = [None if row is None else [int(label) - 1 for label in row] for row in gold]
@@ -228,10 +230,14 @@ def _premise(passage: Unit | Document | str) -> str:
     """Return a passage as ALCE shows it to the entailment model, with "Title: …" on a line of its own if it has a title."""
     if isinstance(passage, str):
         return passage
-    return f"Title: {passage.title}\n{passage.text}" if passage.title else passage.text
+    if passage.title:
+        return f"Title: {passage.title}\n{passage.text}"
+    return passage.text
 
 
 def _places(text: str) -> list[int]:
-    return [
-        int(number) - 1 for marker in _MARKER.findall(text) for number in re.findall(r"\d+", marker)
-    ]
+    result = []
+    for marker in _MARKER.findall(text):
+        for number in re.findall(r"\d+", marker):
+            result.append(int(number) - 1)
+    return result

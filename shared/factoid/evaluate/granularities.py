@@ -75,7 +75,8 @@ def score_levels(
             )
     rows = []
     for level in (Granularity.SENTENCE, Granularity.PASSAGE):
-        of_sentences, of_passages = [], []
+        of_sentences = []
+        of_passages = []
         for question in questions:
             sentences, passages = _rank(model, question, level)
             order = sorted(passages, key=lambda position: (-passages[position], position))[:_FEW]
@@ -102,27 +103,28 @@ def _rank(model: Any, question: AskedPassages, level: Granularity) -> Ranked:
             for start, end in sentence_spans(passage.text)
         ]
         scores = _scores(model, question.query, [sentence for _, sentence in rows])
-        sentences = [
-            (scores[number], position, sentence.text)
-            for number, (position, sentence) in enumerate(rows)
-        ]
+        sentences = []
+        for number, (position, sentence) in enumerate(rows):
+            sentences.append((scores[number], position, sentence.text))
         best = {position: score for score, position, _ in sorted(sentences)}  # of the best sentence
         return sentences, best
     if not isinstance(model, AnyGranularityRanker):
         return None, _scores(model, question.query, question.passages)
     hits = model.rank(question.query, question.passages, Granularity.SENTENCE)
-    sentences = [
-        (hit.score, hit.position, hit.unit.text) for hit in hits if hit.unit is not hit.passage
-    ]
+    sentences = []
+    for hit in hits:
+        if hit.unit is not hit.passage:
+            sentences.append((hit.score, hit.position, hit.unit.text))
     return sentences, {hit.position: hit.parts[level.value] for hit in hits}
 
 
 def _scores(model: Any, query: str, documents: Sequence[Document]) -> dict[int, float]:
     """Return the score of each document by its position; each is encoded as a whole."""
     if isinstance(model, AnyGranularityRanker):
-        return {
-            hit.position: hit.score for hit in model.rank(query, documents, Granularity.PASSAGE)
-        }
+        result = {}
+        for hit in model.rank(query, documents, Granularity.PASSAGE):
+            result[hit.position] = hit.score
+        return result
     texts = [with_heading(document, EMBED_TEMPLATE) for document in documents]
     return dict(
         enumerate(products(model.encode_units(texts), model.encode_queries([query])[0]).tolist())

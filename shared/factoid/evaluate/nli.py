@@ -45,7 +45,9 @@ class NliModel:
         batch_size: int = 16,
         model_options: dict[str, Any] | None = None,
     ) -> None:
-        self.model, self.device, self.batch_size = os.fspath(model), device, batch_size
+        self.model = os.fspath(model)
+        self.device = device
+        self.batch_size = batch_size
         self.model_options = model_options or {}
 
     def entails(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[bool]:
@@ -64,10 +66,8 @@ class NliModel:
                 model.device
             )
             written = model.generate(**batch, max_new_tokens=10)  # as in ALCE's program
-            answers += [
-                text.strip() == "1"
-                for text in model.tokenizer.batch_decode(written, skip_special_tokens=True)
-            ]
+            for text in model.tokenizer.batch_decode(written, skip_special_tokens=True):
+                answers.append(text.strip() == "1")
         return answers
 
     @cached_property

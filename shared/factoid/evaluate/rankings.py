@@ -25,10 +25,10 @@ def judge(
     `has_answer` decides whether a document is relevant, such as `has_answer_normalized` or
     `has_answer_dpr`.
     """
-    return [
-        [has_answer(text, expected) for text in texts]
-        for texts, expected in zip(documents, answers, strict=True)
-    ]
+    result = []
+    for texts, expected in zip(documents, answers, strict=True):
+        result.append([has_answer(text, expected) for text in texts])
+    return result
 
 
 def ndcg(relevances: Relevances, k: int) -> float:

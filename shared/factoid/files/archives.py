@@ -41,7 +41,9 @@ class _Archive:
     """A zip file, of which no more is unpacked in total than the limit of bytes."""
 
     def __init__(self, file: BinaryIO, path: Path, limits: ReadLimits) -> None:
-        self._file, self._path, self._limits = file, path, limits
+        self._file = file
+        self._path = path
+        self._limits = limits
         self._zip = ZipFile(file)
         self.names = list(dict.fromkeys(self._zip.namelist()))
         self._unpacked = 0
@@ -175,10 +177,9 @@ def _chapters(package: bytes, folder: str, names: set[str]) -> list[str]:
     for fields in _elements(package, "itemref"):
         address = addresses.get(fields.get("idref", ""))
         if address is not None:
-            candidates = [
-                posixpath.normpath(posixpath.join(folder, name))
-                for name in (unquote(address), address)
-            ]
+            candidates = []
+            for name in (unquote(address), address):
+                candidates.append(posixpath.normpath(posixpath.join(folder, name)))
             chapters += [name for name in candidates if name in names][:1]
     return chapters
 

@@ -23,7 +23,9 @@ from numpy.typing import NDArray
 
 _TYPES = {"F32": "<f4", "I64": "<i8", "I32": "<i4", "U64": "<u8", "U16": "<u2", "U8": "|u1"}
 _ABOUT = "__metadata__"  # the format's name for facts about the file
-_FACTS, _CHECKSUMS, _CHECKSUM = "facts", "checksums", "checksum"
+_FACTS = "facts"
+_CHECKSUMS = "checksums"
+_CHECKSUM = "checksum"
 _ALIGNED = 64  # bytes: the header is padded to a multiple
 _LONGEST_HEADER = 1 << 20
 _BLOCK = 1 << 24  # bytes that are checked at a time
@@ -253,9 +255,10 @@ def _crc32(array: NDArray[Any]) -> int:
 
 def _crc32_of_pieces(array: NDArray[Any]) -> list[int]:
     content = array.view(np.uint8)
-    return [
-        zlib.crc32(content[start : start + _PIECE].data) for start in range(0, len(content), _PIECE)
-    ]
+    result = []
+    for start in range(0, len(content), _PIECE):
+        result.append(zlib.crc32(content[start : start + _PIECE].data))
+    return result
 
 
 def _checksum(header: Mapping[str, Any]) -> int:

@@ -24,7 +24,9 @@ class HashingWriter:
     """A file that is hashed as it is written."""
 
     def __init__(self, out: BinaryIO) -> None:
-        self._out, self.hash, self.size = out, hashlib.sha256(), 0
+        self._out = out
+        self.hash = hashlib.sha256()
+        self.size = 0
 
     def write(self, data: bytes) -> None:
         """Write and hash."""

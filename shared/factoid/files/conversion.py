@@ -60,7 +60,9 @@ def _without_trailing_space(line: str) -> str:
     """Return a line of Markdown without the white space at its end, but for the two spaces that break a line."""
     content = line.rstrip()
     is_break = bool(content) and line.startswith("  ", len(content))
-    return f"{content}  " if is_break else content
+    if is_break:
+        return f"{content}  "
+    return content
 
 
 def _web_page(path: Path, limits: ReadLimits) -> tuple[str, str]:

@@ -283,7 +283,8 @@ def _next_request() -> bytes:
 
 
 def _replies(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    path, limits = Path(request["path"]), ReadLimits(**request["limits"])
+    path = Path(request["path"])
+    limits = ReadLimits(**request["limits"])
     try:
         _limit_memory(limits.memory_bytes)
         if request["folder"] is not None:

@@ -102,6 +102,8 @@ def _number(name: str, text: str) -> float | int | None:
     if name == "seconds" and text.lower() == "none":
         return None
     try:
-        return float(text) if name == "seconds" else int(text)
+        if name == "seconds":
+            return float(text)
+        return int(text)
     except ValueError as error:
         raise InvalidInputError(f"expected a number for the limit {name}, got {text!r}") from error

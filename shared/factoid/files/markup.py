@@ -63,7 +63,9 @@ def regular_html(raw: bytes, place: str, limits: ReadLimits) -> bytes:
         MissingDependencyError: lxml is not installed.
     """
     root = parse_html(raw, place, limits)
-    return b"" if root is None else html_source(root)
+    if root is None:
+        return b""
+    return html_source(root)
 
 
 def parse_html(raw: bytes, place: str, limits: ReadLimits) -> Any:

@@ -43,7 +43,8 @@ def read_rows(
         MissingDependencyError: pyarrow is not installed.
     """
     require("pyarrow.parquet", extra="parquet")
-    unpacked, most = 0, 0
+    unpacked = 0
+    most = 0
     packed: list[str] = []
 
     def pass_on(value: Any) -> None:
@@ -78,14 +79,13 @@ def unpack(path: Path, _: ReadLimits) -> Iterator[Any]:
     try:
         with parquet.ParquetFile(path, buffer_size=1 << 20) as file:
             schema = file.schema_arrow
-            packed = [
-                field.name
-                for field in schema
-                if _check_type(field.type, f"{path}, column {field.name!r:.60}")
-            ]
-            metadata = {
-                key.decode(): value.decode() for key, value in (schema.metadata or {}).items()
-            }
+            packed = []
+            for field in schema:
+                if _check_type(field.type, f"{path}, column {field.name!r:.60}"):
+                    packed.append(field.name)
+            metadata = {}
+            for key, value in (schema.metadata or {}).items():
+                metadata[key.decode()] = value.decode()
             yield {"size": path.stat().st_size, "packed": packed, "metadata": metadata}
             # Earlier versions of pyarrow fail to iterate over nothing.
             batches = file.iter_batches(batch_size=_ROWS) if file.num_row_groups else ()

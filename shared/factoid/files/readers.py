@@ -189,11 +189,9 @@ def _list_folder(folder: Path, *, allow_empty: bool, follow_links: bool) -> list
         else:
             skipped[ending or "no ending"] += 1
     if skipped:
-        advice = (
-            f'; some are read after: pip install "factoid[{EXTRA}]"'
-            if skipped.keys() & {*CONVERTED_ENDINGS, PDF_ENDING}
-            else ""
-        )
+        advice = ""
+        if skipped.keys() & {*CONVERTED_ENDINGS, PDF_ENDING}:
+            advice = f'; some are read after: pip install "factoid[{EXTRA}]"'
         kinds = ", ".join(sorted(skipped))
         logger.warning(
             "skipped files of other kinds in %s: %d (%s)%s", folder, skipped.total(), kinds, advice
@@ -265,16 +263,17 @@ def _from_record(record: Any, path: Path) -> Document:
     if name is None:
         raise InvalidInputError(f'expected an object with a field "text", got {shown(record)}')
     fields = dict(record)
-    text, metadata = fields.pop(name), fields.pop("metadata", None)
+    text = fields.pop(name)
+    metadata = fields.pop("metadata", None)
     metadata = {} if metadata is None else metadata
     if not isinstance(metadata, dict):
         raise InvalidInputError(f'expected an object in "metadata", got {shown(metadata)}')
     strings: dict[str, Any] = {
         key: metadata[key] for key in _HEADING if isinstance(metadata.get(key), str)
     }
-    strings |= {
-        key: value for key in (*_HEADING, "id") if (value := fields.pop(key, None)) is not None
-    }
+    for key in (*_HEADING, "id"):
+        if (value := fields.pop(key, None)) is not None:
+            strings[key] = value
     if type(strings.get("id")) is int:
         strings["id"] = str(strings["id"])
     metadata = fields | metadata  # the remaining fields are the user's own

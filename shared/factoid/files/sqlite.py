@@ -217,7 +217,9 @@ def identify(file: Path) -> tuple[int, int]:
     with file.open("rb") as raw:
         head = raw.read(72)
     is_sqlite = head.startswith(b"SQLite format 3\0")
-    return (int.from_bytes(head[68:]), int.from_bytes(head[60:64])) if is_sqlite else (0, 0)
+    if is_sqlite:
+        return (int.from_bytes(head[68:]), int.from_bytes(head[60:64]))
+    return (0, 0)
 
 
 def check_objects(
@@ -254,7 +256,9 @@ def row_checksum(*values: object) -> int:
 
 
 def _shortened(value: object) -> object:
-    return zlib.crc32(value) if isinstance(value, bytes) else value
+    if isinstance(value, bytes):
+        return zlib.crc32(value)
+    return value
 
 
 def any_text(content: bytes) -> str:

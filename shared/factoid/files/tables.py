@@ -25,7 +25,8 @@ _SEP_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE | re.DOTALL)
 _RETURN = re.compile(r"(?<=\r)(?!\n)")  # old line ends; within quotes a reader joins what this cuts
 _LONGEST_CELL = 1 << 27  # characters; Python's own limit of 131,072 is less than some texts have
 _LONGEST_NAME = 500  # characters of a column's name, which the text of each row repeats
-_SAMPLE_ROWS, _SAMPLE_CHARACTERS = 100, 1_000_000
+_SAMPLE_ROWS = 100
+_SAMPLE_CHARACTERS = 1_000_000
 _MOST_TITLES = 10  # rows above the header
 _NUMBER = re.compile(r"[-+]?[$€£]?\s?\d[\d.,' ]*\s?[%€$£]?")
 _LABEL_END = re.compile(r":(?!\S)|\n")
@@ -130,7 +131,8 @@ class _Lines:
     """The lines of a file, of which no row may take more than the limit."""
 
     def __init__(self, path: Path, limits: ReadLimits) -> None:
-        self._path, self._limits = path, limits
+        self._path = path
+        self._limits = limits
         self.size = 0  # bytes since the last row
         self.skipped = 0  # lines before the table
 
@@ -261,7 +263,9 @@ def _title_rows(rows: Sequence[Sequence[str]]) -> int:
         # What stands above may also be a header with few names: then the rows below have to show
         # another one.
         is_clear = (are_single and usual >= 3) or _differs(rows[place], rows[place + 1 :])
-        return place if are_narrow and is_clear else 0
+        if are_narrow and is_clear:
+            return place
+        return 0
     return 0
 
 
@@ -286,9 +290,10 @@ def _header_levels(rows: Sequence[Sequence[str]]) -> int:
     if len(rows) < 2:
         return 1
     header, below = rows[:2]
-    unnamed = [
-        column for column in range(1, max(len(header), len(below))) if not _cell(header, column)
-    ]
+    unnamed = []
+    for column in range(1, max(len(header), len(below))):
+        if not _cell(header, column):
+            unnamed.append(column)
     are_named = bool(unnamed) and all(_cell(below, column) for column in unnamed)
     are_used = all(any(_cell(row, column) for row in rows[2:]) for column in unnamed)
     is_header = (
@@ -297,7 +302,9 @@ def _header_levels(rows: Sequence[Sequence[str]]) -> int:
         and not below[0]
         and not any(_NUMBER.fullmatch(cell) for cell in below if cell)
     )
-    return 2 if are_named and is_header else 1
+    if are_named and is_header:
+        return 2
+    return 1
 
 
 def _lacks_header(rows: Sequence[Sequence[str]]) -> bool:
@@ -346,7 +353,9 @@ def _merged(levels: Sequence[Sequence[str]]) -> list[str]:
 
 
 def _cell(row: Sequence[str], column: int) -> str:
-    return row[column] if column < len(row) else ""
+    if column < len(row):
+        return row[column]
+    return ""
 
 
 def _differs(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:

@@ -172,11 +172,11 @@ def _has_only_bold(element: Any) -> bool:
 
 
 def _parts_of(table: Any) -> list[Any]:
-    return [
-        part
-        for part in table.iter(*_TABLE_PARTS)
-        if next(part.iterancestors("table"), None) in (table, None)
-    ]
+    result = []
+    for part in table.iter(*_TABLE_PARTS):
+        if next(part.iterancestors("table"), None) in (table, None):
+            result.append(part)
+    return result
 
 
 def _is_layout(table: Any) -> bool:
@@ -216,7 +216,12 @@ def table_markdown(table: Table) -> str:
         ):
             continue  # only what the rows below repeat
         cells = list(dict.fromkeys(cell for cell in row if cell))
-        texts = [cell.text if cell else "" for cell in row]
+        texts = []
+        for cell in row:
+            if cell:
+                texts.append(cell.text)
+            else:
+                texts.append("")
         if len(cells) == 1 and cells[0].column_span == table.column_count:
             # a text across the table, not one in each column
             texts = [cells[0].text, *[""] * (table.column_count - 1)]
@@ -247,9 +252,9 @@ def _with_header(table: Table) -> Table:
     is_named = all(first) and len({*first}) == len(first) and not any(map(is_number, first))
     if not is_named or any(len(text.split()) > _HEADER_WORDS for text in first):
         return table
-    columns = [
-        [row[column] for row in texts[1:] if row[column]] for column in range(table.column_count)
-    ]
+    columns = []
+    for column in range(table.column_count):
+        columns.append([row[column] for row in texts[1:] if row[column]])
     has_numbers = any(column and all(map(is_number, column)) for column in columns)
     is_capitalized = all(text[0].isalpha() and not text[0].islower() for text in first)
     has_form = (
@@ -272,7 +277,9 @@ def escaped(text: str, *, lines: bool = True) -> str:
     Without `lines`, marks of headings, quotes and lists are meant.
     """
     text = _MARK.sub(lambda match: _escape(match[0]), text)
-    return _LINE_MARK.sub(lambda match: _escape(match[0]), text) if lines else text
+    if lines:
+        return _LINE_MARK.sub(lambda match: _escape(match[0]), text)
+    return text
 
 
 def _escape(mark: str) -> str:
@@ -293,20 +300,22 @@ def _converter() -> type[Any]:
             self._tables = tables
 
         def escape(self, text: str, parent_tags: set[str]) -> str:
-            return text if parent_tags & {"pre", "code", "kbd", "samp"} else escaped(text)
+            if parent_tags & {"pre", "code", "kbd", "samp"}:
+                return text
+            return escaped(text)
 
         def convert_div(self, el: Any, text: str, parent_tags: set[str]) -> str:
             if el.has_attr(_PLACE):
                 table = self._tables[int(el[_PLACE])]
-                return (
-                    f" {' '.join(table.split())} "
-                    if "_inline" in parent_tags
-                    else f"\n\n{table}\n\n"
-                )
+                if "_inline" in parent_tags:
+                    return f" {' '.join(table.split())} "
+                return f"\n\n{table}\n\n"
             return str(super().convert_div(el, text, parent_tags))
 
         def convert_sup(self, el: Any, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
-            return text.translate(RAISED) if _RAISED_NUMBER.fullmatch(text) else text
+            if _RAISED_NUMBER.fullmatch(text):
+                return text.translate(RAISED)
+            return text
 
         def convert_img(self, el: Any, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
             alt = escaped(" ".join((el.get("alt") or "").split()))
@@ -330,25 +339,19 @@ def _converter() -> type[Any]:
             return str(super().convert_a(el, text, parent_tags))
 
         def convert_b(self, el: Any, text: str, parent_tags: set[str]) -> str:
-            return (
-                text
-                if el.find_parent(["b", "strong"])
-                else str(super().convert_b(el, text, parent_tags))
-            )
+            if el.find_parent(["b", "strong"]):
+                return text
+            return str(super().convert_b(el, text, parent_tags))
 
         def convert_em(self, el: Any, text: str, parent_tags: set[str]) -> str:
-            return (
-                text
-                if el.find_parent(["i", "em"])
-                else str(super().convert_em(el, text, parent_tags))
-            )
+            if el.find_parent(["i", "em"]):
+                return text
+            return str(super().convert_em(el, text, parent_tags))
 
         def convert_del(self, el: Any, text: str, parent_tags: set[str]) -> str:
-            return (
-                text
-                if el.find_parent(["del", "s"])
-                else str(super().convert_del(el, text, parent_tags))
-            )
+            if el.find_parent(["del", "s"]):
+                return text
+            return str(super().convert_del(el, text, parent_tags))
 
         convert_s = convert_del
         convert_strong = convert_b
@@ -357,6 +360,8 @@ def _converter() -> type[Any]:
         def convert_input(self, el: Any, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
             if (el.get("type") or "").lower() != "checkbox":
                 return ""
-            return "☒ " if el.has_attr("checked") else "☐ "
+            if el.has_attr("checked"):
+                return "☒ "
+            return "☐ "
 
     return Converter

@@ -60,7 +60,9 @@ def parse_metadata(text: object) -> dict[str, Any] | None:
             check_size(metadata)
     except (ValueError, RecursionError):
         return None
-    return metadata if isinstance(metadata, dict) else None
+    if isinstance(metadata, dict):
+        return metadata
+    return None
 
 
 def field_rows(metadata: Mapping[str, Any]) -> list[tuple[str, int, Scalar]]:
@@ -101,12 +103,11 @@ def with_paths(metadata: Mapping[str, Any]) -> dict[str, Any]:
 
     An existing key with dots takes precedence.
     """
-    nested = {
-        f"{key}.{name}": element
-        for key, value in metadata.items()
-        if isinstance(value, Mapping)
-        for name, element in with_paths(value).items()
-    }
+    nested = {}
+    for key, value in metadata.items():
+        if isinstance(value, Mapping):
+            for name, element in with_paths(value).items():
+                nested[f"{key}.{name}"] = element
     return nested | dict(metadata)
 
 
@@ -125,10 +126,14 @@ def scalar(value: Scalar) -> Scalar | None:
     None for a long string, or an integer beyond SQLite's 64 bits.
     """
     if isinstance(value, str):
-        return value if is_text(value) and len(value.encode()) <= _LONGEST else None
+        if is_text(value) and len(value.encode()) <= _LONGEST:
+            return value
+        return None
     if isinstance(value, float):
         return value
-    return int(value) if -(1 << 63) <= value < 1 << 63 else None
+    if -(1 << 63) <= value < 1 << 63:
+        return int(value)
+    return None
 
 
 def _rows(value: Any) -> list[tuple[Kind, Scalar]]:

@@ -68,7 +68,9 @@ def to_condition(condition: Filter) -> Condition:
 
     Errors are those of `parse_filter`.
     """
-    return condition if callable(condition) else parse_filter(condition)
+    if callable(condition):
+        return condition
+    return parse_filter(condition)
 
 
 class _Parser:
@@ -98,7 +100,9 @@ class _Parser:
             if not isinstance(value, list | tuple):
                 raise InvalidInputError(f"{key} takes a list of filters, got {shown(value)}")
             parts = [self.filter(part, depth=depth + 1) for part in value]
-            return _all(parts) if key == "$and" else AnyOf(tuple(parts))
+            if key == "$and":
+                return _all(parts)
+            return AnyOf(tuple(parts))
         if key == "$not":
             return Not(self.filter(value, depth=depth + 1))
         if not isinstance(key, str) or key.startswith("$"):
@@ -137,7 +141,9 @@ class _Parser:
 
 def _with_missing(comparison: Comparison) -> Tree:
     """Return a comparison in which a missing key is equal to None."""
-    key, operator, value = comparison.key, comparison.operator, comparison.value
+    key = comparison.key
+    operator = comparison.operator
+    value = comparison.value
     if (operator is Operator.EQ and value is None) or (operator is Operator.IN and None in value):
         return AnyOf((comparison, Comparison(key, Operator.EXISTS, False)))
     if (operator is Operator.NE and value is None) or (operator is Operator.NIN and None in value):
@@ -146,4 +152,6 @@ def _with_missing(comparison: Comparison) -> Tree:
 
 
 def _all(parts: list[Tree]) -> Tree:
-    return parts[0] if len(parts) == 1 else All(tuple(parts))
+    if len(parts) == 1:
+        return parts[0]
+    return All(tuple(parts))

@@ -78,11 +78,9 @@ def harmless_rows(connection: sqlite3.Connection, condition: Condition, excluded
     """
     if not callable(condition):
         judged = as_of_passage(condition)
-        return (
-            excluded[:0]
-            if judged is condition
-            else np.intersect1d(excluded, passing_rows(connection, judged))
-        )
+        if judged is condition:
+            return excluded[:0]
+        return np.intersect1d(excluded, passing_rows(connection, judged))
     rows = connection.execute(
         "SELECT row, json FROM metadata WHERE row IN (SELECT value FROM json_each(?)) ORDER BY row",
         [json.dumps(excluded.tolist())],
@@ -146,11 +144,9 @@ class _Index:
         """
         groups: dict[Any, list[Any]] = {}
         for place, part in enumerate(parts):
-            bounded = (
-                (part.key, isinstance(part.value, str))
-                if isinstance(part, Comparison) and _is_bound(part)
-                else None
-            )
+            bounded = None
+            if isinstance(part, Comparison) and _is_bound(part):
+                bounded = (part.key, isinstance(part.value, str))
             groups.setdefault(bounded or place, []).append(part)
         ordered = sorted(
             groups.values(), key=lambda group: getattr(group[0], "operator", None) not in _SELECTIVE
@@ -209,7 +205,9 @@ def _is_bound(leaf: Comparison) -> bool:
     """Return whether a comparison is an order that SQLite decides as Python does."""
     if leaf.operator not in ORDERS or not isinstance(leaf.value, Scalar):
         return False
-    return is_text(leaf.value) if isinstance(leaf.value, str) else scalar(leaf.value) is not None
+    if isinstance(leaf.value, str):
+        return is_text(leaf.value)
+    return scalar(leaf.value) is not None
 
 
 def _plan(leaves: Sequence[Comparison]) -> _Plan:
@@ -224,10 +222,8 @@ def _plan(leaves: Sequence[Comparison]) -> _Plan:
         case Operator.EXISTS:
             return [(f"kind < {Kind.ELEMENT}", ())], ()
         case Operator.IS_EMPTY:
-            texts, lists = (
-                f"kind = {Kind.STRING} AND value > ''",
-                f"kind = {Kind.LIST} AND value > 0",
-            )
+            texts = f"kind = {Kind.STRING} AND value > ''"
+            lists = f"kind = {Kind.LIST} AND value > 0"
             return [
                 (texts, ()),
                 (lists, ()),
@@ -275,7 +271,10 @@ def _exact(value: Any) -> list[Scalar]:
     if isinstance(value, int) and (stored := scalar(value)) is not None:
         return [stored]
     try:
-        return [float(value)] if float(value) == value else []  # NaN equals nothing
+        # NaN equals nothing
+        if float(value) == value:
+            return [float(value)]
+        return []
     except OverflowError:
         return []
 

@@ -177,13 +177,19 @@ def as_of_passage(tree: Tree) -> Tree:
         case Comparison(key):
             if key not in KIND:
                 return tree
-            return All(()) if matches(tree, PASSAGE) else AnyOf(())
+            if matches(tree, PASSAGE):
+                return All(())
+            return AnyOf(())
         case Not(part):
             judged = as_of_passage(part)
-            return tree if judged is part else Not(judged)
+            if judged is part:
+                return tree
+            return Not(judged)
         case All(parts) | AnyOf(parts):
             changed = tuple(map(as_of_passage, parts))
-            return tree if all(map(operator.is_, changed, parts)) else type(tree)(changed)
+            if all(map(operator.is_, changed, parts)):
+                return tree
+            return type(tree)(changed)
 
 
 def holds(stored: Any, leaf: Comparison) -> bool:
@@ -233,4 +239,6 @@ def _stored(key: str, value: Any) -> Any:
     """Return a value as metadata stores it under a key, besides NaN and infinities."""
     if isinstance(value, list | tuple | set | frozenset):
         return [_stored(key, element) for element in value]
-    return float(value) if isinstance(value, float) else plain_metadata({key: value})[key]
+    if isinstance(value, float):
+        return float(value)
+    return plain_metadata({key: value})[key]

@@ -18,7 +18,8 @@ def align(proposition: str, sentence: str) -> list[Span]:
     Adjacent words form one span. Words match if they are equal without common endings. Of a longer
     proposition, the first 300 words count.
     """
-    words, places = _words(proposition)[:_MOST_WORDS], _words(sentence)
+    words = _words(proposition)[:_MOST_WORDS]
+    places = _words(sentence)
     matcher = SequenceMatcher(
         None, [word for word, _ in words], [word for word, _ in places], autojunk=False
     )
@@ -27,7 +28,8 @@ def align(proposition: str, sentence: str) -> list[Span]:
     for _, first, size in matcher.get_matching_blocks():
         if not size:
             continue
-        start, end = places[first][1][0], places[first + size - 1][1][1]
+        start = places[first][1][0]
+        end = places[first + size - 1][1][1]
         if spans and first == following:
             start = spans.pop()[0]
         spans.append((start, end))

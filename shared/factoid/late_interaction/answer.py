@@ -89,7 +89,9 @@ def without_markers(sentence: str) -> str:
 def _unmarked(match: re.Match[str]) -> str:
     before = match.string[max(0, match.start() - _NAMED_BEFORE) : match.start()]
     stays = match["code"] or (match["plain"] and _NAMED.search(before))
-    return match[0] if stays else ""
+    if stays:
+        return match[0]
+    return ""
 
 
 def with_markers(sentence: str, numbers: Sequence[int]) -> tuple[str, int]:
@@ -118,7 +120,9 @@ class Stretch(NamedTuple):
     @property
     def plain(self) -> str:
         """Return the sentence without markers; code, headings and reasoning are unchanged."""
-        return without_markers(self.sentence) if self.is_prose else self.sentence
+        if self.is_prose:
+            return without_markers(self.sentence)
+        return self.sentence
 
 
 class GrowingAnswer:
@@ -182,7 +186,9 @@ class GrowingAnswer:
         self._returned = len(self._text)
         if stretches:
             return [*stretches[:-1], stretches[-1]._replace(text=stretches[-1].text + rest)]
-        return [Stretch(rest, 0, 0)] if rest else []
+        if rest:
+            return [Stretch(rest, 0, 0)]
+        return []
 
     def _read(self, part: str) -> None:
         """Note whether a sentence may end in the next part of the answer."""
@@ -227,9 +233,10 @@ class GrowingAnswer:
                 others.append((first - shift, last - shift))
                 continue
             part = read(source[first:last], "markdown")
-            blocks = [
-                block for block in part if block.kind in ("heading", "code") or block.is_header
-            ]
+            blocks = []
+            for block in part:
+                if block.kind in ("heading", "code") or block.is_header:
+                    blocks.append(block)
             others += [(block.start + first - shift, block.end + first - shift) for block in blocks]
         ends = [end for _, end in others]
         stretches = []
@@ -281,7 +288,8 @@ def _open_fence(text: str, end: int, fence: str) -> str:
     `fence` is that of the text's begin.
     """
     for match in _FENCE.finditer(text, 0, end):
-        marks, rest = match["marks"], match["rest"]
+        marks = match["marks"]
+        rest = match["rest"]
         if not fence:
             fence = "" if marks[0] == "`" and "`" in rest else marks[:_LONGEST_FENCE]
         elif marks.startswith(fence) and not rest.strip():

@@ -272,7 +272,8 @@ class PropCite:
             passages: As in `cite`, whose errors are raised too; they are encoded when the first
                 sentence is complete.
         """
-        citer, growing = _AnswerCiter(self, passages), GrowingAnswer()
+        citer = _AnswerCiter(self, passages)
+        growing = GrowingAnswer()
         try:
             for chunk in chunks:
                 check_text(chunk, "chunk")
@@ -290,7 +291,8 @@ class PropCite:
 
         Passages are encoded while the answer begins.
         """
-        citer, growing = _AnswerCiter(self, passages), GrowingAnswer()
+        citer = _AnswerCiter(self, passages)
+        growing = GrowingAnswer()
         ready = asyncio.ensure_future(asyncio.to_thread(citer.encode))
         try:
             async for chunk in chunks:
@@ -337,11 +339,10 @@ class _AnswerCiter:
         if self._options.method == "sentence" or not self._passages:
             return
         sentences = dict.fromkeys(stretch.plain for stretch in stretches if self._is_cited(stretch))
-        units = {
-            unit.id: unit
-            for unit in map(as_passage, sentences)
-            if unit.text not in self._propositions
-        }
+        units = {}
+        for unit in map(as_passage, sentences):
+            if unit.text not in self._propositions:
+                units[unit.id] = unit
         self._propositions |= {unit.text: [] for unit in units.values()}
         if units:
             for proposition in decompose(
@@ -351,7 +352,8 @@ class _AnswerCiter:
 
     def cite(self, stretch: Stretch) -> CitedSentence:
         """Return the next sentence of the answer with its citations."""
-        plain, is_cited = stretch.plain, self._is_cited(stretch)
+        plain = stretch.plain
+        is_cited = self._is_cited(stretch)
         self.decompose([stretch])
         claims = list(self._claims(plain)) if is_cited and self._passages else []
         self._counts.update(
@@ -364,7 +366,8 @@ class _AnswerCiter:
         sentence, place = with_markers(
             stretch.sentence if self._keeps_markers(stretch) else plain, list(numbers)
         )
-        start, added = self._length + stretch.start, len(sentence) - len(plain)
+        start = self._length + stretch.start
+        added = len(sentence) - len(plain)
 
         def moved(spans: Sequence[Span]) -> tuple[Span, ...]:
             return tuple(
@@ -396,12 +399,14 @@ class _AnswerCiter:
             return
         distinct: set[tuple[Span, ...]] = set()
         for proposition in self._propositions[sentence]:
-            spans = (
-                whole if "fallback" in proposition.metadata else align(proposition.text, sentence)
-            )
+            if "fallback" in proposition.metadata:
+                spans = whole
+            else:
+                spans = align(proposition.text, sentence)
             part = scorer.limited_to(spans)
             if part is None:
-                spans, part = whole, scorer.limited_to(whole)
+                spans = whole
+                part = scorer.limited_to(whole)
             self._counts["whole"] += spans is whole
             if part is not None and tuple(spans) not in distinct:
                 distinct.add(tuple(spans))
@@ -411,10 +416,9 @@ class _AnswerCiter:
         """Return the citation of a claim, with the claim's spans in the sentence."""
         tokens = self.encode()
         similarities = scorer.similarities(tokens)
-        scores = [
-            scorer.passage_score(*of_passage)
-            for of_passage in zip(tokens, similarities, strict=True)
-        ]
+        scores = []
+        for of_passage in zip(tokens, similarities, strict=True):
+            scores.append(scorer.passage_score(*of_passage))
         position = max(range(len(scores)), key=scores.__getitem__)
         score = scores[position]
         margin = score - max(
@@ -425,7 +429,8 @@ class _AnswerCiter:
         if self._options.min_margin is not None and margin < self._options.min_margin:
             self._counts["below_margin"] += 1
             return None
-        kind, passage = Granularity.SENTENCE, self._passages[position]
+        kind = Granularity.SENTENCE
+        passage = self._passages[position]
         [units] = self._ranker.placed_units([passage], kind)
         hits = scorer.hits(kind, passage, position, tokens[position], units, similarities[position])
         return Citation(

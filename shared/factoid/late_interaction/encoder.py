@@ -160,11 +160,10 @@ class LateInteractionEncoder:
                 model = self._model()
                 digest = hashlib.blake2b(digest_size=16)
                 tokenizer = json.loads(model.tokenizer.backend_tokenizer.to_str())
-                settings = [
-                    module.get_config_dict()
-                    for module in model
-                    if hasattr(module, "get_config_dict")
-                ]
+                settings = []
+                for module in model:
+                    if hasattr(module, "get_config_dict"):
+                        settings.append(module.get_config_dict())
                 # Truncation and padding are those of the latest call.
                 parts = [
                     tokenizer | {"truncation": None, "padding": None},
@@ -259,7 +258,8 @@ def _windows(text: str, tokenizer: Any, budget: int) -> list[Window]:
         return [(0, len(text), len(text))]
     size = budget - _SPARE
     overlap = size // 4
-    windows, start = [], 0
+    windows = []
+    start = 0
     for last in range(size, len(tokens), size - overlap):
         windows.append((start, tokens[last - 1][1], tokens[last - overlap // 2][0]))
         start = tokens[last - overlap][0]
@@ -270,7 +270,9 @@ def _merged(
     parts: Sequence[tuple[Vectors, NDArray[np.int64], NDArray[np.bool_], int, int]],
 ) -> TokenVectors:
     """Merge windows into one text: each token from one window, special tokens from all."""
-    vectors, spans, begin = [], [], 0
+    vectors = []
+    spans = []
+    begin = 0
     for rows, places, mask, start, cut in parts:
         is_text = places[:, 1] > 0
         moved = np.where(is_text[:, None], places + start, 0)

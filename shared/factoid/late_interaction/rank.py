@@ -254,10 +254,10 @@ class AnyGranularityRanker:
                 model, {text: (bodies[text], new) for text, new in encoded.items()}
             )
         tokens |= encoded
-        return [
-            _without_heading(tokens[text], len(text) - len(passage.text))
-            for text, passage in zip(texts, passages, strict=True)
-        ]
+        result = []
+        for text, passage in zip(texts, passages, strict=True):
+            result.append(_without_heading(tokens[text], len(text) - len(passage.text)))
+        return result
 
     def placed_units(
         self,
@@ -279,10 +279,10 @@ class AnyGranularityRanker:
             for unit in decompose(list(distinct.values()), self.propositionizer).units:
                 propositions[unit.parent_id].append(unit)
             units = [propositions[passage.id] for passage in passages]
-        return [
-            [_aligned(unit, passage, around) for unit in row]
-            for row, passage, around in zip(units, passages, sentences, strict=True)
-        ]
+        result = []
+        for row, passage, around in zip(units, passages, sentences, strict=True):
+            result.append([_aligned(unit, passage, around) for unit in row])
+        return result
 
 
 class QueryScorer:
@@ -326,9 +326,9 @@ class QueryScorer:
             )
         ends = np.cumsum([len(tokens.vectors) for tokens in passages])[:-1]
         vectors = np.concatenate([tokens.vectors for tokens in passages])
-        by_marker = [
-            np.split(products(query.vectors, vectors.T), ends, axis=1) for query in self._tokens
-        ]
+        by_marker = []
+        for query in self._tokens:
+            by_marker.append(np.split(products(query.vectors, vectors.T), ends, axis=1))
         return [list(of_passage) for of_passage in zip(*by_marker, strict=True)]
 
     def passage_score(self, tokens: TokenVectors, similarities: Sequence[Vectors]) -> float:
@@ -440,18 +440,15 @@ def as_passage(passage: Unit | Document | str) -> Unit:
 
 def _aligned(unit: Unit, passage: Unit, sentences: Sequence[Unit]) -> PlacedUnit:
     """Return a proposition with the spans of its words in the sentences that its own span touches."""
-    touched = [
-        sentence
-        for sentence in sentences
-        if sentence.start < unit.end and sentence.end > unit.start
-    ]
+    touched = []
+    for sentence in sentences:
+        if sentence.start < unit.end and sentence.end > unit.start:
+            touched.append(sentence)
     start, end = (touched[0].start, touched[-1].end) if touched else (passage.start, passage.end)
     is_near = end - start <= _LONGEST_ALIGNED
-    spans = (
-        align(unit.text, passage.text[start - passage.start : end - passage.start])
-        if is_near
-        else []
-    )
+    spans = []
+    if is_near:
+        spans = align(unit.text, passage.text[start - passage.start : end - passage.start])
     if spans:
         return unit, [(start + first, start + last) for first, last in spans]
     return replace(unit, metadata={**unit.metadata, "fallback": UNALIGNED}), [(start, end)]

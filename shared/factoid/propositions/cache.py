@@ -79,12 +79,16 @@ class PropositionCache:
         keys = [passage_key(name, passage) for passage in passages]
         with self._opened() as connection:
             rows = [connection.execute(_GET, [key]).fetchone() for key in keys]
-        outputs = [
-            None if row is None else _read(key, *row) for key, row in zip(keys, rows, strict=True)
-        ]
-        if damaged := sum(
-            row is not None and output is None for row, output in zip(rows, outputs, strict=True)
-        ):
+        damaged = 0
+        outputs: list[list[str] | None] = []
+        for key, row in zip(keys, rows, strict=True):
+            if row is None:
+                outputs.append(None)
+            else:
+                output = _read(key, *row)
+                damaged += output is None
+                outputs.append(output)
+        if damaged:
             logger.warning(
                 "%d entries of %s have changed on disk: their passages are asked again",
                 damaged,
@@ -102,10 +106,12 @@ class PropositionCache:
         `PropositionizerError`.
         """
         check_outputs(outputs, len(passages))
-        keys = [
-            passage if isinstance(passage, bytes) else passage_key(name, passage)
-            for passage in passages
-        ]
+        keys = []
+        for passage in passages:
+            if isinstance(passage, bytes):
+                keys.append(passage)
+            else:
+                keys.append(passage_key(name, passage))
         rows = []
         for key, texts in zip(keys, outputs, strict=True):
             if not getattr(texts, "transient", False):
@@ -181,11 +187,9 @@ def _read(
         return None
     if not (isinstance(texts, list) and all(isinstance(text, str) for text in texts)):
         return None
-    return (
-        CachedPropositions(texts)
-        if texts or reason is None
-        else NoPropositions(reason, cached=True)
-    )
+    if texts or reason is None:
+        return CachedPropositions(texts)
+    return NoPropositions(reason, cached=True)
 
 
 def damaged_entries(connection: sqlite3.Connection) -> list[int]:

@@ -105,9 +105,10 @@ class CachedPropositionizer:
         """Return the propositions that the cache holds, by key, and the other passages, each once."""
         distinct = {passage_key(self.name, passage): passage for passage in passages}
         known = self.cache.get(self.name, list(distinct.values())) if distinct else []
-        outputs = {
-            key: texts for key, texts in zip(distinct, known, strict=True) if texts is not None
-        }
+        outputs = {}
+        for key, texts in zip(distinct, known, strict=True):
+            if texts is not None:
+                outputs[key] = texts
         return outputs, [passage for key, passage in distinct.items() if key not in outputs]
 
     def _batches(self, passages: Sequence[Unit]) -> Iterator[Sequence[Unit]]:
@@ -121,10 +122,10 @@ class CachedPropositionizer:
     ) -> dict[bytes, list[str]]:
         """Commit the propositions of passages, and return them by key."""
         self.cache.put(self.name, passages, outputs)
-        return {
-            passage_key(self.name, passage): texts
-            for passage, texts in zip(passages, outputs, strict=True)
-        }
+        result = {}
+        for passage, texts in zip(passages, outputs, strict=True):
+            result[passage_key(self.name, passage)] = texts
+        return result
 
     def _in_order(
         self, passages: Sequence[Unit], outputs: dict[bytes, list[str]]
@@ -198,8 +199,6 @@ def with_cache(
     check_propositionizer(propositionizer)
     if cache is None and getattr(propositionizer, "costly", False):
         cache = store
-    return (
-        propositionizer
-        if cache is None
-        else CachedPropositionizer(propositionizer, cache, **options)
-    )
+    if cache is None:
+        return propositionizer
+    return CachedPropositionizer(propositionizer, cache, **options)

@@ -78,7 +78,8 @@ def _row_facts(sentence: Sentence) -> list[Fact]:
         name = block.names[number] if number < len(block.names) else ""
         first, last = block.cells[number] if number < len(block.cells) else (0, 0)
         whole = block.visible.text[first:last]
-        start, end = (max(first - at, 0), min(last - at, len(visible.text)))
+        start = max(first - at, 0)
+        end = min(last - at, len(visible.text))
         if is_whole and count_words(whole) <= LONGEST_FACT:
             cells.append((name, whole))
             places.append((start, max(start, end)))

@@ -31,7 +31,8 @@ Policy = Literal["drop", "keep", "sentence"]
 _NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,5}|[A-Z](?=\)))[.)][ \t]+(?=\S)")
 _WORD = re.compile(r"\w")  # marks alone, as in "[ … ]", are not a proposition
 # Why a sentence replaces a proposition although nothing failed.
-UNCOVERED, UNSUPPORTED = "uncovered sentence", "unsupported proposition"
+UNCOVERED = "uncovered sentence"
+UNSUPPORTED = "unsupported proposition"
 
 logger = logging.getLogger(__name__)
 
@@ -135,7 +136,9 @@ def _log_level(propositionizer: Propositionizer) -> int:
 
     A warning, but for rules, which are made to leave some texts alone.
     """
-    return logging.WARNING if getattr(propositionizer, "costly", True) else logging.INFO
+    if getattr(propositionizer, "costly", True):
+        return logging.WARNING
+    return logging.INFO
 
 
 def check_policy(policy: str) -> None:
@@ -170,9 +173,13 @@ def _with_written(
     """
     check_outputs(outputs, len(asked))
     answers = iter(outputs)
-    return [
-        passage.text.splitlines() if _is_written(passage) else next(answers) for passage in passages
-    ]
+    result: list[Sequence[str]] = []
+    for passage in passages:
+        if _is_written(passage):
+            result.append(passage.text.splitlines())
+        else:
+            result.append(next(answers))
+    return result
 
 
 def _ground_passage(
@@ -261,9 +268,13 @@ def _in_context(
         elif index in context.leads:
             sentence = sentences[index].sentence
             leads = context.leads[index]
-            text, start, end = unit.text, unit.start, unit.end
+            text = unit.text
+            start = unit.start
+            end = unit.end
             if sentence.text[-1] not in ".!?":  # a fragment is one with all its parts
-                text, start, end = sentence.text, sentence.start, sentence.end
+                text = sentence.text
+                start = sentence.start
+                end = sentence.end
             text = f"{leads} {_without_number(text, sentence)}"
             item = child_unit(passage, text, Granularity.PROPOSITION, start, end)
             units.append((index, replace(item, metadata=unit.metadata)))
@@ -326,7 +337,9 @@ def _without_number(item: str, sentence: Sentence) -> str:
     if number and item.startswith(number):
         return item[len(number) :]
     written = _NUMBER.match(item)
-    return item[written.end() :] if written else item
+    if written:
+        return item[written.end() :]
+    return item
 
 
 def _is_all_of(text: str, read: Read) -> bool:

@@ -90,11 +90,10 @@ class FlanT5Propositionizer:
             model = f"{self.model}@{self.revision}" if self.revision else self.model
         *_, dtype = choose(self.engine, self.device, self.dtype)
         dtype = {"float32": "", "int8": "ctranslate2-int8"}.get(dtype, dtype)
-        limit = (
-            ""
-            if self.max_new_tokens == _MAX_NEW_TOKENS
-            else f"max_new_tokens={self.max_new_tokens}"
-        )
+        if self.max_new_tokens == _MAX_NEW_TOKENS:
+            limit = ""
+        else:
+            limit = f"max_new_tokens={self.max_new_tokens}"
         return ":".join([model, *filter(None, [dtype, limit])])
 
     def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:

@@ -50,7 +50,9 @@ _ENDINGS = (
 _ON_ONE_LINE = re.compile(r"\S|(?<=\S)\s(?=\s*+\S)")
 _PUNCTUATION = " .,;:!?…\"'“”‘’«»()[]{}*_-–—。！？"
 _SENTENCE_ENDS = (".", ".!?…")  # a clause may have that of its sentence
-_SUPPORT, _RESOLVED, _COVERED = 2 / 3, 1 / 4, 1 / 2
+_SUPPORT = 2 / 3
+_RESOLVED = 1 / 4
+_COVERED = 1 / 2
 
 Token = tuple[str, int, int]  # a word in the form that is compared, and its span in its text
 
@@ -144,7 +146,8 @@ class Source:
         name = [
             word for word, _, _ in takewhile(lambda token: proposition[token[1]].isupper(), tokens)
         ]
-        resolved, spread = self.context.union(name), self._spread
+        resolved = self.context.union(name)
+        spread = self._spread
         weights = {
             word: (_RESOLVED if word in resolved else 1.0) / spread[word]
             for word in words
@@ -178,12 +181,13 @@ class Source:
         """
         words: set[str] = set().union(*map(content_words, propositions))
         text = " ".join(propositions).casefold()
-        return [
-            index
-            for index, sentence in enumerate(self.sentences)
-            if len(sentence.words & words) < _COVERED * len(sentence.words)
-            or not (sentence.words or sentence.text.strip(_PUNCTUATION).casefold() in text)
-        ]
+        result = []
+        for index, sentence in enumerate(self.sentences):
+            if len(sentence.words & words) < _COVERED * len(sentence.words) or not (
+                sentence.words or sentence.text.strip(_PUNCTUATION).casefold() in text
+            ):
+                result.append(index)
+        return result
 
     def _find_verbatim(self, proposition: str) -> tuple[int, int, int] | None:
         """Return the sentence and the span where a proposition literally is, or None."""
@@ -194,17 +198,18 @@ class Source:
         variants = dict.fromkeys(texts)
         for text in filter(None, variants):
             for reading in (0, 1):
-                places = [
-                    (
-                        len(line),
-                        index,
-                        at[line.index(text)],
-                        at[line.index(text) + len(text) - 1] + 1,
-                    )
-                    for index, sentence in enumerate(self.sentences)
-                    for line, at in sentence.readings[reading : reading + 1]
-                    if text in line
-                ]
+                places = []
+                for index, sentence in enumerate(self.sentences):
+                    for line, at in sentence.readings[reading : reading + 1]:
+                        if text in line:
+                            places.append(
+                                (
+                                    len(line),
+                                    index,
+                                    at[line.index(text)],
+                                    at[line.index(text) + len(text) - 1] + 1,
+                                )
+                            )
                 if places:
                     return min(places)[1:]
         return None
@@ -213,9 +218,9 @@ class Source:
 def _read(sentence: Sentence, passage: Unit) -> Read:
     seen = sentence.visible.text
     offsets = sentence.visible.offsets
-    tokens = [
-        (word, offsets[start], offsets[end - 1] + 1) for word, start, end in content_tokens(seen)
-    ]
+    tokens = []
+    for word, start, end in content_tokens(seen):
+        tokens.append((word, offsets[start], offsets[end - 1] + 1))
     source = passage.text[sentence.start - passage.start : sentence.end - passage.start]
     readings = [_one_line(source, range(sentence.start, sentence.end))]
     if seen != source:

@@ -166,12 +166,14 @@ def _read(text: str, at: int) -> _List:
     whole = texts_only = False
     key: str | None = None
     while match := _TOKEN.match(text, at):
-        kind, at = match.lastgroup, match.end()
+        kind = match.lastgroup
+        at = match.end()
         nearest = key or (inside[-1][1] if inside else "")
         if kind == "open":
             inside.append((match["open"], nearest))
             if match["open"] == "[":
-                lists, texts_only = lists + 1, True
+                lists = lists + 1
+                texts_only = True
         elif kind == "close":
             if inside:
                 lists -= inside.pop()[0] == "["
@@ -262,11 +264,9 @@ def mended(text: str) -> str:
 
     A half without its other half becomes U+FFFD.
     """
-    return (
-        text
-        if text.isascii()
-        else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-    )
+    if text.isascii():
+        return text
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _unescape(match: re.Match[str]) -> str:

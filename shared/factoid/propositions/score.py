@@ -68,10 +68,8 @@ def proposition_f1(
     similarities = np.maximum(
         similarity(list(dict.fromkeys(predicted)), list(dict.fromkeys(references))), 0.0
     )
-    precision, recall = (
-        float(similarities.max(axis=1).mean()),
-        float(similarities.max(axis=0).mean()),
-    )
+    precision = float(similarities.max(axis=1).mean())
+    recall = float(similarities.max(axis=0).mean())
     total = precision + recall
     return PropositionF1(precision, recall, 2 * precision * recall / total if total else 0.0)
 
@@ -91,10 +89,9 @@ def corpus_f1(
         raise InvalidInputError(
             f"expected predicted and reference propositions of the same passages, got {counts}"
         )
-    scores = [
-        astuple(proposition_f1(*pair, similarity))
-        for pair in zip(predicted, references, strict=True)
-    ]
+    scores = []
+    for pair in zip(predicted, references, strict=True):
+        scores.append(astuple(proposition_f1(*pair, similarity)))
     return PropositionF1(*(sum(column) / len(scores) for column in zip(*scores, strict=True)))
 
 
@@ -126,7 +123,10 @@ class TokenF1:
     def __call__(self, a: Sequence[str], b: Sequence[str]) -> Matrix:
         """Return the F1 scores. Shape: (len(a), len(b))."""
         bags_of_a, bags_of_b = ([_tokens(text) for text in side] for side in (a, b))
-        scores = [_overlap(bag_a, bag_b) for bag_a in bags_of_a for bag_b in bags_of_b]
+        scores = []
+        for bag_a in bags_of_a:
+            for bag_b in bags_of_b:
+                scores.append(_overlap(bag_a, bag_b))
         return np.array(scores, np.float64).reshape(len(a), len(b))
 
 
@@ -136,4 +136,6 @@ def _tokens(text: str) -> Counter[str]:
 
 def _overlap(a: Counter[str], b: Counter[str]) -> float:
     size = a.total() + b.total()
-    return 2 * (a & b).total() / size if a and b else float(not size)
+    if a and b:
+        return 2 * (a & b).total() / size
+    return float(not size)

@@ -437,9 +437,10 @@ def reusable_vectors(store: OpenedStore, batch: Sequence[SplitDocument]) -> dict
     vectors: dict[str, Vectors] = {}
     with store.connections.reading() as snapshot:
         digests = snapshot.digests([split.document.id for split in batch])
-        complete = [
-            document_id for document_id, digest in digests.items() if digest not in ("", INCOMPLETE)
-        ]
+        complete = []
+        for document_id, digest in digests.items():
+            if digest not in ("", INCOMPLETE):
+                complete.append(document_id)
         if complete:
             for unit, vector in snapshot.stored_units(complete):
                 if vector is not None:

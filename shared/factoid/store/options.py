@@ -258,7 +258,9 @@ class SearchOptions:
     @property
     def level(self) -> Level:
         """What is ranked: with parents="auto", passages."""
-        return "passage" if self.parents == "auto" else self.parents
+        if self.parents == "auto":
+            return "passage"
+        return self.parents
 
     @property
     def by_tokens(self) -> bool:
@@ -267,9 +269,11 @@ class SearchOptions:
 
     def blend(self, default: Weights, *, has_texts: bool) -> Weights:
         """Return the weight of each channel; reject a weight of words that cannot be searched."""
-        weights, requested = self.weights or default, self.weights is not None
+        weights = self.weights or default
+        requested = self.weights is not None
         if self.lexical is not None:
-            weights, requested = replace(weights, lexical=self.lexical), True
+            weights = replace(weights, lexical=self.lexical)
+            requested = True
         if has_texts or not weights.lexical:
             return weights
         if requested:

@@ -88,11 +88,9 @@ def keep_settings(
 ) -> Settings:
     """Return the settings of a store, updated by those requested, and keep them unless it is read-only."""
     with connections.reading() as snapshot:
-        stored, stored_dtype, dim = (
-            Settings.of(snapshot),
-            str(snapshot.dtype),
-            snapshot.meta.get("dim"),
-        )
+        stored = Settings.of(snapshot)
+        stored_dtype = str(snapshot.dtype)
+        dim = snapshot.meta.get("dim")
     settings = stored.updated(**requested)
     new_dtype = dtype not in (None, stored_dtype)
     if dim is not None and new_dtype:

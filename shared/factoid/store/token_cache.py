@@ -102,7 +102,9 @@ class TokenVectorCache:
     @property
     def file(self) -> Path:
         """The file; in a folder it is part of the store there."""
-        return self.path / TOKENS if self.path.is_dir() else self.path
+        if self.path.is_dir():
+            return self.path / TOKENS
+        return self.path
 
     def get(self, model: str, texts: Iterable[str]) -> dict[str, TokenVectors]:
         """Return the tokens of those texts that are in the cache.
@@ -111,7 +113,8 @@ class TokenVectorCache:
             model: A fingerprint of everything that the vectors depend on besides the text.
             texts: The texts as encoded. A hundred tokens of 128 components take 50 KB of memory.
         """
-        texts, stored = list(dict.fromkeys(texts)), {}
+        texts = list(dict.fromkeys(texts))
+        stored = {}
         damaged = 0
         with suppress(_DamagedCacheError), self._session() as connection:
             for text in texts if connection else ():
@@ -145,9 +148,11 @@ class TokenVectorCache:
             InvalidInputError: The dtype cannot hold a vector.
             StoreFormatError: The file is damaged, or holds something else.
         """
-        rows, stored = [], {}
+        rows = []
+        stored = {}
         for text, (passage, tokens) in entries.items():
-            content, shape = self._packed(tokens), (*tokens.vectors.shape, tokens.windows)
+            content = self._packed(tokens)
+            shape = (*tokens.vectors.shape, tokens.windows)
             row = (self._key(model, text), _digest(passage), *shape, content)
             rows.append((*row, row_checksum(*row)))
             stored[text] = self._unpacked(content, *shape)
@@ -288,12 +293,15 @@ class TokenVectorCache:
             unpacked = self._unpacked(content, tokens, dim, windows, stored=True)
         starts, ends = unpacked.spans.T
         are_spans = (starts >= 0).all() and (starts <= ends).all() and (ends <= len(text)).all()
-        return unpacked if are_spans and np.isfinite(unpacked.vectors).all() else None
+        if are_spans and np.isfinite(unpacked.vectors).all():
+            return unpacked
+        return None
 
     def _unpacked(
         self, content: bytes, tokens: int, dim: int, windows: int, *, stored: bool = False
     ) -> TokenVectors:
-        spans, rest = content[: 8 * tokens], content[8 * tokens :]
+        spans = content[: 8 * tokens]
+        rest = content[8 * tokens :]
         if self.dtype == "int8":
             scales = np.frombuffer(rest[: 4 * tokens], "<f4")
             vectors = (

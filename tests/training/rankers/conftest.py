@@ -13,7 +13,7 @@ pytest.importorskip("datasets")
 
 import torch
 
-from tests.late_interaction.tiny_colbert import write_colbert
+from tests.late_interaction.tiny_colbert import add_marker, write_colbert
 
 PLACES = {"oslo": "berg", "berlin": "anna", "paris": "river", "rome": "tower", "pisa": "bridge", "stockholm": "museum"}
 
@@ -40,6 +40,12 @@ def examples() -> list[TrainingExample]:
 def colbert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A tiny checkpoint in Stanford's format."""
     return write_colbert(tmp_path_factory.mktemp("colbert"))
+
+
+@pytest.fixture(scope="session")
+def marked(colbert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The same model with a marker for finer units."""
+    return add_marker(colbert, tmp_path_factory.mktemp("marked"))
 
 
 @pytest.fixture(scope="session")

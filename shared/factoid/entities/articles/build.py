@@ -355,10 +355,9 @@ class Build:
 
     def commit(self) -> None:
         """Commit what was added, with how far the sources were read."""
-        rows = [
-            (clean_name(target), clean_name(form), count)
-            for (form, target), count in self._links.items()
-        ]
+        rows = []
+        for (form, target), count in self._links.items():
+            rows.append((clean_name(target), clean_name(form), count))
         if rows:  # the table is gone at the end
             self._connection.executemany(
                 "INSERT INTO link VALUES (?, ?, ?)", (row for row in rows if row[0] and row[1])
@@ -379,10 +378,9 @@ class Build:
             with part_beside(self._path) as part:
                 self._connection.execute("VACUUM INTO ?", [str(part)])
                 move_into_place(part, self._path)
-        counts = {
-            name: self.meta[name]
-            for name in ("articles", "redirects", "dangling", "empty", "left_out")
-        }
+        counts = {}
+        for name in ("articles", "redirects", "dangling", "empty", "left_out"):
+            counts[name] = self.meta[name]
         names = sum(self.meta["names"].values())
         report = BuildReport(**counts, names=names, duplicates=self.meta["repeated"])
         faults = {name: getattr(report, name) for name in ("duplicates", "empty", "dangling")}
@@ -410,9 +408,11 @@ class Build:
             )
         for statement in _FINISHING.split(";"):
             execute(statement)
-        before, dangling = -1, execute(_STEP).rowcount
+        before = -1
+        dangling = execute(_STEP).rowcount
         while dangling != before:
-            before, dangling = dangling, execute(_STEP).rowcount
+            before = dangling
+            dangling = execute(_STEP).rowcount
         forms = self._name_forms(with_parts=articles <= MOST_IN_PARTS)
         self._connection.executemany("INSERT INTO name_form VALUES (?, ?, ?, ?, ?)", forms)
         execute(_LINKED, [NameKind.ANCHOR])
@@ -437,7 +437,8 @@ class Build:
         """Append an article's text to that of the first with its title, whose metadata takes precedence."""
         rows = [self._connection.execute(ARTICLE, [one]).fetchone() for one in (number, other)]
         first, second = (article_of(self._path or "memory", row) for row in rows)
-        text, metadata = f"{first.text}\n\n{second.text}", {**second.metadata, **first.metadata}
+        text = f"{first.text}\n\n{second.text}"
+        metadata = {**second.metadata, **first.metadata}
         self._write(
             replace(first, text=text, aliases=first.aliases + second.aliases, metadata=metadata),
             number,

@@ -236,11 +236,15 @@ class ArticleFile:
     @property
     def place(self) -> str:
         """Where the store is, for messages."""
-        return "memory" if self.path is None else str(self.path)
+        if self.path is None:
+            return "memory"
+        return str(self.path)
 
     def connect(self) -> sqlite3.Connection:
         """Return a new connection to what is at the path now, or to the content."""
-        return open_content(self.content) if self.path is None else open_file(self.path)
+        if self.path is None:
+            return open_content(self.content)
+        return open_file(self.path)
 
     def query(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
         """Return the rows of a statement, or raise a StoreFormatError if the file is closed or damaged."""

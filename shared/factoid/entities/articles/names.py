@@ -100,7 +100,10 @@ def canonical_title(title: str) -> str:
     """Return a title as MediaWiki shows it: `clean_name` with the first letter in upper case."""
     title = clean_name(title)
     first = title[:1].upper()
-    return first + title[1:] if len(first) == 1 else title  # "ß" has no single upper case
+    # "ß" has no single upper case
+    if len(first) == 1:
+        return first + title[1:]
+    return title
 
 
 def name_key(name: str) -> str:
@@ -122,7 +125,9 @@ def without_accents(name: str) -> str | None:
         return None
     plain = _ACCENT.sub("", unicodedata.normalize("NFD", name.translate(_PLAIN_LETTERS)))
     plain = unicodedata.normalize("NFC", plain)
-    return None if plain == unicodedata.normalize("NFC", name) else plain
+    if plain == unicodedata.normalize("NFC", name):
+        return None
+    return plain
 
 
 def squeeze(name: str) -> str:
@@ -132,7 +137,9 @@ def squeeze(name: str) -> str:
     """
     name = name.replace(" and ", " & ")
     together = name.replace(" ", "")
-    return together if together.replace("&", "").isalnum() else _SEPARATOR.sub("", name)
+    if together.replace("&", "").isalnum():
+        return together
+    return _SEPARATOR.sub("", name)
 
 
 def squeezed_key(name: str, *, spaces: bool = False) -> str | None:
@@ -145,7 +152,9 @@ def squeezed_key(name: str, *, spaces: bool = False) -> str | None:
     if key.isalnum() or not ((spaces and " " in key) or _SQUEEZABLE.search(key)):
         return None
     squeezed = squeeze(key)
-    return squeezed if squeezed != key and any(map(str.isalpha, squeezed)) else None
+    if squeezed != key and any(map(str.isalpha, squeezed)):
+        return squeezed
+    return None
 
 
 def split_title(title: str) -> tuple[str, str]:

@@ -38,7 +38,8 @@ class OwnDocuments:
         title_key: str = "title",
         aliases_key: str = "aliases",
     ) -> None:
-        self._documents, self.keys = documents, {"title_key": title_key, "aliases_key": aliases_key}
+        self._documents = documents
+        self.keys = {"title_key": title_key, "aliases_key": aliases_key}
 
     def __iter__(self) -> Iterator[Article]:
         """Yield the articles.
@@ -119,9 +120,10 @@ def _read_aliases(value: Any, title: str) -> tuple[str, ...]:
     A single string may hold several, as the cell of a table does.
     """
     value = str(value) if type(value) is int else value
-    names = (
-        _BETWEEN_NAMES.split(value) if isinstance(value, str) else [] if value is None else value
-    )
+    if isinstance(value, str):
+        names = _BETWEEN_NAMES.split(value)
+    else:
+        names = [] if value is None else value
     if not isinstance(names, list | tuple | set | frozenset) or not all(
         isinstance(name, str | None) for name in names
     ):

@@ -129,7 +129,9 @@ class ArticleStore:
         Of names written alike, a title goes before a redirect, and a redirect before an alias.
         """
         name = self.resolve(title)
-        return None if name is None else self.find(name.article_id)
+        if name is None:
+            return None
+        return self.find(name.article_id)
 
     def resolve(self, title: str) -> Name | None:
         """Return the name that `get` follows."""
@@ -229,7 +231,9 @@ class ArticleStore:
 
     def titles(self) -> Iterator[str]:
         """Yield all titles, in the order in which their articles were read."""
-        version, last, count = self.version, 0, 0
+        version = self.version
+        last = 0
+        count = 0
         sql = f"SELECT {HEAD} FROM article WHERE id > ? ORDER BY id LIMIT {_BLOCK}"  # noqa: S608
         while rows := self._file.query(sql, [last]):
             yield from (row[1] for row in rows if self._passes(*row))
@@ -245,7 +249,8 @@ class ArticleStore:
 
     def keys(self, kinds: Collection[NameKind]) -> list[str]:
         """Return the keys of all names of some kinds, each once."""
-        version, counts = self.version, self._file.meta["names"]
+        version = self.version
+        counts = self._file.meta["names"]
         rows = self._file.query(_KEYS_IN_VIEWS if self._tests else _KEYS, [json.dumps([*kinds])])
         expected = sum(counts.get(kind.name.lower(), 0) for kind in {*kinds})
         if self.version == version and len(rows) != expected:
@@ -282,7 +287,9 @@ class ArticleStore:
 
         In a view each is read, and those that pass the filter count.
         """
-        return sum(1 for _ in self.titles()) if self._tests else int(self._file.meta["articles"])
+        if self._tests:
+            return sum(1 for _ in self.titles())
+        return int(self._file.meta["articles"])
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _unpickle, (self.path, self._file.content, self._tests)
@@ -299,24 +306,24 @@ class ArticleStore:
 
 
 def _distance(title: str, form: str) -> int:
-    return (
-        0
-        if form == clean_name(title)
-        else 1
-        if canonical_title(form) == canonical_title(title)
-        else 2
-    )
+    if form == clean_name(title):
+        return 0
+    if canonical_title(form) == canonical_title(title):
+        return 1
+    return 2
 
 
 def _nearest(title: str, names: Sequence[Name]) -> Name | None:
     """Return the name nearest to a title; None if names of several articles are equally near."""
     # Forms without accents or marks are not spellings of their own, only what people may type.
-    distances = [
-        (name.kind >= NameKind.UNACCENTED, _distance(title, name.form), name.kind) for name in names
-    ]
+    distances = []
+    for name in names:
+        distances.append((name.kind >= NameKind.UNACCENTED, _distance(title, name.form), name.kind))
     least = min(distances, default=None)
     nearest = [name for name, distance in zip(names, distances, strict=True) if distance == least]
-    return nearest[0] if len({name.article_id for name in nearest}) == 1 else None
+    if len({name.article_id for name in nearest}) == 1:
+        return nearest[0]
+    return None
 
 
 def opened(file: ArticleFile) -> ArticleStore:

@@ -37,7 +37,8 @@ def verify_articles(file: ArticleFile) -> list[str]:
 
 
 def _articles(connection: sqlite3.Connection, expected: int) -> Iterable[str]:
-    damaged, count = [], 0
+    damaged = []
+    count = 0
     for row in connection.execute(ARTICLES):
         count += 1
         try:

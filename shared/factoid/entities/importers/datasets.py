@@ -19,7 +19,8 @@ from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
 from factoid.files.lines import located, read_records
 
 _ROWS = 20  # read at a time; few, since one stored text may stand in all of them
-_HEADING, _BULLET = "Section::::", re.compile(r"\ABULLET::::[-*#:; ]*")
+_HEADING = "Section::::"
+_BULLET = re.compile(r"\ABULLET::::[-*#:; ]*")
 
 
 def read_kilt(file: str | Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> Iterator[Article]:
@@ -28,7 +29,8 @@ def read_kilt(file: str | Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> Itera
 
 
 def _kilt_article(fields: dict[str, Any]) -> Article:
-    title, (_, *paragraphs) = fields["wikipedia_title"], fields["text"]
+    title = fields["wikipedia_title"]
+    (_, *paragraphs) = fields["text"]
     text = "\n".join(
         _BULLET.sub("", line.strip()) for line in paragraphs if not line.startswith(_HEADING)
     )
@@ -59,7 +61,8 @@ def read_parquet(file: str | Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> It
             limit of unpacked bytes.
         MissingDependencyError: pyarrow is not installed.
     """
-    pa, parquet = require("pyarrow", extra="parquet"), require("pyarrow.parquet", extra="parquet")
+    pa = require("pyarrow", extra="parquet")
+    parquet = require("pyarrow.parquet", extra="parquet")
     try:
         with parquet.ParquetFile(file) as table:
             names = table.schema_arrow.names

@@ -170,7 +170,9 @@ class _Pages:
     """A dump that is read in pieces; refuses what a parser could not bear."""
 
     def __init__(self, content: BinaryIO, file: Path, limits: ReadLimits) -> None:
-        self._content, self._file, self._limits = content, file, limits
+        self._content = content
+        self._file = file
+        self._limits = limits
         self._head = b""  # all before the root element
         self.size = 0  # of what was read since the last page
         self.has_begun = False  # the root element was read

@@ -137,7 +137,8 @@ def plain_text(prepared: str, hidden: Collection[str], *, words: int | None = No
     ends with the line that brings it to `words` words. `hidden` are the prefixes of links that show
     nothing, in lower case: those of files and categories.
     """
-    text, before = prepared, ""
+    text = prepared
+    before = ""
     for _ in range(_DEEPEST):
         if text == before:
             break
@@ -149,17 +150,23 @@ def plain_text(prepared: str, hidden: Collection[str], *, words: int | None = No
     blocks: list[list[str]] = []  # the parts of each
     headings: list[tuple[int, str]] = []  # of sections that are still empty
     # kind of the previous line, level of the current appendix, words
-    last, appendix, count = "", 0, 0
+    last = ""
+    appendix = 0
+    count = 0
     for line in _EXTERNAL.sub(r"\1", text).split("\n"):
         if heading := _HEADING.fullmatch(line.rstrip()):
-            level, title, last = len(heading[1]), _tidy(heading[2]), ""
+            level = len(heading[1])
+            title = _tidy(heading[2])
+            last = ""
             if not appendix or level <= appendix:
                 appendix = level if title.strip(" :").lower() in _APPENDICES else 0
                 headings = [*(above for above in headings if above[0] < level), (level, title)]
             continue
         item = _ITEM.match(line)
         is_shown = not appendix and not line.lstrip().startswith(_REST_OF_TABLE)
-        shown = _tidy(line[item.end() if item else 0 :]) if is_shown else ""
+        shown = ""
+        if is_shown:
+            shown = _tidy(line[item.end() if item else 0 :])
         if not shown:
             last = "item" if last == "item" else ""
             continue
@@ -171,7 +178,8 @@ def plain_text(prepared: str, hidden: Collection[str], *, words: int | None = No
             blocks[-1] += ["\n" if item else " ", shown]
         else:
             blocks.append([shown])
-        last, count = kind, count + count_words(shown)
+        last = kind
+        count = count + count_words(shown)
         if words is not None and count >= words:
             break
     return "\n\n".join(map("".join, blocks))
@@ -210,7 +218,9 @@ def _tidy(line: str) -> str:
     line = " ".join(_INVISIBLE.sub("", html.unescape(_STRAY.sub("", line))).split())
     for pattern, replacement in _TIDY:
         line = pattern.sub(replacement, line)
-    return " ".join(line.split()) if any(map(str.isalnum, line)) else ""
+    if any(map(str.isalnum, line)):
+        return " ".join(line.split())
+    return ""
 
 
 def _template(template: re.Match[str]) -> str:
@@ -263,7 +273,9 @@ def _template(template: re.Match[str]) -> str:
             return f" {whole} {above}/{below}"
         case "nihongo":
             notes = ", ".join(filter(None, values[1:3]))
-            return f"{values[0]} ({notes})" if notes else values[0]
+            if notes:
+                return f"{values[0]} ({notes})"
+            return values[0]
         case "oldstyledate":
             return f"{values[0]} {values[1]}"
     return ""

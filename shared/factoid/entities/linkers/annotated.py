@@ -30,11 +30,10 @@ class AnnotatedLinker:
 
     def link(self, text: str) -> list[Mention]:
         """Return the mentions of a question."""
-        mentions = [
-            _mention(text, annotation)
-            for annotation in dict.fromkeys(_listed(self._annotate(text)))
-            if text
-        ]
+        mentions = []
+        for annotation in dict.fromkeys(_listed(self._annotate(text))):
+            if text:
+                mentions.append(_mention(text, annotation))
         return sorted(
             mentions, key=lambda mention: (mention.end - mention.start == len(text), mention.start)
         )
@@ -52,7 +51,9 @@ def _question_key(question: str) -> str:
 
 
 def _listed(annotation: Annotation) -> list[str | Mention]:
-    return [annotation] if isinstance(annotation, str | Mention) else list(annotation or ())
+    if isinstance(annotation, str | Mention):
+        return [annotation]
+    return list(annotation or ())
 
 
 def _mention(text: str, annotation: str | Mention) -> Mention:

@@ -31,7 +31,8 @@ class SpacyLinker:
         *,
         labels: Collection[str] | None = None,
     ) -> None:
-        self.nlp, self.labels = nlp, labels
+        self.nlp = nlp
+        self.labels = labels
         self._titles = titles if callable(titles) else (titles or {}).get
 
     def link(self, text: str) -> list[Mention]:

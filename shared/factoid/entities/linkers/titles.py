@@ -31,7 +31,8 @@ from factoid.units import check_text
 _GLOSSARY = 10_000
 _MOST_MEANT = 4  # articles that a part of a name may mean
 # factors of the score: for other capitals or spellings; for doubtful mentions
-_OTHERWISE, _DOUBT = 0.9, 0.5
+_OTHERWISE = 0.9
+_DOUBT = 0.5
 _OF_MATCH = {Match.NAME: 1.0, Match.PART: 0.55, Match.MISSPELLING: 0.45}
 # Links that a name of each kind is worth.
 _WORTH = dict(zip(NameKind, (8.0, 4.0, 2.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5), strict=True))
@@ -42,7 +43,9 @@ _AROUND = 300  # characters on each side of a mention that an encoder gets
 _FIRST = 400  # characters of an article that an encoder gets
 # that may be misspelt
 _KINDS = (NameKind.TITLE, NameKind.REDIRECT, NameKind.ALIAS, NameKind.UNACCENTED, NameKind.BASE)
-_SHORTEST, _LONG = 5, 9  # characters of a name in which one, and two, may be wrong
+# characters of a name in which one, and two, may be wrong
+_SHORTEST = 5
+_LONG = 9
 _NO_DIGIT = re.compile(r"\D+")
 
 
@@ -86,7 +89,9 @@ class TitleLinker:
         min_score: float = 0.0,
         misspellings: bool = False,
     ) -> None:
-        self.store, self.encoder, self.min_score = store, encoder, min_score
+        self.store = store
+        self.encoder = encoder
+        self.min_score = min_score
         self.lower_case = len(store) <= _GLOSSARY if lower_case is None else lower_case
         self._misspellings = Misspellings(store) if misspellings else None
 
@@ -200,7 +205,8 @@ class TitleLinker:
         to_text, to_name = products(
             np.asarray(encoder.encode_queries([text, name])), np.asarray(units).T
         )
-        gains, best = to_text - to_name, int(to_text.argmax())
+        gains = to_text - to_name
+        best = int(to_text.argmax())
         return articles[best], bool(gains[best] - np.delete(gains, best).max() < _MARGIN)
 
 
@@ -236,11 +242,10 @@ class Misspellings:
             key, self._read[1], scorer=self._distance, score_cutoff=limit, limit=None
         )
         digits = _NO_DIGIT.sub("", key)
-        near = [
-            (distance, known)
-            for known, distance, _ in similar
-            if _NO_DIGIT.sub("", known) == digits
-        ]
+        near = []
+        for known, distance, _ in similar:
+            if _NO_DIGIT.sub("", known) == digits:
+                near.append((distance, known))
         return [known for distance, known in near if distance == near[0][0]]
 
 
@@ -256,11 +261,9 @@ def singulars(key: str) -> list[str]:
         return []  # "gas", "1990s"
     if last.endswith("ies"):
         return [key[:-1], key[:-3] + "y"]
-    return (
-        [key[:-1], key[:-2]]
-        if last.endswith(("sses", "shes", "ches", "xes", "zes"))
-        else [key[:-1]]
-    )
+    if last.endswith(("sses", "shes", "ches", "xes", "zes")):
+        return [key[:-1], key[:-2]]
+    return [key[:-1]]
 
 
 def _match(span: Span, keys: Sequence[str], names: Mapping[str, list[Name]], telling: bool) -> bool:
@@ -281,11 +284,10 @@ def _match(span: Span, keys: Sequence[str], names: Mapping[str, list[Name]], tel
         ]
     if not whole:
         named = telling and span.inner
-        parts = [
-            n
-            for n in names.get(keys[0], ())
-            if n.kind is NameKind.PART or (named and n.form == span.form)
-        ]
+        parts = []
+        for n in names.get(keys[0], ()):
+            if n.kind is NameKind.PART or (named and n.form == span.form):
+                parts.append(n)
         span.names = parts if len({name.article_id for name in parts}) <= _MOST_MEANT else []
         span.match = Match.PART
         return bool(span.names)
@@ -300,7 +302,11 @@ def _match(span: Span, keys: Sequence[str], names: Mapping[str, list[Name]], tel
 
 
 def _places(spans: Iterable[Span]) -> set[int]:
-    return {at for span in spans for at in span.places}
+    result = set()
+    for span in spans:
+        for at in span.places:
+            result.add(at)
+    return result
 
 
 def _plain(form: str) -> str:

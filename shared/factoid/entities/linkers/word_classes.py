@@ -41,7 +41,9 @@ def use_of(text: str, start: int, end: int, *, is_acronym: bool) -> Use:
     has_of = following[:1] == ["of"] and text[end : end + 1].isspace()
     if is_acronym and (before in _DETERMINERS or has_of or (tag == "NNS" and before in _NOUNS)):
         return Use.NOUN
-    return Use.NOUN if before in _DETERMINERS and has_of else Use.OPEN
+    if before in _DETERMINERS and has_of:
+        return Use.NOUN
+    return Use.OPEN
 
 
 def _tags(text: str, at: int) -> tuple[list[str], int]:

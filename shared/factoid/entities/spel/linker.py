@@ -57,8 +57,10 @@ class SpELLinker:
         top_k: int = 10,
         device: str | torch.device | None = None,
     ) -> None:
-        self.model, self.tokenizer = Path(model), model if tokenizer is None else tokenizer
-        self.top_k, self.device = whole_number("top_k", top_k), device
+        self.model = Path(model)
+        self.tokenizer = model if tokenizer is None else tokenizer
+        self.top_k = whole_number("top_k", top_k)
+        self.device = device
         self._loaded: SpELModel | None = None
         self._lock = Lock()
 
@@ -114,11 +116,9 @@ def _link(model: SpELModel, text: str) -> list[Mention]:
 def cut_tokens(text: str, offsets: Sequence[Span], limit: int) -> Iterator[range]:
     """Yield ranges of at most `limit` tokens, which begin where sentences do if possible."""
     starts = [start for start, _ in offsets]
-    sentences = (
-        [bisect_left(starts, start) for start, _ in sentence_spans(text)]
-        if len(starts) > limit
-        else []
-    )
+    sentences = []
+    if len(starts) > limit:
+        sentences = [bisect_left(starts, start) for start, _ in sentence_spans(text)]
     first = 0
     while first < len(starts):
         last = len(starts)
@@ -145,7 +145,8 @@ def find_phrases(
     phrases = []
     for _, group in groupby(resolved, key=lambda word: word.entity):
         members = list(group)
-        start, end = members[0].start, members[-1].end
+        start = members[0].start
+        end = members[-1].end
         surface = text[start:end]
         # a line end is a subword of the word after it
         start += len(surface) - len(surface.lstrip())
@@ -172,7 +173,9 @@ def resolve_word(subwords: Sequence[Prediction], start: int, end: int) -> Phrase
 def _shared(listed: Sequence[Prediction]) -> Prediction:
     """Return the ids that several tables have in common, with the means of their values, best first."""
     shared = [entity for entity in listed[0] if all(entity in table for table in listed)]
-    means = {entity: sum(table[entity] for table in listed) / len(listed) for entity in shared}
+    means = {}
+    for entity in shared:
+        means[entity] = sum(table[entity] for table in listed) / len(listed)
     return dict(sorted(means.items(), key=lambda pair: -pair[1]))
 
 
@@ -184,15 +187,17 @@ def split_words(text: str) -> list[Span]:
     """
     spans: list[Span] = []
     for match in re.finditer(r"\S+", text):
-        piece, (start, end) = match[0], match.span()
+        piece = match[0]
+        (start, end) = match.span()
         if piece[0] in string.punctuation or piece[-1] in string.punctuation:
             core = end - len(piece.lstrip(string.punctuation))
             core_end = max(core, start + len(piece.rstrip(string.punctuation)))
         else:
-            core, core_end = start, end - 2 if piece.endswith(("'s", "'S")) else end
-        spans += [
-            span for span in ((start, core), (core, core_end), (core_end, end)) if span[0] < span[1]
-        ]
+            core = start
+            core_end = end - 2 if piece.endswith(("'s", "'S")) else end
+        for span in ((start, core), (core, core_end), (core_end, end)):
+            if span[0] < span[1]:
+                spans.append(span)
     return spans
 
 

@@ -39,10 +39,8 @@ class SpELModel:
     def __init__(
         self, folder: Path, tokenizer: str | PathLike[str], *, top_k: int, device: Any
     ) -> None:
-        torch, transformers = (
-            require("torch", extra="models"),
-            require("transformers", extra="models"),
-        )
+        torch = require("torch", extra="models")
+        transformers = require("transformers", extra="models")
         checkpoints = sorted(folder.glob("*.pt"))
         if len(checkpoints) != 1:
             names = ", ".join(path.name for path in checkpoints) or "none"
@@ -57,11 +55,10 @@ class SpELModel:
             raise
         except Exception as error:  # each of the libraries below raises its own
             # PyTorch advises loading the file anyway, which would run its code.
-            reason = (
-                "it holds code"
-                if "weights_only" in str(error)
-                else str(error).partition("\n")[0][:200]
-            )
+            if "weights_only" in str(error):
+                reason = "it holds code"
+            else:
+                reason = str(error).partition("\n")[0][:200]
             raise UnreadableFileError(
                 f"cannot load {checkpoints[0]} with the tokenizer {str(tokenizer)!r}: "
                 f"{reason or type(error).__name__}. Expected a whole checkpoint as SpEL's authors "
@@ -69,11 +66,9 @@ class SpELModel:
             ) from error
         self.limit = encoder.config.max_position_embeddings - encoder.config.pad_token_id - 1
         usable = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-        self._encoder, self._out, self._top_k = (
-            encoder.to(usable),
-            out.to(usable),
-            min(top_k, len(out)),
-        )
+        self._encoder = encoder.to(usable)
+        self._out = out.to(usable)
+        self._top_k = min(top_k, len(out))
 
     def predict(self, tokens: Sequence[int]) -> list[Prediction]:
         """Return a prediction for each token of a text, <s> and </s> included."""
@@ -101,7 +96,12 @@ def read_titles(folder: Path, rows: int) -> list[str]:
         InvalidInputError: The files have another length.
     """
     files = [folder / name for name in _VOCABULARY]
-    lines = [path.read_bytes().decode().split("\n") if path.is_file() else [] for path in files]
+    lines = []
+    for path in files:
+        if path.is_file():
+            lines.append(path.read_bytes().decode().split("\n"))
+        else:
+            lines.append([])
     entries = ["|||O|||", "<pad>", *lines[0]]
     if len(entries) != rows:
         known = frozenset(entries)
@@ -113,9 +113,9 @@ def read_titles(folder: Path, rows: int) -> list[str]:
             f"the vocabulary in {folder} has {len(entries):,} entries, but the checkpoint's "
             f"output embedding has {rows:,} rows: {fault}"
         )
-    titles = [
-        entry.replace("%27", "'").replace("%26", "&").replace("_", " ").strip() for entry in entries
-    ]
+    titles = []
+    for entry in entries:
+        titles.append(entry.replace("%27", "'").replace("%26", "&").replace("_", " ").strip())
     return ["", "", *titles[2:]]
 
 
@@ -125,16 +125,16 @@ def read_checkpoint(path: Path) -> tuple[Any, Tensor]:
     The format is a dict with `bert_lm`, the state dict of a `RobertaForMaskedLM`, and `out`, the
     state dict of an `Embedding` with a row for each entity.
     """
-    torch, transformers = require("torch", extra="models"), require("transformers", extra="models")
+    torch = require("torch", extra="models")
+    transformers = require("transformers", extra="models")
     # With mmap the language model's head takes no memory.
     content = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
     state = content["bert_lm"]
     names = {name: name.removeprefix("roberta.") for name in state if name.startswith("roberta.")}
-    tensors = {
-        own: state[name].float().contiguous()
-        for name, own in names.items()
-        if not _UNUSED.fullmatch(own)
-    }
+    tensors = {}
+    for name, own in names.items():
+        if not _UNUSED.fullmatch(own):
+            tensors[own] = state[name].float().contiguous()
     words, hidden = tensors["embeddings.word_embeddings.weight"].shape
     config = transformers.RobertaConfig(
         vocab_size=words,

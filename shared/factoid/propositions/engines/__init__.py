@@ -28,7 +28,8 @@ def choose(engine: str, device: Any, dtype: Any) -> tuple[str, str, str]:
     """
     torch = require("torch", extra="models")
     device = usable_device(device)
-    is_cpu, is_cuda = device.type == "cpu", device.type == "cuda"
+    is_cpu = device.type == "cpu"
+    is_cuda = device.type == "cuda"
     has_amx = getattr(torch.cpu, "_is_amx_tile_supported", bool)()  # no public API yet
     # in bfloat16
     is_fast = has_amx if is_cpu else is_cuda and torch.cuda.get_device_capability(device) >= (8, 0)
@@ -40,7 +41,10 @@ def choose(engine: str, device: Any, dtype: Any) -> tuple[str, str, str]:
     if dtype is None and engine == "ctranslate2":
         dtype = "int8" if is_cpu else "float16"
     elif dtype is None:
-        dtype = "bfloat16" if is_fast else "float16" if is_cuda else "float32"
+        if is_fast:
+            dtype = "bfloat16"
+        else:
+            dtype = "float16" if is_cuda else "float32"
     name = str(dtype).removeprefix("torch.")
     if name not in _DTYPES.get(engine, ()):
         raise InvalidInputError(
@@ -57,13 +61,12 @@ def usable_device(device: Any) -> Any:
     """
     torch = require("torch", extra="models")
     if device is None:
-        device = (
-            "cuda"
-            if torch.cuda.is_available()
-            else "mps"
-            if torch.backends.mps.is_available()
-            else "cpu"
-        )
+        if torch.cuda.is_available():
+            device = "cuda"
+        else:
+            device = "cpu"
+            if torch.backends.mps.is_available():
+                device = "mps"
     try:
         usable = torch.device(device)
         torch.zeros(1, device=usable).item()  # on "meta" a tensor can be made, but is empty

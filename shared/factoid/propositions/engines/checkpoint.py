@@ -59,7 +59,9 @@ class Checkpoint(NamedTuple):
     def identity(self) -> str:
         """Return the commit of a model on the hub, since a branch may move, or the fingerprint of a folder's files."""
         folder = self.folder()
-        return _fingerprint(folder) if folder == Path(self.name) else folder.name
+        if folder == Path(self.name):
+            return _fingerprint(folder)
+        return folder.name
 
     def label(self) -> str:
         """Return the name and commit of a model on the hub.
@@ -67,7 +69,9 @@ class Checkpoint(NamedTuple):
         For a folder what its files are, wherever it lies.
         """
         identity = self.identity()
-        return f"weights {identity}" if Path(self.name).is_dir() else f"{self.name}@{identity}"
+        if Path(self.name).is_dir():
+            return f"weights {identity}"
+        return f"{self.name}@{identity}"
 
     def _load(self, kind: str, **options: Any) -> Any:
         with self._loading():

@@ -43,7 +43,8 @@ class CTranslate2Engine:
         self.tokenizer = checkpoint.tokenizer()
         self.limit = checkpoint.limit(config, self.tokenizer)
         kind, _, index = device.partition(":")
-        self._budget, self._workers = _BUDGETS.get(kind, 0), 1
+        self._budget = _BUDGETS.get(kind, 0)
+        self._workers = 1
         threads = {}
         # one batch on each core: nothing has to wait for the slowest core of a step
         if kind == "cpu":

@@ -101,14 +101,17 @@ class Row:
 
     def _find(self) -> None:
         """Set the pointer to what followed the longest run of tokens at the end of the output."""
-        text, end = self._text, len(self._text)
+        text = self._text
+        end = len(self._text)
         self._agreed = 0
         for place in reversed(self._places[text[-1]]):
-            agreed, longest = 1, min(_LONGEST_MATCH, place)
+            agreed = 1
+            longest = min(_LONGEST_MATCH, place)
             while agreed < longest and text[place - agreed - 1] == text[end - agreed - 1]:
                 agreed += 1
             if agreed > self._agreed:
-                self._pointer, self._agreed = place, agreed
+                self._pointer = place
+                self._agreed = agreed
 
 
 def decode(

@@ -55,7 +55,8 @@ class T5Decoder:
     def advance(self, cache: KVCache, fed: Fed) -> list[int]:
         """Feed tokens, store their keys and values in the cache, and return the greedy next token after each."""
         token, row, slot, position = torch.tensor(fed, device=cache.cross[0][0].device)
-        rows, longest = len(cache.order), max(fed.positions) + 1
+        rows = len(cache.order)
+        longest = max(fed.positions) + 1
         cache.reserve(longest)
         length = -(-longest // _ALIGNED) * _ALIGNED
         wide = max(fed.slots) + 1
@@ -108,7 +109,8 @@ class T5Decoder:
         slots, length).
         """
         if self._table_width < width:
-            self._tables, self._table_width = {}, width
+            self._tables = {}
+            self._table_width = width
         if index not in self._tables:
             scores = self._layers[index].compute_bias(self._table_width, self._table_width)[
                 0, :, -1
@@ -199,13 +201,17 @@ class _Layer:
 def fused(activation: Any) -> Any:
     """Return an activation as one operation if transformers computes it in eight."""
     is_gelu = type(activation).__name__ == "NewGELUActivation"
-    return torch.nn.GELU(approximate="tanh") if is_gelu else activation
+    if is_gelu:
+        return torch.nn.GELU(approximate="tanh")
+    return activation
 
 
 def _added(hidden: torch.Tensor, change: torch.Tensor) -> torch.Tensor:
     """Return the sum of a layer's input and output, kept finite in float16, whose range T5 exceeds."""
     total = hidden + change
-    return total.clamp(-64_504.0, 64_504.0) if total.dtype == torch.float16 else total
+    if total.dtype == torch.float16:
+        return total.clamp(-64_504.0, 64_504.0)
+    return total
 
 
 def _joined(*linears: Any) -> Any:

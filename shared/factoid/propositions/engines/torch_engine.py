@@ -25,7 +25,8 @@ _CUDA_BUDGET = 131_072  # a GPU is kept busy by hundreds of rows
 _CUDA_STATES = 300
 # Positions that a step computes in the time of one: weights, keys and values have to be read
 # anyway. Measured on a CPU, in float32 and bfloat16 alike (docs/engines.md).
-_FREE, _CUDA_FREE = 200.0, 512.0
+_FREE = 200.0
+_CUDA_FREE = 512.0
 
 
 class TorchEngine:
@@ -47,13 +48,12 @@ class TorchEngine:
         self._ends = frozenset(ends if isinstance(ends, list) else [ends])
         self.model = model.to(device)
         self._device = model.device  # with its number: threads have current devices of their own
-        self._budget, free = _BUDGET, _FREE
+        self._budget = _BUDGET
+        free = _FREE
         if self._device.type == "cuda":
             token = _CUDA_STATES * getattr(model.config, "hidden_size", 1024) * model.dtype.itemsize
-            self._budget, free = (
-                min(_CUDA_BUDGET, torch.cuda.mem_get_info(self._device)[0] // token),
-                _CUDA_FREE,
-            )
+            self._budget = min(_CUDA_BUDGET, torch.cuda.mem_get_info(self._device)[0] // token)
+            free = _CUDA_FREE
         if copy is None:
             copy = self._device.type != "cuda"
         self._free = free if copy else None
@@ -82,7 +82,8 @@ class TorchEngine:
             yield from zip(batch, outputs, strict=True)
 
     def _outputs(self, inputs: Sequence[Sequence[int]], max_new_tokens: int) -> list[Written]:
-        longest, padding = max(map(len, inputs)), self.tokenizer.pad_token_id or 0
+        longest = max(map(len, inputs))
+        padding = self.tokenizer.pad_token_id or 0
         ids = torch.tensor(
             [[*tokens, *[padding] * (longest - len(tokens))] for tokens in inputs]
         ).to(self._device)

@@ -82,10 +82,8 @@ class BatchReport:
     def __str__(self) -> str:
         parts = [f"{self.answered:,} passages answered"]
         parts += [f"{count:,} failed ({reason})" for reason, count in self.failures.items()]
-        parts += [
-            f"{count:,} came back without an answer ({reason})"
-            for reason, count in self.returned.items()
-        ]
+        for reason, count in self.returned.items():
+            parts.append(f"{count:,} came back without an answer ({reason})")
         return ", ".join(parts)
 
 
@@ -214,11 +212,10 @@ class PropositionBatch:
                     unfinished.unlink()
                 yield
         except OSError as error:
-            reason = (
-                "another process is using it: try again"
-                if isinstance(error, Timeout)
-                else explain(error)
-            )
+            if isinstance(error, Timeout):
+                reason = "another process is using it: try again"
+            else:
+                reason = explain(error)
             raise StoreError(f"cannot use the folder of batches {self.folder}: {reason}") from error
         except require("openai", extra="openai").OpenAIError as error:
             problem = f"the Batch API failed: {error}. Nothing is lost: call again, and no batch is created twice"
@@ -273,10 +270,9 @@ class PropositionBatch:
         for batch in self._batches():
             current = self._client.batches.retrieve(batch.batch_id) if batch.batch_id else None
             if current is not None:
-                errors = [
-                    f"{entry.code}: {entry.message}"
-                    for entry in (current.errors and current.errors.data) or ()
-                ]
+                errors = []
+                for entry in (current.errors and current.errors.data) or ():
+                    errors.append(f"{entry.code}: {entry.message}")
                 completed = (current.request_counts and current.request_counts.completed) or 0
                 batch = replace(
                     batch, status=current.status, completed=completed, error="; ".join(errors)
@@ -297,9 +293,9 @@ class PropositionBatch:
             if line
         )
         try:
-            results = {
-                record["custom_id"]: _read_result(record) for record in map(parse_object, lines)
-            }
+            results = {}
+            for record in map(parse_object, lines):
+                results[record["custom_id"]] = _read_result(record)
         except (InvalidInputError, KeyError, AttributeError) as error:
             problem = (
                 f"the results of the batch {batch.batch_id} cannot be read: {error}. Collect it "
@@ -327,7 +323,8 @@ def _request_line(propositionizer: PromptPropositionizer, custom_id: str, passag
 
 def _read_result(record: Mapping[str, Any]) -> tuple[list[str], Usage]:
     """Return the propositions and the usage of one request, from a line of an output or error file."""
-    response, error = record.get("response") or {}, record.get("error") or {}
+    response = record.get("response") or {}
+    error = record.get("error") or {}
     try:
         reply = read_completion(response.get("body"))
     except NoCompletionError as problem:

@@ -50,11 +50,9 @@ class Reply:
     def propositions(self) -> list[str]:
         """Return the propositions, or `NoPropositions`."""
         texts = read_propositions(self.text, cut_off=self.finish in _CUT_OFF)
-        return (
-            texts
-            if texts or not (self.refused or self.finish in _REFUSALS)
-            else NoPropositions("refusal")
-        )
+        if texts or not (self.refused or self.finish in _REFUSALS):
+            return texts
+        return NoPropositions("refusal")
 
 
 class Pace:

@@ -28,10 +28,9 @@ def in_threads(
     own errors is raised they are awaited, since the caller may close their client.
     """
     executor = ThreadPoolExecutor(width, thread_name_prefix="propositions")
-    futures = {
-        executor.submit(copy_context().run, work, item): position
-        for position, item in enumerate(items)
-    }
+    futures = {}
+    for position, item in enumerate(items):
+        futures[executor.submit(copy_context().run, work, item)] = position
     awaited = False
     try:
         for future in as_completed(futures):

@@ -51,7 +51,9 @@ def judge(error: Exception) -> Failure | None:
     """Return the failure that an error means; None for a bug."""
     if isinstance(error, _BUGS):
         return None
-    name, status, text = type(error).__name__, _status(error), words(error)
+    name = type(error).__name__
+    status = _status(error)
+    text = words(error)
     if not status and _TRANSIENT.search(text):
         return Failure(name, transient=True, answered=False)
     if status in {0, 400, 413, 422} and _REFUSED.search(text):

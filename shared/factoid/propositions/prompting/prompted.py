@@ -159,7 +159,8 @@ def read_completion(response: Any) -> Reply:
     try:
         choice = body["choices"][0]
         # a filter may leave out the message
-        message, usage = choice.get("message") or {}, body.get("usage") or {}
+        message = choice.get("message") or {}
+        usage = body.get("usage") or {}
         text = _text(message.get("content") or "")
         used = Usage(1, usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0)
         return Reply(text, choice.get("finish_reason"), bool(message.get("refusal")), used)

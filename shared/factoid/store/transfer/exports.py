@@ -105,7 +105,10 @@ class _Import:
     """An import that is under way: checks records, and commits them in blocks."""
 
     def __init__(self, store: OpenedStore, file: Path, edited: bool, bar: Any) -> None:
-        self._store, self._file, self._edited, self._bar = store, file, edited, bar
+        self._store = store
+        self._file = file
+        self._edited = edited
+        self._bar = bar
         self._about: Record | None = None
         self._identity = store.identity
         if store.encoder is not None:
@@ -179,7 +182,9 @@ class _Import:
 
         Infinity if it states none, or may have others.
         """
-        return inf if self._about is None or self._edited else float(self._about["records"])
+        if self._about is None or self._edited:
+            return inf
+        return float(self._about["records"])
 
     def _refuse_count(self, count: str) -> NoReturn:
         raise UnreadableFileError(
@@ -194,13 +199,15 @@ class _Import:
         return _checksum(self._read + 1, stored.unit, stored.vector, has_vector)
 
     def _commit(self) -> None:
-        store, block = self._store, self._block
+        store = self._store
+        block = self._block
         units = [
             stored for stored, _ in block if stored.unit.granularity is not Granularity.DOCUMENT
         ]
-        documents = [
-            stored.unit for stored, _ in block if stored.unit.granularity is Granularity.DOCUMENT
-        ]
+        documents = []
+        for stored, _ in block:
+            if stored.unit.granularity is Granularity.DOCUMENT:
+                documents.append(stored.unit)
         missing = [stored.unit for stored, has_vector in block if not has_vector]
         kinds = {unit.granularity for unit in missing}
         kinds.update(stored.unit.granularity for stored in units if stored.vector is not None)
@@ -319,7 +326,8 @@ def _parsed(record: Record) -> tuple[StoredUnit, bool, Any]:
         InvalidInputError: The record is malformed.
     """
     content = {name: value for name, value in record.items() if value is not None}
-    written, vector = content.pop("checksum", None), content.pop("vector", None)
+    written = content.pop("checksum", None)
+    vector = content.pop("vector", None)
     kind = Granularity(str(content.get("granularity")))
     try:
         unit = Unit(**content | {"granularity": kind})

@@ -82,9 +82,10 @@ def _put(
         skipped = _present_documents(writing, ids)
     else:
         skipped = _equal_documents(writing, documents, ids)
-    units = [
-        stored for stored in theirs.stored_units(ids) if stored.unit.document_id not in skipped
-    ]
+    units = []
+    for stored in theirs.stored_units(ids):
+        if stored.unit.document_id not in skipped:
+            units.append(stored)
     owners = writing.owners(stored.unit.id for stored in units)
     replaced = len(owners)
     if keep:  # some may be in other documents here

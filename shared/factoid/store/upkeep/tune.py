@@ -74,7 +74,9 @@ def tune(
     progress: bool | None = None,
 ) -> list[TuneRow]:
     """Do what `UnitStore.tune` describes."""
-    k, granularity, queries = whole_number("k", k), Granularity(granularity), None
+    k = whole_number("k", k)
+    granularity = Granularity(granularity)
+    queries = None
     if questions is not None:
         if store.encoder is None or not questions:
             raise InvalidInputError(
@@ -103,7 +105,8 @@ def tune(
     count, dim = vectors.shape
     # Prepared for the store's similarity, and from here on compared by the inner product.
     queries = VectorIndex(dim, similarity=store.similarity).prepare(queries)
-    vectors, k = prepare(vectors, store.similarity), min(k, count)
+    vectors = prepare(vectors, store.similarity)
+    k = min(k, count)
     exact = VectorIndex(dim)
     exact.add(np.arange(count), vectors)
     least = exact.search(queries, k)[0][:, -1]
@@ -134,20 +137,24 @@ def _measured(
     index.train(vectors)
     index.add(np.arange(len(vectors)), vectors)
     build_s = time.perf_counter() - start
-    ability, size = index.ability, index.nbytes / len(vectors)
-    count = min(candidates(k) if ability.lossy else k, len(vectors))
-    settings = [
-        {name: value}
-        for name, values in _SETTINGS.items()
-        if name in ability.parameters
-        for value in values
-    ]
+    ability = index.ability
+    size = index.nbytes / len(vectors)
+    count = k
+    if ability.lossy:
+        count = candidates(k)
+    count = min(count, len(vectors))
+    settings = []
+    for name, values in _SETTINGS.items():
+        if name in ability.parameters:
+            for value in values:
+                settings.append({name: value})
     for parameters in settings or [{}]:
         if parameters.get("nprobe", 0) > ability.lists:
             continue
         # the first search starts threads and is not timed
         index.search(queries[:1], k, parameters=parameters)
-        hits, times = 0, []
+        hits = 0
+        times = []
         for query, threshold in zip(queries, least, strict=True):
             start = time.perf_counter()
             _, ids = index.search(query[None], count, parameters=parameters)
@@ -223,7 +230,8 @@ def tune_weights(
             f"{answerable} of {len(pairs)} questions have an answer among the passages found: "
             f"give at least {_LEAST} whose answers are in the store's texts"
         )
-    before, fitted = ranks[0], ranks[1:].round(9)
+    before = ranks[0]
+    fitted = ranks[1:].round(9)
     fold = np.random.default_rng(0).permutation(len(pairs)) % _FOLDS
     held_out = np.empty(len(pairs))
     # of equally good weights, the grid has those nearest to the default first

@@ -40,13 +40,14 @@ def verify(store: OpenedStore, *, repair: bool = False) -> list[str]:
         lines = snapshot.values(f"PRAGMA integrity_check({_SHOWN})")
         if lines != ["ok"]:
             return [f"the database is damaged ({'; '.join(lines)}). {_LOST}"]
-        units, documents = _damaged_units(snapshot), _changed(snapshot, _DOCUMENTS)
-        problems = [
-            f"{len(ids):,} {table} changed on disk ({_some(ids)}). {_DELETE}"
-            for table, ids in (("units", [*units.values()]), ("documents", [*documents.values()]))
-            if ids
-        ]
-        written, count = snapshot.meta["units"], snapshot.totals()["units"]
+        units = _damaged_units(snapshot)
+        documents = _changed(snapshot, _DOCUMENTS)
+        problems = []
+        for table, ids in (("units", [*units.values()]), ("documents", [*documents.values()])):
+            if ids:
+                problems.append(f"{len(ids):,} {table} changed on disk ({_some(ids)}). {_DELETE}")
+        written = snapshot.meta["units"]
+        count = snapshot.totals()["units"]
         if count != written:
             problems.append(
                 f"{count:,} of {written:,} units are there. Add what is missing again. {_MEND}"
@@ -58,10 +59,10 @@ def verify(store: OpenedStore, *, repair: bool = False) -> list[str]:
             indexes = store.indexes.at(
                 [], lambda *_: [path.name for path in paths if _is_wrong(snapshot, path)]
             )
-        problems += [
-            f"the index {name} is damaged, or holds other units than the database. {_MEND}"
-            for name in indexes
-        ]
+        for name in indexes:
+            problems.append(
+                f"the index {name} is damaged, or holds other units than the database. {_MEND}"
+            )
         fields = snapshot.connection.execute("SELECT key, kind, value, metadata FROM fields")
         if sum(map(hash, fields)) != sum(map(hash, _fields(snapshot))):  # the same in any order
             problems.append(
@@ -105,13 +106,12 @@ def _repair(
 
 def _damaged_units(snapshot: Snapshot) -> dict[int, str]:
     """Return the ids by row of units that differ from what was written, in themselves or in their vectors."""
-    vectors = [
-        row
-        for row, written, blob in snapshot.connection.execute(
-            "SELECT row, digest, vector FROM vectors"
-        )
-        if not isinstance(blob, bytes) or digest(blob) != written
-    ]
+    vectors = []
+    for row, written, blob in snapshot.connection.execute(
+        "SELECT row, digest, vector FROM vectors"
+    ):
+        if not isinstance(blob, bytes) or digest(blob) != written:
+            vectors.append(row)
     sql = f"""SELECT row, id FROM units
         WHERE vector {AMONG} OR vector IS NOT NULL AND vector NOT IN (SELECT row FROM vectors)"""  # noqa: S608
     return _changed(snapshot, _UNITS) | dict(

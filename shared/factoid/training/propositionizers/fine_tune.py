@@ -39,7 +39,8 @@ def fine_tune(
     """Train, from the last checkpoint if there is one, write model and tokenizer, and return counts and logs."""
     dropped: Counter[str] = Counter()
     checkpoint = Checkpoint(settings.model, settings.revision)
-    model, tokenizer = checkpoint.model(torch.float32), checkpoint.tokenizer()
+    model = checkpoint.model(torch.float32)
+    tokenizer = checkpoint.tokenizer()
     bar = tqdm(training, desc="tokens", disable=not progress)
     features = _features(bar, tokenizer, settings.max_tokens, dropped)
     if not features:

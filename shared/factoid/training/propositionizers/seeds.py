@@ -87,10 +87,9 @@ def write_pairs(path: str | os.PathLike[str], pairs: Sequence[SeedPair]) -> None
     """Write pairs as JSON lines, all or none."""
     lines = []
     for pair in pairs:
-        fields = {
-            name: getattr(pair.passage, name)
-            for name in ("document_id", "title", "section", "text")
-        }
+        fields = {}
+        for name in ("document_id", "title", "section", "text"):
+            fields[name] = getattr(pair.passage, name)
         record = {
             **fields,
             "propositionizer": pair.propositionizer,

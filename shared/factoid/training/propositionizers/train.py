@@ -68,7 +68,8 @@ def train_propositionizer(
         require(module, extra="train")
     from factoid.training.propositionizers.fine_tune import CHECKPOINTS, fine_tune
 
-    settings, similarity = settings or TrainingSettings(), similarity or TokenF1()
+    settings = settings or TrainingSettings()
+    similarity = similarity or TokenF1()
     folder = Path(output)
     check_unfinished(folder)
     training, evaluation = split_held_out(pairs, held_out)

@@ -63,10 +63,10 @@ class TrainingExample:
     def holds_answer(self, passage: int) -> list[bool]:
         """Return for each sentence of a passage whether it holds an answer as whole words."""
         text = self.passages[passage]
-        return [
-            any(stands_in(answer, text[start:end]) for answer in self.answers)
-            for start, end in sentence_spans(text)
-        ]
+        result = []
+        for start, end in sentence_spans(text):
+            result.append(any(stands_in(answer, text[start:end]) for answer in self.answers))
+        return result
 
 
 def mark_sentence(passage: str, span: Span) -> str:

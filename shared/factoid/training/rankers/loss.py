@@ -49,7 +49,8 @@ class MultiGranularLoss(MultiVectorDistillKLDivLoss):
         ids = [features.pop("sentence_ids", None) for features in columns]
         scores = [features.pop("sentence_scores", None) for features in columns]
         terms: dict[str, Tensor] = {"passage": super().forward([query, *columns], labels)}
-        encoded, self._encoded = self._encoded, None
+        encoded = self._encoded
+        self._encoded = None
         if finer is not None and encoded is not None:
             passages, mask = encoded
             queries = self.model(finer, task="query")
@@ -100,7 +101,8 @@ def sentence_divergences(
     counts = query_mask[:, None, :, None] & present[:, :, None, :]
     student = best.where(counts, 0.0).sum(2).where(present, _ABSENT)
     teacher = scores.float().where(present, _ABSENT)
-    student, teacher = student.log_softmax(-1), teacher.log_softmax(-1)
+    student = student.log_softmax(-1)
+    teacher = teacher.log_softmax(-1)
     return functional.kl_div(student, teacher, reduction="none", log_target=True).sum(-1)
 
 
@@ -126,9 +128,9 @@ class SentenceCollator(MultiVectorEncoderDataCollator):
             offsets = batch.pop(f"{name}_offset_mapping") - len(prompts[name])
             spans = [row[place] for row in sentences]
             batch[f"{name}_sentence_ids"] = torch.stack(list(map(_sentence_ids, offsets, spans)))
-            scores = [
-                torch.tensor([score for _, _, score in row] or [float("-inf")]) for row in spans
-            ]
+            scores = []
+            for row in spans:
+                scores.append(torch.tensor([score for _, _, score in row] or [float("-inf")]))
             batch[f"{name}_sentence_scores"] = torch.nn.utils.rnn.pad_sequence(
                 scores, batch_first=True, padding_value=float("-inf")
             )
@@ -143,9 +145,8 @@ def collator(model: Any, *, finer_prompt: str | None, ways: int) -> SentenceColl
     prompts = {"query": model.prompts.get("query") or ""}
     if finer_prompt:
         prompts["finer"] = model.prompts[finer_prompt]
-    prompts |= {
-        f"document_{way}": model.prompts.get("document") or "" for way in range(1, ways + 1)
-    }
+    for way in range(1, ways + 1):
+        prompts[f"document_{way}"] = model.prompts.get("document") or ""
     return SentenceCollator(
         _with_offsets(model.preprocess), prompts=prompts, router_mapping={"finer": "query"}
     )

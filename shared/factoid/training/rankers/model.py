@@ -37,10 +37,8 @@ def load_model(
     Raises:
         InvalidInputError: The model cannot be loaded, or has no projection and none is requested.
     """
-    library, torch = (
-        require("sentence_transformers", extra="train"),
-        require("torch", extra="train"),
-    )
+    library = require("sentence_transformers", extra="train")
+    torch = require("torch", extra="train")
     with loading("late-interaction model", name):
         if projection is not None:
             return _projected(name, projection, seed, device)
@@ -91,9 +89,13 @@ def add_marker(model: Any, prompt: str) -> None:
     """
     if model.prompts.get(prompt):
         return
-    tokenizer, transformer = model.tokenizer, model[0].auto_model
+    tokenizer = model.tokenizer
+    transformer = model[0].auto_model
     vocabulary = tokenizer.get_vocab()
-    taken = {word for text in model.prompts.values() for word in (text or "").split()}
+    taken = set()
+    for text in model.prompts.values():
+        for word in (text or "").split():
+            taken.add(word)
     unused, new = _MARKERS[prompt]
     marker = unused if unused in vocabulary and unused not in taken else new
     token = require("tokenizers", extra="train").AddedToken(marker, normalized=False, special=True)

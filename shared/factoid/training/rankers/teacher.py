@@ -75,7 +75,9 @@ def train_teacher(
     require("torch", extra="train").manual_seed(settings.seed)
     model = _load(settings.model, use_cpu=use_cpu, max_tokens=settings.max_tokens)
     model.model_card_data.generate_widget_examples = False
-    rows = [row for example in examples for row in _labelled(example)]
+    rows: list[dict[str, Any]] = []
+    for example in examples:
+        rows += _labelled(example)
     if not rows:
         raise InvalidInputError(
             f"expected examples with answers in one of their passages, got none in {len(examples)}"
@@ -85,7 +87,8 @@ def train_teacher(
     arguments = training_arguments(
         CrossEncoderTrainingArguments, settings, checkpoints, len(rows), **options
     )
-    data, loss = Dataset.from_list(rows), BinaryCrossEntropyLoss(model)
+    data = Dataset.from_list(rows)
+    loss = BinaryCrossEntropyLoss(model)
     trainer = CrossEncoderTrainer(model=model, args=arguments, train_dataset=data, loss=loss)
     run_trainer(trainer, progress=progress)
     model.save_pretrained(str(folder), create_model_card=False)
@@ -123,7 +126,8 @@ def score_sentences(
         MissingDependencyError: torch or Sentence Transformers is not installed.
     """
     require("sentence_transformers", extra="train")
-    name, path = os.fspath(teacher), Path(file)
+    name = os.fspath(teacher)
+    path = Path(file)
     model = _load(name, use_cpu=use_cpu)
     scored = _read_scores(path)
     keys = [content_id(name, ways, example.query, *example.passages) for example in examples]
@@ -153,10 +157,13 @@ def score_sentences(
                 # after what a kill may have left
                 out.write("\n" + json.dumps({"id": keys[place], "scores": row}))
             out.flush()
-    return [
-        example if example.sentence_scores else replace(example, sentence_scores=scored[key])
-        for example, key in zip(examples, keys, strict=True)
-    ]
+    result = []
+    for example, key in zip(examples, keys, strict=True):
+        if example.sentence_scores:
+            result.append(example)
+        else:
+            result.append(replace(example, sentence_scores=scored[key]))
+    return result
 
 
 def _labelled(example: TrainingExample) -> Iterator[dict[str, Any]]:

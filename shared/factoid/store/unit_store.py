@@ -33,6 +33,7 @@ from factoid.store.database.connections import Connections
 from factoid.store.database.schema import local_folder
 from factoid.store.database.snapshot import INCOMPLETE, StoredUnit, metadata_keys
 from factoid.store.database.transaction import Selection, Transaction, check_unit
+from factoid.store.database.vector_file import is_vector_file
 from factoid.store.indexes.build import INDEXES, Builder, LexicalBuilder, VectorBuilder
 from factoid.store.indexes.live import LiveIndexes
 from factoid.store.indexes.wall import MIXED_PASSAGES, MixedPassagesBuilder
@@ -387,6 +388,7 @@ class UnitStore:
         """Delete everything, cached propositions and token vectors included; another encoder may then fill the store."""
         with self.connections.transaction() as writing:
             writing.clear()
+        self.connections.sweep_vectors()
         if self.path is not None:
             TokenVectorCache(self.path).clear()
 
@@ -506,6 +508,7 @@ class UnitStore:
         if self.path is not None:
             sizes = {name: _size(index_files(self.path / name)) for name in INDEXES}
             content["bytes"] = _size([self.path / FILE, self.path / f"{FILE}-wal"])
+            content["vector_bytes"] = _size(file for file in self.path.iterdir() if is_vector_file(file.name))
             content["index_bytes"] = {name: size for name, size in sizes.items() if size}
             content["token_bytes"] = _size([self.path / TOKENS, self.path / f"{TOKENS}-wal"])
         return content

@@ -6,8 +6,9 @@ import json
 import secrets
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from typing import IO
 
 import numpy as np
 
@@ -15,7 +16,7 @@ from factoid.encode import Vectors, to_matrix
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.filters import DELETE_FIELD, INSERT_FIELD, Filter, field_rows, parse_metadata, passing_rows
 from factoid.propositions.decompose import UNCOVERED, UNSUPPORTED
-from factoid.store.database.records import DamagedRowError, digest, to_array, to_json
+from factoid.store.database.records import digest, to_array, to_json
 from factoid.store.database.snapshot import (
     AMONG,
     FROM_UNITS,
@@ -27,6 +28,7 @@ from factoid.store.database.snapshot import (
     to_units,
     write_meta,
 )
+from factoid.store.database.vector_file import VectorFiles, new_name, write_header
 from factoid.units import Document, Granularity, Metadata, Unit, check_text
 
 # Tables of rows that units share, and the column of `units` that names them: rows that no unit names are dropped.
@@ -36,6 +38,7 @@ _USES = {"documents": "document", "metadata": "metadata", "vectors": "vector"}
 _LOGGED = 200_000
 
 _LIMIT = 1 << 63  # of whole numbers in SQLite
+_PARAMETERS = 500  # of one statement
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +67,9 @@ class Selection:
 class Transaction(Snapshot):
     """A snapshot that can be written to and sees its own writes. Created by `Connections.transaction`."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        super().__init__(connection)
+    def __init__(self, connection: sqlite3.Connection, vector_files: VectorFiles) -> None:
+        super().__init__(connection, vector_files)
+        self._unsynced = False  # whether vectors were added that the disk may not hold yet
         self._after = self.generation + 1 + secrets.randbelow(1 << 31)
         self._last = self._last_row("units")
         self._changed: set[int] = set()
@@ -229,7 +233,7 @@ class Transaction(Snapshot):
         tables = ("units", "documents", "vectors", "fields", "metadata", "changes", "commits", *cache)
         for table in tables:
             self.connection.execute(f"DELETE FROM {table}")  # noqa: S608
-        for key in ("encoder", "embed_template", "embed_metadata", "dim"):
+        for key in ("encoder", "embed_template", "embed_metadata", "dim", "vectors"):
             self.meta.pop(key, None)
             self.connection.execute("DELETE FROM meta WHERE key = ?", [key])
         self._changed.clear()
@@ -243,7 +247,9 @@ class Transaction(Snapshot):
         return self.connection.execute(sql, [INCOMPLETE, UNCOVERED, UNSUPPORTED]).rowcount
 
     def finish(self) -> None:
-        """Record the new generation, and what readers of earlier ones need to know."""
+        """Record the new generation, and what readers of earlier ones need to know; the vectors are then on disk."""
+        if self._unsynced:
+            self.vector_file.sync()
         logged = int(self.meta.get("logged") or 0) + len(self._changed) + 1
         if logged > _LOGGED:
             self.forget_changes()
@@ -308,27 +314,45 @@ class Transaction(Snapshot):
             raise EncoderMismatchError(f"a vector is not finite: the encoder failed, or {self.dtype} cannot hold it")
         if dim is None:
             self.put("dim", matrix.shape[1])
-        rows = {}
-        for position, vector in zip(vectors, stored, strict=True):
-            blob = vector.tobytes()
-            known = self.connection.execute("SELECT row FROM vectors WHERE digest = ?", [digest(blob)]).fetchone()
-            if known is None:
-                sql = "INSERT INTO vectors (digest, vector) VALUES (?, ?)"
-                known = [self.connection.execute(sql, [digest(blob), blob]).lastrowid]
-            rows[position] = known[0]
+        if self.meta.get("vectors") is None:
+            self._put_file(lambda out: write_header(out, np.empty(0, np.int64), self._last_row("vectors")))
+        digests = [digest(vector.tobytes()) for vector in stored]
+        rows = self._rows_of_vectors(digests)
+        new = {digest: place for place, digest in enumerate(digests) if digest not in rows}
+        if new:
+            first = self._last_row("vectors") + 1
+            added = list(enumerate(new, start=first))
+            self.connection.executemany("INSERT INTO vectors (row, digest) VALUES (?, ?)", added)
+            self.vector_file.add(first, stored[list(new.values())])
+            self._unsynced = True
+            rows |= {digest: row for row, digest in added}
+        return {position: rows[digest] for position, digest in zip(vectors, digests, strict=True)}
+
+    def _rows_of_vectors(self, digests: Sequence[bytes]) -> dict[bytes, int]:
+        """Return the rows of those vectors that are stored, by digest."""
+        rows: dict[bytes, int] = {}
+        for start in range(0, len(digests), _PARAMETERS):
+            some = digests[start : start + _PARAMETERS]
+            sql = f"SELECT digest, row FROM vectors WHERE digest IN ({', '.join('?' * len(some))})"  # noqa: S608
+            rows.update(self.connection.execute(sql, some).fetchall())
         return rows
+
+    def compact_vectors(self) -> None:
+        """Put the vectors into a new file, without those that were deleted; the old one stays until `sweep_vectors`."""
+        if self.meta.get("vectors") is not None:
+            self._put_file(self.write_vectors)
+
+    def _put_file(self, write: Callable[[IO[bytes]], None]) -> None:
+        """Make a new file of vectors the one of the store."""
+        name = new_name()
+        dim = int(self.meta["dim"])
+        self.vector_files.create(name, dim, self.dtype, write, current=self.meta.get("vectors"))
+        self.put("vectors", name)
 
     def _mark_changed(self, documents: Iterable[int], recipe: str = "") -> None:
         """Record that documents are no longer as added, so that adding them again restores them."""
         sql = f"UPDATE documents SET digest = ? WHERE row {AMONG} AND digest <> ?"  # noqa: S608
         self.connection.execute(sql, [recipe, json.dumps(list(set(documents))), INCOMPLETE])
-
-    def _last_row(self, table: str) -> int:
-        """Return the last row number that a table used; numbers are never used twice."""
-        last = next(iter(self.values("SELECT seq FROM sqlite_sequence WHERE name = ?", [table])), 0)
-        if type(last) is not int:
-            raise DamagedRowError(table, what="the last row of")
-        return last
 
     def _log(self, rows: Sequence[int]) -> None:
         """Log units of earlier generations that were removed or altered."""

@@ -65,7 +65,7 @@ class VectorBuilder:
 
     def read(self, path: Path, snapshot: Snapshot, **_: Any) -> IndexState | None:
         """Return the content of an index's files, if they fit this store and its settings."""
-        state = read_index(path, generation=snapshot.generation, mmap=self.mmap)
+        state = read_index(path, snapshot, mmap=self.mmap)
         wanted = (path.name, snapshot.meta.get("dim"), self.settings.similarity)
         if not state or (state.granularity, state.index.dim, state.index.similarity) != wanted:
             return None
@@ -141,7 +141,7 @@ class LexicalBuilder:
 
     def read(self, path: Path, snapshot: Snapshot, *, later: bool) -> IndexState | None:
         """Return the content of the files, if they have this language; with `later`, postings are checked when read."""
-        state = read_index(path, generation=snapshot.generation, later=later)
+        state = read_index(path, snapshot, later=later)
         return state if state is not None and state.index.language == self.language else None
 
     def update(self, state: IndexState, snapshot: Snapshot, since: int | None, *, progress: bool | None = None) -> None:
@@ -169,23 +169,20 @@ class LexicalBuilder:
 Builder: TypeAlias = VectorBuilder | LexicalBuilder | MixedPassagesBuilder
 
 
-def read_index(
-    path: Path, *, generation: int | None = None, mmap: bool = False, later: bool = False
-) -> IndexState | None:
+def read_index(path: Path, snapshot: Snapshot, *, mmap: bool = False, later: bool = False) -> IndexState | None:
     """Return an index with its columns as written, or None if there is nothing that can be trusted.
 
     Args:
         path: The path of its files, without generation and ending.
-        generation: The latest to read; None for any.
+        snapshot: Of the generation that is the latest to read; it has the vectors.
         mmap: As in `factoid.vectors.load`.
         later: As there.
     """
-    cache = load(path, generation=generation, mmap=mmap, later=later)
-    if cache is None:
-        return None
     try:
-        return _state(path.name, *cache)
-    except (ValueError, TypeError, LookupError, InvalidInputError) as error:
+        cache = load(path, generation=snapshot.generation, mmap=mmap, later=later, vectors=snapshot.vectors)
+        return None if cache is None else _state(path.name, *cache)
+    except (ValueError, TypeError, LookupError, InvalidInputError, DamagedRowError) as error:
+        # A damaged vector may be one that was deleted since.
         logger.warning("%s cannot be read (%s): it is built again", path, error)
         return None
 

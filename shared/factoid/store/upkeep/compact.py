@@ -23,6 +23,8 @@ def compact(store: UnitStore, *, progress: bool | None = None) -> None:
     """
     with store.connections.transaction() as writing:
         writing.forget_changes()
+        writing.compact_vectors()
+    store.connections.sweep_vectors()
     store.indexes.forget()
     if store.path is not None:
         remove_indexes(store.path, INDEXES)

@@ -8,7 +8,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
@@ -39,6 +39,7 @@ _LOGGED = 200_000
 
 _LIMIT = 1 << 63  # of whole numbers in SQLite
 _PARAMETERS = 500  # of one statement
+_TEXTS = ("id", "parent_id", "document_id", "text", "title", "section", "payload", "visible")  # of a unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -124,19 +125,24 @@ class Transaction(Snapshot):
             InvalidInputError: The id of a unit is that of another document's unit.
         """
         block = list(block)
-        self.check_owners([stored.unit for stored in block])
+        stored_ids = list(self.check_owners([stored.unit for stored in block]))
         block = list({stored.unit.id: stored for stored in block}.values())
-        ids = [stored.unit.id for stored in block]
         # Units may come before their passage: one that is not stored yet replaces nothing.
-        sql = f"SELECT row FROM units WHERE id {AMONG}"  # noqa: S608
-        replaced = self.unit_rows(ids).tolist() if under else self.values(sql, [to_array(ids)])
-        self.remove_rows(replaced, keep_texts=True)
+        if stored_ids:
+            sql = f"SELECT row FROM units WHERE id {AMONG}"  # noqa: S608
+            replaced = self.unit_rows(stored_ids).tolist() if under else self.values(sql, [to_array(stored_ids)])
+            self.remove_rows(replaced, keep_texts=True)
         vectors = {position: stored.vector for position, stored in enumerate(block) if stored.vector is not None}
         self.insert([stored.unit for stored in block], vectors)
 
-    def check_owners(self, units: Sequence[Unit]) -> None:
-        """Raise InvalidInputError if the id of a unit is that of another document's unit, stored or among these."""
-        owners = self.owners(unit.id for unit in units)
+    def check_owners(self, units: Sequence[Unit]) -> dict[str, str]:
+        """Return the document's id of each of these units that is stored, by id.
+
+        Raises:
+            InvalidInputError: The id of a unit is that of another document's unit, stored or among these.
+        """
+        stored = self.owners(unit.id for unit in units)
+        owners = dict(stored)
         for unit in units:
             owner = owners.setdefault(unit.id, unit.document_id)
             if owner != unit.document_id:
@@ -144,6 +150,7 @@ class Transaction(Snapshot):
                     f"the unit {unit.id!r} of document {unit.document_id!r} has the id of a unit of document {owner!r}, which "
                     "it cannot replace: give it another id, or delete the other one first, with delete(unit_ids=[…])"
                 )
+        return stored
 
     def owners(self, ids: Iterable[str]) -> dict[str, str]:
         """Return the document's id of each stored unit by id."""
@@ -289,14 +296,14 @@ class Transaction(Snapshot):
 
     def _metadata_rows(self, texts: Iterable[str]) -> dict[str, int]:
         """Return the rows of metadata by their JSON; new ones get a row and their fields."""
-        rows: dict[str, int] = {}
-        for text in dict.fromkeys(texts):
-            stored = self.connection.execute("SELECT row FROM metadata WHERE json = ?", [text]).fetchone()
-            if stored is None:
-                stored = [self.connection.execute("INSERT INTO metadata (json) VALUES (?)", [text]).lastrowid]
-                fields = field_rows(json.loads(text))
-                self.connection.executemany(INSERT_FIELD, [(*field, stored[0]) for field in fields])
-            rows[text] = stored[0]
+        distinct = list(dict.fromkeys(texts))
+        rows: dict[str, int] = self._rows_of("metadata", "json", distinct)
+        new = [text for text in distinct if text not in rows]
+        added = list(enumerate(new, start=self._last_row("metadata") + 1))
+        fields = [(*field, row) for row, text in added for field in field_rows(json.loads(text))]
+        self.connection.executemany("INSERT INTO metadata (row, json) VALUES (?, ?)", added)
+        self.connection.executemany(INSERT_FIELD, fields)
+        rows.update((text, row) for row, text in added)
         return rows
 
     def _vector_rows(self, vectors: Mapping[int, Vectors]) -> dict[int, int]:
@@ -317,7 +324,7 @@ class Transaction(Snapshot):
         if self.meta.get("vectors") is None:
             self._put_file(lambda out: write_header(out, np.empty(0, np.int64), self._last_row("vectors")))
         digests = [digest(vector.tobytes()) for vector in stored]
-        rows = self._rows_of_vectors(digests)
+        rows: dict[bytes, int] = self._rows_of("vectors", "digest", digests)
         new = {digest: place for place, digest in enumerate(digests) if digest not in rows}
         if new:
             first = self._last_row("vectors") + 1
@@ -328,12 +335,13 @@ class Transaction(Snapshot):
             rows |= {digest: row for row, digest in added}
         return {position: rows[digest] for position, digest in zip(vectors, digests, strict=True)}
 
-    def _rows_of_vectors(self, digests: Sequence[bytes]) -> dict[bytes, int]:
-        """Return the rows of those vectors that are stored, by digest."""
-        rows: dict[bytes, int] = {}
-        for start in range(0, len(digests), _PARAMETERS):
-            some = digests[start : start + _PARAMETERS]
-            sql = f"SELECT digest, row FROM vectors WHERE digest IN ({', '.join('?' * len(some))})"  # noqa: S608
+    def _rows_of(self, table: str, column: str, values: Sequence[Any]) -> dict[Any, int]:
+        """Return the rows of a table that have some values in a column, by value."""
+        rows: dict[Any, int] = {}
+        for start in range(0, len(values), _PARAMETERS):
+            some = values[start : start + _PARAMETERS]
+            places = ", ".join("?" * len(some))
+            sql = f"SELECT {column}, row FROM {table} WHERE {column} IN ({places})"  # noqa: S608
             rows.update(self.connection.execute(sql, some).fetchall())
         return rows
 
@@ -367,8 +375,10 @@ class Transaction(Snapshot):
 
 def check_unit(unit: Unit) -> None:
     """Raise InvalidInputError for a unit that could not be read back."""
-    for name in ("id", "parent_id", "document_id", "text", "title", "section", "payload", "visible"):
-        check_text(getattr(unit, name), name)
+    texts = tuple(getattr(unit, name) for name in _TEXTS)
+    if not _are_texts(texts):
+        for name, text in zip(_TEXTS, texts, strict=True):
+            check_text(text, name)
     Granularity(unit.granularity)
     if "\0" in unit.id + unit.parent_id + unit.document_id:
         raise InvalidInputError(f"the id of a unit or of its parent or document holds a NUL byte: {unit.id!r}")
@@ -376,3 +386,14 @@ def check_unit(unit: Unit) -> None:
         raise InvalidInputError(f"metadata must be a dict, got {unit.metadata!r} for the unit {unit.id!r}")
     if not all(type(place) is int and abs(place) < _LIMIT for place in (unit.start, unit.end)):
         raise InvalidInputError(f"the span of a unit must be two whole numbers, got {(unit.start, unit.end)}")
+
+
+def _are_texts(values: tuple[object, ...]) -> bool:
+    """Return whether all values pass `check_text`, at once."""
+    if set(map(type, values)) != {str}:
+        return False
+    try:
+        "".join(values).encode()  # type: ignore[arg-type]
+    except UnicodeEncodeError:
+        return False
+    return True

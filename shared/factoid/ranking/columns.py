@@ -180,13 +180,16 @@ class View:
         whole = len(positions) == scores.shape[1] and (positions[1:] > positions[:-1]).all()
         return scores if whole else scores.take(positions, axis=1)
 
-    def nearest(self, queries: Vectors, k: int) -> Iterator[tuple[Ids, Vectors]]:
+    def nearest(self, queries: Vectors, k: int, *, best: int | None = None) -> Iterator[tuple[Ids, Vectors]]:
         """Yield the allowed units that have the k best vectors for each query, best first, and their scores.
 
-        The best candidates that an index of codes finds are scored again with their exact vectors.
+        The best candidates that an index of codes finds are scored again with their exact vectors: as many as it takes to find
+        the `best` of the k, by default all.
         """
         allowed = None if self.allowed is None else self.index.marks(self.columns.vectors, self.allowed)
-        count = candidates(k) if self.index.lossy else k
+        count = k
+        if self.index.lossy:
+            count = max(k, candidates(k if best is None else best))
         nearest = self.index.search(queries, min(count, len(self.index)), allowed=allowed, parameters=self.parameters)
         for query, scores, ids in zip(queries, *nearest, strict=True):
             if self.index.lossy:
@@ -216,9 +219,12 @@ class View:
         total = len(self.index) if self.allowed is None else np.count_nonzero(self.allowed)
         passages: list[Ids] = [keys[:0]] * len(queries)
         pending = np.arange(len(queries))
+        best_of = k  # of the many vectors that `count` passages have, the nearest ones matter
         while len(pending):
             short = []
-            for number, (positions, _) in zip(pending.tolist(), self.nearest(queries[pending], count), strict=True):
+            for number, (positions, _) in zip(
+                pending.tolist(), self.nearest(queries[pending], count, best=best_of), strict=True
+            ):
                 best = list(dict.fromkeys(parents[positions].tolist()))
                 if len(best) < min(k, len(keys)) and count < total:
                     short.append(number)
@@ -226,7 +232,9 @@ class View:
                     passages[number] = np.array(best[:k], np.int64)
                 else:
                     passages[number] = self.columns.parents[positions]
-            pending, count = np.array(short, np.int64), count * _WIDER
+            pending = np.array(short, np.int64)
+            count *= _WIDER
+            best_of *= _WIDER
         return passages
 
 

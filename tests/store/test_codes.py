@@ -110,3 +110,15 @@ def test_files_of_codes_are_read_again_and_hold_no_vectors(tmp_path):
         assert [[hit.unit.id for hit in hits] for hits in found] == [[hit.unit.id for hit in hits] for hits in before]
     (codes,) = (tmp_path / "IVF1").glob("sentence-*.faiss")
     assert codes.stat().st_size < (DIM / 8 + 8 + 8) * PASSAGES * UNDER + 4096
+
+
+def test_a_bar_is_shown_while_an_index_is_built_and_while_it_follows_an_add(tmp_path, capsys):
+    chance = np.random.default_rng(0)
+    with UnitStore(tmp_path / "store", encoder=None, index="IVF1,RaBitQfs", progress=True) as store:
+        for first in (0, PASSAGES):
+            units, vectors = units_of(first, PASSAGES, chance)
+            store.add(units, vectors=vectors)
+            store.search_by_vector(QUERIES[0])
+            shown = capsys.readouterr().err
+            assert f"{PASSAGES * UNDER}/{PASSAGES * UNDER}" in shown
+            assert "sentences indexed" in shown

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
@@ -74,7 +75,7 @@ class VectorBuilder:
 
     def update(self, state: IndexState, snapshot: Snapshot, since: int | None, *, progress: bool | None = None) -> None:
         """Update an index from a generation to that of a snapshot in the cheapest way; None rebuilds it."""
-        if since is None or not self._caught_up(state, snapshot, since):
+        if since is None or not self._caught_up(state, snapshot, since, progress=progress):
             self._build(state, snapshot, progress=progress)
         state.has_own = snapshot.has_vectors(Granularity(state.granularity))
         state.scale = None
@@ -88,7 +89,7 @@ class VectorBuilder:
         """Write the files of an index."""
         save(path, state.stamp(), {"columns": state.columns.stacked()}, state.index)
 
-    def _caught_up(self, state: IndexState, snapshot: Snapshot, since: int) -> bool:
+    def _caught_up(self, state: IndexState, snapshot: Snapshot, since: int, *, progress: bool | None) -> bool:
         """Apply the changes since a generation to an index; return whether it is then as good as a rebuilt one."""
         index, change = state.index, _change_since(state, snapshot, since)
         if index is None or change is None:
@@ -98,8 +99,10 @@ class VectorBuilder:
         if index.kind not in kinds or not (index.exact or count <= _GROWN * max(state.built_for, 1)):
             return False
         index.remove(change.removed)
-        for rows, vectors in snapshot.vector_blocks(change.added):
-            index.add(rows, vectors)
+        with _bar(state, len(change.added), progress) as bar:
+            for rows, vectors in snapshot.vector_blocks(change.added):
+                index.add(rows, vectors)
+                bar.update(len(rows))
         state.columns = change.columns
         return bool(index.hidden <= _HIDDEN * (len(index) + index.hidden))
 
@@ -114,7 +117,7 @@ class VectorBuilder:
         index = VectorIndex(dim, kind=kind, similarity=self.settings.similarity)
         if not index.trained:
             index.train(snapshot.vectors(sample(ids, index.ability.max_training)))
-        with progress_bar(show=progress, unit=f" {state.granularity}s indexed", total=len(ids)) as bar:
+        with _bar(state, len(ids), progress) as bar:
             for rows, vectors in snapshot.vector_blocks(ids):
                 index.add(rows, vectors)
                 bar.update(len(rows))
@@ -131,6 +134,11 @@ class VectorBuilder:
     def _kind(self, granularity: str, count: int, dim: int) -> str:
         """Return the kind for `count` vectors: the one set, or an exact one if they are too few to train it."""
         return usable_kind(self.settings.kinds.get(Granularity(granularity), AUTO), dim, count)
+
+
+def _bar(state: IndexState, count: int, progress: bool | None) -> AbstractContextManager[Any]:
+    """Return a progress bar of vectors that are put into an index."""
+    return progress_bar(show=progress, unit=f" {state.granularity}s indexed", total=count)
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,7 +133,13 @@ class VectorBuilder:
 
     def _kind(self, granularity: str, count: int, dim: int) -> str:
         """Return the kind for `count` vectors: the one set, or an exact one if they are too few to train it."""
-        return usable_kind(self.settings.kinds.get(Granularity(granularity), AUTO), dim, count)
+        kind = self.settings.kinds.get(Granularity(granularity), AUTO)
+        if kind == AUTO and self.device != "cpu":
+            from factoid.vectors.gpu import choose_gpu_kind, count_gpus, gpu_memory
+
+            if count_gpus():
+                kind = choose_gpu_kind(count, dim, gpu_memory())
+        return usable_kind(kind, dim, count)
 
 
 def _bar(state: IndexState, count: int, progress: bool | None) -> AbstractContextManager[Any]:

@@ -290,6 +290,7 @@ def test_the_automatic_choice_on_a_card(count, memory, kind):
 
 def test_a_store_on_a_card_chooses_by_its_memory(cards, monkeypatch):
     monkeypatch.setattr("factoid.vectors.kinds._EXACT_COMPONENTS", 0)
+    monkeypatch.setattr("factoid.ranking.columns._FEW_HELD", 0)  # few units would be compared one by one
     for device, kind in (("cpu", "IVF1,RaBitQfs"), ("cuda", "Flat")):
         with UnitStore(encoder=HashEncoder(), device=device) as store:
             store.add_documents([Document(f"Gate {number} is red. It opens at {number}.") for number in range(300)])

@@ -36,7 +36,9 @@ def retrieve(_question: str) -> list[Document]:
     return DOCUMENTS  # or any retriever
 
 
-PROMPT = ChatPromptTemplate.from_template("Answer from these texts only.\n\n{documents}\n\nQuestion: {question}")
+PROMPT = ChatPromptTemplate.from_template(
+    "Answer from these texts only.\n\n{documents}\n\nQuestion: {question}"
+)
 
 
 def main(citer: PropCite | None = None, chat: BaseChatModel | None = None) -> str:
@@ -48,7 +50,9 @@ def main(citer: PropCite | None = None, chat: BaseChatModel | None = None) -> st
         chat = ChatOpenAI(model="gpt-5-mini")
     chat = chat or FakeListChatModel(responses=[ANSWER])
     sources = {"documents": RunnableLambda(retrieve), "question": RunnablePassthrough[str]()}
-    chain = sources | RunnablePassthrough.assign(answer=PROMPT | chat) | PropCiteRunnable(citer=citer)
+    chain = (
+        sources | RunnablePassthrough.assign(answer=PROMPT | chat) | PropCiteRunnable(citer=citer)
+    )
     chunks = []
     for chunk in chain.stream("Which Danish lighthouses are famous?"):
         print(chunk.text, end="", flush=True)

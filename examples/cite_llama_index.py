@@ -34,7 +34,9 @@ def main(citer: PropCite | None = None, llm: LLM | None = None) -> str:
     citer = citer or PropCite(LateInteractionEncoder(None, projection=False))
     # The mock repeats its prompt, so that the prompt is the answer; leave text_qa_template out with a real model.
     options = {} if llm else {"text_qa_template": PromptTemplate(ANSWER)}
-    engine = SummaryIndex.from_documents(DOCUMENTS).as_query_engine(llm=llm or MockLLM(), streaming=True, **options)
+    engine = SummaryIndex.from_documents(DOCUMENTS).as_query_engine(
+        llm=llm or MockLLM(), streaming=True, **options
+    )
     response = PropCiteQueryEngine(engine, citer).query("Which Danish lighthouses are famous?")
     if isinstance(response, StreamingResponse):
         response.print_response_stream()

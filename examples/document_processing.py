@@ -16,7 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from factoid import Hit, SentenceTransformerEncoder, UnitStore
-from factoid.documents import add_layout, clean, draw_regions, read_layout, regions, summarize_tables
+from factoid.documents import (
+    add_layout,
+    clean,
+    draw_regions,
+    read_layout,
+    regions,
+    summarize_tables,
+)
 
 SAMPLE = Path(__file__).parent / "data" / "tide-gauges.pdf"
 QUESTION = "What was the highest level at Sund Mouth in 2022?"
@@ -52,7 +59,9 @@ def main(
     """
     document = clean(read_layout(source))
     kinds = [part.kind for part in document.parts]
-    print(f"{document.title or source.name}: {kinds.count('text')} sections, {len(document.tables)} tables")
+    print(
+        f"{document.title or source.name}: {kinds.count('text')} sections, {len(document.tables)} tables"
+    )
     summaries = summarize_tables(document.tables, summarizer)
     print(summaries)
     for summary in summaries.texts:
@@ -64,13 +73,17 @@ def main(
         add_layout(store, document, summaries=summaries, metadata={"source": name})
         # Only this source answers. Summaries help to find tables, but no answer comes from them.
         printed = {"source": name, "kind": {"$in": ["text", "table", "figure"]}}
-        (evidence,) = store.search(question, k=1, granularity="proposition", parents="unit", filter=printed)
+        (evidence,) = store.search(
+            question, k=1, granularity="proposition", parents="unit", filter=printed
+        )
 
     fact = evidence.unit
     answer = read(question, fact.text) if read else fact.text
     places = regions(fact)
     pages = sorted({region.page for region in places}) or fact.metadata.get("pages", [])
-    place = ", ".join(filter(None, [source.name, f"page {', '.join(map(str, pages)) or 'unknown'}", fact.section]))
+    place = ", ".join(
+        filter(None, [source.name, f"page {', '.join(map(str, pages)) or 'unknown'}", fact.section])
+    )
     print(f"\n{question}\n{answer} [1]\n\n[1] {place}")
     for region in places:
         print(f"    page {region.page}, box {[round(number, 2) for number in region.rectangle]}")
@@ -83,7 +96,9 @@ def main(
         pictures.append(f"page-{page}.png")
         image.save(output / pictures[-1])
     output.mkdir(parents=True, exist_ok=True)
-    (output / "report.html").write_text(report(question, answer, fact.text, pictures), encoding="utf-8")
+    (output / "report.html").write_text(
+        report(question, answer, fact.text, pictures), encoding="utf-8"
+    )
     print(f"\nWritten to {output}: {', '.join([*pictures, 'report.html'])}")
     return evidence
 
@@ -91,7 +106,9 @@ def main(
 def report(question: str, answer: str, evidence: str, pictures: list[str]) -> str:
     """Return a page of HTML. What comes from the document is escaped."""
     question, answer, evidence = map(html.escape, (question, answer, evidence))
-    images = "\n".join(f'<img src="{html.escape(name)}" alt="{html.escape(name)}">' for name in pictures)
+    images = "\n".join(
+        f'<img src="{html.escape(name)}" alt="{html.escape(name)}">' for name in pictures
+    )
     return (
         f"<!doctype html>\n<meta charset=utf-8>\n<title>{question}</title>\n<h1>{question}</h1>\n"
         f"<p>{answer} <sup>[1]</sup></p>\n<p>[1] <q>{evidence}</q></p>\n{images}\n"
@@ -99,11 +116,17 @@ def report(question: str, answer: str, evidence: str, pictures: list[str]) -> st
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("source", nargs="?", type=Path, default=SAMPLE)
     parser.add_argument("--pdf", type=Path)
     parser.add_argument("--question", default=QUESTION)
-    parser.add_argument("--openai", metavar="MODEL", help="summarize and answer with this model; needs OPENAI_API_KEY")
+    parser.add_argument(
+        "--openai",
+        metavar="MODEL",
+        help="summarize and answer with this model; needs OPENAI_API_KEY",
+    )
     arguments = parser.parse_args()
     options: dict[str, Any] = {}
     if arguments.openai:
@@ -119,7 +142,9 @@ if __name__ == "__main__":
 
         def answer_from(question: str, text: str) -> str:
             """Answer a question from a text."""
-            return ask(f"Answer in one sentence, from this text alone.\n\nText: {text}\n\nQuestion: {question}")
+            return ask(
+                f"Answer in one sentence, from this text alone.\n\nText: {text}\n\nQuestion: {question}"
+            )
 
         options = {"summarizer": ask, "read": answer_from}
     main(arguments.source, pdf=arguments.pdf, question=arguments.question, **options)

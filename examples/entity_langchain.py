@@ -28,7 +28,9 @@ GLOSSARY = [
         metadata={"title": "Station check", "aliases": ["annual check"], "page": 55},
     ),
 ]
-PROMPT = ChatPromptTemplate.from_template("{entries}\n\nBased on these texts, answer this question:\n{question}")
+PROMPT = ChatPromptTemplate.from_template(
+    "{entries}\n\nBased on these texts, answer this question:\n{question}"
+)
 
 
 def entries(documents: list[Document]) -> str:
@@ -42,10 +44,17 @@ def main(chat: BaseChatModel | None = None) -> str:
 
         chat = ChatOpenAI(model="gpt-5-mini")
     chat = chat or FakeListChatModel(responses=["Every 4,000 hours."])
-    chain = {"entries": retriever | entries, "question": RunnablePassthrough()} | PROMPT | chat | StrOutputParser()
+    chain = (
+        {"entries": retriever | entries, "question": RunnablePassthrough()}
+        | PROMPT
+        | chat
+        | StrOutputParser()
+    )
     question = "How often is the seal of a T40 changed, and is that part of the annual check?"
     for document in retriever.invoke(question):
-        print(f"{document.metadata['mention']!r} is {document.metadata['title']}, page {document.metadata['page']}")
+        print(
+            f"{document.metadata['mention']!r} is {document.metadata['title']}, page {document.metadata['page']}"
+        )
     answer = chain.invoke(question)
     print("→", answer)
     return answer

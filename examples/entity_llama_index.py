@@ -31,8 +31,13 @@ MANUAL = [
 def main(embed_model: BaseEmbedding | None = None, llm: LLM | None = None) -> str:
     embed_model = embed_model or EncoderEmbedding(SentenceTransformerEncoder())
     index = VectorStoreIndex.from_documents(MANUAL, embed_model=embed_model)
-    retriever = EntityRetriever.from_documents(GLOSSARY, fallback=index.as_retriever(similarity_top_k=1))
-    for question in ("How many pumps does Heron start?", "How long is the air of a shaft measured?"):
+    retriever = EntityRetriever.from_documents(
+        GLOSSARY, fallback=index.as_retriever(similarity_top_k=1)
+    )
+    for question in (
+        "How many pumps does Heron start?",
+        "How long is the air of a shaft measured?",
+    ):
         for node in retriever.retrieve(question):
             print(f"{question}  ←  {node.node.metadata.get('title', node.node.ref_doc_id)}")
     engine = RetrieverQueryEngine.from_args(retriever, llm=llm or MockLLM(max_tokens=60))

@@ -26,11 +26,15 @@ DOCUMENTS = [
         metadata={"title": "Rubjerg Knude"},
     ),
 ]
-PROMPT = ChatPromptTemplate.from_template("Answer from these facts only.\n\n{facts}\n\nQuestion: {question}")
+PROMPT = ChatPromptTemplate.from_template(
+    "Answer from these facts only.\n\n{facts}\n\nQuestion: {question}"
+)
 
 
 def facts(documents: list[Document]) -> str:
-    return "\n".join(match["text"] for document in documents for match in document.metadata["matches"])
+    return "\n".join(
+        match["text"] for document in documents for match in document.metadata["matches"]
+    )
 
 
 def main(embeddings: Embeddings | None = None, chat: BaseChatModel | None = None) -> str:
@@ -42,7 +46,11 @@ def main(embeddings: Embeddings | None = None, chat: BaseChatModel | None = None
 
         chat = ChatOpenAI(model="gpt-5-mini")
     chat = chat or FakeListChatModel(responses=["Niels Sigfried Nebelong."])
-    chain = {"facts": retriever | RunnableLambda(facts), "question": RunnablePassthrough()} | PROMPT | chat
+    chain = (
+        {"facts": retriever | RunnableLambda(facts), "question": RunnablePassthrough()}
+        | PROMPT
+        | chat
+    )
     question = "Who designed the lighthouse at Skagen?"
     print(facts(retriever.invoke(question)))
     answer = (chain | StrOutputParser()).invoke(question)

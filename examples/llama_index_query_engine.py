@@ -41,7 +41,12 @@ def main(embed_model: BaseEmbedding | None = None, llm: LLM | None = None) -> st
     retriever = MultiGranularRetriever(index, embed_model, k=1)
     for node in retriever.retrieve("Who designed the lighthouse at Skagen?"):
         print(f"{node.score:.2f}  {node.node.get_content()}")
-        print("\n".join(f"      {match['score']:.2f}  {match['text']}" for match in node.node.metadata["matches"]))
+        print(
+            "\n".join(
+                f"      {match['score']:.2f}  {match['text']}"
+                for match in node.node.metadata["matches"]
+            )
+        )
     engine = RetrieverQueryEngine.from_args(retriever, llm=llm or MockLLM(max_tokens=60))
     answer = str(engine.query("Who designed the lighthouse at Skagen?"))
     print("→", answer)

@@ -28,17 +28,25 @@ DOCUMENTS = [
 QUESTION = "Where was Anna Berg born?"
 
 
-def main(model: str, embeddings: Embeddings | None = None, path: str | None = None) -> list[Document]:
+def main(
+    model: str, embeddings: Embeddings | None = None, path: str | None = None
+) -> list[Document]:
     """Print the best sentences, and return them."""
-    store = MultiGranularFAISS(embeddings or EncoderEmbeddings(SentenceTransformerEncoder()), path=path)
+    store = MultiGranularFAISS(
+        embeddings or EncoderEmbeddings(SentenceTransformerEncoder()), path=path
+    )
     store.add_documents(DOCUMENTS)
     # With a cache, passages are encoded once: the next question costs the encoding of its own words.
     ranker = AnyGranularityRanker(model, cache=path)
-    retriever = MultiGranularRetriever(store=store, k=2, granularity="sentence", parents="unit", rerank=ranker)
+    retriever = MultiGranularRetriever(
+        store=store, k=2, granularity="sentence", parents="unit", rerank=ranker
+    )
     sentences = retriever.invoke(QUESTION)
     for sentence in sentences:
         place = f"{sentence.metadata['start_index']}–{sentence.metadata['end_index']}"
-        print(f"{sentence.metadata['score']:.2f}  {sentence.metadata['title']} {place}: {sentence.page_content}")
+        print(
+            f"{sentence.metadata['score']:.2f}  {sentence.metadata['title']} {place}: {sentence.page_content}"
+        )
     store.close()
     return sentences
 

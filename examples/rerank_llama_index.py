@@ -36,7 +36,12 @@ DOCUMENTS = [
 QUESTION = "Where was Anna Berg born?"
 
 
-def main(model: str, embed_model: BaseEmbedding | None = None, llm: LLM | None = None, path: str | None = None) -> str:
+def main(
+    model: str,
+    embed_model: BaseEmbedding | None = None,
+    llm: LLM | None = None,
+    path: str | None = None,
+) -> str:
     """Print the best sentences, and return what an answer is made of them."""
     embed_model = embed_model or EncoderEmbedding(SentenceTransformerEncoder())
     vector_store = MultiGranularFaissVectorStore(path)
@@ -48,11 +53,15 @@ def main(model: str, embed_model: BaseEmbedding | None = None, llm: LLM | None =
     )
     # With a cache, passages are encoded once: the next question costs the encoding of its own words.
     ranker = AnyGranularityRanker(model, cache=path)
-    retriever = MultiGranularRetriever(index, embed_model, k=2, granularity="sentence", parents="unit", rerank=ranker)
+    retriever = MultiGranularRetriever(
+        index, embed_model, k=2, granularity="sentence", parents="unit", rerank=ranker
+    )
     for one in retriever.retrieve(QUESTION):
         start, end = span_of(one.node) or (0, 0)
         print(f"{one.score:.2f}  {one.metadata['title']} {start}–{end}: {one.text}")
-    answer = str(RetrieverQueryEngine.from_args(retriever, llm=llm or MockLLM(max_tokens=60)).query(QUESTION))
+    answer = str(
+        RetrieverQueryEngine.from_args(retriever, llm=llm or MockLLM(max_tokens=60)).query(QUESTION)
+    )
     vector_store.close()
     return answer
 

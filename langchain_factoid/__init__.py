@@ -1,6 +1,6 @@
 """Retrieval at the right granularity, native in LangChain."""
 
-from factoid._optional import require
+from factoid.framework import require
 
 # Before all else, so that a missing package is one error with the line that installs it.
 require("langchain_core", extra="langchain")

@@ -9,32 +9,43 @@ from langchain_core.documents import Document
 from langchain_core.messages import BaseMessage
 from langchain_core.runnables import Runnable
 
-from factoid.entities.reader import ChatReader, ReaderKwargs
-from factoid.errors import InvalidInputError, check_names
-from factoid.propositions.prompting.chat import ChatKwargs, ChatPropositionizer, Reply
-from factoid.propositions.prompting.cost import Usage
-from factoid.store.options import option_names
+from factoid.framework import (
+    ChatKwargs,
+    ChatPropositionizer,
+    ChatReader,
+    InvalidInputError,
+    ReaderKwargs,
+    Reply,
+    Usage,
+    check_names,
+    option_names,
+)
 from langchain_factoid.embeddings import model_name
 
 
 class ChatModelPropositionizer(ChatPropositionizer):
     """Decomposes passages by asking a LangChain chat model (Dense X Retrieval, §3 and Figure 8).
 
-    Sends one request for each passage, several at a time, by `invoke` in threads or by `ainvoke`. Failed requests are tried again
-    by the model alone, so make it with `max_retries=6`. Does not ask for a schema, since providers treat schemas differently:
-    `llm.bind(response_format=...)` adds one.
+    Sends one request for each passage, several at a time, by `invoke` in threads or by `ainvoke`.
+    Failed requests are tried again by the model alone, so make it with `max_retries=6`. Does not
+    ask for a schema, since providers treat schemas differently: `llm.bind(response_format=...)`
+    adds one.
 
     Args:
-        llm: A chat model, or a runnable around one such as `llm.bind(...)`, that takes a prompt and returns a message or a text.
-        model: The model's name, under which a cache keeps results; None for the name that `llm` itself has.
-        options: Those of `factoid.PromptPropositionizer` that need no client: `max_concurrency`, `prompt`, `requests_per_minute`,
-            `tokens_per_minute`, `progress`.
+        llm: A chat model, or a runnable around one such as `llm.bind(...)`, that takes a prompt and
+            returns a message or a text.
+        model: The model's name, under which a cache keeps results; None for the name that `llm`
+            itself has.
+        options: Those of `factoid.PromptPropositionizer` that need no client: `max_concurrency`,
+            `prompt`, `requests_per_minute`, `tokens_per_minute`, `progress`.
 
     Raises:
         InvalidInputError: `llm` is not a runnable, or a number is out of range.
     """
 
-    def __init__(self, llm: Runnable[Any, Any], *, model: str | None = None, **options: Unpack[ChatKwargs]) -> None:
+    def __init__(
+        self, llm: Runnable[Any, Any], *, model: str | None = None, **options: Unpack[ChatKwargs]
+    ) -> None:
         check_names(type(self).__name__, options, option_names(ChatKwargs) | {"model"})
         _check_runnable(llm)
         super().__init__(**options)
@@ -51,8 +62,8 @@ class ChatModelPropositionizer(ChatPropositionizer):
 class ChatModelReader(ChatReader):
     """Answers a question from documents by asking a LangChain model (Entity Retrieval, §4.1 and Appendix A).
 
-    Sends one request for each question with the `page_content` of the documents, and keeps the first line of the answer.
-    Does not retry after server errors: make the model with `max_retries`.
+    Sends one request for each question with the `page_content` of the documents, and keeps the
+    first line of the answer. Does not retry after server errors: make the model with `max_retries`.
 
     Args:
         llm: A chat model, or a runnable that takes a prompt and returns a message or a text.
@@ -65,10 +76,16 @@ class ChatModelReader(ChatReader):
         super().__init__(llm, **options)
 
     def _complete(self, prompts: Sequence[str]) -> list[str]:
-        return [_text(answer) for answer in self.llm.batch(list(prompts), {"max_concurrency": self.batch_size})]
+        return [
+            _text(answer)
+            for answer in self.llm.batch(list(prompts), {"max_concurrency": self.batch_size})
+        ]
 
     async def _acomplete(self, prompts: Sequence[str]) -> list[str]:
-        return [_text(answer) for answer in await self.llm.abatch(list(prompts), {"max_concurrency": self.batch_size})]
+        return [
+            _text(answer)
+            for answer in await self.llm.abatch(list(prompts), {"max_concurrency": self.batch_size})
+        ]
 
     @staticmethod
     def _text_of(document: Any) -> Any:
@@ -86,7 +103,8 @@ def _text(answer: object) -> str:
         return str(answer.text)
     if not isinstance(answer, str):
         raise InvalidInputError(
-            f"expected a message or a text from the model, got {type(answer).__name__}: give it no output parser"
+            f"expected a message or a text from the model, got {type(answer).__name__}: give it "
+            "no output parser"
         )
     return answer
 

@@ -12,25 +12,31 @@ from langchain_core.messages import AIMessageChunk, BaseMessage
 from langchain_core.messages.content import create_citation
 from langchain_core.runnables import RunnableGenerator
 
-from factoid.errors import InvalidInputError
-from factoid.late_interaction import CitationFields, CitedSentence, PropCite
-from factoid.late_interaction.cite import citation_fields
-from factoid.units import Document as CoreDocument
+from factoid.framework import (
+    CitationFields,
+    CitedSentence,
+    InvalidInputError,
+    PropCite,
+    citation_fields,
+)
+from factoid.framework import Document as CoreDocument
 from langchain_factoid.convert import to_passage
 
 
 class PropCiteRunnable(RunnableGenerator[Any, AIMessageChunk]):
     """Adds citations of its source documents to an answer (PropCite: AGRaME, §4.3).
 
-    Takes a mapping with the answer, a text or a message, and the documents: `{"answer": …, "documents": […]}`. Follows a
-    chain that makes both, `RunnablePassthrough.assign(answer=prompt | llm) | PropCiteRunnable(citer=…)`, or, with `documents`,
-    anything that writes, `llm | StrOutputParser() | PropCiteRunnable(citer=…, documents=…)`. Streams a sentence with its
+    Takes a mapping with the answer, a text or a message, and the documents: `{"answer": …,
+    "documents": […]}`. Follows a chain that makes both, `RunnablePassthrough.assign(answer=prompt |
+    llm) | PropCiteRunnable(citer=…)`, or, with `documents`, anything that writes, `llm |
+    StrOutputParser() | PropCiteRunnable(citer=…, documents=…)`. Streams a sentence with its
     citations as soon as the next one begins.
 
-    The output is a message with one block of text, and the id of an incoming message. Markers stand in the text, `[2]` for the
-    second document. Each citation is a standard `Citation` annotation of the claim's place in the text, with `title` and `url`
-    of the document's metadata. Its `extras` are the document's `number` and `document_id`, the place of `cited_text` in its
-    page_content, the `claim`, its `score` and `margin` (absent where there is one document).
+    The output is a message with one block of text, and the id of an incoming message. Markers stand
+    in the text, `[2]` for the second document. Each citation is a standard `Citation` annotation of
+    the claim's place in the text, with `title` and `url` of the document's metadata. Its `extras`
+    are the document's `number` and `document_id`, the place of `cited_text` in its page_content,
+    the `claim`, its `score` and `margin` (absent where there is one document).
 
     Args:
         citer: The core's PropCite, which holds the model and all options.
@@ -42,7 +48,11 @@ class PropCiteRunnable(RunnableGenerator[Any, AIMessageChunk]):
     """
 
     def __init__(
-        self, *, citer: PropCite, documents: Sequence[Document] | None = None, documents_key: str = "documents"
+        self,
+        *,
+        citer: PropCite,
+        documents: Sequence[Document] | None = None,
+        documents_key: str = "documents",
     ) -> None:
         super().__init__(self._cite, self._acite, name="PropCite")
         self.citer = citer
@@ -80,8 +90,9 @@ class PropCiteRunnable(RunnableGenerator[Any, AIMessageChunk]):
 
 
 def citations_of(message: BaseMessage) -> list[CitationFields]:
-    """Return the citations in a message of `PropCiteRunnable`, in the order of the claims; [] if it has none.
+    """Return the citations in a message of `PropCiteRunnable`, in the order of the claims.
 
+    [] if it has none.
     The message may have been streamed, its chunks added up, or read back from JSON or a checkpoint.
     """
     citations: list[CitationFields] = []
@@ -93,7 +104,9 @@ def citations_of(message: BaseMessage) -> list[CitationFields]:
                 continue
             extras = annotation.get("extras", {})
             if "claim" in extras:  # otherwise somebody else wrote it
-                citations.append(citation_fields({**annotation, **extras}, extras.get("document_id")))
+                citations.append(
+                    citation_fields({**annotation, **extras}, extras.get("document_id"))
+                )
     return citations
 
 
@@ -119,7 +132,9 @@ class _Answer:
         if isinstance(text, BaseMessage):
             self._id, text = text.id or self._id, str(text.text)
         if not isinstance(text, str):
-            raise InvalidInputError(f"expected an answer, a text or a message, got {type(text).__name__}")
+            raise InvalidInputError(
+                f"expected an answer, a text or a message, got {type(text).__name__}"
+            )
         return text
 
     def passages(self) -> list[CoreDocument]:
@@ -127,18 +142,28 @@ class _Answer:
         if self.documents is None or not self._begun:
             key = self._runnable.documents_key
             raise InvalidInputError(
-                f"expected a mapping with 'answer' and {key!r}, got no {key if self.documents is None else 'answer'!r}: name "
-                "another key with documents_key=, or pass documents= to the runnable"
+                f"expected a mapping with 'answer' and {key!r}, got no "
+                f"{key if self.documents is None else 'answer'!r}: name another key with "
+                "documents_key=, or pass documents= to the runnable"
             )
         return [to_passage(document) for document in self.documents]
 
     def chunk(self, sentence: CitedSentence | None = None) -> AIMessageChunk:
-        """Return a sentence as a chunk, or the last chunk, which is empty; blocks of one index add up to one block."""
+        """Return a sentence as a chunk, or the last chunk, which is empty.
+
+        Blocks of one index add up to one block.
+        """
         content: list[str | dict[Any, Any]] = []
         if sentence is not None and self.documents is not None:
             annotations = []
             for citation in sentence.citations:
                 document = self.documents[citation.position]
-                annotations.append(create_citation(document_id=document.id, **citation.fields(document.metadata)))
-            content = [{"type": "text", "text": sentence.text, "annotations": annotations, "index": 0}]
-        return AIMessageChunk(content=content, id=self._id, response_metadata={"output_version": "v1"})
+                annotations.append(
+                    create_citation(document_id=document.id, **citation.fields(document.metadata))
+                )
+            content = [
+                {"type": "text", "text": sentence.text, "annotations": annotations, "index": 0}
+            ]
+        return AIMessageChunk(
+            content=content, id=self._id, response_metadata={"output_version": "v1"}
+        )

@@ -1,7 +1,8 @@
 """LangChain documents to and from factoid's records.
 
-Fields that factoid adds to metadata never overwrite the caller's: a different value under the same key moves to
-`source_<key>`. So a passage that is split again keeps the `start_index` in its own source as `source_start_index`.
+Fields that factoid adds to metadata never overwrite the caller's: a different value under the same
+key moves to `source_<key>`. So a passage that is split again keeps the `start_index` in its own
+source as `source_start_index`.
 """
 
 from __future__ import annotations
@@ -13,12 +14,22 @@ from typing import Any, TypeVar
 from langchain_core.documents import Document
 from typing_extensions import override
 
-from factoid.encode import EMBED_TEMPLATE, check_template, with_heading
-from factoid.errors import InvalidInputError
-from factoid.metadata import MatchFields, hit_fields, match_fields, plain_metadata, with_fields
-from factoid.text.markup import MARKUP_KEYS
-from factoid.units import Document as CoreDocument
-from factoid.units import Granularity, Hit, Unit
+from factoid.framework import (
+    EMBED_TEMPLATE,
+    MARKUP_KEYS,
+    Granularity,
+    Hit,
+    InvalidInputError,
+    MatchFields,
+    Unit,
+    check_template,
+    hit_fields,
+    match_fields,
+    plain_metadata,
+    with_fields,
+    with_heading,
+)
+from factoid.framework import Document as CoreDocument
 
 SPAN = ("start_index", "end_index")  # keys of a unit's place in its source
 _HEADINGS = ("title", "section")
@@ -30,11 +41,14 @@ T = TypeVar("T")
 class RetrievedMetadata(dict[str, Any]):
     """Metadata of a retrieved document: a dict that is compared without what depends on the query.
 
-    Whatever fuses the results of several queries compares documents, and sees one where their metadata differ under
-    `query_keys` only. Copies and pickles keep this; what is written as JSON or in a checkpoint, and read again, is a plain dict.
+    Whatever fuses the results of several queries compares documents, and sees one where their
+    metadata differ under `query_keys` only. Copies and pickles keep this; what is written as JSON
+    or in a checkpoint, and read again, is a plain dict.
     """
 
-    def __init__(self, fields: Mapping[str, Any] = MappingProxyType({}), query_keys: Iterable[str] = ()) -> None:
+    def __init__(
+        self, fields: Mapping[str, Any] = MappingProxyType({}), query_keys: Iterable[str] = ()
+    ) -> None:
         super().__init__(fields)
         self.query_keys = tuple(query_keys)
 
@@ -64,7 +78,9 @@ def without_query(document: Document) -> tuple[Document, tuple[str, ...]]:
     if not isinstance(metadata, RetrievedMetadata):
         return document, ()
     lasting = _without(metadata, metadata.query_keys)
-    return Document(page_content=document.page_content, id=document.id, metadata=lasting), metadata.query_keys
+    return Document(
+        page_content=document.page_content, id=document.id, metadata=lasting
+    ), metadata.query_keys
 
 
 def one_each(name: str, values: Iterable[T], items: Iterable[S]) -> list[tuple[S, T]]:
@@ -76,23 +92,33 @@ def one_each(name: str, values: Iterable[T], items: Iterable[S]) -> list[tuple[S
     items = list(items)
     values = list(values)
     if len(values) != len(items):
-        raise InvalidInputError(f"got {len(values)} {name} for {len(items)} texts: give one for each, or none at all")
+        raise InvalidInputError(
+            f"got {len(values)} {name} for {len(items)} texts: give one for each, or none at all"
+        )
     return list(zip(items, values, strict=True))
 
 
 def to_core(document: Document, document_id: str | None = None) -> CoreDocument:
-    """Return a document as the core takes it: title and section from metadata where they are strings.
+    """Return a document as the core takes it.
 
+    Title and section from metadata where they are strings.
     Without an id, one is made from content and metadata.
 
     Raises:
-        InvalidInputError: It is not a document, its text holds lone surrogates, or its metadata cannot be stored.
+        InvalidInputError: It is not a document, its text holds lone surrogates, or its metadata
+            cannot be stored.
     """
     if not isinstance(document, Document):
-        raise InvalidInputError(f"expected langchain_core.documents.Document, got {type(document).__name__}")
+        raise InvalidInputError(
+            f"expected langchain_core.documents.Document, got {type(document).__name__}"
+        )
     metadata = plain_metadata(document.metadata)
-    title, section = (value if isinstance(value := metadata.get(key), str) else "" for key in _HEADINGS)
-    return CoreDocument(document.page_content, title, section, document_id or document.id or "", metadata)
+    title, section = (
+        value if isinstance(value := metadata.get(key), str) else "" for key in _HEADINGS
+    )
+    return CoreDocument(
+        document.page_content, title, section, document_id or document.id or "", metadata
+    )
 
 
 def to_passage(document: Document) -> CoreDocument:
@@ -122,7 +148,9 @@ def unit_document(unit: Unit, fields: Mapping[str, Any] | None = None) -> Docume
         "title": unit.title,
         "section": unit.section,
     }
-    document = Document(page_content=unit.text, id=unit.id, metadata=with_fields(unit.metadata, place))
+    document = Document(
+        page_content=unit.text, id=unit.id, metadata=with_fields(unit.metadata, place)
+    )
     return retrieved(document, fields) if fields else document
 
 
@@ -134,8 +162,13 @@ def retrieved(document: Document, fields: Mapping[str, Any]) -> Document:
     return found
 
 
-def hit_documents(hits: Iterable[Hit], *, scores: bool = False, matches: bool = False) -> list[Document]:
-    """Return hits as the documents that were added, or as units with their place; scores and matches go into the metadata."""
+def hit_documents(
+    hits: Iterable[Hit], *, scores: bool = False, matches: bool = False
+) -> list[Document]:
+    """Return hits as the documents that were added, or as units with their place.
+
+    Scores and matches go into the metadata.
+    """
     documents = []
     for hit in hits:
         fields = ({"score": hit.score} if scores else {}) | hit_fields(hit, *SPAN, matches=matches)
@@ -159,14 +192,19 @@ def matches_of(document: Document) -> list[MatchFields]:
 def with_headings(documents: Iterable[Document], template: str = EMBED_TEMPLATE) -> list[Document]:
     """Return copies of documents with the title and section of their metadata before the page_content.
 
-    For models that read what was retrieved, `retriever | with_headings | prompt`, and for other vector stores, which embed
-    only the page_content. The template is the one of `MultiGranularFAISS`.
+    For models that read what was retrieved, `retriever | with_headings | prompt`, and for other
+    vector stores, which embed only the page_content. The template is the one of
+    `MultiGranularFAISS`.
 
     Raises:
         InvalidInputError: Something is not a document, or the template does not name {text} once.
     """
     check_template(template)
     return [
-        Document(page_content=with_heading(to_core(document), template), metadata=document.metadata, id=document.id)
+        Document(
+            page_content=with_heading(to_core(document), template),
+            metadata=document.metadata,
+            id=document.id,
+        )
         for document in documents
     ]

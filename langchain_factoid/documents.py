@@ -12,44 +12,51 @@ from langchain_core.output_parsers import StrOutputParser
 from langchain_core.runnables import Runnable
 from typing_extensions import override
 
-from factoid.documents import (
+from factoid.framework import (
+    DEFAULT_LIMITS,
+    PART_KINDS,
     LayoutDocument,
+    Loaded,
+    PartKind,
+    ReadLimits,
     Region,
     SummaryReport,
     asummarize_tables,
-    clean,
+    clean_layout,
     read_layout,
+    read_loaded,
+    regions_in,
     summarize_tables,
 )
-from factoid.documents.boxes import regions_in
-from factoid.documents.document import KINDS, PartKind
-from factoid.documents.read import Loaded, read_loaded
-from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
 from langchain_factoid.convert import stored_document
 
 
 class DocumentIntelligenceTransformer(BaseDocumentTransformer):
     """Turns the output of document intelligence into clean documents: sections, tables and figures.
 
-    Takes the output of LangChain's `AzureAIDocumentIntelligenceLoader` in every mode, raw results (`transform_result`), and
-    Markdown of other converters, such as Docling, Unstructured and pymupdf4llm. Parts are those of `LayoutDocument.documents`.
+    Takes the output of LangChain's `AzureAIDocumentIntelligenceLoader` in every mode, raw results
+    (`transform_result`), and Markdown of other converters, such as Docling, Unstructured and
+    pymupdf4llm. Parts are those of `LayoutDocument.documents`.
 
     Args:
         without: Names of cleaning rules that are not applied.
-        kinds: Which parts to return, some of "text", "table", "figure" and "reference", which is left out by default.
-        summarizer: A chat model that gives each table a document of the kind "table summary" behind it, with the table's id under
-            `table_id`, for LangChain's `MultiVectorRetriever`. A table for which the model raises has none; a log says so.
+        kinds: Which parts to return, some of "text", "table", "figure" and "reference", which is
+            left out by default.
+        summarizer: A chat model that gives each table a document of the kind "table summary" behind
+            it, with the table's id under `table_id`, for LangChain's `MultiVectorRetriever`. A
+            table for which the model raises has none; a log says so.
         limits: Of the files that `transform_result` reads.
 
     Raises:
-        InvalidInputError: On use, if a document's metadata holds a damaged result, or there is no such rule.
+        InvalidInputError: On use, if a document's metadata holds a damaged result, or there is no
+            such rule.
     """
 
     def __init__(
         self,
         *,
         without: Iterable[str] = (),
-        kinds: Iterable[PartKind] = KINDS,
+        kinds: Iterable[PartKind] = PART_KINDS,
         summarizer: Runnable[Any, Any] | None = None,
         limits: ReadLimits = DEFAULT_LIMITS,
     ) -> None:
@@ -66,27 +73,38 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
         return parts
 
     @override
-    async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> list[Document]:
+    async def atransform_documents(
+        self, documents: Sequence[Document], **kwargs: Any
+    ) -> list[Document]:
         """Do the same as `transform_documents`, and await the model of the summarizer."""
         parts: list[Document] = []
         for loaded in await asyncio.to_thread(self._read, documents):
             model, tables = self._summarizer, loaded.document.tables
             summaries = await asummarize_tables(tables, model.ainvoke) if model else None
-            parts += await asyncio.to_thread(self._parts, loaded.document, loaded.metadata, summaries)
+            parts += await asyncio.to_thread(
+                self._parts, loaded.document, loaded.metadata, summaries
+            )
         return parts
 
     def transform_result(
         self, result: str | PathLike[str] | Any, *, metadata: dict[str, Any] | None = None
     ) -> list[Document]:
-        """Return the parts of a raw result: a JSON file, the parsed JSON, or an object of the service's package."""
-        document = clean(read_layout(result, limits=self._limits), without=self._without)
+        """Return the parts of a raw result.
+
+        A JSON file, the parsed JSON, or an object of the service's package.
+        """
+        document = clean_layout(read_layout(result, limits=self._limits), without=self._without)
         return self._parts(document, metadata or {}, self._summarize(document))
 
     def _read(self, documents: Iterable[Document]) -> list[Loaded]:
-        return read_loaded(((document.page_content, document.metadata) for document in documents), self._without)
+        return read_loaded(
+            ((document.page_content, document.metadata) for document in documents), self._without
+        )
 
     def _summarize(self, document: LayoutDocument) -> SummaryReport | None:
-        return summarize_tables(document.tables, self._summarizer.invoke) if self._summarizer else None
+        return (
+            summarize_tables(document.tables, self._summarizer.invoke) if self._summarizer else None
+        )
 
     def _parts(
         self, document: LayoutDocument, metadata: Mapping[str, Any], summaries: SummaryReport | None
@@ -98,4 +116,8 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
 def regions_of(document: Document) -> list[Region]:
     """Return where on the pages a part stands, or a unit of one that a splitter or search returned, line by line."""
     start = document.metadata.get("start_index", 0)
-    return regions_in(document.metadata, start, document.metadata.get("end_index", start + len(document.page_content)))
+    return regions_in(
+        document.metadata,
+        start,
+        document.metadata.get("end_index", start + len(document.page_content)),
+    )

@@ -6,8 +6,7 @@ from collections.abc import Sequence
 
 from langchain_core.embeddings import Embeddings
 
-from factoid.encode import Encoder, Vectors, portable_name, to_matrix
-from factoid.errors import InvalidInputError
+from factoid.framework import Encoder, InvalidInputError, Vectors, portable_name, to_matrix
 
 # Where LangChain's integrations keep the name of their model.
 _MODEL_NAMES = ("model_name", "model", "model_id", "deployment_name", "repo_id")
@@ -16,9 +15,9 @@ _MODEL_NAMES = ("model_name", "model", "model_id", "deployment_name", "repo_id")
 class EmbeddingsEncoder:
     """Wraps any LangChain `Embeddings` as a factoid `Encoder`; units go through `embed_documents`.
 
-    A store recognizes its encoder by `name`: pass the name that another front end gave to the same weights, such as
-    "BAAI/bge-small-en". None is class and model name, without a cache around the embeddings; a model in a local folder is named
-    by its weights, wherever the folder lies.
+    A store recognizes its encoder by `name`: pass the name that another front end gave to the same
+    weights, such as "BAAI/bge-small-en". None is class and model name, without a cache around the
+    embeddings; a model in a local folder is named by its weights, wherever the folder lies.
 
     Raises:
         InvalidInputError: The object is not LangChain embeddings.
@@ -27,13 +26,18 @@ class EmbeddingsEncoder:
     def __init__(self, embeddings: Embeddings, *, name: str | None = None) -> None:
         if not (hasattr(embeddings, "embed_documents") and hasattr(embeddings, "embed_query")):
             raise InvalidInputError(
-                f"expected Embeddings or EncoderEmbeddings(encoder), got {type(embeddings).__name__}"
+                "expected Embeddings or EncoderEmbeddings(encoder), got "
+                f"{type(embeddings).__name__}"
             )
         self.embeddings = embeddings
-        inner = getattr(embeddings, "underlying_embeddings", embeddings)  # as CacheBackedEmbeddings has it
+        # as CacheBackedEmbeddings has it
+        inner = getattr(embeddings, "underlying_embeddings", embeddings)
         model = portable_name(model_name(inner))
-        # An encoder of the core that comes back as itself keeps its name, so that all front ends share a store.
-        self.name = name or (model if isinstance(inner, EncoderEmbeddings) else f"{type(inner).__name__}({model})")
+        # An encoder of the core that comes back as itself keeps its name, so that all front ends
+        # share a store.
+        self.name = name or (
+            model if isinstance(inner, EncoderEmbeddings) else f"{type(inner).__name__}({model})"
+        )
 
     @property
     def wrapped(self) -> Encoder | None:
@@ -51,7 +55,9 @@ class EmbeddingsEncoder:
 
     async def aencode_units(self, texts: Sequence[str]) -> Vectors:
         """Do the same as `encode_units`, without blocking the event loop."""
-        return to_matrix(await self.embeddings.aembed_documents(list(texts)) if texts else [], len(texts))
+        return to_matrix(
+            await self.embeddings.aembed_documents(list(texts)) if texts else [], len(texts)
+        )
 
 
 class EncoderEmbeddings(Embeddings):

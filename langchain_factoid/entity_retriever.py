@@ -7,7 +7,10 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, Unpack
 
-from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForRetrieverRun,
+)
 from langchain_core.documents import Document
 from langchain_core.embeddings import Embeddings
 from langchain_core.retrievers import BaseRetriever
@@ -15,17 +18,24 @@ from langchain_core.runnables.config import run_in_executor
 from pydantic import ConfigDict, Field, PrivateAttr
 from typing_extensions import override
 
-from factoid.encode import Encoder
-from factoid.entities.articles.store import ArticleStore
-from factoid.entities.importers.own_documents import BuildingKwargs, add_own_articles, build_own_articles
-from factoid.entities.mention import EntityLinker
-from factoid.entities.retriever import Ambiguous, EntityHit, EntityKwargs, with_fallback
-from factoid.entities.retriever import EntityRetriever as CoreRetriever
-from factoid.errors import check_names
-from factoid.filters import Filter
-from factoid.metadata import with_fields
-from factoid.propositions.prompting.chat import split_names
-from factoid.store.options import option_names
+from factoid.framework import (
+    Ambiguous,
+    ArticleStore,
+    BuildingKwargs,
+    Encoder,
+    EntityHit,
+    EntityKwargs,
+    EntityLinker,
+    Filter,
+    add_own_articles,
+    build_own_articles,
+    check_names,
+    option_names,
+    split_names,
+    with_fallback,
+    with_fields,
+)
+from factoid.framework import EntityRetriever as CoreRetriever
 from langchain_factoid.convert import SPAN, retrieved, to_core
 from langchain_factoid.embeddings import EmbeddingsEncoder
 
@@ -51,11 +61,12 @@ _OF_CALL = ("k", "words", "filter")
 class EntityRetriever(BaseRetriever):
     """Retrieves the articles of the entities that a question names, cut to their first words (Entity Retrieval, §3).
 
-    A document has the article's metadata, with `title`, `mention`, `mention_start`, `mention_end`, `score`, and if there are any
-    `candidates` and `matches`; texts and options are those of `factoid.entities.EntityRetriever`. `encoder` may be embeddings,
-    and `fallback` is a LangChain retriever, whose documents come unchanged, without those whose text is in an earlier one, or
-    whose metadata do not pass the filter.
-    `k`, `words` and `filter` can also be given in a call: `retriever.invoke(question, k=2, filter={"tenant": "north"})`.
+    A document has the article's metadata, with `title`, `mention`, `mention_start`, `mention_end`,
+    `score`, and if there are any `candidates` and `matches`; texts and options are those of
+    `factoid.entities.EntityRetriever`. `encoder` may be embeddings, and `fallback` is a LangChain
+    retriever, whose documents come unchanged, without those whose text is in an earlier one, or
+    whose metadata do not pass the filter. `k`, `words` and `filter` can also be given in a call:
+    `retriever.invoke(question, k=2, filter={"tenant": "north"})`.
     """
 
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
@@ -89,25 +100,34 @@ class EntityRetriever(BaseRetriever):
 
     @property
     def _core(self) -> CoreRetriever:
-        """The core's retriever with the current fields: they may have been set, or changed in a copy."""
+        """The core's retriever with the current fields.
+
+        They may have been set, or changed in a copy.
+        """
         fields = {name: value for name, value in self if name not in BaseRetriever.model_fields}
         if self._built is None or self._built[0] != fields:
             options = dict(fields)
             if self.encoder is not None and not isinstance(self.encoder, Encoder):
                 options["encoder"] = EmbeddingsEncoder(self.encoder)
-            if self.fallback is not None:  # asked here, with its callbacks; the core only needs to know of it
+            # asked here, with its callbacks; the core only needs to know of it
+            if self.fallback is not None:
                 options["fallback"] = lambda *_: ()
             self._built = fields, CoreRetriever(**options)
         return self._built[1]
 
     @classmethod
-    def from_documents(cls, documents: Iterable[Document], **options: Unpack[FromDocumentsKwargs]) -> Self:
+    def from_documents(
+        cls, documents: Iterable[Document], **options: Unpack[FromDocumentsKwargs]
+    ) -> Self:
         """Make an article store of documents whose metadata hold titles, and a retriever over it.
 
-        Options are those of this class and of `factoid.entities.build_own_articles`, which also lists the errors.
+        Options are those of this class and of `factoid.entities.build_own_articles`, which also
+        lists the errors.
         """
         check_names(
-            f"{cls.__name__}.from_documents", options, option_names(FromDocumentsKwargs) | cls.model_fields.keys()
+            f"{cls.__name__}.from_documents",
+            options,
+            option_names(FromDocumentsKwargs) | cls.model_fields.keys(),
         )
         building, fields = split_names(option_names(BuildingKwargs), options)
         store = build_own_articles((to_core(document) for document in documents), **building)
@@ -116,7 +136,8 @@ class EntityRetriever(BaseRetriever):
     def add_documents(self, documents: Iterable[Document]) -> None:
         """Add documents, or replace those of the same ids, as `factoid.entities.add_own_articles` does.
 
-        The file is built again, so pass many documents at once. Other retrievers see them when their `articles` are reloaded.
+        The file is built again, so pass many documents at once. Other retrievers see them when
+        their `articles` are reloaded.
         """
         add_own_articles(self._core.articles, (to_core(document) for document in documents))
 
@@ -126,7 +147,12 @@ class EntityRetriever(BaseRetriever):
 
     @override
     def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun, k: int | None = None, **options: Any
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun,
+        k: int | None = None,
+        **options: Any,
     ) -> list[Document]:
         documents = self._entity_documents(query, k, options)
         if self.fallback is not None and self._core.wants_more(len(documents), k):
@@ -136,21 +162,32 @@ class EntityRetriever(BaseRetriever):
 
     @override
     async def _aget_relevant_documents(
-        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None, **options: Any
+        self,
+        query: str,
+        *,
+        run_manager: AsyncCallbackManagerForRetrieverRun,
+        k: int | None = None,
+        **options: Any,
     ) -> list[Document]:
         documents = await run_in_executor(None, self._entity_documents, query, k, options)
         if self.fallback is not None and self._core.wants_more(len(documents), k):
-            more = await self.fallback.ainvoke(query, {"callbacks": run_manager.get_child("fallback")})
+            more = await self.fallback.ainvoke(
+                query, {"callbacks": run_manager.get_child("fallback")}
+            )
             documents = self._with_fallback(documents, more, options)
         return documents[: k or self.k]
 
     def _with_fallback(
         self, documents: list[Document], more: list[Document], options: dict[str, Any]
     ) -> list[Document]:
-        passing = self._core.passing(more, lambda document: [document.metadata], options.get("filter"))
+        passing = self._core.passing(
+            more, lambda document: [document.metadata], options.get("filter")
+        )
         return with_fallback(documents, passing, attrgetter("page_content"))
 
-    def _entity_documents(self, query: str, k: int | None, options: dict[str, Any]) -> list[Document]:
+    def _entity_documents(
+        self, query: str, k: int | None, options: dict[str, Any]
+    ) -> list[Document]:
         check_names(f"a call of {type(self).__name__}", options, _OF_CALL)
         return [_document(hit) for hit in self._core.entity_hits(query, k=k, **options)]
 

@@ -11,25 +11,29 @@ from langchain_core.documents import BaseDocumentCompressor, Document
 from pydantic import ConfigDict, Field
 from typing_extensions import override
 
-from factoid.errors import check_names
-from factoid.late_interaction import AnyGranularityRanker, SpanHit
-from factoid.metadata import hit_fields
-from factoid.store.options import RankedParents
-from factoid.units import Granularity
+from factoid.framework import (
+    AnyGranularityRanker,
+    Granularity,
+    RankedParents,
+    SpanHit,
+    check_names,
+    hit_fields,
+)
 from langchain_factoid.convert import SPAN, retrieved, to_passage, unit_document, without_query
 
 
 class AnyGranularityReranker(BaseDocumentCompressor):
     """Ranks sentences, propositions or whole documents by the token vectors of the documents (AGRaME, §3.2).
 
-    Follows any retriever: `ContextualCompressionRetriever(base_compressor=…, base_retriever=…)`. Each document is one
-    passage, with `title` and `section` of its metadata before it.
+    Follows any retriever: `ContextualCompressionRetriever(base_compressor=…, base_retriever=…)`.
+    Each document is one passage, with `title` and `section` of its metadata before it.
 
-    With `parents="unit"` the best units come back as documents, whose metadata is that of the document they stand in, with
-    `granularity`, `start_index` and `end_index` in its page_content, its id as `passage_id`, and `score`. With
-    `parents="passage"`, or the granularity "passage", the documents come back unchanged, in a new order, with `score` and, under
-    `matches`, a list of their best unit. A document's own values under these keys move to `source_<key>`; the score and matches
-    of `MultiGranularRetriever` are replaced.
+    With `parents="unit"` the best units come back as documents, whose metadata is that of the
+    document they stand in, with `granularity`, `start_index` and `end_index` in its page_content,
+    its id as `passage_id`, and `score`. With `parents="passage"`, or the granularity "passage", the
+    documents come back unchanged, in a new order, with `score` and, under `matches`, a list of
+    their best unit. A document's own values under these keys move to `source_<key>`; the score and
+    matches of `MultiGranularRetriever` are replaced.
 
     Attributes:
         ranker: The core's ranker, which holds the model.
@@ -67,5 +71,9 @@ def _document(hit: SpanHit, document: Document) -> Document:
     if hit.unit is not hit.passage:
         unit = replace(hit.unit, metadata={**source.metadata, **hit.unit.metadata})
         return retrieved(unit_document(unit), {"score": hit.score})
-    fields = {key: document.metadata[key] for key in earlier if key in document.metadata and key != "matches"}
+    fields = {
+        key: document.metadata[key]
+        for key in earlier
+        if key in document.metadata and key != "matches"
+    }
     return retrieved(source, fields | {"score": hit.score} | hit_fields(hit, *SPAN))

@@ -6,18 +6,28 @@ import asyncio
 from collections.abc import Mapping, Sequence, Set
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
-from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForRetrieverRun,
+)
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import ConfigDict, Field, SkipValidation, model_validator
 from typing_extensions import override
 
-from factoid.encode import TokenVectorEncoder, to_matrix
-from factoid.errors import InvalidInputError, check_names
-from factoid.filters import Filter
-from factoid.ranking import Weights
-from factoid.store.options import Parents, Reranker, SearchOptions, option_names
-from factoid.units import check_text
+from factoid.framework import (
+    Filter,
+    InvalidInputError,
+    Parents,
+    Reranker,
+    SearchOptions,
+    TokenVectorEncoder,
+    Weights,
+    check_names,
+    check_text,
+    option_names,
+    to_matrix,
+)
 from langchain_factoid.convert import hit_documents
 from langchain_factoid.vector_store import MultiGranularFAISS, SearchKwargs
 
@@ -29,23 +39,26 @@ _SEARCH = sorted(option_names(SearchKwargs))
 class MultiGranularRetriever(BaseRetriever):
     """Retrieves documents, the passages in them, or the units themselves, with scores.
 
-    The metadata of each result has `score` and, for documents and passages, `matches`, their best units, best first:
-    dicts of text, score, start_index, end_index, granularity and id. Passages and units also say where they stand, as
-    chunks of `PassageTextSplitter` do. With `expand` there are `neighbours`, dicts like the matches, in order of the text. A
-    document's own values under these keys move to `source_<key>`. These keys do not count when documents are compared: results
-    of several queries are equal, so that a `MultiQueryRetriever` or an `EnsembleRetriever` returns a document once. All results
-    are plain `Document`s, as LangGraph's checkpoints need them.
+    The metadata of each result has `score` and, for documents and passages, `matches`, their best
+    units, best first: dicts of text, score, start_index, end_index, granularity and id. Passages
+    and units also say where they stand, as chunks of `PassageTextSplitter` do. With `expand` there
+    are `neighbours`, dicts like the matches, in order of the text. A document's own values under
+    these keys move to `source_<key>`. These keys do not count when documents are compared: results
+    of several queries are equal, so that a `MultiQueryRetriever` or an `EnsembleRetriever` returns
+    a document once. All results are plain `Document`s, as LangGraph's checkpoints need them.
 
-    All fields but `store` can also be given in a call: `retriever.invoke(question, k=2)`. `search_kwargs={"k": 2}` is another
-    place for them, as in `as_retriever`.
+    All fields but `store` can also be given in a call: `retriever.invoke(question, k=2)`.
+    `search_kwargs={"k": 2}` is another place for them, as in `as_retriever`.
 
     Attributes:
         store: Where to search.
         k: The number of documents, passages or units.
-        granularity, parents, filter: As in `factoid.store.SearchOptions`, and so are the fields from `document_ids` on. `parents`
-            None is the store's, and `score_threshold` is another name for `min_score`.
-        search_type: "similarity" for the best score, that of the best unit, its passage, and the query's words (`lexical=0`
-            leaves the words out), or "mmr" for maximal marginal relevance.
+        granularity, parents, filter: As in `factoid.store.SearchOptions`, and so are the fields
+            from `document_ids` on. `parents` None is the store's, and `score_threshold` is another
+            name for `min_score`.
+        search_type: "similarity" for the best score, that of the best unit, its passage, and the
+            query's words (`lexical=0` leaves the words out), or "mmr" for maximal marginal
+            relevance.
         lambda_mult: For "mmr", from 0 (only diversity counts) to 1 (it does not).
     """
 
@@ -77,7 +90,9 @@ class MultiGranularRetriever(BaseRetriever):
 
         def __init__(self, **fields: Any) -> None:
             check_names(type(self).__name__, fields, type(self).model_fields)
-            check_names(type(self).__name__, fields.get("search_kwargs") or (), type(self)._call_names())
+            check_names(
+                type(self).__name__, fields.get("search_kwargs") or (), type(self)._call_names()
+            )
             super().__init__(**fields)
 
     @classmethod
@@ -89,7 +104,7 @@ class MultiGranularRetriever(BaseRetriever):
     def _check(self) -> Self:
         options = self._options({})
         del options["k"]
-        SearchOptions(**options).kinds(self.store.store.granularities)
+        self.store.store.compared(SearchOptions(**options))
         return self
 
     @override
@@ -107,7 +122,9 @@ class MultiGranularRetriever(BaseRetriever):
         options = self._options(options)
         check_text(query, "query")
         embedding = to_matrix([await self.store.embeddings.aembed_query(query)], 1)
-        hits = await asyncio.to_thread(self.store.store.search_by_vector, embedding, text=query, **options)
+        hits = await asyncio.to_thread(
+            self.store.store.search_by_vector, embedding, text=query, **options
+        )
         return hit_documents(hits, scores=True, matches=options["parents"] != "unit")
 
     def _options(self, call: dict[str, Any]) -> dict[str, Any]:
@@ -117,7 +134,11 @@ class MultiGranularRetriever(BaseRetriever):
         search_type = options.pop("search_type", self.search_type)
         lambda_mult = options.pop("lambda_mult", self.lambda_mult)
         if search_type not in get_args(SearchType):
-            raise InvalidInputError(f"search_type must be 'similarity' or 'mmr', got {search_type!r}")
+            raise InvalidInputError(
+                f"search_type must be 'similarity' or 'mmr', got {search_type!r}"
+            )
         if search_type == "mmr":
             options["mmr"] = lambda_mult
-        return self.store._options(options, owner=type(self).__name__, others=("search_type", "lambda_mult"))
+        return self.store._options(
+            options, owner=type(self).__name__, others=("search_type", "lambda_mult")
+        )

@@ -14,17 +14,27 @@ from langchain_core.runnables import Runnable
 from langchain_text_splitters import TextSplitter
 from typing_extensions import override
 
-from factoid.errors import check_names
-from factoid.progress import Progress, progress_bar, tracked
-from factoid.propositions import Decomposition, Propositionizer, Report, SyntaxPropositionizer, adecompose, decompose
-from factoid.propositions.cache import Cache
-from factoid.propositions.cached_propositionizer import with_cache
-from factoid.propositions.decompose import Policy
-from factoid.propositions.prompting.chat import ModelKwargs, split_names
-from factoid.split import split_passages
-from factoid.store.options import option_names
-from factoid.text.sentence_ends import SentenceSplitter
-from factoid.units import Unit
+from factoid.framework import (
+    Cache,
+    Decomposition,
+    ModelKwargs,
+    Policy,
+    Progress,
+    Propositionizer,
+    Report,
+    SentenceSplitter,
+    SyntaxPropositionizer,
+    Unit,
+    adecompose,
+    check_names,
+    decompose,
+    option_names,
+    progress_bar,
+    split_names,
+    split_passages,
+    tracked,
+    with_cache,
+)
 from langchain_factoid.chat_model import ChatModelPropositionizer
 from langchain_factoid.convert import one_each, to_core, unit_document
 
@@ -55,22 +65,25 @@ _BLOCK = 256  # passages for one call of the propositionizer
 class PassageTextSplitter(TextSplitter):
     """Splits documents into passages of whole sentences (Dense X Retrieval, Appendix A).
 
-    A chunk is `page_content[start_index:end_index]` of its source. The same document always yields the same ids, and one that
-    is given twice is split once. A chunk's metadata is the source's with these fields; different values of the source's own move
-    to `source_<key>`:
+    A chunk is `page_content[start_index:end_index]` of its source. The same document always yields
+    the same ids, and one that is given twice is split once. A chunk's metadata is the source's with
+    these fields; different values of the source's own move to `source_<key>`:
 
     * `granularity`: "passage".
     * `start_index`, `end_index`: The span in the source's page_content, in characters, half-open.
     * `parent_id`: The source's id, or an id made from its content and metadata.
     * `passage_id`: The passage's own id.
     * `title`: The source's `title` if it is a string, else the text's first heading.
-    * `section`: The headings above the passage, outermost first; before them the source's `section` if it is a string.
+    * `section`: The headings above the passage, outermost first; before them the source's `section`
+      if it is a string.
 
     Args:
-        options: `words`, `min_words` and `sentences` of `factoid.split_passages`, and `progress` of `factoid.UnitStore`.
+        options: `words`, `min_words` and `sentences` of `factoid.split_passages`, and `progress` of
+            `factoid.UnitStore`.
 
     Raises:
-        InvalidInputError: On use, if `words` or `min_words` is out of range. An unknown option is refused at once.
+        InvalidInputError: On use, if `words` or `min_words` is out of range. An unknown option is
+            refused at once.
     """
 
     def __init__(self, **options: Unpack[PassageKwargs]) -> None:
@@ -83,14 +96,22 @@ class PassageTextSplitter(TextSplitter):
         """Return the texts of the units."""
         return [document.page_content for document in self.create_documents([text])]
 
-    def create_documents(self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None) -> list[Document]:
+    def create_documents(
+        self, texts: list[str], metadatas: list[dict[Any, Any]] | None = None
+    ) -> list[Document]:
         """Split texts with their metadata, as `split_documents` does.
 
         Raises:
             InvalidInputError: The number of metadatas differs from that of the texts.
         """
-        pairs = one_each("metadatas", metadatas, texts) if metadatas else zip(texts, repeat({}), strict=False)
-        return self.split_documents(Document(page_content=text, metadata=metadata) for text, metadata in pairs)
+        pairs = (
+            one_each("metadatas", metadatas, texts)
+            if metadatas
+            else zip(texts, repeat({}), strict=False)
+        )
+        return self.split_documents(
+            Document(page_content=text, metadata=metadata) for text, metadata in pairs
+        )
 
     def split_documents(self, documents: Iterable[Document]) -> list[Document]:
         """Split documents as the class describes."""
@@ -98,41 +119,59 @@ class PassageTextSplitter(TextSplitter):
 
     def _passages(self, documents: Iterable[Document]) -> list[Unit]:
         read = tracked(documents, show=self._progress, unit=" documents", desc="splitting")
-        return [passage for document in read for passage in split_passages(to_core(document), **self._sizes)]
+        return [
+            passage
+            for document in read
+            for passage in split_passages(to_core(document), **self._sizes)
+        ]
 
 
 class PropositionTextSplitter(PassageTextSplitter):
     """Splits documents into propositions: atomic, self-contained facts (Dense X Retrieval, §2).
 
-    The chunks are rewritten text; their span is the source that they were drawn from. Ids and metadata are those of
-    `PassageTextSplitter`, with "proposition" as `granularity` and the decomposed passage as `passage_id`. A sentence that stands
-    in for propositions that failed or left it out says why under `fallback`. `last_report` counts the outcomes for the passages
-    of the latest call.
+    The chunks are rewritten text; their span is the source that they were drawn from. Ids and
+    metadata are those of `PassageTextSplitter`, with "proposition" as `granularity` and the
+    decomposed passage as `passage_id`. A sentence that stands in for propositions that failed or
+    left it out says why under `fallback`. `last_report` counts the outcomes for the passages of the
+    latest call.
 
     Args:
-        propositionizer: As in `factoid.propositions.decompose`, and so is `unsupported`; None for `SyntaxPropositionizer`. A
-            `cache` keeps what it returns: a `factoid.PropositionCache`, or the path of its file, made if absent.
-        options: `unsupported` and `cache`, and those of `PassageTextSplitter`, for the passages passed to the propositionizer.
+        propositionizer: As in `factoid.propositions.decompose`, and so is `unsupported`; None for
+            `SyntaxPropositionizer`. A `cache` keeps what it returns: a `factoid.PropositionCache`,
+            or the path of its file, made if absent.
+        options: `unsupported` and `cache`, and those of `PassageTextSplitter`, for the passages
+            passed to the propositionizer.
 
     Raises:
         InvalidInputError: On use, if an option is out of range.
         StoreError: On use, if the cache cannot be opened, read or written.
     """
 
-    def __init__(self, propositionizer: Propositionizer | None = None, **options: Unpack[PropositionKwargs]) -> None:
+    def __init__(
+        self, propositionizer: Propositionizer | None = None, **options: Unpack[PropositionKwargs]
+    ) -> None:
         names = option_names(PropositionKwargs)
         check_names(type(self).__name__, options, names | {"propositionizer"})
         of_passages, _ = split_names(option_names(PassageKwargs), options)
         super().__init__(**of_passages)
         self._unsupported: Policy = options.get("unsupported", "drop")
-        self._propositionizer = with_cache(propositionizer or SyntaxPropositionizer(), options.get("cache"))
+        self._propositionizer = with_cache(
+            propositionizer or SyntaxPropositionizer(), options.get("cache")
+        )
         self.last_report: Report | None = None
 
     @classmethod
-    def from_llm(cls, llm: Runnable[Any, Any], *, model: str | None = None, **options: Unpack[FromModelKwargs]) -> Self:
+    def from_llm(
+        cls,
+        llm: Runnable[Any, Any],
+        *,
+        model: str | None = None,
+        **options: Unpack[FromModelKwargs],
+    ) -> Self:
         """Return a splitter whose propositions come from a LangChain chat model.
 
-        Options are those of `ChatModelPropositionizer` and those of this class; another one is refused.
+        Options are those of `ChatModelPropositionizer` and those of this class; another one is
+        refused.
         """
         check_names(f"{cls.__name__}.from_llm", options, option_names(FromModelKwargs) | {"model"})
         of_model, of_splitter = split_names(option_names(ModelKwargs), options)
@@ -146,25 +185,34 @@ class PropositionTextSplitter(PassageTextSplitter):
         with self._bar(passages) as bar:
             for start in range(0, len(passages), _BLOCK):
                 block = passages[start : start + _BLOCK]
-                decomposition += decompose(block, self._propositionizer, unsupported=self._unsupported)
+                decomposition += decompose(
+                    block, self._propositionizer, unsupported=self._unsupported
+                )
                 bar.update(len(block))
         return self._propositions(decomposition)
 
     @override
-    async def atransform_documents(self, documents: Sequence[Document], **kwargs: Any) -> Sequence[Document]:
+    async def atransform_documents(
+        self, documents: Sequence[Document], **kwargs: Any
+    ) -> Sequence[Document]:
         """Do the same as `split_documents`, without blocking the event loop."""
         passages = await asyncio.to_thread(self._passages, documents)
         decomposition = Decomposition()
         with self._bar(passages) as bar:
             for start in range(0, len(passages), _BLOCK):
                 block = passages[start : start + _BLOCK]
-                decomposition += await adecompose(block, self._propositionizer, unsupported=self._unsupported)
+                decomposition += await adecompose(
+                    block, self._propositionizer, unsupported=self._unsupported
+                )
                 bar.update(len(block))
         return await asyncio.to_thread(self._propositions, decomposition)
 
     def _bar(self, passages: Sequence[Unit]) -> Progress:
         return progress_bar(
-            show=self._progress, unit=" passages", total=len(passages), desc="cutting into propositions"
+            show=self._progress,
+            unit=" passages",
+            total=len(passages),
+            desc="cutting into propositions",
         )
 
     def _propositions(self, decomposition: Decomposition) -> list[Document]:
@@ -175,4 +223,6 @@ class PropositionTextSplitter(PassageTextSplitter):
 def _documents(units: Iterable[Unit]) -> list[Document]:
     """Return distinct units as documents; vector stores refuse or overwrite equal ids."""
     distinct = {unit.id: unit for unit in units}.values()
-    return [unit_document(replace(unit, metadata=copy.deepcopy(unit.metadata))) for unit in distinct]
+    return [
+        unit_document(replace(unit, metadata=copy.deepcopy(unit.metadata))) for unit in distinct
+    ]

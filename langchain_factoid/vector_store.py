@@ -14,26 +14,28 @@ from langchain_core.embeddings import Embeddings
 from langchain_core.runnables.config import run_in_executor
 from langchain_core.vectorstores import VectorStore
 
-from factoid.encode import to_matrix
-from factoid.errors import InvalidInputError, StoreFormatError, check_names
-from factoid.files.sqlite import FILE
-from factoid.filters import Filter
-from factoid.ingest import AddReport, Split, own_children, whole_passage
-from factoid.propositions.prompting.chat import split_options
-from factoid.sources import AUTO
-from factoid.store import UnitStore
-from factoid.store.database.schema import local_folder
-from factoid.store.options import (
+from factoid.framework import (
+    DATABASE_FILE,
+    SOURCE_AUTO,
+    AddReport,
     CommonSearchKwargs,
+    Filter,
+    Granularity,
+    Hit,
+    InvalidInputError,
     Parents,
     Reranker,
     SearchOptions,
+    StoreFormatError,
     StoreKwargs,
+    UnitStore,
+    check_names,
+    local_folder,
     option_names,
+    split_options,
+    to_matrix,
 )
-from factoid.store.transfer.copies import copy_over
-from factoid.units import Document as CoreDocument
-from factoid.units import Granularity, Hit, Unit
+from factoid.framework import Document as CoreDocument
 from langchain_factoid.convert import found_document, hit_documents, one_each, to_core
 from langchain_factoid.embeddings import EmbeddingsEncoder, EncoderEmbeddings
 
@@ -73,7 +75,8 @@ _SEARCH = option_names(SearchKwargs)
 _STORE = option_names(FAISSKwargs)
 _OF_SEARCHES = dict.fromkeys(
     (*_SEARCH - _STORE, "k", "search_type", "search_kwargs"),
-    "it is an option of a search, of MultiGranularRetriever, and of as_retriever(search_kwargs={…})",
+    "it is an option of a search, of MultiGranularRetriever, and of "
+    "as_retriever(search_kwargs={…})",
 )
 
 _INDEX = "index"  # the name under which LangChain's FAISS saves an index that is not named
@@ -86,20 +89,25 @@ Embedded = Iterable[tuple[str, Sequence[float]]]
 class MultiGranularFAISS(VectorStore):
     """Stores documents in SQLite and FAISS, and finds them by their passages, sentences or propositions.
 
-    It holds a `factoid.UnitStore`: documents are split into passages, and these into sentences and propositions. A search
-    scores passages by their best unit of one granularity and returns the k best distinct ones. A document that is one passage
-    comes back equal to the one added; of a longer one its passage comes back, with its place. Higher scores are better.
-    `aadd_documents` awaits the embeddings; the other async methods work in threads.
+    It holds a `factoid.UnitStore`: documents are split into passages, and these into sentences and
+    propositions. A search scores passages by their best unit of one granularity and returns the k
+    best distinct ones. A document that is one passage comes back equal to the one added; of a
+    longer one its passage comes back, with its place. Higher scores are better. `aadd_documents`
+    awaits the embeddings; the other async methods work in threads.
 
     Args:
-        embedding: Embeds documents and queries; an `EmbeddingsEncoder` gives it another name in the store. Where its vectors are
-            not of unit length, longer ones score higher, unless `similarity` is "cosine".
-        store: A store of the core that has an encoder, in place of `embedding` and of options of `UnitStore`.
-        parents: What searches return by default: "auto" for passages, and for a document that is one passage the document as it
-            was added; "document", "passage" or "unit".
-        relevance_score_fn: Turns a score into a relevance from 0 to 1; None for `(1 + score) / 2`, clipped.
-        options: Those of `UnitStore.add_documents`, for all documents, and those of `factoid.UnitStore`, such as `path`;
-            `granularities` is by default what the store has embedded, and all for an empty one.
+        embedding: Embeds documents and queries; an `EmbeddingsEncoder` gives it another name in the
+            store. Where its vectors are not of unit length, longer ones score higher, unless
+            `similarity` is "cosine".
+        store: A store of the core that has an encoder, in place of `embedding` and of options of
+            `UnitStore`.
+        parents: What searches return by default: "auto" for passages, and for a document that is
+            one passage the document as it was added; "document", "passage" or "unit".
+        relevance_score_fn: Turns a score into a relevance from 0 to 1; None for `(1 + score) / 2`,
+            clipped.
+        options: Those of `UnitStore.add_documents`, for all documents, and those of
+            `factoid.UnitStore`, such as `path`; `granularities` is by default what the store was
+            filled with, and passages and propositions for an empty one.
 
     Attributes:
         store: The core store, for what LangChain has no name for.
@@ -120,18 +128,21 @@ class MultiGranularFAISS(VectorStore):
         relevance_score_fn: Relevance | None = None,
         **options: Unpack[StoreKwargs],
     ) -> None:
-        check_names(type(self).__name__, options, _STORE | {"store", "embedding"}, elsewhere=_OF_SEARCHES)
-        given = {"source_key": AUTO, **options}
+        check_names(
+            type(self).__name__, options, _STORE | {"store", "embedding"}, elsewhere=_OF_SEARCHES
+        )
+        given = {"source_key": SOURCE_AUTO, **options}
         self._recipe, of_store = split_options(UnitStore.add_documents, given)
         if store is None:
             encoding = embedding
             if not isinstance(encoding, EmbeddingsEncoder):
                 encoding = EmbeddingsEncoder(embedding)  # type: ignore[arg-type]  # refuses None
             of_store |= {name: self._recipe[name] for name in ("progress",) if name in self._recipe}
-            store = UnitStore(encoder=encoding, **{"granularities": None} | of_store)
+            store = UnitStore(encoder=encoding, **of_store)
         elif embedding is not None or of_store or store.encoder is None:
             raise InvalidInputError(
-                "store takes a UnitStore that has an encoder, and neither embedding nor options beside it"
+                "store takes a UnitStore that has an encoder, and neither embedding nor options "
+                "beside it"
             )
         self.store = store
         self.parents = SearchOptions(parents=parents).parents
@@ -142,7 +153,11 @@ class MultiGranularFAISS(VectorStore):
     def embeddings(self) -> Embeddings:
         """The embeddings for queries."""
         encoder: Any = self.store.encoder
-        return encoder.embeddings if isinstance(encoder, EmbeddingsEncoder) else EncoderEmbeddings(encoder)
+        return (
+            encoder.embeddings
+            if isinstance(encoder, EmbeddingsEncoder)
+            else EncoderEmbeddings(encoder)
+        )
 
     @classmethod
     def from_texts(  # type: ignore[override]  # options are named: a wrong one is an error
@@ -168,7 +183,10 @@ class MultiGranularFAISS(VectorStore):
         ids: Ids = None,
         **options: Unpack[FAISSKwargs],
     ) -> Self:
-        """Return a store that holds these texts, as `add_embeddings` adds them; `embedding` embeds queries."""
+        """Return a store that holds these texts, as `add_embeddings` adds them.
+
+        `embedding` embeds queries.
+        """
         store = cls(embedding, **options)
         store.add_embeddings(text_embeddings, metadatas, ids)
         return store
@@ -176,16 +194,19 @@ class MultiGranularFAISS(VectorStore):
     def add_documents(  # type: ignore[override]  # options are named: a wrong one is an error
         self, documents: Iterable[Document], ids: Ids = None, *, batch_size: int | None = None
     ) -> list[str]:
-        """Add documents as `UnitStore.add_documents` does; a document whose id is in the store replaces the stored one.
+        """Add documents as `UnitStore.add_documents` does.
+
+        A document whose id is in the store replaces the stored one.
 
         Args:
             documents: Any iterable of documents, read once and, without `ids`, lazily.
-            ids: Their ids, which are also returned; None for each document's own id or, without one, an id made from content
-                and metadata. Of equal ids the last counts.
+            ids: Their ids, which are also returned; None for each document's own id or, without
+                one, an id made from content and metadata. Of equal ids the last counts.
             batch_size: Ignored; LangChain's `index` passes it.
 
         Raises:
-            InvalidInputError: Something is not a document, the number of ids differs, or a text or metadata cannot be stored.
+            InvalidInputError: Something is not a document, the number of ids differs, or a text or
+                metadata cannot be stored.
             EncoderMismatchError: The embeddings have another dimension than the store's.
             StoreError: The store is read-only or closed.
         """
@@ -200,7 +221,9 @@ class MultiGranularFAISS(VectorStore):
         """Do the same as `add_documents`. The iterable is read in threads."""
         del batch_size
         added: list[str] = []
-        self.last_report = await self.store.aadd_documents(_Cores(documents, ids, added), **self._recipe)
+        self.last_report = await self.store.aadd_documents(
+            _Cores(documents, ids, added), **self._recipe
+        )
         return added
 
     def add_texts(  # type: ignore[override]  # options are named: a wrong one is an error
@@ -245,18 +268,16 @@ class MultiGranularFAISS(VectorStore):
         documents = _documents(texts, metadatas)
         added: list[str] = []
         cores = {core.id: core for core in _Cores(documents, ids, added)}
-        vectors = dict(zip(added, to_matrix([embedding for _, embedding in pairs], len(pairs)), strict=True))
-        units: list[Unit] = []
-        for core in cores.values():
-            passage = whole_passage(core)
-            units += [passage, *own_children(passage, self.store.granularities)]
-        searched = {place: vectors[unit.document_id] for place, unit in enumerate(units) if self.store.searches(unit)}
-        self.store.replace_documents([Split(core, "", []) for core in cores.values()], units, searched)
+        matrix = to_matrix([embedding for _, embedding in pairs], len(pairs))
+        self.store.add_embedded(cores.values(), dict(zip(added, matrix, strict=True)))
         self.last_report = AddReport(len(cores))
         return added
 
     def get_by_ids(self, ids: Sequence[str], /) -> list[Document]:
-        """Return what has these ids, in this order: documents, else passages and units; unknown ids are left out."""
+        """Return what has these ids, in this order: documents, else passages and units.
+
+        Unknown ids are left out.
+        """
         return [found_document(unit) for unit in self.store.get(ids, documents=True)]
 
     def delete(  # type: ignore[override]
@@ -268,19 +289,21 @@ class MultiGranularFAISS(VectorStore):
     ) -> bool:
         """Delete documents with all their units; unknown ids are ignored.
 
-        Without ids nothing is deleted: `store.clear()` deletes everything. In place of ids, `unit_ids` deletes passages with the
-        units under them, sentences or propositions, and a filter with a condition the units whose metadata pass, and documents
-        with their last unit. The document of a passage that a search returned is `metadata["parent_id"]`.
+        Without ids nothing is deleted: `store.clear()` deletes everything. In place of ids,
+        `unit_ids` deletes passages with the units under them, sentences or propositions, and a
+        filter with a condition the units whose metadata pass, and documents with their last unit.
+        The document of a passage that a search returned is `metadata["parent_id"]`.
 
         Raises:
-            InvalidInputError: One of the ids is that of a passage or unit, and of no document; nothing is deleted.
+            InvalidInputError: One of the ids is that of a passage or unit, and of no document;
+                nothing is deleted.
         """
         if any(chosen is not None for chosen in (ids, unit_ids, filter)):
             for unit in self.store.get(ids or (), documents=True):
                 if unit.granularity is not Granularity.DOCUMENT and unit.document_id != unit.id:
                     raise InvalidInputError(
-                        f"{unit.id!r} is the id of a {unit.granularity}: delete it with unit_ids=[…], or its whole document, "
-                        f"{unit.document_id!r}"
+                        f"{unit.id!r} is the id of a {unit.granularity}: delete it with "
+                        f"unit_ids=[…], or its whole document, {unit.document_id!r}"
                     )
             self.store.delete(document_ids=ids, unit_ids=unit_ids, filter=filter)
         return True
@@ -290,19 +313,21 @@ class MultiGranularFAISS(VectorStore):
     ) -> list[Document]:
         """Return the k best distinct documents or passages for a query, best first.
 
-        Their score is that of their best unit, of its passage, and of the query's words in it; `lexical=0` leaves the words out.
+        Their score is that of their best unit, of its passage, and of the query's words in it;
+        `lexical=0` leaves the words out.
 
         Args:
             query: The question, as text.
             k: The number of documents; fewer only if the store has fewer, or fewer pass.
-            options: Those of `factoid.store.SearchOptions`, which every search takes. `parents` None is the store's, and
-                `score_threshold` is another name for `min_score` (in `similarity_search_with_relevance_scores` it is a
-                relevance). Passages and units come with their place in the document, as `PassageTextSplitter` describes it; what
+            options: Those of `factoid.store.SearchOptions`, which every search takes. `parents`
+                None is the store's, and `score_threshold` is another name for `min_score` (in
+                `similarity_search_with_relevance_scores` it is a relevance). Passages and units
+                come with their place in the document, as `PassageTextSplitter` describes it; what
                 `expand` adds is under `neighbours`.
 
         Raises:
-            InvalidInputError: k or an option is out of range, or the store has no documents for its units. An unknown
-                option is a TypeError.
+            InvalidInputError: k or an option is out of range, or the store has no documents for its
+                units. An unknown option is a TypeError.
             EncoderMismatchError: The query's embedding has another dimension than the store's.
         """
         return hit_documents(self.store.search(query, k, **self._options(options)))
@@ -311,9 +336,14 @@ class MultiGranularFAISS(VectorStore):
         self, embedding: list[float], k: int = 4, **options: Unpack[SearchKwargs]
     ) -> list[Document]:
         """Do the same as `similarity_search` for a query that is already embedded, by its vector alone."""
-        return [document for document, _ in self.similarity_search_with_score_by_vector(embedding, k, **options)]
+        return [
+            document
+            for document, _ in self.similarity_search_with_score_by_vector(embedding, k, **options)
+        ]
 
-    def similarity_search_with_score(self, query: str, k: int = 4, **options: Unpack[SearchKwargs]) -> list[Scored]:
+    def similarity_search_with_score(
+        self, query: str, k: int = 4, **options: Unpack[SearchKwargs]
+    ) -> list[Scored]:
         """Return the k best documents, each with its score."""
         return _scored(self.store.search(query, k, **self._options(options)))
 
@@ -321,13 +351,17 @@ class MultiGranularFAISS(VectorStore):
         self, embedding: list[float], k: int = 4, **options: Unpack[SearchKwargs]
     ) -> list[Scored]:
         """Return the k best documents for a query that is already embedded, each with its score, by its vector alone."""
-        return _scored(self.store.search_by_vector(to_matrix([embedding], 1), k, **self._options(options)))
+        return _scored(
+            self.store.search_by_vector(to_matrix([embedding], 1), k, **self._options(options))
+        )
 
     async def asimilarity_search_with_score_by_vector(
         self, embedding: list[float], k: int = 4, **options: Unpack[SearchKwargs]
     ) -> list[Scored]:
         """Do the same as `similarity_search_with_score_by_vector` in a thread."""
-        return await run_in_executor(None, self.similarity_search_with_score_by_vector, embedding, k, **options)
+        return await run_in_executor(
+            None, self.similarity_search_with_score_by_vector, embedding, k, **options
+        )
 
     def max_marginal_relevance_search(  # type: ignore[override]
         self,
@@ -352,7 +386,9 @@ class MultiGranularFAISS(VectorStore):
         **options: Unpack[MMRKwargs],
     ) -> list[Document]:
         """Do the same as `max_marginal_relevance_search` for a query that is already embedded."""
-        return self.similarity_search_by_vector(embedding, k, fetch_k=fetch_k, mmr=lambda_mult, **options)
+        return self.similarity_search_by_vector(
+            embedding, k, fetch_k=fetch_k, mmr=lambda_mult, **options
+        )
 
     def max_marginal_relevance_search_with_score_by_vector(
         self,
@@ -364,33 +400,47 @@ class MultiGranularFAISS(VectorStore):
         **options: Unpack[MMRKwargs],
     ) -> list[Scored]:
         """Do the same as `max_marginal_relevance_search_by_vector`, and return each document with its score."""
-        return self.similarity_search_with_score_by_vector(embedding, k, fetch_k=fetch_k, mmr=lambda_mult, **options)
+        return self.similarity_search_with_score_by_vector(
+            embedding, k, fetch_k=fetch_k, mmr=lambda_mult, **options
+        )
 
     async def amax_marginal_relevance_search_with_score_by_vector(
         self, embedding: list[float], **options: Unpack[MMRCallKwargs]
     ) -> list[Scored]:
         """Do the same as `max_marginal_relevance_search_with_score_by_vector` in a thread."""
-        search = partial(self.max_marginal_relevance_search_with_score_by_vector, embedding, **options)
+        search = partial(
+            self.max_marginal_relevance_search_with_score_by_vector, embedding, **options
+        )
         return await run_in_executor(None, search)
 
-    def _similarity_search_with_relevance_scores(self, query: str, k: int = 4, **options: Any) -> list[Scored]:
+    def _similarity_search_with_relevance_scores(
+        self, query: str, k: int = 4, **options: Any
+    ) -> list[Scored]:
         if isinstance(options.get("rerank"), Reranker):
             raise InvalidInputError(
-                "relevance is made from similarities, which the scores of rerank are not: leave it out"
+                "relevance is made from similarities, which the scores of rerank are not: leave "
+                "it out"
             )
         return super()._similarity_search_with_relevance_scores(query, k, **options)
 
-    async def _asimilarity_search_with_relevance_scores(self, query: str, k: int = 4, **options: Any) -> list[Scored]:
-        return await run_in_executor(None, self._similarity_search_with_relevance_scores, query, k, **options)
+    async def _asimilarity_search_with_relevance_scores(
+        self, query: str, k: int = 4, **options: Any
+    ) -> list[Scored]:
+        return await run_in_executor(
+            None, self._similarity_search_with_relevance_scores, query, k, **options
+        )
 
     def _select_relevance_score_fn(self) -> Callable[[float], float]:
         return self._relevance
 
-    def _options(self, given: Mapping[str, Any], *, owner: str = "", others: Iterable[str] = ()) -> dict[str, Any]:
+    def _options(
+        self, given: Mapping[str, Any], *, owner: str = "", others: Iterable[str] = ()
+    ) -> dict[str, Any]:
         """Return options under the core's names, with the store's defaults.
 
         Raises:
-            UnknownOptionError: It is none of a search, nor among the others, as which the owner takes it.
+            UnknownOptionError: It is none of a search, nor among the others, as which the owner
+                takes it.
         """
         check_names(owner or f"a search of {type(self).__name__}", given, {"k", *_SEARCH, *others})
         options = dict(given)
@@ -401,11 +451,12 @@ class MultiGranularFAISS(VectorStore):
         return options
 
     def save_local(self, folder_path: str | Path, index_name: str = _INDEX) -> None:
-        """Copy the store to a folder, or with an `index_name` to the folder of that name in it; a store there is replaced.
+        """Copy the store to a folder, or with an `index_name` to the folder of that name in it.
 
-        A store with a `path` is always saved there. Errors are those of `factoid.store.transfer.copies.copy_over`.
+        A store there is replaced. A store with a `path` is always saved there. Errors are those of
+        `factoid.UnitStore.copy_over`.
         """
-        copy_over(self.store, _named_folder(folder_path, index_name))
+        self.store.copy_over(_named_folder(folder_path, index_name))
 
     @classmethod
     def load_local(
@@ -417,24 +468,28 @@ class MultiGranularFAISS(VectorStore):
         allow_dangerous_deserialization: bool = False,  # noqa: ARG003 - of code written for the community's FAISS
         **options: Unpack[FAISSKwargs],
     ) -> Self:
-        """Open the store that `save_local` wrote, or any other in a folder; later additions go into the folder at once.
+        """Open the store that `save_local` wrote, or any other in a folder.
 
-        Options and errors are those of the class. `allow_dangerous_deserialization` is ignored: nothing is unpickled.
+        Later additions go into the folder at once. Options and errors are those of the class.
+        `allow_dangerous_deserialization` is ignored: nothing is unpickled.
 
         Raises:
             StoreFormatError: There is no store.
         """
         folder = _named_folder(folder_path, index_name)
-        if not (folder / FILE).is_file():
+        if not (folder / DATABASE_FILE).is_file():
             raise StoreFormatError(
-                f"there is no store in {folder}: it has no {FILE}. What the community's FAISS saved is not read: add the "
-                "documents to a new store"
+                f"there is no store in {folder}: it has no {DATABASE_FILE}. What the community's FAISS "
+                "saved is not read: add the documents to a new store"
             )
         options["path"] = folder
         return cls(embeddings, **options)
 
     def close(self) -> None:
-        """Save the indexes and close the store. Documents are on disk when the call that added them returns."""
+        """Save the indexes and close the store.
+
+        Documents are on disk when the call that added them returns.
+        """
         self.store.close()
 
     def __enter__(self) -> Self:
@@ -444,7 +499,9 @@ class MultiGranularFAISS(VectorStore):
         self.close()
 
 
-def _documents(texts: Iterable[str], metadatas: Iterable[Mapping[str, Any]] | None) -> list[Document]:
+def _documents(
+    texts: Iterable[str], metadatas: Iterable[Mapping[str, Any]] | None
+) -> list[Document]:
     """Return a document for each text, with the metadata at its place, if any are given."""
     texts = list(texts)
     metadatas = list(metadatas or ()) or [{}] * len(texts)
@@ -454,14 +511,19 @@ def _documents(texts: Iterable[str], metadatas: Iterable[Mapping[str, Any]] | No
 
 @dataclass(frozen=True)
 class _Cores:
-    """Documents as the core takes them. Reading them appends their ids to `added`; without ids they are read as needed."""
+    """Documents as the core takes them.
+
+    Reading them appends their ids to `added`; without ids they are read as needed.
+    """
 
     documents: Iterable[Document]
     ids: Ids
     added: list[str]
 
     def __iter__(self) -> Iterator[CoreDocument]:
-        pairs: Iterable[tuple[Document, str | None]] = ((document, None) for document in self.documents)
+        pairs: Iterable[tuple[Document, str | None]] = (
+            (document, None) for document in self.documents
+        )
         if self.ids is not None:
             pairs = one_each("ids", self.ids, self.documents)
         for document, document_id in pairs:
@@ -479,7 +541,10 @@ def _scored(hits: Sequence[Hit]) -> list[Scored]:
 
 
 def _named_folder(folder: str | Path, index_name: str) -> Path:
-    """Return the folder of one of several stores under a folder; that with LangChain's default name is the folder itself."""
+    """Return the folder of one of several stores under a folder.
+
+    That with LangChain's default name is the folder itself.
+    """
     if index_name == _INDEX:
         return local_folder(folder)
     if index_name in ("", ".", "..") or {"/", "\\"} & {*index_name}:
@@ -488,5 +553,8 @@ def _named_folder(folder: str | Path, index_name: str) -> Path:
 
 
 def _relevance(score: float) -> float:
-    """Return (1 + score) / 2, clipped to 0 and 1: 1 for equal directions, 0.5 for orthogonal ones."""
+    """Return (1 + score) / 2, clipped to 0 and 1.
+
+    1 for equal directions, 0.5 for orthogonal ones.
+    """
     return min(max((1 + score) / 2, 0.0), 1.0)

@@ -1,6 +1,6 @@
 """Retrieval at the right granularity, native in LlamaIndex."""
 
-from factoid._optional import require
+from factoid.framework import require
 
 # Before all else, so that a missing package is one error with the line that installs it.
 require("llama_index.core", extra="llama-index")
@@ -15,7 +15,11 @@ from llama_index_factoid.documents import (  # noqa: E402 - after the check abov
 from llama_index_factoid.embeddings import EmbeddingEncoder, EncoderEmbedding  # noqa: E402
 from llama_index_factoid.entity_retriever import EntityRetriever  # noqa: E402
 from llama_index_factoid.llm import LLMPropositionizer, LLMReader  # noqa: E402
-from llama_index_factoid.node_parser import MultiGranularNodeParser, PassageNodeParser, PropositionNodeParser  # noqa: E402
+from llama_index_factoid.node_parser import (  # noqa: E402
+    MultiGranularNodeParser,
+    PassageNodeParser,
+    PropositionNodeParser,
+)
 from llama_index_factoid.postprocessor import AnyGranularityRerank  # noqa: E402
 from llama_index_factoid.retriever import MultiGranularRetriever  # noqa: E402
 from llama_index_factoid.vector_store import MultiGranularFaissVectorStore  # noqa: E402

@@ -18,23 +18,23 @@ from llama_index.core.prompts.mixin import PromptMixinType
 from llama_index.core.schema import NodeWithScore, QueryBundle
 from llama_index.core.types import TokenAsyncGen, TokenGen
 
-from factoid.late_interaction import CitationFields, CitedSentence, PropCite
-from factoid.late_interaction.cite import citation_fields
-from factoid.units import Document
+from factoid.framework import CitationFields, CitedSentence, Document, PropCite, citation_fields
 from llama_index_factoid.convert import to_core
 
 
 class PropCiteQueryEngine(BaseQueryEngine):
     """Adds citations of the source nodes to the answers of a query engine (PropCite: AGRaME, §4.3).
 
-    Wraps any engine, streaming or not: `PropCiteQueryEngine(index.as_query_engine(streaming=True), citer=…)`. A stream
-    yields a sentence with its citations as soon as the next one begins.
+    Wraps any engine, streaming or not: `PropCiteQueryEngine(index.as_query_engine(streaming=True),
+    citer=…)`. A stream yields a sentence with its citations as soon as the next one begins.
 
-    Responses come back with their source nodes and metadata. Markers stand in the text, `[2]` for the second source node. In
-    `metadata`, `citations` holds a dict for each citation: the claim's place in the response as `start_index` and `end_index`;
-    `title` and `url` of the node's metadata; the supporting text as `cited_text`, with its place in the node's text as
-    `cited_start_index` and `cited_end_index`; the node's `number` and `node_id`; and the `claim`, its `score` and `margin`
-    (absent where there is one node). The list grows while a response streams.
+    Responses come back with their source nodes and metadata. Markers stand in the text, `[2]` for
+    the second source node. In `metadata`, `citations` holds a dict for each citation: the claim's
+    place in the response as `start_index` and `end_index`; `title` and `url` of the node's
+    metadata; the supporting text as `cited_text`, with its place in the node's text as
+    `cited_start_index` and `cited_end_index`; the node's `number` and `node_id`; and the `claim`,
+    its `score` and `margin` (absent where there is one node). The list grows while a response
+    streams.
 
     Args:
         query_engine: The engine whose answers are cited.
@@ -61,12 +61,18 @@ class PropCiteQueryEngine(BaseQueryEngine):
             cited = self._citer.cite(response.response or "", _passages(response))
             for sentence in cited.sentences:
                 _add_citations(sentence, response.source_nodes, metadata)
-            return Response(cited.text or response.response, source_nodes=response.source_nodes, metadata=metadata)
+            return Response(
+                cited.text or response.response,
+                source_nodes=response.source_nodes,
+                metadata=metadata,
+            )
         if isinstance(response, StreamingResponse):
             texts = self._texts(response, metadata)
             return StreamingResponse(texts, source_nodes=response.source_nodes, metadata=metadata)
         if not isinstance(response, AsyncStreamingResponse):
-            raise TypeError(f"expected an answer in sentences to cite, got a {type(response).__name__}")
+            raise TypeError(
+                f"expected an answer in sentences to cite, got a {type(response).__name__}"
+            )
         atexts = self._atexts(response, metadata)
         return AsyncStreamingResponse(atexts, source_nodes=response.source_nodes, metadata=metadata)
 
@@ -76,15 +82,22 @@ class PropCiteQueryEngine(BaseQueryEngine):
                 _add_citations(sentence, response.source_nodes, metadata)
                 yield sentence.text
 
-    async def _atexts(self, response: AsyncStreamingResponse, metadata: dict[str, Any]) -> TokenAsyncGen:
-        async with aclosing(self._citer.astream(response.response_gen, _passages(response))) as sentences:
+    async def _atexts(
+        self, response: AsyncStreamingResponse, metadata: dict[str, Any]
+    ) -> TokenAsyncGen:
+        async with aclosing(
+            self._citer.astream(response.response_gen, _passages(response))
+        ) as sentences:
             async for sentence in sentences:
                 _add_citations(sentence, response.source_nodes, metadata)
                 yield sentence.text
 
 
 def citations_of(response: RESPONSE_TYPE) -> list[CitationFields]:
-    """Return the citations of a response of `PropCiteQueryEngine`; of one that streams, those that have arrived."""
+    """Return the citations of a response of `PropCiteQueryEngine`.
+
+    Of one that streams, those that have arrived.
+    """
     records = (response.metadata or {}).get("citations", [])
     return [citation_fields(record, record["node_id"]) for record in records]
 
@@ -93,7 +106,9 @@ def _passages(response: Response | StreamingResponse | AsyncStreamingResponse) -
     return [to_core(source.node) for source in response.source_nodes]
 
 
-def _add_citations(sentence: CitedSentence, nodes: Sequence[NodeWithScore], metadata: dict[str, Any]) -> None:
+def _add_citations(
+    sentence: CitedSentence, nodes: Sequence[NodeWithScore], metadata: dict[str, Any]
+) -> None:
     for citation in sentence.citations:
         node = nodes[citation.position].node
         metadata["citations"].append({"node_id": node.node_id, **citation.fields(node.metadata)})

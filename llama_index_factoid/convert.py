@@ -1,14 +1,15 @@
 """LlamaIndex nodes, results and filters to and from factoid's records.
 
-A node's metadata says what it is: `granularity`, `passage_id`, `section`, `title` and, on a proposition that stands
-in for a failed decomposition, `fallback`. Filters can use these keys. Models get title and section with the text, unless
-the text itself says them; the other keys are hidden from models. The caller's own metadata reaches LLMs as the framework
-has it, and is not embedded, but for the keys that `embed_metadata` names, which a node keeps in turn. A caller's `title` and
-`section` are never replaced, and values under the other keys move to `source_<key>`.
+A node's metadata says what it is: `granularity`, `passage_id`, `section`, `title` and, on a
+proposition that stands in for a failed decomposition, `fallback`. Filters can use these keys.
+Models get title and section with the text, unless the text itself says them; the other keys are
+hidden from models. The caller's own metadata reaches LLMs as the framework has it, and is not
+embedded, but for the keys that `embed_metadata` names, which a node keeps in turn. A caller's
+`title` and `section` are never replaced, and values under the other keys move to `source_<key>`.
 
-A store keeps a node as a unit with the node's id, text, span and metadata; the rest of the node is JSON in the unit's
-payload. A unit without such a payload was stored by the core, the command line or LangChain, and becomes a node as our
-parsers make them.
+A store keeps a node as a unit with the node's id, text, span and metadata; the rest of the node is
+JSON in the unit's payload. A unit without such a payload was stored by the core, the command line
+or LangChain, and becomes a node as our parsers make them.
 """
 
 from __future__ import annotations
@@ -40,26 +41,49 @@ from llama_index.core.vector_stores.types import (
 )
 from typing_extensions import override
 
-from factoid.documents.boxes import LAYOUT, cut_boxes
-from factoid.encode import split_heading
-from factoid.errors import InvalidInputError
-from factoid.filters import All, AnyOf, Comparison, Not, Operator, Tree, too_deep
-from factoid.metadata import KIND, WINDOW, MatchFields, hit_fields, match_fields, plain_metadata, with_fields
-from factoid.split import seen_text
-from factoid.store import GRANULARITIES
-from factoid.text.markup import MARKUP_KEYS
-from factoid.units import DEPTH, Document, Granularity, Hit, Unit, check_size, check_text
+from factoid.framework import (
+    DEPTH,
+    GRANULARITIES,
+    KIND,
+    LAYOUT_KEY,
+    MARKUP_KEYS,
+    WINDOW,
+    All,
+    AnyOf,
+    Comparison,
+    Document,
+    Granularity,
+    Hit,
+    InvalidInputError,
+    MatchFields,
+    Not,
+    Operator,
+    Tree,
+    Unit,
+    check_size,
+    check_text,
+    cut_boxes,
+    hit_fields,
+    match_fields,
+    plain_metadata,
+    seen_text,
+    split_heading,
+    too_deep,
+    with_fields,
+)
 
 Kind = Literal["passage", "sentence", "proposition"]
 
 HEADING = ("title", "section")
 SPAN = ("start_char_idx", "end_char_idx")
-EMBEDDED = "embed_metadata"  # the key under which a node says which metadata were embedded with its text
+# the key under which a node says which metadata were embedded with its text
+EMBEDDED = "embed_metadata"
 _PLACE = (*KIND, *WINDOW)
 
 _Templates = tuple[str, str, str]  # of a metadatum, between metadata, of the text
 _FRAMEWORKS: _Templates = (DEFAULT_METADATA_TMPL, "\n", DEFAULT_TEXT_NODE_TMPL)
-_OURS: _Templates = ("{value}", " — ", "{metadata_str}: {content}")  # the same as `factoid.encode.EMBED_TEMPLATE`
+# the same as `factoid.encode.EMBED_TEMPLATE`
+_OURS: _Templates = ("{value}", " — ", "{metadata_str}: {content}")
 
 # Keys that filters of LlamaIndex's own stores find beside a node's metadata.
 _TYPE, *_DOCUMENT_IDS = _ADDED = ("_node_type", "document_id", "doc_id", "ref_doc_id")
@@ -88,7 +112,9 @@ def is_ours(node: BaseNode) -> bool:
 
 
 def embedded_metadata(nodes: Iterable[BaseNode]) -> list[str] | None:
-    """Return the `embed_metadata` of the parser that made some nodes; None if our parsers made none of them.
+    """Return the `embed_metadata` of the parser that made some nodes.
+
+    None if our parsers made none of them.
 
     Raises:
         InvalidInputError: Parsers with different lists made them.
@@ -99,13 +125,20 @@ def embedded_metadata(nodes: Iterable[BaseNode]) -> list[str] | None:
         if keys is not None and keys not in lists:
             lists.append(keys)
     if len(lists) > 1:
-        raise InvalidInputError(f"these nodes were made with embed_metadata={lists[0]} and {lists[1]}: use one of them")
+        raise InvalidInputError(
+            f"these nodes were made with embed_metadata={lists[0]} and {lists[1]}: use one of them"
+        )
     return lists[0] if lists else None
 
 
 def to_core(node: BaseNode) -> Document:
-    """Return a node as the core takes it: title and section from metadata where they are strings, and what it is."""
-    title, section = (value if isinstance(value := node.metadata.get(key), str) else "" for key in HEADING)
+    """Return a node as the core takes it.
+
+    Title and section from metadata where they are strings, and what it is.
+    """
+    title, section = (
+        value if isinstance(value := node.metadata.get(key), str) else "" for key in HEADING
+    )
     kind = {key: value for key in MARKUP_KEYS if isinstance(value := node.metadata.get(key), str)}
     return Document(text_of(node), title, section, node.node_id, kind)
 
@@ -121,15 +154,18 @@ def to_nodes(
 ) -> list[TextNode]:
     """Return units, parents before their children, as nodes.
 
-    SOURCE is the node's own source, else the node. PARENT is the node of the unit's passage, if it is among the units,
-    else the node; passages of a whole document have no PARENT. A passage with the id of the node is the node itself, and
-    keeps its relationships. Options are those of `MultiGranularNodeParser`, and `windows`, the text around units by id.
+    SOURCE is the node's own source, else the node. PARENT is the node of the unit's passage, if it
+    is among the units, else the node; passages of a whole document have no PARENT. A passage with
+    the id of the node is the node itself, and keeps its relationships. Options are those of
+    `MultiGranularNodeParser`, and `windows`, the text around units by id.
     """
     info = source_node.as_related_node_info()
     source = source_node.source_node or info
     inherited = {**source.metadata, **source_node.metadata} if include_metadata else {}
     if is_ours(source_node):
-        inherited = {key: value for key, value in inherited.items() if key not in (*_PLACE, EMBEDDED)}
+        inherited = {
+            key: value for key, value in inherited.items() if key not in (*_PLACE, EMBEDDED)
+        }
     offset = offset_of(source_node)
     nodes: list[TextNode] = []
     infos: dict[str, RelatedNodeInfo] = {}  # by unit id
@@ -141,10 +177,16 @@ def to_nodes(
             first = {key: metadata[key] for key in embed_metadata if key in metadata}
             metadata = first | with_fields(metadata, {EMBEDDED: list(embed_metadata)})
             hidden.append(EMBEDDED)
-        if offset is None and LAYOUT in metadata and LAYOUT in source_node.excluded_embed_metadata_keys:
-            metadata[LAYOUT] = cut_boxes(metadata[LAYOUT], unit.start, unit.end)
+        if (
+            offset is None
+            and LAYOUT_KEY in metadata
+            and LAYOUT_KEY in source_node.excluded_embed_metadata_keys
+        ):
+            metadata[LAYOUT_KEY] = cut_boxes(metadata[LAYOUT_KEY], unit.start, unit.end)
         if windows is not None:
-            metadata = with_fields(metadata, dict(zip(WINDOW, (windows[unit.id], unit.text), strict=True)))
+            metadata = with_fields(
+                metadata, dict(zip(WINDOW, (windows[unit.id], unit.text), strict=True))
+            )
             hidden += WINDOW
         relationships: dict[NodeRelationship, RelatedNodeType] = {NodeRelationship.SOURCE: source}
         if unit.id == source_node.node_id:
@@ -153,7 +195,9 @@ def to_nodes(
             relationships[NodeRelationship.PARENT] = passage or info
         hidden += _repeated(unit, metadata)
         unasked = [key for key in metadata if key not in (*HEADING, *embed_metadata)]
-        not_embedded = list(dict.fromkeys([*source_node.excluded_embed_metadata_keys, *hidden, *unasked]))
+        not_embedded = list(
+            dict.fromkeys([*source_node.excluded_embed_metadata_keys, *hidden, *unasked])
+        )
         not_embedded = [key for key in not_embedded if key not in embed_metadata]
         not_shown = list(dict.fromkeys([*source_node.excluded_llm_metadata_keys, *hidden]))
         shown = metadata.keys() - ({*not_embedded} & {*not_shown}) - {*embed_metadata}
@@ -184,8 +228,8 @@ def to_nodes(
 def to_unit(node: BaseNode) -> Unit:
     """Return a node as a unit: a passage, unless its metadata name another granularity.
 
-    A node without a source is its own document, or belongs to its parent's. Metadata become what JSON can hold; lone
-    surrogates are refused.
+    A node without a source is its own document, or belongs to its parent's. Metadata become what
+    JSON can hold; lone surrogates are refused.
     """
     text, core, metadata = text_of(node), to_core(node), plain_metadata(node.metadata)
     check_text(text, f"the text of node {node.node_id!r}")
@@ -196,7 +240,8 @@ def to_unit(node: BaseNode) -> Unit:
     parent = None if kind is Granularity.PASSAGE else node.parent_node
     document_id = node.ref_doc_id or (parent.node_id if parent else node.node_id)
     start, end = span_of(node) or (0, 0)
-    content = node.model_dump(mode="json", exclude={"embedding", "metadata", "relationships"})  # some fields hold bytes
+    # some fields hold bytes
+    content = node.model_dump(mode="json", exclude={"embedding", "metadata", "relationships"})
     relationships = node.model_dump(include={"relationships"})["relationships"]
     content["relationships"] = plain_metadata(relationships, checked=True)
     content["metadata"] = {key: metadata[key] for key in _ADDED if key in metadata}
@@ -205,7 +250,9 @@ def to_unit(node: BaseNode) -> Unit:
     try:
         payload = json.dumps({TYPE_KEY: node.get_type(), DATA_KEY: content})
     except (TypeError, ValueError, RecursionError) as error:
-        raise InvalidInputError(f"the fields of node {node.node_id!r} must hold what JSON can hold: {error}") from error
+        raise InvalidInputError(
+            f"the fields of node {node.node_id!r} must hold what JSON can hold: {error}"
+        ) from error
     return Unit(
         id=node.node_id,
         text=text,
@@ -216,7 +263,8 @@ def to_unit(node: BaseNode) -> Unit:
         end=end,
         title=core.title,
         section=core.section,
-        metadata=metadata | {_TYPE: node.class_name(), **dict.fromkeys(_DOCUMENT_IDS, node.ref_doc_id or "None")},
+        metadata=metadata
+        | {_TYPE: node.class_name(), **dict.fromkeys(_DOCUMENT_IDS, node.ref_doc_id or "None")},
         payload=payload,
         visible="" if kind is Granularity.PROPOSITION else seen_text(text, core.metadata),
     )
@@ -240,7 +288,10 @@ def stored_node(unit: Unit) -> BaseNode:
 
 
 def lone_node(unit: Unit) -> BaseNode:
-    """Return the node of a stored unit without what it holds of others: relationships name them by id and type alone."""
+    """Return the node of a stored unit without what it holds of others.
+
+    Relationships name them by id and type alone.
+    """
     node = stored_node(unit)
     node.relationships = {
         kind: [_named(info) for info in related] if isinstance(related, list) else _named(related)
@@ -260,7 +311,9 @@ def _core_node(unit: Unit) -> BaseNode:
     document = TextDocument(id_=unit.document_id, text="", metadata=dict(unit.metadata))
     if unit.granularity is Granularity.DOCUMENT:
         heading = {"title": unit.title, "section": unit.section}
-        document.metadata = {key: value for key, value in heading.items() if value} | document.metadata
+        document.metadata = {
+            key: value for key, value in heading.items() if value
+        } | document.metadata
         document.set_content(unit.text)
         return document
     [node] = to_nodes(document, [unit])
@@ -278,7 +331,11 @@ def _with_place(inherited: Mapping[str, Any], unit: Unit) -> tuple[dict[str, Any
     if "fallback" in unit.metadata:
         place["fallback"] = unit.metadata["fallback"]
     derived = {"title": unit.title, "section": unit.section}
-    heading = {key: inherited.get(key, value) for key, value in derived.items() if value or key in inherited}
+    heading = {
+        key: inherited.get(key, value)
+        for key, value in derived.items()
+        if value or key in inherited
+    }
     return heading | with_fields(inherited, place | heading), list(place)
 
 
@@ -289,7 +346,10 @@ def _repeated(unit: Unit | Document, metadata: Mapping[str, Any]) -> list[str]:
 
 
 def _templates(source_node: BaseNode, shown: Set[str]) -> _Templates:
-    """Return the node's templates; the core's in place of the framework's where models get only the heading."""
+    """Return the node's templates.
+
+    The core's in place of the framework's where models get only the heading.
+    """
     text_template = getattr(source_node, "text_template", DEFAULT_TEXT_NODE_TMPL)
     templates = (source_node.metadata_template, source_node.metadata_separator, text_template)
     if templates not in (_FRAMEWORKS, _OURS):
@@ -317,11 +377,14 @@ def with_hits(nodes: Iterable[BaseNode], hits: Iterable[Hit], *, matches: bool) 
 class RetrievedMetadata(dict[str, Any]):
     """Metadata of a retrieved node: a dict whose `str` leaves out what depends on the query.
 
-    LlamaIndex makes a node's hash of it, so retrievers that fuse the results of several queries see one node. Copies keep
-    this; what LlamaIndex pickles or writes as JSON, and reads again, has a plain dict.
+    LlamaIndex makes a node's hash of it, so retrievers that fuse the results of several queries see
+    one node. Copies keep this; what LlamaIndex pickles or writes as JSON, and reads again, has a
+    plain dict.
     """
 
-    def __init__(self, fields: Mapping[str, Any] = MappingProxyType({}), query_keys: Iterable[str] = ()) -> None:
+    def __init__(
+        self, fields: Mapping[str, Any] = MappingProxyType({}), query_keys: Iterable[str] = ()
+    ) -> None:
         super().__init__(fields)
         self.query_keys = tuple(query_keys)
 
@@ -342,7 +405,10 @@ def without_query(node: BaseNode) -> tuple[BaseNode, dict[str, Any]]:
 
 
 def matches_of(result: BaseNode | NodeWithScore) -> list[MatchFields]:
-    """Return the facts that made a retrieved node a hit, best first, with their scores and places; [] if it has none."""
+    """Return the facts that made a retrieved node a hit, best first, with their scores and places.
+
+    [] if it has none.
+    """
     return match_fields(result.metadata, *SPAN)
 
 
@@ -351,8 +417,12 @@ def retrieved(node: BaseNode, fields: Mapping[str, Any]) -> BaseNode:
     changes = {
         # Put in without a check, which would copy it as a plain dict.
         "metadata": RetrievedMetadata(with_fields(node.metadata, fields), query_keys=fields),
-        "excluded_embed_metadata_keys": list(dict.fromkeys([*node.excluded_embed_metadata_keys, *fields])),
-        "excluded_llm_metadata_keys": list(dict.fromkeys([*node.excluded_llm_metadata_keys, *fields])),
+        "excluded_embed_metadata_keys": list(
+            dict.fromkeys([*node.excluded_embed_metadata_keys, *fields])
+        ),
+        "excluded_llm_metadata_keys": list(
+            dict.fromkeys([*node.excluded_llm_metadata_keys, *fields])
+        ),
     }
     return node.model_copy(update=changes)
 
@@ -363,11 +433,13 @@ _OPERATORS = {operator: Operator[operator.name] for operator in FilterOperator}
 def to_tree(filters: MetadataFilters | None) -> Tree | None:
     """Return filters as a tree with the meaning of LlamaIndex's own reference, or None where all pass.
 
-    A stored None counts as missing: `!=`, `nin` and `is_empty` match it and a missing key, the other operators do not. `not`
-    means that none of its conditions holds. A stored value that an operator cannot compare does not match.
+    A stored None counts as missing: `!=`, `nin` and `is_empty` match it and a missing key, the
+    other operators do not. `not` means that none of its conditions holds. A stored value that an
+    operator cannot compare does not match.
 
     Raises:
-        InvalidInputError: These are no filters, an operator does not take an operand, or filters are nested too deep.
+        InvalidInputError: These are no filters, an operator does not take an operand, or filters
+            are nested too deep.
     """
     return _joined(filters, depth=0)
 

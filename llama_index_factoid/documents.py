@@ -12,15 +12,32 @@ from llama_index.core.bridge.pydantic import ConfigDict, Field
 from llama_index.core.llms import LLM, CustomLLM
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.readers.base import BaseReader
-from llama_index.core.schema import BaseNode, Document, IndexNode, NodeRelationship, NodeWithScore, TextNode
+from llama_index.core.schema import (
+    BaseNode,
+    Document,
+    IndexNode,
+    NodeRelationship,
+    NodeWithScore,
+    TextNode,
+)
 from llama_index.core.utils import get_tqdm_iterable
 
-from factoid.documents import Region, SummaryReport, asummarize_tables, clean, read_layout, summarize_tables
-from factoid.documents.boxes import regions_in
-from factoid.documents.document import KINDS, PartKind
-from factoid.documents.read import Loaded, read_loaded
-from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
-from factoid.units import Document as CoreDocument
+from factoid.framework import (
+    DEFAULT_LIMITS,
+    PART_KINDS,
+    Loaded,
+    PartKind,
+    ReadLimits,
+    Region,
+    SummaryReport,
+    asummarize_tables,
+    clean_layout,
+    read_layout,
+    read_loaded,
+    regions_in,
+    summarize_tables,
+)
+from factoid.framework import Document as CoreDocument
 from llama_index_factoid.convert import span_of, text_of
 
 # Hidden from models: places, and how factoid treats a part.
@@ -34,7 +51,8 @@ class DocumentIntelligenceReader(BaseReader):
 
     Args:
         without: Names of cleaning rules that are not applied.
-        kinds: Which parts to return, some of "text", "table", "figure" and "reference", which is left out by default.
+        kinds: Which parts to return, some of "text", "table", "figure" and "reference", which is
+            left out by default.
         limits: Of the files that are read.
     """
 
@@ -42,29 +60,36 @@ class DocumentIntelligenceReader(BaseReader):
         self,
         *,
         without: Iterable[str] = (),
-        kinds: Iterable[PartKind] = KINDS,
+        kinds: Iterable[PartKind] = PART_KINDS,
         limits: ReadLimits = DEFAULT_LIMITS,
     ) -> None:
         self._limits = limits
         self._without, self._kinds = tuple(without), tuple(kinds)
 
-    def load_data(self, result: str | PathLike[str] | Any, extra_info: dict[str, Any] | None = None) -> list[Document]:
+    def load_data(
+        self, result: str | PathLike[str] | Any, extra_info: dict[str, Any] | None = None
+    ) -> list[Document]:
         """Return the parts of a result that `factoid.documents.read_layout` reads, with `extra_info` in the metadata of all."""
-        document = clean(read_layout(result, limits=self._limits), without=self._without)
-        return [Document(**_fields(part)) for part in document.documents(self._kinds, metadata=extra_info)]
+        document = clean_layout(read_layout(result, limits=self._limits), without=self._without)
+        return [
+            Document(**_fields(part))
+            for part in document.documents(self._kinds, metadata=extra_info)
+        ]
 
 
 class DocumentIntelligenceNodeParser(NodeParser):
     """Cuts the output of document intelligence into clean nodes: sections, tables and figures.
 
-    Takes raw results in the metadata of documents, pages of a loader, and Markdown, also of other converters; put it before
-    `MultiGranularNodeParser` in a pipeline. SOURCE is the document, or the first page. Character indices are None, since cleaning
-    moves characters: `regions_of` finds the places of nodes.
+    Takes raw results in the metadata of documents, pages of a loader, and Markdown, also of other
+    converters; put it before `MultiGranularNodeParser` in a pipeline. SOURCE is the document, or
+    the first page. Character indices are None, since cleaning moves characters: `regions_of` finds
+    the places of nodes.
 
     Args:
         without, kinds: As for `DocumentIntelligenceReader`.
-        summarizer: An LLM. Each table is followed by an `IndexNode` with a summary, which points at the table's node: a search
-            finds the summary, and a `RecursiveRetriever` returns the table. If the LLM raises, a log says so, and there is none.
+        summarizer: An LLM. Each table is followed by an `IndexNode` with a summary, which points at
+            the table's node: a search finds the summary, and a `RecursiveRetriever` returns the
+            table. If the LLM raises, a log says so, and there is none.
         fields: Those of the framework's `NodeParser`.
 
     Raises:
@@ -74,7 +99,7 @@ class DocumentIntelligenceNodeParser(NodeParser):
     model_config = ConfigDict(extra="forbid", arbitrary_types_allowed=True)
 
     without: tuple[str, ...] = ()
-    kinds: tuple[PartKind, ...] = KINDS
+    kinds: tuple[PartKind, ...] = PART_KINDS
     summarizer: LLM | None = Field(default=None, exclude=True)
 
     @classmethod
@@ -82,15 +107,21 @@ class DocumentIntelligenceNodeParser(NodeParser):
         """Return the name under which the framework saves this class."""
         return cls.__name__
 
-    def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
+    def _parse_nodes(
+        self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any
+    ) -> list[BaseNode]:
         llm, parts = self.summarizer, list[BaseNode]()
         for loaded in get_tqdm_iterable(self._read(nodes), show_progress, "Cleaning documents"):
             tables = loaded.document.tables
-            summaries = summarize_tables(tables, lambda prompt: llm.complete(prompt).text) if llm else None
+            summaries = (
+                summarize_tables(tables, lambda prompt: llm.complete(prompt).text) if llm else None
+            )
             parts += self._parts(nodes[loaded.position], loaded, summaries)
         return parts
 
-    async def _aparse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
+    async def _aparse_nodes(
+        self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any
+    ) -> list[BaseNode]:
         llm, parts = self.summarizer, list[BaseNode]()
         for loaded in get_tqdm_iterable(
             await asyncio.to_thread(self._read, nodes), show_progress, "Cleaning documents"
@@ -103,15 +134,26 @@ class DocumentIntelligenceNodeParser(NodeParser):
     def _read(self, nodes: Sequence[BaseNode]) -> list[Loaded]:
         return read_loaded(((text_of(node), node.metadata) for node in nodes), self.without)
 
-    def _postprocess_parsed_nodes(self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]) -> list[BaseNode]:
-        """Leave the nodes as they are: the framework would look for clean texts in the raw document."""
+    def _postprocess_parsed_nodes(
+        self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]
+    ) -> list[BaseNode]:
+        """Leave the nodes as they are.
+
+        The framework would look for clean texts in the raw document.
+        """
         del parent_doc_map
         return nodes
 
-    def _parts(self, node: BaseNode, loaded: Loaded, summaries: SummaryReport | None) -> list[BaseNode]:
-        source = (node.source_node or node.as_related_node_info()).model_copy(update={"metadata": loaded.metadata})
+    def _parts(
+        self, node: BaseNode, loaded: Loaded, summaries: SummaryReport | None
+    ) -> list[BaseNode]:
+        source = (node.source_node or node.as_related_node_info()).model_copy(
+            update={"metadata": loaded.metadata}
+        )
         parts: list[BaseNode] = []
-        for part in loaded.document.documents(self.kinds, metadata=loaded.metadata, summaries=summaries):
+        for part in loaded.document.documents(
+            self.kinds, metadata=loaded.metadata, summaries=summaries
+        ):
             table = part.metadata.get("table_id")
             fields = _fields(part) | {"relationships": {NodeRelationship.SOURCE: source}}
             parts.append(IndexNode(**fields, index_id=table) if table else TextNode(**fields))
@@ -132,7 +174,9 @@ async def _acomplete(llm: LLM, prompt: str) -> str:
 
 def _fields(part: CoreDocument) -> dict[str, Any]:
     metadata = dict(part.metadata)
-    heading = {key: value for key, value in (("title", part.title), ("section", part.section)) if value}
+    heading = {
+        key: value for key, value in (("title", part.title), ("section", part.section)) if value
+    }
     hidden = [key for key in _HIDDEN if key in metadata]
     return {
         "id_": part.id,

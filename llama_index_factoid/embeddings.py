@@ -9,11 +9,11 @@ from typing import Any
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import PrivateAttr
 
-from factoid.encode import Encoder, Vectors, portable_name, to_matrix
-from factoid.progress import Progress, progress_bar
+from factoid.framework import Encoder, Progress, Vectors, portable_name, progress_bar, to_matrix
 
 _BATCHES = 10  # between two looks at the progress
-_LATEST = 1000  # texts of which an `EncoderEmbedding` keeps the vectors: equal ones of a document come in a row
+# texts of which an `EncoderEmbedding` keeps the vectors: equal ones of a document come in a row
+_LATEST = 1000
 
 
 class EmbeddingEncoder:
@@ -21,13 +21,15 @@ class EmbeddingEncoder:
 
     Queries go through the model's `get_query_embedding`, units through `get_text_embedding_batch`.
 
-    A store recognizes its encoder by `name`: pass the name that another front end gave to the same weights. None is class and
-    model name; a model in a local folder is named by its weights, wherever the folder lies.
+    A store recognizes its encoder by `name`: pass the name that another front end gave to the same
+    weights. None is class and model name; a model in a local folder is named by its weights,
+    wherever the folder lies.
     """
 
     def __init__(self, embed_model: BaseEmbedding, *, name: str | None = None) -> None:
         self.embed_model = embed_model
-        # An encoder of the core that comes back as itself keeps its name, so that all front ends share a store.
+        # An encoder of the core that comes back as itself keeps its name, so that all front ends
+        # share a store.
         model = portable_name(embed_model.model_name)
         of_core = isinstance(embed_model, EncoderEmbedding)
         self.name = name or (model if of_core else f"{embed_model.class_name()}({model})")
@@ -47,11 +49,12 @@ class EmbeddingEncoder:
 
 
 class EncoderEmbedding(BaseEmbedding):
-    """Wraps any factoid `Encoder` as a LlamaIndex embedding model: `EncoderEmbedding(SentenceTransformerEncoder())`.
+    """Wraps any factoid `Encoder` as a LlamaIndex embedding model.
 
-    Its `model_name` is the encoder's name. Options are fields of `BaseEmbedding`, such as `embed_batch_size`. Equal texts are
-    encoded once, such as a sentence that is its own proposition; `EncoderEmbedding(EmbeddingEncoder(model))` does so for any
-    model of LlamaIndex. `progress` is as in `factoid.UnitStore`.
+    `EncoderEmbedding(SentenceTransformerEncoder())`. Its `model_name` is the encoder's name.
+    Options are fields of `BaseEmbedding`, such as `embed_batch_size`. Equal texts are encoded once,
+    such as a sentence that is its own proposition; `EncoderEmbedding(EmbeddingEncoder(model))` does
+    so for any model of LlamaIndex. `progress` is as in `factoid.UnitStore`.
     """
 
     _encoder: Encoder = PrivateAttr()
@@ -60,7 +63,9 @@ class EncoderEmbedding(BaseEmbedding):
     _progress: bool | None = PrivateAttr(default=None)
 
     def __init__(self, encoder: Encoder, *, progress: bool | None = None, **options: Any) -> None:
-        super().__init__(model_name=str(getattr(encoder, "name", type(encoder).__qualname__)), **options)
+        super().__init__(
+            model_name=str(getattr(encoder, "name", type(encoder).__qualname__)), **options
+        )
         self._encoder = encoder
         self._progress = progress
 
@@ -97,7 +102,9 @@ class EncoderEmbedding(BaseEmbedding):
         return embeddings
 
     def _bar(self, texts: list[str], show_progress: bool) -> Progress:
-        return progress_bar(show=show_progress or self._progress, unit=" texts", total=len(texts), desc="embedding")
+        return progress_bar(
+            show=show_progress or self._progress, unit=" texts", total=len(texts), desc="embedding"
+        )
 
     def _blocks(self, texts: list[str]) -> Iterator[list[str]]:
         size = _BATCHES * self.embed_batch_size
@@ -114,7 +121,9 @@ class EncoderEmbedding(BaseEmbedding):
         known = dict(self._latest)
         new = [text for text in dict.fromkeys(texts) if text not in known]
         if new:
-            known |= zip(new, to_matrix(self._encoder.encode_units(new), len(new)).tolist(), strict=True)
+            known |= zip(
+                new, to_matrix(self._encoder.encode_units(new), len(new)).tolist(), strict=True
+            )
         # Assigned in one step, since several threads may do so.
         self._latest = known if len(known) <= _LATEST else {text: known[text] for text in texts}
         return [list(known[text]) for text in texts]

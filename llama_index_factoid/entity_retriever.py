@@ -10,20 +10,34 @@ from typing import Self, Unpack
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.callbacks.base import CallbackManager
-from llama_index.core.schema import BaseNode, NodeRelationship, NodeWithScore, QueryBundle, RelatedNodeInfo, TextNode
+from llama_index.core.schema import (
+    BaseNode,
+    NodeRelationship,
+    NodeWithScore,
+    QueryBundle,
+    RelatedNodeInfo,
+    TextNode,
+)
 from llama_index.core.vector_stores import MetadataFilters
 
-from factoid.encode import Encoder
-from factoid.entities.articles.store import ArticleStore
-from factoid.entities.importers.own_documents import BuildingKwargs, add_own_articles, build_own_articles
-from factoid.entities.mention import EntityLinker
-from factoid.entities.retriever import EntityHit, EntityKwargs, with_fallback
-from factoid.entities.retriever import EntityRetriever as CoreRetriever
-from factoid.errors import InvalidInputError, check_names
-from factoid.metadata import with_fields
-from factoid.propositions.prompting.chat import split_names
-from factoid.store.options import option_names
-from factoid.units import Document
+from factoid.framework import (
+    ArticleStore,
+    BuildingKwargs,
+    Document,
+    Encoder,
+    EntityHit,
+    EntityKwargs,
+    EntityLinker,
+    InvalidInputError,
+    add_own_articles,
+    build_own_articles,
+    check_names,
+    option_names,
+    split_names,
+    with_fallback,
+    with_fields,
+)
+from factoid.framework import EntityRetriever as CoreRetriever
 from llama_index_factoid.convert import SPAN, retrieved, text_of, to_tree
 from llama_index_factoid.embeddings import EmbeddingEncoder
 
@@ -41,11 +55,12 @@ class FromDocumentsKwargs(EntityKwargs, BuildingKwargs, total=False):
 class EntityRetriever(BaseRetriever):
     """Retrieves the articles of the entities that a question names, cut to their first words (Entity Retrieval, §3).
 
-    A node has the article's metadata, with `title`, `mention`, `mention_start`, `mention_end`, `score`, and if there are any
-    `candidates` and `matches`, all of which are hidden from models; texts and options are those of
-    `factoid.entities.EntityRetriever`. `encoder` may be an embedding model, and `filters` are conditions on the metadata of
-    articles. `fallback` is a LlamaIndex retriever, whose nodes come unchanged, without those whose text is in an earlier one, or
-    whose metadata do not pass the filters.
+    A node has the article's metadata, with `title`, `mention`, `mention_start`, `mention_end`,
+    `score`, and if there are any `candidates` and `matches`, all of which are hidden from models;
+    texts and options are those of `factoid.entities.EntityRetriever`. `encoder` may be an embedding
+    model, and `filters` are conditions on the metadata of articles. `fallback` is a LlamaIndex
+    retriever, whose nodes come unchanged, without those whose text is in an earlier one, or whose
+    metadata do not pass the filters.
     """
 
     def __init__(
@@ -63,23 +78,29 @@ class EntityRetriever(BaseRetriever):
         check_names(type(self).__name__, options, option_names(EntityKwargs) | {*others})
         super().__init__(callback_manager)
         if fallback is not None and not isinstance(fallback, BaseRetriever):
-            raise InvalidInputError(f"fallback must be a LlamaIndex retriever, got {type(fallback).__name__}")
+            raise InvalidInputError(
+                f"fallback must be a LlamaIndex retriever, got {type(fallback).__name__}"
+            )
         self._fallback = fallback
         self._core = CoreRetriever(
             articles,
             linker,
             encoder=EmbeddingEncoder(encoder) if isinstance(encoder, BaseEmbedding) else encoder,
-            # LlamaIndex's retriever is asked here, with its callbacks; the core only needs to know that there is one.
+            # LlamaIndex's retriever is asked here, with its callbacks; the core only needs to know
+            # that there is one.
             fallback=None if fallback is None else lambda *_: (),
             filter=to_tree(filters),
             **options,
         )
 
     @classmethod
-    def from_documents(cls, documents: Iterable[BaseNode], **options: Unpack[FromDocumentsKwargs]) -> Self:
+    def from_documents(
+        cls, documents: Iterable[BaseNode], **options: Unpack[FromDocumentsKwargs]
+    ) -> Self:
         """Make an article store of documents whose metadata hold titles, and a retriever over it.
 
-        Options are those of this class and of `factoid.entities.build_own_articles`, which also lists the errors.
+        Options are those of this class and of `factoid.entities.build_own_articles`, which also
+        lists the errors.
         """
         check_names(f"{cls.__name__}.from_documents", options, option_names(FromDocumentsKwargs))
         building, of_class = split_names(option_names(BuildingKwargs), options)
@@ -89,7 +110,8 @@ class EntityRetriever(BaseRetriever):
     def add_documents(self, documents: Iterable[BaseNode]) -> None:
         """Add documents, or replace those of the same ids, as `factoid.entities.add_own_articles` does.
 
-        The file is built again, so pass many documents at once. Other retrievers see them when their `articles` are reloaded.
+        The file is built again, so pass many documents at once. Other retrievers see them when
+        their `articles` are reloaded.
         """
         add_own_articles(self._core.articles, (_core(node) for node in documents))
 
@@ -109,7 +131,9 @@ class EntityRetriever(BaseRetriever):
             nodes = self._with_fallback(nodes, await self._fallback.aretrieve(query_bundle))
         return nodes[: self._core.k]
 
-    def _with_fallback(self, nodes: list[NodeWithScore], more: list[NodeWithScore]) -> list[NodeWithScore]:
+    def _with_fallback(
+        self, nodes: list[NodeWithScore], more: list[NodeWithScore]
+    ) -> list[NodeWithScore]:
         passing = self._core.passing(more, lambda result: [result.node.metadata])
         return with_fallback(nodes, passing, NodeWithScore.get_content)
 
@@ -132,5 +156,7 @@ def _node(hit: EntityHit) -> NodeWithScore:
 
 def _core(node: BaseNode) -> Document:
     if not isinstance(node, BaseNode):
-        raise InvalidInputError(f"expected LlamaIndex documents or nodes, got {type(node).__name__}")
+        raise InvalidInputError(
+            f"expected LlamaIndex documents or nodes, got {type(node).__name__}"
+        )
     return Document(text_of(node), id=node.node_id, metadata=node.metadata)

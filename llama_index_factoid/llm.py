@@ -11,31 +11,41 @@ from llama_index.core.base.llms.types import ChatMessage, ChatResponse, Completi
 from llama_index.core.llms import LLM, CustomLLM
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore
 
-from factoid.entities.reader import ChatReader, ReaderKwargs
-from factoid.errors import InvalidInputError, check_names
-from factoid.propositions.prompting.chat import ChatKwargs, ChatPropositionizer, Reply
-from factoid.propositions.prompting.cost import Usage
-from factoid.store.options import option_names
+from factoid.framework import (
+    ChatKwargs,
+    ChatPropositionizer,
+    ChatReader,
+    InvalidInputError,
+    ReaderKwargs,
+    Reply,
+    Usage,
+    check_names,
+    option_names,
+)
 
 
 class LLMPropositionizer(ChatPropositionizer):
     """Decomposes passages by asking a LlamaIndex LLM (Dense X Retrieval, §3 and Figure 8).
 
-    Sends one request for each passage, several at a time, by `chat` or `complete` in threads or by `achat` or `acomplete`. Failed
-    requests are tried again by the LLM alone, so make it with `max_retries=6`. Does not ask for a schema, since providers treat
-    schemas differently: `OpenAI(additional_kwargs={"response_format": ...})` adds one.
+    Sends one request for each passage, several at a time, by `chat` or `complete` in threads or by
+    `achat` or `acomplete`. Failed requests are tried again by the LLM alone, so make it with
+    `max_retries=6`. Does not ask for a schema, since providers treat schemas differently:
+    `OpenAI(additional_kwargs={"response_format": ...})` adds one.
 
     Args:
         llm: The LLM.
-        model: The model's name, under which a cache keeps results; None for the name that `llm` itself has.
-        options: Those of `factoid.PromptPropositionizer` that need no client: `max_concurrency`, `prompt`, `requests_per_minute`,
-            `tokens_per_minute`, `progress`.
+        model: The model's name, under which a cache keeps results; None for the name that `llm`
+            itself has.
+        options: Those of `factoid.PromptPropositionizer` that need no client: `max_concurrency`,
+            `prompt`, `requests_per_minute`, `tokens_per_minute`, `progress`.
 
     Raises:
         InvalidInputError: `llm` is not an LLM, or a number is out of range.
     """
 
-    def __init__(self, llm: LLM, *, model: str | None = None, **options: Unpack[ChatKwargs]) -> None:
+    def __init__(
+        self, llm: LLM, *, model: str | None = None, **options: Unpack[ChatKwargs]
+    ) -> None:
         check_names(type(self).__name__, options, option_names(ChatKwargs) | {"model"})
         _check_llm(llm)
         super().__init__(**options)
@@ -46,24 +56,34 @@ class LLMPropositionizer(ChatPropositionizer):
         self._can_asend = _awaits(llm, "achat" if self._chats else "acomplete")
 
     def _send(self, prompt: str) -> Reply:
-        answer = self.llm.chat([ChatMessage(content=prompt)]) if self._chats else self.llm.complete(prompt)
+        answer = (
+            self.llm.chat([ChatMessage(content=prompt)])
+            if self._chats
+            else self.llm.complete(prompt)
+        )
         return _read(answer)
 
     async def _asend(self, prompt: str) -> Reply:
-        answer = await (self.llm.achat([ChatMessage(content=prompt)]) if self._chats else self.llm.acomplete(prompt))
+        answer = await (
+            self.llm.achat([ChatMessage(content=prompt)])
+            if self._chats
+            else self.llm.acomplete(prompt)
+        )
         return _read(answer)
 
 
 class LLMReader(ChatReader):
     """Answers a question from documents by asking a LlamaIndex LLM (Entity Retrieval, §4.1 and Appendix A).
 
-    Sends one request for each question with the text of the nodes without their metadata, and keeps the first line of the
-    answer. Does not retry after server errors: make the LLM with `max_retries`.
+    Sends one request for each question with the text of the nodes without their metadata, and keeps
+    the first line of the answer. Does not retry after server errors: make the LLM with
+    `max_retries`.
 
     Args:
         llm: The LLM.
-        options: Those of `factoid.entities.reader.ChatReader`: `prompt`, and `batch_size`, which only counts in
-            `aread_batch` with an LLM that awaits; otherwise requests go one after the other.
+        options: Those of `factoid.entities.reader.ChatReader`: `prompt`, and `batch_size`, which
+            only counts in `aread_batch` with an LLM that awaits; otherwise requests go one after
+            the other.
     """
 
     def __init__(self, llm: LLM, **options: Unpack[ReaderKwargs]) -> None:
@@ -93,7 +113,10 @@ def _check_llm(llm: object) -> None:
 
 
 def _awaits(llm: LLM, method: str) -> bool:
-    """Tell whether an LLM overrides an asynchronous method: that of `CustomLLM` blocks the event loop."""
+    """Tell whether an LLM overrides an asynchronous method.
+
+    That of `CustomLLM` blocks the event loop.
+    """
     return next(kind for kind in type(llm).__mro__ if method in vars(kind)) is not CustomLLM
 
 
@@ -101,11 +124,15 @@ def _read(response: ChatResponse | CompletionResponse) -> Reply:
     text = response.text if isinstance(response, CompletionResponse) else response.message.content
     raw = response.raw
     choice = next(iter(_field(raw, "choices") or ()), None)
-    finish = _field(choice, "finish_reason") or _field(raw, "stop_reason") or _field(raw, "done_reason")
+    finish = (
+        _field(choice, "finish_reason") or _field(raw, "stop_reason") or _field(raw, "done_reason")
+    )
     refused = bool(_field(_field(choice, "message"), "refusal"))
     counts = _field(raw, "usage")
     sent = _field(counts, "prompt_tokens") or _field(counts, "input_tokens") or 0
-    usage = Usage(1, sent, _field(counts, "completion_tokens") or _field(counts, "output_tokens") or 0)
+    usage = Usage(
+        1, sent, _field(counts, "completion_tokens") or _field(counts, "output_tokens") or 0
+    )
     return Reply(text or "", finish, refused, usage)
 
 

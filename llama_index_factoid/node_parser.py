@@ -17,18 +17,32 @@ from llama_index.core.node_parser import NodeParser
 from llama_index.core.schema import BaseNode, Document
 from pydantic import AfterValidator
 
-from factoid.encode import check_metadata_keys
-from factoid.errors import InvalidInputError, check_names
-from factoid.ingest import assemble, whole_passage
-from factoid.progress import progress_bar, tracked
-from factoid.propositions import Decomposition, Propositionizer, Report, SyntaxPropositionizer, decompose
-from factoid.propositions.cached_propositionizer import with_cache
-from factoid.propositions.decompose import Policy
-from factoid.propositions.prompting.chat import ModelKwargs, split_names
-from factoid.split import split_passages, split_sentences
-from factoid.store.options import option_names
-from factoid.text.sentence_ends import SentenceSplitter
-from factoid.units import Granularity, Unit
+from factoid.framework import (
+    MIN_WORDS,
+    WORDS,
+    Decomposition,
+    Granularity,
+    InvalidInputError,
+    ModelKwargs,
+    Policy,
+    Propositionizer,
+    Report,
+    SentenceSplitter,
+    SyntaxPropositionizer,
+    Unit,
+    assemble,
+    check_metadata_keys,
+    check_names,
+    decompose,
+    option_names,
+    progress_bar,
+    split_names,
+    split_passages,
+    split_sentences,
+    tracked,
+    whole_passage,
+    with_cache,
+)
 from llama_index_factoid.convert import Kind, to_core, to_nodes
 from llama_index_factoid.llm import LLMPropositionizer
 
@@ -63,43 +77,50 @@ class FromModelKwargs(ModelKwargs, ParserKwargs, total=False):
 class MultiGranularNodeParser(NodeParser):
     """Cuts documents into passages and these into sentences and propositions, for `MultiGranularFaissVectorStore`.
 
-    Passages come before their sentences and propositions. The text of a passage or sentence is the document's from
-    `start_char_idx` to `end_char_idx`; a proposition is rewritten text, with the span of its source. A passage whose
-    decomposition fails is replaced by its sentences, and a sentence that no proposition covers is added unchanged, both with
-    `fallback` in their metadata; `last_report` counts them.
+    Passages come before their sentences and propositions. The text of a passage or sentence is the
+    document's from `start_char_idx` to `end_char_idx`; a proposition is rewritten text, with the
+    span of its source. A passage whose decomposition fails is replaced by its sentences, and a
+    sentence that no proposition covers is added unchanged, both with `fallback` in their metadata;
+    `last_report` counts them.
 
-    A document's title is `metadata["title"]`, else its first heading; headings become the section. Models get both with
-    the text, as "title — section: text", or by the framework's templates if they also get other metadata. Ids are made
-    from the document's id and the content. SOURCE is the document, PARENT the passage or, without it, the node that was
-    cut; PREVIOUS and NEXT link nodes of one granularity. If the input is itself a node cut from a document, character indices
-    count the document's text, or are None if the node does not say where it stands.
+    A document's title is `metadata["title"]`, else its first heading; headings become the section.
+    Models get both with the text, as "title — section: text", or by the framework's templates if
+    they also get other metadata. Ids are made from the document's id and the content. SOURCE is the
+    document, PARENT the passage or, without it, the node that was cut; PREVIOUS and NEXT link nodes
+    of one granularity. If the input is itself a node cut from a document, character indices count
+    the document's text, or are None if the node does not say where it stands.
 
     Args:
-        propositionizer, words, min_words, unsupported, sentences: As in `factoid.UnitStore.add_documents`.
+        propositionizer, words, min_words, unsupported, sentences: As in
+            `factoid.UnitStore.add_documents`.
         granularities: What to return, some of "passage", "sentence" and "proposition".
-        embed_metadata: Keys of the documents' metadata that are embedded with the text and searched by words: ["product"] for
-            documents that differ in these only. By default no metadata is embedded but title and section. A store takes the
-            list from the first nodes, and refuses nodes that were made with another one.
-        cache: A file, made if absent, that keeps what the propositionizer returns, or the folder of a store. The worker
-            processes of a pipeline share it.
-        window: Put the text around each node into its metadata under `window`, and its own under `original_text`, for
-            LlamaIndex's `MetadataReplacementPostProcessor`: a number of sentences before and after, or "passage".
-        chunker: Another node parser or splitter, whose chunks are the passages; `words` and `min_words` are not used. A chunk
-            keeps its id and relationships; relations of sentences and propositions do not cross chunks.
+        embed_metadata: Keys of the documents' metadata that are embedded with the text and searched
+            by words: ["product"] for documents that differ in these only. By default no metadata is
+            embedded but title and section. A store takes the list from the first nodes, and refuses
+            nodes that were made with another one.
+        cache: A file, made if absent, that keeps what the propositionizer returns, or the folder of
+            a store. The worker processes of a pipeline share it.
+        window: Put the text around each node into its metadata under `window`, and its own under
+            `original_text`, for LlamaIndex's `MetadataReplacementPostProcessor`: a number of
+            sentences before and after, or "passage".
+        chunker: Another node parser or splitter, whose chunks are the passages; `words` and
+            `min_words` are not used. A chunk keeps its id and relationships; relations of sentences
+            and propositions do not cross chunks.
         progress: As in `factoid.UnitStore`; the framework's `show_progress=True` shows a bar, too.
         fields: Those of the framework's `NodeParser`, of which `id_func` is not used.
 
     Raises:
-        InvalidInputError: On use, if `words` or `min_words` is out of range or a text cannot be used.
+        InvalidInputError: On use, if `words` or `min_words` is out of range or a text cannot be
+            used.
         StoreError: On use, if the cache cannot be opened, read or written.
     """
 
     model_config = ConfigDict(extra="forbid")
 
-    granularities: tuple[Kind, ...] = Field(default=("passage", "sentence", "proposition"), min_length=1)
+    granularities: tuple[Kind, ...] = Field(default=("passage", "proposition"), min_length=1)
     embed_metadata: Annotated[tuple[str, ...], AfterValidator(check_metadata_keys)] = ()
-    words: int = 100
-    min_words: int = 50
+    words: int = WORDS
+    min_words: int = MIN_WORDS
     unsupported: Policy = "drop"
     chunker: SerializeAsAny[NodeParser] | None = None
     window: Annotated[int, Field(ge=0)] | Literal["passage"] | None = None
@@ -107,7 +128,9 @@ class MultiGranularNodeParser(NodeParser):
     propositionizer: Propositionizer | None = Field(default=None, exclude=True, repr=False)
     cache: str | None = Field(default=None, exclude=True)
     progress: bool | None = Field(default=None, exclude=True)
-    propositionizer_name: str = Field(default="", description="Name and version, as a part of the keys of caches.")
+    propositionizer_name: str = Field(
+        default="", description="Name and version, as a part of the keys of caches."
+    )
     _last_report: Report | None = PrivateAttr(default=None)
 
     def __init__(
@@ -120,7 +143,11 @@ class MultiGranularNodeParser(NodeParser):
         check_names(type(self).__name__, fields, type(self).model_fields.keys() | {"class_name"})
         # Kept in pickles.
         fields.setdefault("propositionizer_name", _name(propositionizer or SyntaxPropositionizer()))
-        values: dict[str, Any] = {**fields, "propositionizer": propositionizer, "cache": cache and str(cache)}
+        values: dict[str, Any] = {
+            **fields,
+            "propositionizer": propositionizer,
+            "cache": cache and str(cache),
+        }
         super().__init__(**values)
 
     @classmethod
@@ -140,7 +167,9 @@ class MultiGranularNodeParser(NodeParser):
         return cls.__name__
 
     @classmethod
-    def from_llm(cls, llm: LLM, *, model: str | None = None, **options: Unpack[FromModelKwargs]) -> Self:
+    def from_llm(
+        cls, llm: LLM, *, model: str | None = None, **options: Unpack[FromModelKwargs]
+    ) -> Self:
         """Return a node parser whose propositions come from a LlamaIndex LLM.
 
         Options are those of `LLMPropositionizer` and those of this class; another one is refused.
@@ -154,14 +183,23 @@ class MultiGranularNodeParser(NodeParser):
         """The report on the latest call that has ended; None before the first."""
         return self._last_report
 
-    def _parse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
+    def _parse_nodes(
+        self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any
+    ) -> list[BaseNode]:
         chunks = nodes if self.chunker is None else self.chunker(nodes, show_progress=show_progress)
         show = show_progress or self.progress
-        cuts = [self._passages(node) for node in tracked(chunks, show=show, unit=" documents", desc="splitting")]
+        cuts = [
+            self._passages(node)
+            for node in tracked(chunks, show=show, unit=" documents", desc="splitting")
+        ]
         kinds = [Granularity(kind) for kind in self.granularities]
-        passages = [passage for cut in cuts for passage in cut] if Granularity.PROPOSITION in kinds else []
+        passages = (
+            [passage for cut in cuts for passage in cut] if Granularity.PROPOSITION in kinds else []
+        )
         decomposition, propositionizer = Decomposition(), self._ready()
-        with progress_bar(show=show, unit=" passages", total=len(passages), desc="cutting into propositions") as bar:
+        with progress_bar(
+            show=show, unit=" passages", total=len(passages), desc="cutting into propositions"
+        ) as bar:
             for start in range(0, len(passages), _BLOCK):
                 block = passages[start : start + _BLOCK]
                 decomposition += decompose(block, propositionizer, unsupported=self.unsupported)
@@ -172,7 +210,11 @@ class MultiGranularNodeParser(NodeParser):
             propositions[unit.parent_id].append(unit)
         parsed: list[BaseNode] = []
         for node, cut in zip(chunks, cuts, strict=True):
-            units = [unit for passage in cut for unit in assemble([passage], propositions[passage.id], kinds)]
+            units = [
+                unit
+                for passage in cut
+                for unit in assemble([passage], propositions[passage.id], kinds)
+            ]
             units = [unit for unit in units if unit.granularity in kinds]
             parsed += to_nodes(
                 node,
@@ -180,15 +222,24 @@ class MultiGranularNodeParser(NodeParser):
                 include_metadata=self.include_metadata,
                 include_prev_next_rel=self.include_prev_next_rel,
                 embed_metadata=self.embed_metadata,
-                windows=None if self.window is None else _windows(to_core(node).text, cut, units, self.window),
+                windows=None
+                if self.window is None
+                else _windows(to_core(node).text, cut, units, self.window),
             )
         return parsed
 
-    async def _aparse_nodes(self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any) -> list[BaseNode]:
+    async def _aparse_nodes(
+        self, nodes: Sequence[BaseNode], show_progress: bool = False, **_: Any
+    ) -> list[BaseNode]:
         return await asyncio.to_thread(self._parse_nodes, nodes, show_progress)
 
-    def _postprocess_parsed_nodes(self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]) -> list[BaseNode]:
-        """Leave the nodes as they are: the framework would look for their texts, and misplace repeated ones."""
+    def _postprocess_parsed_nodes(
+        self, nodes: list[BaseNode], parent_doc_map: dict[str, Document]
+    ) -> list[BaseNode]:
+        """Leave the nodes as they are.
+
+        The framework would look for their texts, and misplace repeated ones.
+        """
         del parent_doc_map
         return nodes
 
@@ -204,8 +255,8 @@ class MultiGranularNodeParser(NodeParser):
         propositionizer = self.propositionizer or SyntaxPropositionizer()
         if _name(propositionizer) != self.propositionizer_name:
             raise InvalidInputError(
-                f"the propositionizer {self.propositionizer_name!r} of this parser cannot be pickled for the workers of a "
-                "pipeline: run the pipeline without num_workers"
+                f"the propositionizer {self.propositionizer_name!r} of this parser cannot be "
+                "pickled for the workers of a pipeline: run the pipeline without num_workers"
             )
         return with_cache(propositionizer, self.cache)
 
@@ -225,17 +276,27 @@ class PropositionNodeParser(MultiGranularNodeParser):
 def _windows(
     text: str, passages: Sequence[Unit], units: Sequence[Unit], size: int | Literal["passage"]
 ) -> dict[str, str]:
-    """Return the text around units by id: of their passage, or with `size` sentences before and after."""
+    """Return the text around units by id.
+
+    Of their passage, or with `size` sentences before and after.
+    """
     if size == "passage":
         by_id = {passage.id: passage.text for passage in passages}
         return {unit.id: by_id.get(unit.parent_id, unit.text) for unit in units}
     sentences = [sentence for passage in passages for sentence in split_sentences(passage)]
-    starts, ends = [sentence.start for sentence in sentences], [sentence.end for sentence in sentences]
+    starts, ends = (
+        [sentence.start for sentence in sentences],
+        [sentence.end for sentence in sentences],
+    )
     windows = {}
     for unit in units:
         first = max(bisect_right(ends, unit.start) - size, 0)
         last = min(max(bisect_left(starts, unit.end) - 1, 0) + size, len(sentences) - 1)
-        windows[unit.id] = text[min(starts[first], unit.start) : max(ends[last], unit.end)] if sentences else unit.text
+        windows[unit.id] = (
+            text[min(starts[first], unit.start) : max(ends[last], unit.end)]
+            if sentences
+            else unit.text
+        )
     return windows
 
 

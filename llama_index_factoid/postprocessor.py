@@ -8,24 +8,29 @@ from llama_index.core.bridge.pydantic import Field
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import BaseNode, NodeWithScore, QueryBundle
 
-from factoid.errors import InvalidInputError, check_names
-from factoid.late_interaction import AnyGranularityRanker, SpanHit
-from factoid.metadata import hit_fields
-from factoid.store.options import RankedParents
-from factoid.units import Granularity
+from factoid.framework import (
+    AnyGranularityRanker,
+    Granularity,
+    InvalidInputError,
+    RankedParents,
+    SpanHit,
+    check_names,
+    hit_fields,
+)
 from llama_index_factoid.convert import SPAN, offset_of, retrieved, to_core, to_nodes, without_query
 
 
 class AnyGranularityRerank(BaseNodePostprocessor):
     """Ranks sentences, propositions or whole nodes by the token vectors of the nodes (AGRaME, §3.2).
 
-    Follows any retriever: `index.as_query_engine(node_postprocessors=[…])`. Each node is one passage, with `title` and
-    `section` of its metadata before it.
+    Follows any retriever: `index.as_query_engine(node_postprocessors=[…])`. Each node is one
+    passage, with `title` and `section` of its metadata before it.
 
-    With `parents="unit"` the best units come back as nodes like those that our parsers make from a node: with its metadata, its
-    source as SOURCE, itself as PARENT, `granularity` and `passage_id`, and character indices in the source, where the node's own
-    are known. With `parents="passage"`, or the granularity "passage", the nodes come back in a new order, with a list of their
-    best unit under `matches` in their metadata, which is hidden from models.
+    With `parents="unit"` the best units come back as nodes like those that our parsers make from a
+    node: with its metadata, its source as SOURCE, itself as PARENT, `granularity` and `passage_id`,
+    and character indices in the source, where the node's own are known. With `parents="passage"`,
+    or the granularity "passage", the nodes come back in a new order, with a list of their best unit
+    under `matches` in their metadata, which is hidden from models.
 
     Attributes:
         ranker: The core's ranker, which holds the model.
@@ -42,7 +47,9 @@ class AnyGranularityRerank(BaseNodePostprocessor):
     if not TYPE_CHECKING:  # fields say more than this signature
 
         def __init__(self, **fields: Any) -> None:
-            check_names(type(self).__name__, fields, type(self).model_fields.keys() | {"class_name"})
+            check_names(
+                type(self).__name__, fields, type(self).model_fields.keys() | {"class_name"}
+            )
             super().__init__(**fields)
 
     @classmethod
@@ -54,7 +61,9 @@ class AnyGranularityRerank(BaseNodePostprocessor):
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
         if query_bundle is None:
-            raise InvalidInputError("AnyGranularityRerank ranks by a query: pass query_str= or query_bundle=")
+            raise InvalidInputError(
+                "AnyGranularityRerank ranks by a query: pass query_str= or query_bundle="
+            )
         passages = [to_core(scored.node) for scored in nodes]
         query = query_bundle.query_str
         k = self.k if self.top_n is None else self.top_n
@@ -69,7 +78,10 @@ def _scored(hit: SpanHit, node: BaseNode) -> NodeWithScore:
         return NodeWithScore(node=unit_node, score=hit.score)
     offset, fields = offset_of(node), hit_fields(hit, *SPAN)
     for match in fields.get("matches", ()):
-        match |= {key: None if None in (offset, match[key]) else offset + match[key] for key in SPAN}
-    kept = {key: value for key, value in earlier.items() if key != "matches"}  # the ranker's own are in their place
+        match |= {
+            key: None if None in (offset, match[key]) else offset + match[key] for key in SPAN
+        }
+    # the ranker's own are in their place
+    kept = {key: value for key, value in earlier.items() if key != "matches"}
     found = kept | fields
     return NodeWithScore(node=retrieved(source, found) if found else source, score=hit.score)

@@ -8,26 +8,36 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.callbacks.base import CallbackManager
 from llama_index.core.indices.vector_store.base import VectorStoreIndex
 from llama_index.core.indices.vector_store.retrievers import VectorIndexRetriever
-from llama_index.core.vector_stores.types import MetadataFilters, VectorStoreQuery, VectorStoreQueryMode
+from llama_index.core.vector_stores.types import (
+    MetadataFilters,
+    VectorStoreQuery,
+    VectorStoreQueryMode,
+)
 
-from factoid.encode import token_vector_encoder
-from factoid.errors import EncoderMismatchError, InvalidInputError
-from factoid.store.options import BY_TOKENS
+from factoid.framework import (
+    BY_TOKENS,
+    EncoderMismatchError,
+    InvalidInputError,
+    token_vector_encoder,
+)
 from llama_index_factoid.embeddings import EmbeddingEncoder
 from llama_index_factoid.vector_store import MultiGranularFaissVectorStore, QueryKwargs
 
 
 class MultiGranularRetriever(VectorIndexRetriever):
-    """Retrieves passages by their facts: the k best distinct parents of the units nearest to the query.
+    """Retrieves passages by their facts.
 
-    Each parent carries `matches` in its metadata, best first: `text`, `score`, `start_char_idx`, `end_char_idx`,
-    `granularity` and `id` of the units that made it a result. With `expand`, parents and units also carry `neighbours`,
-    the same without scores, in order of the text. Both are excluded from the texts that models get, and from the node's
-    `hash`: a `QueryFusionRetriever` returns a node that several queries find once, with the matches of one of them.
+    The k best distinct parents of the units nearest to the query. Each parent carries `matches` in
+    its metadata, best first: `text`, `score`, `start_char_idx`, `end_char_idx`, `granularity` and
+    `id` of the units that made it a result. With `expand`, parents and units also carry
+    `neighbours`, the same without scores, in order of the text. Both are excluded from the texts
+    that models get, and from the node's `hash`: a `QueryFusionRetriever` returns a node that
+    several queries find once, with the matches of one of them.
 
     Args:
         store: A `MultiGranularFaissVectorStore`, or a `VectorStoreIndex` over one.
-        embed_model: Embeds queries; None for the index's own or the store's, else that of `Settings`.
+        embed_model: Embeds queries; None for the index's own or the store's, else that of
+            `Settings`.
         k: The number of nodes; `similarity_top_k` is the framework's name for it.
         filters: Conditions on metadata, applied before the search.
         mode: As in `MultiGranularFaissVectorStore.query`.
@@ -53,8 +63,8 @@ class MultiGranularRetriever(VectorIndexRetriever):
         vector_store = store.vector_store if isinstance(store, VectorStoreIndex) else store
         if not isinstance(vector_store, MultiGranularFaissVectorStore):
             raise InvalidInputError(
-                "MultiGranularRetriever needs a MultiGranularFaissVectorStore or a VectorStoreIndex over one, "
-                f"got {type(vector_store).__name__}"
+                "MultiGranularRetriever needs a MultiGranularFaissVectorStore or a "
+                f"VectorStoreIndex over one, got {type(vector_store).__name__}"
             )
         of_query = VectorStoreQuery(mode=VectorStoreQueryMode(mode), filters=filters, query_str="")
         vector_store.check_options(of_query, options, owner=type(self).__name__)
@@ -70,11 +80,14 @@ class MultiGranularRetriever(VectorIndexRetriever):
             embed_model=embed_model,
             vector_store_kwargs={**options, "matches": True},
         )
-        stored, asked = EmbeddingEncoder(known or self._embed_model).name, EmbeddingEncoder(self._embed_model).name
+        stored, asked = (
+            EmbeddingEncoder(known or self._embed_model).name,
+            EmbeddingEncoder(self._embed_model).name,
+        )
         if stored != asked:
             raise EncoderMismatchError(
-                f"the store was opened with the embedding model {stored!r}, and the queries would be embedded by {asked!r}: use "
-                "the first one"
+                f"the store was opened with the embedding model {stored!r}, and the queries would "
+                f"be embedded by {asked!r}: use the first one"
             )
         if options.get("rerank") == BY_TOKENS:  # the store may not know the model
             self._kwargs["rerank"] = token_vector_encoder(EmbeddingEncoder(self._embed_model))

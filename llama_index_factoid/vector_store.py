@@ -27,14 +27,26 @@ from llama_index.core.vector_stores.types import (
     VectorStoreQueryResult,
 )
 
-from factoid.errors import InvalidInputError, StoreFormatError, check_names
-from factoid.files.sqlite import FILE
-from factoid.filters import All, Filter, Tree, matches, parse_filter
-from factoid.store import UnitStore
-from factoid.store.database.schema import local_folder
-from factoid.store.options import CommonSearchKwargs, IndexKwargs, Parents, SearchOptions, option_names
-from factoid.store.transfer.copies import copy_over
-from factoid.units import Granularity, Unit
+from factoid.framework import (
+    DATABASE_FILE,
+    All,
+    CommonSearchKwargs,
+    Filter,
+    Granularity,
+    IndexKwargs,
+    InvalidInputError,
+    Parents,
+    SearchOptions,
+    StoreFormatError,
+    Tree,
+    Unit,
+    UnitStore,
+    check_names,
+    local_folder,
+    matches,
+    option_names,
+    parse_filter,
+)
 from llama_index_factoid.convert import (
     Kind,
     embedded_metadata,
@@ -48,9 +60,19 @@ from llama_index_factoid.embeddings import EmbeddingEncoder
 from llama_index_factoid.versions import stale_ids
 
 # Options of a query, and their names in the core.
-_NAMES = {"doc_ids": "document_ids", "node_ids": "unit_ids", "mmr_threshold": "mmr", "mmr_prefetch_k": "fetch_k"}
+_NAMES = {
+    "doc_ids": "document_ids",
+    "node_ids": "unit_ids",
+    "mmr_threshold": "mmr",
+    "mmr_prefetch_k": "fetch_k",
+}
 _TEXT_MODES = (VectorStoreQueryMode.TEXT_SEARCH, VectorStoreQueryMode.SPARSE)
-_MODES = (VectorStoreQueryMode.DEFAULT, VectorStoreQueryMode.HYBRID, VectorStoreQueryMode.MMR, *_TEXT_MODES)
+_MODES = (
+    VectorStoreQueryMode.DEFAULT,
+    VectorStoreQueryMode.HYBRID,
+    VectorStoreQueryMode.MMR,
+    *_TEXT_MODES,
+)
 
 T = TypeVar("T")
 
@@ -69,7 +91,7 @@ class PersistedKwargs(StoreKwargs, total=False):
     embed_model: BaseEmbedding | None
     granularity: Kind | Literal["mixed"] | Sequence[Kind] | None
     parents: Parents
-    granularities: Sequence[Kind]
+    granularities: Sequence[Kind] | None
     settings: Mapping[str, Any] | None
 
 
@@ -92,7 +114,8 @@ _OF_QUERIES = dict.fromkeys(
     "it is an option of MultiGranularRetriever, and of as_retriever(vector_store_kwargs={…})",
 )
 _OF_RETRIEVERS = dict.fromkeys(
-    ("k", "similarity_top_k", "filters", "mode"), "it is an option of MultiGranularRetriever, and of as_retriever(…)"
+    ("k", "similarity_top_k", "filters", "mode"),
+    "it is an option of MultiGranularRetriever, and of as_retriever(…)",
 )
 
 
@@ -109,24 +132,29 @@ def _threaded(method: Callable[..., T]) -> Callable[..., Coroutine[Any, Any, T]]
 class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     """Stores passages, sentences and propositions with the embeddings that LlamaIndex made, in SQLite and FAISS.
 
-    Made for the nodes of `MultiGranularNodeParser`: a query is compared with the nodes of one granularity, or of several,
-    and returns the k best distinct parents, their passages. A node of any other parser is a passage; a sentence or proposition
-    without a stored passage is its own parent. Higher scores are better. Nodes come back equal to those added, apart from the
-    embedding; units that the core, the command line or LangChain stored come back as nodes of our parsers would. Nodes are on
-    disk when `add` returns. The async methods work in threads.
+    Made for the nodes of `MultiGranularNodeParser`: a query is compared with the nodes of one
+    granularity, or of several, and returns the k best distinct parents, their passages. A node of
+    any other parser is a passage; a sentence or proposition without a stored passage is its own
+    parent. Higher scores are better. Nodes come back equal to those added, apart from the
+    embedding; units that the core, the command line or LangChain stored come back as nodes of our
+    parsers would. Nodes are on disk when `add` returns. The async methods work in threads.
 
-    Filters, `doc_ids` and `node_ids` apply before the search; an id in `node_ids` admits the node and the units under it. Empty
-    ones admit nothing, but for the `node_ids` of a query, which the framework's own retriever always sends.
+    Filters, `doc_ids` and `node_ids` apply before the search; an id in `node_ids` admits the node
+    and the units under it. Empty ones admit nothing, but for the `node_ids` of a query, which the
+    framework's own retriever always sends.
 
     Args:
         path: The store's folder, made if absent; None keeps everything in memory until `persist`.
-        embed_model: The model that embeds the nodes. The store remembers its name, and refuses another one when it is opened
-            again. Without it nobody notices a query that another model of the same dimension has embedded.
-        granularity, parents: What queries are compared with, by default the finest that the store holds, and what they return,
-            as in `factoid.store.SearchOptions`; by default passages, and documents that are one. Documents are only in stores
-            that the core, the command line or LangChain filled.
-        granularities: What can be searched.
-        settings: Those of `factoid.UnitStore`, here or as options of their own, such as `index` and `similarity`.
+        embed_model: The model that embeds the nodes. The store remembers its name, and refuses
+            another one when it is opened again. Without it nobody notices a query that another
+            model of the same dimension has embedded.
+        granularity, parents: What queries are compared with, by default the finest that the store
+            holds, and what they return, as in `factoid.store.SearchOptions`; by default passages,
+            and documents that are one. Documents are only in stores that the core, the command line
+            or LangChain filled.
+        granularities: What can be searched; None for the granularities of the nodes.
+        settings: Those of `factoid.UnitStore`, here or as options of their own, such as `index` and
+            `similarity`.
 
     Raises:
         InvalidInputError: A setting is out of range. An unknown one is a TypeError.
@@ -142,7 +170,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     embed_model: BaseEmbedding | None = Field(default=None, exclude=True, repr=False)
     granularity: Kind | Literal["mixed"] | tuple[Kind, ...] | None = None
     parents: Parents = "auto"
-    granularities: tuple[Kind, ...] = Field(default=("passage", "sentence", "proposition"), min_length=1)
+    granularities: tuple[Kind, ...] | None = Field(default=None, min_length=1)
     settings: dict[str, Any] = Field(default_factory=dict)
     _store: UnitStore = PrivateAttr()
 
@@ -153,7 +181,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         embed_model: BaseEmbedding | None = None,
         granularity: Kind | Literal["mixed"] | Sequence[Kind] | None = None,
         parents: Parents = "auto",
-        granularities: Sequence[Kind] = ("passage", "sentence", "proposition"),
+        granularities: Sequence[Kind] | None = None,
         settings: Mapping[str, Any] | None = None,
         **options: Unpack[StoreKwargs],
     ) -> None:
@@ -161,13 +189,24 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         of_store = option_names(IndexKwargs)
         check_names(type(self).__name__, options, of_class | of_store, elsewhere=_OF_QUERIES)
         check_names(f"settings of {type(self).__name__}", settings or (), of_store)
-        fields: dict[str, Any] = {"granularity": granularity, "parents": parents, "granularities": granularities}
-        fields |= {name: value for name, value in options.items() if name in of_class - {"class_name"}}
-        fields["settings"] = {**(settings or {}), **{key: options[key] for key in options if key in of_store}}  # type: ignore[literal-required]
+        fields: dict[str, Any] = {
+            "granularity": granularity,
+            "parents": parents,
+            "granularities": granularities,
+        }
+        store_settings: dict[str, Any] = dict(settings or {})
+        for name, value in options.items():
+            if name in of_store:
+                store_settings[name] = value
+            if name in of_class and name != "class_name":
+                fields[name] = value
+        fields["settings"] = store_settings
         folder = None if path is None else str(local_folder(path))
         super().__init__(**fields | {"path": folder, "embed_model": embed_model})
         encoder = None if self.embed_model is None else EmbeddingEncoder(self.embed_model)
-        self._store = UnitStore(folder, encoder=encoder, granularities=self.granularities, **self.settings)
+        self._store = UnitStore(
+            folder, encoder=encoder, granularities=self.granularities, **self.settings
+        )
 
     @classmethod
     def class_name(cls) -> str:
@@ -189,18 +228,24 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         return copy(self)  # shares the open store, and the model that embeds
 
     def close(self) -> None:
-        """Save the index caches and close the store. Nodes are on disk when the call that added them returns."""
+        """Save the index caches and close the store.
+
+        Nodes are on disk when the call that added them returns.
+        """
         self._store.close()
 
     def add(self, nodes: Sequence[BaseNode], **_: Any) -> list[str]:
-        """Add nodes with their embeddings, and return their ids; a node whose id is in the store replaces the stored one.
+        """Add nodes with their embeddings, and return their ids.
 
-        Nodes of a source that has changed replace all of its earlier version: those whose SOURCE has the same id and another
-        hash, and those whose metadata have the same `file_path` and another `file_size` or `last_modified_date`.
+        A node whose id is in the store replaces the stored one. Nodes of a source that has changed
+        replace all of its earlier version: those whose SOURCE has the same id and another hash, and
+        those whose metadata have the same `file_path` and another `file_size` or
+        `last_modified_date`.
 
         Raises:
             InvalidInputError: A node has no embedding, or text or metadata that cannot be stored.
-            EncoderMismatchError: The embeddings have another dimension than the store's, or other metadata in them.
+            EncoderMismatchError: The embeddings have another dimension than the store's, or other
+                metadata in them.
         """
         nodes = list(nodes)
         for node in nodes:
@@ -208,8 +253,8 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
                 raise InvalidInputError(f"expected nodes, got {type(node).__name__}")
             if node.embedding is None:
                 raise InvalidInputError(
-                    f"node {node.node_id!r} has no embedding: add nodes through VectorStoreIndex, or put the embedding "
-                    "model last in the IngestionPipeline"
+                    f"node {node.node_id!r} has no embedding: add nodes through VectorStoreIndex, "
+                    "or put the embedding model last in the IngestionPipeline"
                 )
         vectors = [np.asarray(node.embedding, np.float32) for node in nodes]
         units = [to_unit(node) for node in nodes]
@@ -222,8 +267,13 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
 
     async_add = _threaded(add)
 
-    def get_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None) -> list[BaseNode]:
-        """Return the nodes that filters let a query return: those of some ids, in that order, or all, oldest first."""
+    def get_nodes(
+        self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None
+    ) -> list[BaseNode]:
+        """Return the nodes that filters let a query return.
+
+        Those of some ids, in that order, or all, oldest first.
+        """
         tree = to_tree(filters)
         ids = self._store.ids(tree) if node_ids is None else node_ids
         return self._nodes(self._units(ids, tree), tree)
@@ -236,10 +286,13 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
 
     adelete = _threaded(delete)
 
-    def delete_nodes(self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **_: Any) -> None:
+    def delete_nodes(
+        self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **_: Any
+    ) -> None:
         """Delete nodes by id, by filters, or by both at once, with the sentences and propositions under them.
 
-        An id that no node has, but a document whose text is stored, means all of the document: queries return such documents.
+        An id that no node has, but a document whose text is stored, means all of the document:
+        queries return such documents.
 
         Raises:
             InvalidInputError: Neither is given, or only an empty list of filters.
@@ -249,12 +302,18 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
             units = self._units(node_ids, None)
             chosen = [unit for unit in units if tree is None or matches(tree, unit.metadata)]
             whole = [unit.id for unit in chosen if unit.granularity is Granularity.DOCUMENT]
-            self._store.delete(unit_ids=[unit.id for unit in chosen if unit.granularity is not Granularity.DOCUMENT])
+            self._store.delete(
+                unit_ids=[
+                    unit.id for unit in chosen if unit.granularity is not Granularity.DOCUMENT
+                ]
+            )
             if whole:
                 self._store.delete(document_ids=whole)
             return
         if tree is None:
-            raise InvalidInputError("delete_nodes needs node_ids or filters; clear() deletes everything")
+            raise InvalidInputError(
+                "delete_nodes needs node_ids or filters; clear() deletes everything"
+            )
         self._store.delete(filter=tree)
 
     adelete_nodes = _threaded(delete_nodes)
@@ -270,22 +329,25 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     ) -> VectorStoreQueryResult:
         """Return the k best nodes, k being `similarity_top_k`, or all if there are fewer.
 
-        Modes `default` and `hybrid` rank by the similarity of the best unit and its passage and, if the query has a text, by its
-        words: weighed by `weights` or `lexical`, else by `alpha`, the share of vectors; `lexical=0` leaves the words out. Modes
-        `text_search` and `sparse` rank passages by words alone (BM25) and need no embedding. Mode `mmr` chooses nodes that are
-        near the query and, by the units that matched it, far from each other. `index.as_retriever` passes options on as
-        `vector_store_kwargs`.
+        Modes `default` and `hybrid` rank by the similarity of the best unit and its passage and, if
+        the query has a text, by its words: weighed by `weights` or `lexical`, else by `alpha`, the
+        share of vectors; `lexical=0` leaves the words out. Modes `text_search` and `sparse` rank
+        passages by words alone (BM25) and need no embedding. Mode `mmr` chooses nodes that are near
+        the query and, by the units that matched it, far from each other. `index.as_retriever`
+        passes options on as `vector_store_kwargs`.
 
         Args:
             query: The query, with its embedding, its text, or both, as the mode needs them.
-            options: Those of `factoid.store.SearchOptions`, but `doc_ids` and `node_ids` in place of the query's, `mmr_threshold`
-                for `mmr`, and `mmr_prefetch_k` for `fetch_k`. In mode `mmr` the defaults are the query's threshold, else 0.5,
-                and four times k. None counts as absent. `matches=True` puts `matches` and `neighbours` into the metadata, as
-                `MultiGranularRetriever` describes.
+            options: Those of `factoid.store.SearchOptions`, but `doc_ids` and `node_ids` in place
+                of the query's, `mmr_threshold` for `mmr`, and `mmr_prefetch_k` for `fetch_k`. In
+                mode `mmr` the defaults are the query's threshold, else 0.5, and four times k. None
+                counts as absent. `matches=True` puts `matches` and `neighbours` into the metadata,
+                as `MultiGranularRetriever` describes.
 
         Raises:
-            InvalidInputError: There is no embedding, k or an option is out of range, the mode is unknown, or the store does not
-                search the granularity or has no nodes of it. An unknown option is a TypeError.
+            InvalidInputError: There is no embedding, k or an option is out of range, the mode is
+                unknown, or the store does not search the granularity or has no nodes of it. An
+                unknown option is a TypeError.
             EncoderMismatchError: The embedding has another dimension than the store's.
         """
         search = self._search_options(query, options, owner=f"{type(self).__name__}.query")
@@ -294,7 +356,8 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
             hits = self._store.search(query.query_str, **search)  # type: ignore[arg-type]  # refuses None
         elif query.query_embedding is None:
             raise InvalidInputError(
-                "the query is empty or has no embedding: give query_embedding, or use a retriever with an embedding model"
+                "the query is empty or has no embedding: give query_embedding, or use a retriever "
+                "with an embedding model"
             )
         else:
             vector = np.asarray(query.query_embedding, np.float32)
@@ -307,7 +370,9 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
 
     aquery = _threaded(query)
 
-    def check_options(self, query: VectorStoreQuery, options: Mapping[str, Any], *, owner: str) -> None:
+    def check_options(
+        self, query: VectorStoreQuery, options: Mapping[str, Any], *, owner: str
+    ) -> None:
         """Refuse options that `query` would refuse; `owner` is the class that takes them.
 
         Raises:
@@ -316,26 +381,34 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         search = self._search_options(query, options, owner=owner)
         for name in ("k", "matches"):
             search.pop(name, None)
-        SearchOptions(**search).kinds(self._store.granularities)
+        self._store.compared(SearchOptions(**search))
 
-    def _search_options(self, query: VectorStoreQuery, options: Mapping[str, Any], *, owner: str) -> dict[str, Any]:
+    def _search_options(
+        self, query: VectorStoreQuery, options: Mapping[str, Any], *, owner: str
+    ) -> dict[str, Any]:
         """Return the arguments of the core's search, apart from the vector."""
         check_names(owner, options, _QUERY, elsewhere=_OF_RETRIEVERS)
-        search: dict[str, Any] = {"granularity": self.granularity, "parents": self.parents, "k": query.similarity_top_k}
+        search: dict[str, Any] = {
+            "granularity": self.granularity,
+            "parents": self.parents,
+            "k": query.similarity_top_k,
+        }
         for name, value in options.items():
             if value is not None:
                 search[_NAMES.get(name, name)] = value
         if query.filters is not None:
             search["filter"] = _both(search.get("filter"), to_tree(query.filters))
         search.setdefault("document_ids", query.doc_ids)
-        # A VectorStoreIndex gives its retriever an empty list of node ids where the store keeps the nodes.
+        # A VectorStoreIndex gives its retriever an empty list of node ids where the store keeps the
+        # nodes.
         search.setdefault("unit_ids", query.node_ids or None)
         if query.mode == VectorStoreQueryMode.MMR:
             search.setdefault("mmr", 0.5 if query.mmr_threshold is None else query.mmr_threshold)
             search.setdefault("fetch_k", 4 * query.similarity_top_k)
         if query.mode not in _MODES:
             raise InvalidInputError(
-                f"this store does not answer mode {str(getattr(query.mode, 'value', query.mode))!r}: use mode default, hybrid, "
+                "this store does not answer mode "
+                f"{str(getattr(query.mode, 'value', query.mode))!r}: use mode default, hybrid, "
                 "text_search, sparse or mmr"
             )
         if query.mode in _TEXT_MODES:
@@ -347,18 +420,21 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     def persist(self, persist_path: str, fs: AbstractFileSystem | None = None) -> None:
         """Copy the store to a local folder, made if absent; an existing store there is replaced.
 
-        `StorageContext.persist` calls this. A store with a path of its own need not be persisted: its nodes are on disk.
+        `StorageContext.persist` calls this. A store with a path of its own need not be persisted:
+        its nodes are on disk.
 
         Raises:
             InvalidInputError: The file system is not the local one.
-            StoreFormatError, StoreError: The path holds something else, or the copy cannot be written.
+            StoreFormatError, StoreError: The path holds something else, or the copy cannot be
+                written.
         """
         if not isinstance(fs, LocalFileSystem | None):
             raise InvalidInputError(
-                f"a store persists to a local folder, got {persist_path!r}: send it elsewhere with store.client.save_to(url), "
-                "and fetch it with factoid.UnitStore.load_from(url, path, encoder=None)"
+                f"a store persists to a local folder, got {persist_path!r}: send it elsewhere "
+                "with store.client.save_to(url), and fetch it with "
+                "factoid.UnitStore.load_from(url, path, encoder=None)"
             )
-        copy_over(self._store, persist_path)
+        self._store.copy_over(persist_path)
 
     @classmethod
     def from_persist_dir(
@@ -367,14 +443,18 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         namespace: str = DEFAULT_VECTOR_STORE,
         **options: Unpack[PersistedKwargs],
     ) -> Self:
-        """Open the store in a folder that `StorageContext.persist` wrote; options are those of the class.
+        """Open the store in a folder that `StorageContext.persist` wrote.
+
+        Options are those of the class.
 
         Raises:
             StoreFormatError: There is no store.
         """
         folder = Path(persist_dir, f"{namespace}{NAMESPACE_SEP}{DEFAULT_PERSIST_FNAME}")
-        if not (folder / FILE).exists():
-            raise StoreFormatError(f"there is no store at {folder}: a store is a folder that holds {FILE}")
+        if not (folder / DATABASE_FILE).exists():
+            raise StoreFormatError(
+                f"there is no store at {folder}: a store is a folder that holds {DATABASE_FILE}"
+            )
         return cls(folder, **options)
 
     def _units(self, ids: Sequence[str], condition: Filter | None) -> list[Unit]:
@@ -382,7 +462,9 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         units = {unit.id: unit for unit in self._store.get(ids, filter=condition)}
         others = [name for name in ids if name not in units]
         if others:
-            units |= {unit.id: unit for unit in self._store.get(others, filter=condition, documents=True)}
+            units |= {
+                unit.id: unit for unit in self._store.get(others, filter=condition, documents=True)
+            }
         return [units[name] for name in ids if name in units]
 
     def _nodes(self, units: Sequence[Unit], condition: Filter | None) -> list[BaseNode]:

@@ -1,7 +1,8 @@
 """Tell the nodes of an earlier version of a source from those that are being added.
 
-The framework adds the nodes of a document in several calls, so a call may hold only some of them. But each node says of which
-version of its source it is: by the hash of the document, and by the size and date of the file.
+The framework adds the nodes of a document in several calls, so a call may hold only some of them.
+But each node says of which version of its source it is: by the hash of the document, and by the
+size and date of the file.
 """
 
 from __future__ import annotations
@@ -13,9 +14,7 @@ from typing import Any
 from llama_index.core.constants import DATA_KEY, TYPE_KEY
 from llama_index.core.schema import BaseNode, NodeRelationship
 
-from factoid.filters import All, AnyOf, Comparison, Not, Operator
-from factoid.store import UnitStore
-from factoid.units import Unit
+from factoid.framework import All, AnyOf, Comparison, Not, Operator, Unit, UnitStore
 
 _FILE = "file_path"
 _VERSION = ("file_size", "last_modified_date")  # of a file, as `SimpleDirectoryReader` has them
@@ -40,7 +39,9 @@ def stale_ids(store: UnitStore, nodes: Sequence[BaseNode], units: Sequence[Unit]
     for unit in stored:
         written, version = _hash(unit), _version(unit.metadata)
         other_text = written is not None and written not in hashes.get(unit.document_id, {written})
-        other_file = version is not None and version not in files.get(unit.metadata[_FILE], {version})
+        other_file = version is not None and version not in files.get(
+            unit.metadata[_FILE], {version}
+        )
         if other_text or other_file:
             stale.append(unit.id)
     return stale
@@ -48,9 +49,17 @@ def stale_ids(store: UnitStore, nodes: Sequence[BaseNode], units: Sequence[Unit]
 
 def _candidates(store: UnitStore, nodes: Iterable[BaseNode], units: Iterable[Unit]) -> list[Unit]:
     """Return the stored units of the same documents, and of other versions of the same files."""
-    documents = {unit.document_id for node, unit in zip(nodes, units, strict=True) if node.source_node is not None}
+    documents = {
+        unit.document_id
+        for node, unit in zip(nodes, units, strict=True)
+        if node.source_node is not None
+    }
     candidates = {unit.id: unit for unit in store.units_of(sorted(documents))}
-    versions = {(unit.metadata[_FILE], _version(unit.metadata)): unit for unit in units if _version(unit.metadata)}
+    versions = {
+        (unit.metadata[_FILE], _version(unit.metadata)): unit
+        for unit in units
+        if _version(unit.metadata)
+    }
     others = [_other_version(unit.metadata) for unit in versions.values()]
     if others:
         ids = store.ids(AnyOf(tuple(others)))

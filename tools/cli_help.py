@@ -63,10 +63,13 @@ path that does not exist is an error, since it may be mistyped.
 def render() -> str:
     """Return the page."""
     command = typer.main.get_command(app)
-    docs = get_docs_for_click(obj=command, ctx=typer.Context(command), name="factoid", title="Commands", indent=1)
+    docs = get_docs_for_click(
+        obj=command, ctx=typer.Context(command), name="factoid", title="Commands", indent=1
+    )
     for verb in [*command.commands.values(), *command.commands["store"].commands.values()]:
         docs = docs.replace(
-            f"`{verb.name}`: {verb.get_short_help_str()}\n", f"`{verb.name}`: {verb.get_short_help_str(200)}\n"
+            f"`{verb.name}`: {verb.get_short_help_str()}\n",
+            f"`{verb.name}`: {verb.get_short_help_str(200)}\n",
         )
     return f"{HEAD}{docs.strip()}\n"
 

@@ -1,6 +1,7 @@
 """Write the code that docs/production.md quotes from files of this repository.
 
-A comment names the file and the first and last line of the quotation, by parts of them, or the whole file:
+A comment names the file and the first and last line of the quotation, by parts of them, or the
+whole file:
 
     <!-- examples/production/app.py: def create_app … return app -->
     <!-- examples/production/Dockerfile: all -->
@@ -28,7 +29,9 @@ def quoted(file: Path, part: str) -> str:
     lines = text.splitlines(keepends=True)
     first, _, last = part.partition(" … ")
     start = next(number for number, line in enumerate(lines) if first in line)
-    end = next(number for number, line in enumerate(lines) if number >= start and (last or first) in line)
+    end = next(
+        number for number, line in enumerate(lines) if number >= start and (last or first) in line
+    )
     return dedent("".join(lines[start : end + 1]))
 
 

@@ -27,11 +27,29 @@ is in their docstrings.
 # Headings, with what stands under each: `module.name`, or a module for the text of its docstring.
 SECTIONS = {
     "The core: `factoid`": [
-        *("factoid.Document", "factoid.split_passages", "factoid.propositions.decompose", "factoid.UnitStore"),
+        *(
+            "factoid.Document",
+            "factoid.split_passages",
+            "factoid.propositions.decompose",
+            "factoid.UnitStore",
+        ),
         *("factoid.UnitStore.add_documents", "factoid.UnitStore.add", "factoid.UnitStore.search"),
-        *("factoid.store.options.SearchOptions", "factoid.Hit", "factoid.Unit", "factoid.UnitStore.delete"),
-        *("factoid.pack_context", "factoid.SentenceTransformerEncoder", "factoid.SyntaxPropositionizer"),
-        *("factoid.FlanT5Propositionizer", "factoid.PromptPropositionizer", "factoid.CachedPropositionizer"),
+        *(
+            "factoid.store.options.SearchOptions",
+            "factoid.Hit",
+            "factoid.Unit",
+            "factoid.UnitStore.delete",
+        ),
+        *(
+            "factoid.pack_context",
+            "factoid.SentenceTransformerEncoder",
+            "factoid.SyntaxPropositionizer",
+        ),
+        *(
+            "factoid.FlanT5Propositionizer",
+            "factoid.PromptPropositionizer",
+            "factoid.CachedPropositionizer",
+        ),
         *("factoid.AnyGranularityRanker", "factoid.AnyGranularityRanker.rank"),
         *("factoid.PropCite", "factoid.PropCite.cite", "factoid.PropCite.stream"),
     ],
@@ -43,7 +61,10 @@ SECTIONS = {
         *("langchain_factoid.with_headings", "langchain_factoid.convert"),
     ],
     "LlamaIndex: `llama_index_factoid`": [
-        *("llama_index_factoid.MultiGranularFaissVectorStore", "llama_index_factoid.MultiGranularRetriever"),
+        *(
+            "llama_index_factoid.MultiGranularFaissVectorStore",
+            "llama_index_factoid.MultiGranularRetriever",
+        ),
         *("llama_index_factoid.MultiGranularNodeParser", "llama_index_factoid.PassageNodeParser"),
         *("llama_index_factoid.PropositionNodeParser", "llama_index_factoid.LLMPropositionizer"),
         *(
@@ -57,13 +78,19 @@ SECTIONS = {
 
 # Modules with records: those that they export or, where they name no exports, define.
 RECORDS = [
-    *("factoid", "factoid.late_interaction", "factoid.documents", "factoid.propositions", "factoid.store"),
+    *(
+        "factoid",
+        "factoid.late_interaction",
+        "factoid.documents",
+        "factoid.propositions",
+        "factoid.store",
+    ),
     *("factoid.propositions.prompting.batches", "factoid.propositions.score"),
     *("factoid.entities", "factoid.entities.articles.article"),
     *("factoid.evaluate.citations", "factoid.evaluate.answers", "factoid.evaluate.atomic_facts"),
     *("factoid.evaluate.granularities", "factoid.evaluate.linking"),
-    *("factoid.late_interaction.training.examples", "factoid.late_interaction.training.train"),
-    "factoid.propositions.training.train",
+    *("factoid.training.rankers.examples", "factoid.training.rankers.settings"),
+    "factoid.training.propositionizers.settings",
 ]
 
 
@@ -72,7 +99,9 @@ def render() -> str:
     parts = [HEAD]
     for heading, names in SECTIONS.items():
         parts += [f"## {heading}\n", *map(describe, names)]
-    return "\n".join([*parts, "## Records\n", "One that extends another lists what it adds.\n", *records()])
+    return "\n".join(
+        [*parts, "## Records\n", "One that extends another lists what it adds.\n", *records()]
+    )
 
 
 def records() -> list[str]:
@@ -82,7 +111,12 @@ def records() -> list[str]:
         for name in getattr(module, "__all__", list(vars(module))):
             symbol = getattr(module, name)
             own = hasattr(module, "__all__") or getattr(symbol, "__module__", "") == module.__name__
-            if inspect.isclass(symbol) and is_dataclass(symbol) and own and not name.startswith("_"):
+            if (
+                inspect.isclass(symbol)
+                and is_dataclass(symbol)
+                and own
+                and not name.startswith("_")
+            ):
                 found.setdefault(symbol, f"{module.__name__}.{name}".split(".", 1)[1])
     parts = []
     for symbol, name in found.items():
@@ -98,29 +132,48 @@ def fields(symbol: type) -> list[str]:
     source = textwrap.dedent(inspect.getsource(symbol))
     rows = source.split("\n")
     tokens = tokenize.generate_tokens(io.StringIO(source).readline)
-    comments = {token.start[0]: token.string.lstrip("# ") for token in tokens if token.type == tokenize.COMMENT}
+    comments = {
+        token.start[0]: token.string.lstrip("# ")
+        for token in tokens
+        if token.type == tokenize.COMMENT
+    }
     [record] = ast.parse(source).body
     lines = []
     for node in record.body if isinstance(record, ast.ClassDef) else []:
-        if not isinstance(node, ast.AnnAssign) or (name := ast.unparse(node.target)).startswith("_"):
+        if not isinstance(node, ast.AnnAssign) or (name := ast.unparse(node.target)).startswith(
+            "_"
+        ):
             continue
         first = node.lineno
         while rows[first - 2].lstrip().startswith("#"):
             first -= 1
-        meaning = " ".join(comments[row] for row in range(first, (node.end_lineno or first) + 1) if row in comments)
+        meaning = " ".join(
+            comments[row] for row in range(first, (node.end_lineno or first) + 1) if row in comments
+        )
         lines.append(f"* `{name}`: {meaning}" if meaning else f"* `{name}`")
     return lines
 
 
 def describe(name: str) -> str:
-    """Return the signature, the text and the arguments of one class or function; of a module, its text."""
+    """Return the signature, the text and the arguments of one class or function.
+
+    Of a module, its text.
+    """
     symbol = find(name)
     first, *paragraphs = (inspect.getdoc(symbol) or "").split("\n\n")
-    keys = [part for part in paragraphs if re.match(r"(?!\w+:\n).*(`matches`|metadata)", part, re.DOTALL)]
+    prose = [part for part in paragraphs if not re.match(r"\w+:\n", part)]
+    keys = [part for part in prose[1:] if "`matches`" in part or "metadata" in part]
     if inspect.ismodule(symbol):
         return "\n\n".join(["### Metadata", *paragraphs]) + "\n"
     short = name.split(".", 1)[1].removeprefix("store.options.")
-    lines = [f"### `{short}`\n", "```python", signature(short, symbol), "```\n", "\n\n".join([first, *keys]), ""]
+    lines = [
+        f"### `{short}`\n",
+        "```python",
+        signature(short, symbol),
+        "```\n",
+        "\n\n".join([first, *prose[:1], *keys]),
+        "",
+    ]
     return "\n".join([*lines, *arguments(paragraphs)]).rstrip() + "\n"
 
 
@@ -156,9 +209,13 @@ def signature(name: str, symbol: Any) -> str:
             parts.append("*")
         star = star or parameter.kind in (parameter.KEYWORD_ONLY, parameter.VAR_POSITIONAL)
         default = "" if parameter.default is parameter.empty else f"={shown(parameter.default)}"
-        parts.append(str(parameter.replace(annotation=parameter.empty, default=parameter.empty)) + default)
+        parts.append(
+            str(parameter.replace(annotation=parameter.empty, default=parameter.empty)) + default
+        )
     return "\n".join(
-        textwrap.wrap(f"{name}({', '.join(parts)})", 110, subsequent_indent="    ", break_long_words=False)
+        textwrap.wrap(
+            f"{name}({', '.join(parts)})", 110, subsequent_indent="    ", break_long_words=False
+        )
     )
 
 
@@ -168,7 +225,9 @@ def shown(value: Any) -> str:
         return json.dumps(getattr(value, "value", value), ensure_ascii=False)
     if isinstance(value, tuple):
         return f"({', '.join(map(shown, value))})"
-    return repr(value) if value is None or isinstance(value, bool | int | float | list | dict) else "…"
+    return (
+        repr(value) if value is None or isinstance(value, bool | int | float | list | dict) else "…"
+    )
 
 
 if __name__ == "__main__":

@@ -2,7 +2,8 @@
 
     python tools/sample_pdf.py
 
-A PDF by hand: two pages of text in standard fonts, one ruled table with a header of two rows, headers and page numbers.
+A PDF by hand: two pages of text in standard fonts, one ruled table with a header of two rows,
+headers and page numbers.
 """
 
 from __future__ import annotations
@@ -25,9 +26,12 @@ PAGES = [
             72,
             155,
             [
-                "The survey runs four tide gauges between Varnholm and the mouth of the river Sund. Each",
-                "one stands in a well of concrete that lets the tide in and keeps the waves out. A float meas-",
-                "ures the level every six minutes, and a radar beside it checks the float once an hour.",
+                "The survey runs four tide gauges between Varnholm and the mouth of the river "
+                "Sund. Each",
+                "one stands in a well of concrete that lets the tide in and keeps the waves out. "
+                "A float meas-",
+                "ures the level every six minutes, and a radar beside it checks the float once an "
+                "hour.",
             ],
         ),
         (
@@ -36,8 +40,10 @@ PAGES = [
             72,
             215,
             [
-                "The gauge at Krum Point was moved 40 metres inland in 2019, after a storm had washed out",
-                "its well. Its zero was levelled again against the bench mark at the lighthouse, so that the",
+                "The gauge at Krum Point was moved 40 metres inland in 2019, after a storm had "
+                "washed out",
+                "its well. Its zero was levelled again against the bench mark at the lighthouse, "
+                "so that the",
                 "levels before and after the move can be compared.",
             ],
         ),
@@ -48,7 +54,8 @@ PAGES = [
             72,
             315,
             [
-                "Table 1 gives the highest and the mean level of two years. The highest level of both years was",
+                "Table 1 gives the highest and the mean level of two years. The highest level of "
+                "both years was",
                 "read at Sund Mouth during the gale of 3 November 2022.",
             ],
         ),
@@ -64,8 +71,10 @@ PAGES = [
             72,
             115,
             [
-                "Divers clean the wells every spring. In 2022 they took 310 kilograms of mussels out of the well",
-                "at Varnholm, the most since the gauge was built in 1954. A copper ring at each inlet has kept",
+                "Divers clean the wells every spring. In 2022 they took 310 kilograms of mussels "
+                "out of the well",
+                "at Varnholm, the most since the gauge was built in 1954. A copper ring at each "
+                "inlet has kept",
                 "weed away since then, and the survey plans to fit a second ring at Sund Mouth.",
             ],
         ),
@@ -76,7 +85,12 @@ PAGES = [
 COLUMNS = (72, 192, 282, 372, 462, 523)
 ROW_HEIGHT, TABLE_TOP = 22, 370
 HEADER = [("Gauge", 0, 1, 0, 2), ("2021", 1, 3, 0, 1), ("2022", 3, 5, 0, 1)]
-HEADER += [("Highest", 1, 2, 1, 2), ("Mean", 2, 3, 1, 2), ("Highest", 3, 4, 1, 2), ("Mean", 4, 5, 1, 2)]
+HEADER += [
+    ("Highest", 1, 2, 1, 2),
+    ("Mean", 2, 3, 1, 2),
+    ("Highest", 3, 4, 1, 2),
+    ("Mean", 4, 5, 1, 2),
+]
 ROWS = [
     ("Varnholm", "214", "121", "236", "122"),
     ("Krum Point", "198", "117", "221", "119"),
@@ -100,7 +114,8 @@ def make_pdf() -> bytes:
         resources = f"<< /Font << /{_PLAIN} 3 0 R /{_BOLD} 4 0 R >> >>"
         box = f"[0 0 {_WIDTH} {_HEIGHT}]"
         objects.append(
-            f"<< /Type /Page /Parent 2 0 R /MediaBox {box} /Resources {resources} /Contents {6 + 2 * number} 0 R >>"
+            f"<< /Type /Page /Parent 2 0 R /MediaBox {box} /Resources {resources} /Contents "
+            f"{6 + 2 * number} 0 R >>"
         )
         objects.append(f"<< /Length {len(stream.encode('cp1252'))} >>\nstream\n{stream}\nendstream")
     body = b"%PDF-1.4\n"
@@ -110,7 +125,9 @@ def make_pdf() -> bytes:
         body += f"{number} 0 obj\n{text}\nendobj\n".encode("cp1252")
     table = "".join(f"{offset:010} 00000 n \n" for offset in offsets)
     size = len(objects) + 1
-    trailer = f"xref\n0 {size}\n0000000000 65535 f \n{table}trailer\n<< /Size {size} /Root 1 0 R >>\n"
+    trailer = (
+        f"xref\n0 {size}\n0000000000 65535 f \n{table}trailer\n<< /Size {size} /Root 1 0 R >>\n"
+    )
     return body + f"{trailer}startxref\n{len(body)}\n%%EOF\n".encode("ascii")
 
 

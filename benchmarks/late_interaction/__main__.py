@@ -36,7 +36,7 @@ from benchmarks.late_interaction.models import MODELS
 from benchmarks.store.report import fill, markdown
 from factoid import AnyGranularityRanker
 from factoid.late_interaction import LateInteractionEncoder, TokenVectorCache, TokenVectors
-from factoid.store.token_vectors import TokenDtype
+from factoid.store.token_cache import TokenDtype
 
 PASSAGES = 100
 DTYPES: tuple[TokenDtype, ...] = ("float32", "float16", "int8")

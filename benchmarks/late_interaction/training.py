@@ -22,10 +22,11 @@ from benchmarks.ranking.measures import difference
 from factoid import AnyGranularityRanker
 from factoid.files.atomic import write_file
 from factoid.late_interaction import LateInteractionEncoder, TokenVectors
-from factoid.late_interaction.training.examples import TrainingExample, read_examples, write_examples
-from factoid.late_interaction.training.model import load_model
-from factoid.late_interaction.training.teacher import score_sentences, train_teacher
-from factoid.late_interaction.training.train import FitSettings, RankerSettings, train_ranker
+from factoid.training.rankers.examples import TrainingExample, read_examples, write_examples
+from factoid.training.rankers.model import load_model
+from factoid.training.rankers.teacher import score_sentences, train_teacher
+from factoid.training.rankers.settings import FitSettings, RankerSettings
+from factoid.training.rankers.train import train_ranker
 from factoid.words import stands_in
 
 WAYS, ROUNDS, MOST_WORDS, PROJECTION = 2, 3, 130, 128

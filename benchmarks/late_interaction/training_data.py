@@ -17,7 +17,7 @@ import bm25s
 import numpy as np
 
 from factoid import SentenceTransformerEncoder
-from factoid.late_interaction.training.examples import TrainingExample
+from factoid.training.rankers.examples import TrainingExample
 from factoid.sentences import sentence_spans
 from factoid.words import stands_in
 

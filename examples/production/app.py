@@ -90,11 +90,16 @@ class NewDocument(BaseModel):
 bearer = HTTPBearer()
 
 
-def tenant_of(request: Request, credentials: Annotated[HTTPAuthorizationCredentials, Depends(bearer)]) -> str:
+def tenant_of(
+    request: Request, credentials: Annotated[HTTPAuthorizationCredentials, Depends(bearer)]
+) -> str:
     """Return the tenant whose token a request brings. Nothing else in a request says who asks."""
     settings: Settings = request.app.state.settings
     found = ""
-    for token, tenant in settings.tenants.items():  # all of them, so that time tells nothing about tokens
+    for (
+        token,
+        tenant,
+    ) in settings.tenants.items():  # all of them, so that time tells nothing about tokens
         if secrets.compare_digest(token.encode(), credentials.credentials.encode()):
             found = tenant
     if not found:
@@ -121,7 +126,9 @@ def create_app(settings: Settings | None = None, encoder: Encoder | None = None)
             try:
                 await asyncio.to_thread(stores.refresh)
             except (FactoidError, OSError):
-                logger.exception("the newest store cannot be opened: the one before is still served")
+                logger.exception(
+                    "the newest store cannot be opened: the one before is still served"
+                )
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -147,12 +154,18 @@ def create_app(settings: Settings | None = None, encoder: Encoder | None = None)
     async def fail(request: Request, error: StoreError) -> JSONResponse:
         # A full disk, a writer that holds the lock, a damaged file: the log says which and what to do, users need not know.
         logger.error("%s %s: %s", request.method, request.url.path, error)
-        return JSONResponse({"detail": "try again later"}, status_code=503, headers={"Retry-After": "30"})
+        return JSONResponse(
+            {"detail": "try again later"}, status_code=503, headers={"Retry-After": "30"}
+        )
 
     @app.post("/search")
-    def search(question: Question, tenant: Tenant) -> list[Answer]:  # no `async`: it runs in a thread
+    def search(
+        question: Question, tenant: Tenant
+    ) -> list[Answer]:  # no `async`: it runs in a thread
         with stores.borrow() as store:
-            hits = store.search(question.question, k=question.k, filter=only(tenant, question.filter))
+            hits = store.search(
+                question.question, k=question.k, filter=only(tenant, question.filter)
+            )
         return [
             Answer(
                 document=hit.unit.document_id.removeprefix(f"{tenant}/"),
@@ -186,7 +199,10 @@ def create_app(settings: Settings | None = None, encoder: Encoder | None = None)
 
         @app.put("/documents")
         async def add(documents: list[NewDocument], tenant: Tenant) -> dict[str, int]:
-            made = [Document(each.text, each.title, id=each.id, metadata=each.metadata) for each in documents]
+            made = [
+                Document(each.text, each.title, id=each.id, metadata=each.metadata)
+                for each in documents
+            ]
             with stores.borrow() as store:
                 report = await store.aadd_documents([owned(tenant, document) for document in made])
             return {"added": report.documents, "unchanged": report.unchanged}

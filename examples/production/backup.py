@@ -39,7 +39,9 @@ def restore(backup: Path, store: Path) -> Path | None:
     arriving = store.with_name(f"{store.name}.restored")
     with UnitStore(backup, encoder=None, read_only=True) as opened:
         opened.copy_to(arriving)
-    aside = store.with_name(f"{store.name}.before-{backup.resolve().name}") if store.exists() else None
+    aside = (
+        store.with_name(f"{store.name}.before-{backup.resolve().name}") if store.exists() else None
+    )
     if aside is not None:
         store.rename(aside)
     arriving.rename(store)
@@ -48,13 +50,17 @@ def restore(backup: Path, store: Path) -> Path | None:
 
 def main() -> None:
     """Run a command of the command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     commands = parser.add_subparsers(dest="command", required=True)
     making = commands.add_parser("make", help="copy a store that may be in use")
     making.add_argument("store", type=Path)
     making.add_argument("backups", type=Path)
     making.add_argument("--keep", type=int, default=7)
-    restoring = commands.add_parser("restore", help="put a backup in the place of a store that nobody has open")
+    restoring = commands.add_parser(
+        "restore", help="put a backup in the place of a store that nobody has open"
+    )
     restoring.add_argument("backup", type=Path)
     restoring.add_argument("store", type=Path)
     arguments = parser.parse_args()

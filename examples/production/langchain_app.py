@@ -23,7 +23,9 @@ def make_embeddings() -> Embeddings:
 @asynccontextmanager
 async def lifespan(app: FastAPI) -> AsyncIterator[None]:
     """Open the store when the worker starts, and close it when the last request has ended."""
-    with MultiGranularFAISS(make_embeddings(), path=os.environ["FACTOID_STORE"], read_only=True) as store:
+    with MultiGranularFAISS(
+        make_embeddings(), path=os.environ["FACTOID_STORE"], read_only=True
+    ) as store:
         app.state.retriever = MultiGranularRetriever(store=store, k=4, parents="passage")
         yield
 

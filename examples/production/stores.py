@@ -75,7 +75,9 @@ class OpenStores:
         limit: How many stores stay open; the one that was not used for the longest time is retired. None for all.
     """
 
-    def __init__(self, open_store: Callable[[Path], UnitStore], *, limit: int | None = None) -> None:
+    def __init__(
+        self, open_store: Callable[[Path], UnitStore], *, limit: int | None = None
+    ) -> None:
         self._open_store = open_store
         self._limit = limit
         self._lock = threading.Lock()

@@ -15,7 +15,9 @@ from factoid import Document, UnitStore
 from factoid.filters import All, Comparison, Operator, Tree, parse_filter
 
 KEY = "tenant"  # of the metadata
-_NAME = re.compile(r"[a-z0-9][a-z0-9-]{0,62}")  # no slash or dot, since names are parts of ids and of paths
+_NAME = re.compile(
+    r"[a-z0-9][a-z0-9-]{0,62}"
+)  # no slash or dot, since names are parts of ids and of paths
 
 
 def check_tenant(name: object) -> str:
@@ -25,7 +27,9 @@ def check_tenant(name: object) -> str:
         ValueError: It is not a name: a filter would take a list for alternatives, and None for documents without a tenant.
     """
     if not isinstance(name, str) or not _NAME.fullmatch(name):
-        raise ValueError(f"a tenant is named by lower-case letters, digits and hyphens, got {name!r}")
+        raise ValueError(
+            f"a tenant is named by lower-case letters, digits and hyphens, got {name!r}"
+        )
     return name
 
 
@@ -50,7 +54,9 @@ class TenantStores:
         limit: How many stores stay open.
     """
 
-    def __init__(self, folder: Path, open_store: Callable[[Path], UnitStore], *, limit: int = 50) -> None:
+    def __init__(
+        self, folder: Path, open_store: Callable[[Path], UnitStore], *, limit: int = 50
+    ) -> None:
         self._folder = folder
         self._stores = OpenStores(open_store, limit=limit)
 

@@ -1,4 +1,7 @@
-"""Retrieval at the right granularity: documents into passages, sentences and propositions, indexed and searched."""
+"""Retrieval at the right granularity.
+
+Documents into passages, sentences and propositions, indexed and searched.
+"""
 
 from importlib import import_module as _import_module
 from typing import TYPE_CHECKING as _TYPE_CHECKING

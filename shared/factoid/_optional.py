@@ -12,8 +12,8 @@ def require(module: str, *, extra: str) -> ModuleType:
     """Import `module`, or say which extra installs it.
 
     Raises:
-        MissingDependencyError: The package is not installed. An installed package that fails in its own imports raises its own
-            error instead.
+        MissingDependencyError: The package is not installed. An installed package that fails in its
+            own imports raises its own error instead.
     """
     try:
         return import_module(module)

@@ -10,7 +10,8 @@ from factoid.encode import with_heading
 from factoid.units import Hit, Unit, whole_number
 from factoid.words import count_words, cut_words, stands_in
 
-# A source is replaced by what a reader sees of it if it is this much longer, in times and characters.
+# A source is replaced by what a reader sees of it if it is this much longer, in times and
+# characters.
 _TIMES, _UNSEEN = 2, 1000
 _LEVELS = ", "  # between the headings of a section's path
 _MARKS = ".,;:!?()[]\"'“”‘’«»"
@@ -20,20 +21,24 @@ _FILLERS = {
 }
 
 
-def pack_context(hits: Iterable[Hit | Unit], *, words: int = 100, separator: str = "\n", headings: bool = True) -> str:
+def pack_context(
+    hits: Iterable[Hit | Unit], *, words: int = 100, separator: str = "\n", headings: bool = True
+) -> str:
     """Return the first `words` words of the ranked units, best first, without repeating a text.
 
-    With headings the units of a document come together, documents in the order of their best units, so that a title is written
-    once and it stays clear what a text is about. A unit is left out if an earlier one contains it, ignoring case, or if all of
-    its words are in earlier units of the same source span (facts of one sentence often overlap). The same text under another
-    heading is not a repetition.
+    With headings the units of a document come together, documents in the order of their best units,
+    so that a title is written once and it stays clear what a text is about. A unit is left out if
+    an earlier one contains it, ignoring case, or if all of its words are in earlier units of the
+    same source span (facts of one sentence often overlap). The same text under another heading is
+    not a repetition.
 
     Args:
         hits: Hits or units, best first.
         words: The budget, at least 1. The last unit is cut where the budget ends.
         separator: Text between units; it must not contain words.
-        headings: Write "title — section: " before a unit: the title once for each document, and of a section's path what the unit
-            before it does not share. What the unit's text says itself is not written. The words count.
+        headings: Write "title — section: " before a unit: the title once for each document, and of
+            a section's path what the unit before it does not share. What the unit's text says
+            itself is not written. The words count.
 
     Raises:
         InvalidInputError: `words` is below 1.
@@ -48,7 +53,9 @@ def pack_context(hits: Iterable[Hit | Unit], *, words: int = 100, separator: str
         text = unit.text.strip()
         folded = " ".join(text.split()).casefold()
         place = (unit.title, unit.section) if headings else ("", "")
-        if not folded or any(place == other and stands_in(folded, text) for other, text, _ in taken):
+        if not folded or any(
+            place == other and stands_in(folded, text) for other, text, _ in taken
+        ):
             continue
         if (said := _said(unit, place, taken)) and _content(folded) <= said:
             continue
@@ -76,7 +83,9 @@ def _introduced(unit: Unit, before: str | None) -> Unit:
     section = unit.section
     if before is not None:
         path, shared = section.split(_LEVELS), before.split(_LEVELS)
-        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(path, shared, strict=False)))
+        same = sum(
+            1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(path, shared, strict=False))
+        )
         section = _LEVELS.join(path[same:])
     if _content(title.casefold()) <= said:
         title = ""
@@ -95,7 +104,9 @@ def _content(folded: str) -> set[str]:
     return {word.strip(_MARKS) for word in folded.split()} - _FILLERS
 
 
-def _said(unit: Unit, place: tuple[str, str], taken: Iterable[tuple[tuple[str, str], str, Unit]]) -> set[str]:
+def _said(
+    unit: Unit, place: tuple[str, str], taken: Iterable[tuple[tuple[str, str], str, Unit]]
+) -> set[str]:
     """Return the words already taken from a unit's source under its heading, and those of the heading."""
     texts = [
         text
@@ -104,4 +115,8 @@ def _said(unit: Unit, place: tuple[str, str], taken: Iterable[tuple[tuple[str, s
         and other.start < unit.end
         and unit.start < other.end
     ]
-    return _content(" ".join([*texts, unit.title.casefold(), unit.section.casefold()])) if texts else set()
+    return (
+        _content(" ".join([*texts, unit.title.casefold(), unit.section.casefold()]))
+        if texts
+        else set()
+    )

@@ -1,4 +1,7 @@
-"""The demonstration: show and measure what passages, sentences and propositions find in a small encyclopedia."""
+"""The demonstration.
+
+Show and measure what passages, sentences and propositions find in a small encyclopedia.
+"""
 
 from __future__ import annotations
 
@@ -33,12 +36,13 @@ SHOWN = (
     "How many lunar months make up the Saros eclipse period?",
     "Who founded the New York conservatory that hired Dvořák as its director?",
 )
-# Written by hand from the passages found for the last question; in an app a language model writes it.
+# Written by hand from the passages found for the last question; in an app a language model writes
+# it.
 CITED = SHOWN[-1]
 ANSWER = (
-    "Jeannette Thurber, a rich patron, founded the conservatory in New York and won Dvořák as its director in 1892. Before that "
-    "he had played the viola in Prague under Smetana, and Brahms had recommended him to a publisher in Berlin. He went home in "
-    "1895, homesick."
+    "Jeannette Thurber, a rich patron, founded the conservatory in New York and won Dvořák as its "
+    "director in 1892. Before that he had played the viola in Prague under Smetana, and Brahms "
+    "had recommended him to a publisher in Berlin. He went home in 1895, homesick."
 )
 _ALONE = Weights(passage=0, lexical=0)
 MEASURED: dict[str, dict[str, Any]] = {
@@ -95,11 +99,16 @@ def run_demo(
 ) -> None:
     """Split documents, index them at three granularities and print what each finds.
 
-    Without a file or folder in `docs`, use the encyclopedia: its answers are known and counted, and `citer` cites a prepared
-    answer. Without questions, ask three of the encyclopedia's, or headings of the documents.
+    Without a file or folder in `docs`, use the encyclopedia: its answers are known and counted, and
+    `citer` cites a prepared answer. Without questions, ask three of the encyclopedia's, or headings
+    of the documents.
     """
-    documents, prepared = load_encyclopedia(find_data()) if docs is None else (list(read_documents([docs])), [])
-    with UnitStore(encoder=encoder) as store:
+    prepared: Sequence[Question] = []
+    if docs is None:
+        documents, prepared = load_encyclopedia(find_data())
+    else:
+        documents = list(read_documents([docs]))
+    with UnitStore(encoder=encoder, granularities=GRANULARITIES) as store:
         report = store.add_documents(documents, propositionizer=propositionizer, progress=progress)
         units = store.get(store.ids())
         if not units:
@@ -107,7 +116,9 @@ def run_demo(
         _print_head(f"{count(report.documents, 'document')}, cut three ways")
         print(_counts(units, report.decomposition))
         by_text = {question.text: question for question in prepared}
-        chosen = [Question(text) for text in questions] or [by_text[text] for text in SHOWN if text in by_text]
+        chosen = [Question(text) for text in questions] or [
+            by_text[text] for text in SHOWN if text in by_text
+        ]
         if not chosen:
             chosen = heading_questions(units)
             print(
@@ -115,12 +126,21 @@ def run_demo(
             )
         for question in chosen:
             _print_head(plain(question.text))
-            best = [(kind, hit) for kind in GRANULARITIES for hit in store.search(question.text, 1, granularity=kind)]
+            best = [
+                (kind, hit)
+                for kind in GRANULARITIES
+                for hit in store.search(question.text, 1, granularity=kind)
+            ]
             print("\n\n".join(_best_unit(kind, hit, question, color=color) for kind, hit in best))
         if prepared:
             _print_head("How often the answer is found")
             rows = tracked(MEASURED.items(), show=progress, unit=" rows")
-            print(_table({name: measure(store, prepared, **options) for name, options in rows}, len(prepared)))
+            print(
+                _table(
+                    {name: measure(store, prepared, **options) for name, options in rows},
+                    len(prepared),
+                )
+            )
         if citer is not None and CITED in by_text:
             _print_head("An answer, cited fact by fact")
             passages = [hit.unit for hit in store.search(CITED, _CITABLE, granularity="passage")]
@@ -146,7 +166,10 @@ def load_encyclopedia(folder: Path) -> tuple[list[Document], list[Question]]:
     """Read `encyclopedia/*.md`, and the questions about them in `questions.jsonl`."""
     documents = list(read_documents([folder / "encyclopedia"]))
     records = map(json.loads, (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines())
-    return documents, [Question(record["question"], tuple(record["answers"]), record["title"]) for record in records]
+    return documents, [
+        Question(record["question"], tuple(record["answers"]), record["title"])
+        for record in records
+    ]
 
 
 def heading_questions(units: Iterable[Unit]) -> list[Question]:
@@ -158,21 +181,33 @@ def heading_questions(units: Iterable[Unit]) -> list[Question]:
 
 
 def measure(store: UnitStore, questions: Sequence[Question], **options: Any) -> list[float]:
-    """Return how often searches find the answer: shares of the questions by CUTOFFS, then by BUDGETS.
+    """Return how often searches find the answer.
 
-    * R@k: one of the k best distinct passages, rolled up from the units that were searched, is from the article asked
-      about and holds an answer. A question whose answer no passage of its article holds counts as not answered.
-    * Answer within W words: an answer occurs in the first W words of the ranked units, in any article. This is the paper's
-      measure (Dense X Retrieval, §4.4); a short answer such as a year can be there by chance.
+    Shares of the questions by CUTOFFS, then by BUDGETS.
+
+    * R@k: one of the k best distinct passages, rolled up from the units that were searched, is from
+      the article asked about and holds an answer. A question whose answer no passage of its article
+      holds counts as not answered.
+    * Answer within W words: an answer occurs in the first W words of the ranked units, in any
+      article. This is the paper's measure (Dense X Retrieval, §4.4); a short answer such as a year
+      can be there by chance.
     """
-    texts, answers = [question.text for question in questions], [question.answers for question in questions]
+    texts, answers = (
+        [question.text for question in questions],
+        [question.answers for question in questions],
+    )
     passages = store.search_batch(texts, max(CUTOFFS), **options)
     facts = store.search_batch(texts, max(BUDGETS), parents="unit", **options)
     gold = [
-        [hit.unit.title == question.title and has_answer_dpr(hit.unit.text, question.answers) for hit in hits]
+        [
+            hit.unit.title == question.title and has_answer_dpr(hit.unit.text, question.answers)
+            for hit in hits
+        ]
         for question, hits in zip(questions, passages, strict=True)
     ]
-    contexts = [[[pack_context(hits, words=words, headings=False)] for hits in facts] for words in BUDGETS]
+    contexts = [
+        [[pack_context(hits, words=words, headings=False)] for hits in facts] for words in BUDGETS
+    ]
     within = [top_k_accuracy(judge(packed, answers, has_answer_dpr), 1) for packed in contexts]
     return [*(top_k_accuracy(gold, cutoff) for cutoff in CUTOFFS), *within]
 
@@ -198,9 +233,19 @@ def _best_unit(kind: Granularity, hit: Hit, question: Question, *, color: bool) 
     best = hit.matches[0].unit if hit.matches else hit.unit
     facts = [kind.upper(), f"score {hit.score:.3f}", f"{count_words(best.text)} words"]
     if question.answers:
-        facts.append("holds the answer" if has_answer_dpr(best.text, question.answers) else "lacks the answer")
-    start, end = (0, 0) if kind is Granularity.PASSAGE else (best.start - hit.unit.start, best.end - hit.unit.start)
-    rewritten = kind is Granularity.PROPOSITION and plain(best.text) != plain(hit.unit.text[start:end])
+        facts.append(
+            "holds the answer"
+            if has_answer_dpr(best.text, question.answers)
+            else "lacks the answer"
+        )
+    start, end = (
+        (0, 0)
+        if kind is Granularity.PASSAGE
+        else (best.start - hit.unit.start, best.end - hit.unit.start)
+    )
+    rewritten = kind is Granularity.PROPOSITION and plain(best.text) != plain(
+        hit.unit.text[start:end]
+    )
     lines = ["  " + " · ".join(facts), wrap(place(best), indent=_INDENT)]
     if rewritten:
         lines.append(wrap(plain(best.text), indent=_INDENT))
@@ -215,7 +260,10 @@ def _citations(answer: CitedAnswer, passages: int) -> str:
     lines = [wrap(note), "", wrap(answer.text, indent=" " * 2)]
     for support, of_unit in groupby(answer.citations, key=attrgetter("support.unit")):
         cited = list(of_unit)
-        lines += ["", *(wrap(f"[{one.number}] {one.claim}", indent=_INDENT, first="  ") for one in cited)]
+        lines += [
+            "",
+            *(wrap(f"[{one.number}] {one.claim}", indent=_INDENT, first="  ") for one in cited),
+        ]
         lines.append(wrap(place(cited[0].passage), indent=_INDENT))
         lines.append(wrap(plain(support.text), indent=_INDENT, first=f"{_INDENT}from: "))
     return "\n".join(lines)
@@ -224,10 +272,14 @@ def _citations(answer: CitedAnswer, passages: int) -> str:
 def _table(scores: Mapping[str, list[float]], questions: int) -> str:
     heads = [*(f"R@{cutoff}" for cutoff in CUTOFFS), *(f"{words} words" for words in BUDGETS)]
     lines = [f"{'':<30}{''.join(f'{head:>11}' for head in heads)}"]
-    lines += [f"{name:<30}{''.join(f'{share:>11.1%}' for share in shares)}" for name, shares in scores.items()]
+    lines += [
+        f"{name:<30}{''.join(f'{share:>11.1%}' for share in shares)}"
+        for name, shares in scores.items()
+    ]
     note = (
-        f"Over all {questions} questions. R@k: one of the k best passages is from the article asked about and holds an "
-        "answer. W words: an answer occurs in the first W words of the ranked units. One question is "
-        f"{1 / questions:.1%}, so differences of a few are chance; docs/ranking.md has larger sets."
+        f"Over all {questions} questions. R@k: one of the k best passages is from the article "
+        "asked about and holds an answer. W words: an answer occurs in the first W words of the "
+        f"ranked units. One question is {1 / questions:.1%}, so differences of a few are chance; "
+        "docs/ranking.md has larger sets."
     )
     return "\n".join([*lines, "", wrap(note)])

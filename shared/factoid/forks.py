@@ -1,9 +1,10 @@
-"""Let processes fork while stores are open: servers that load an application before they fork, multiprocessing.
+"""Let processes fork while stores are open.
 
-SQLite's connections, locks that other threads hold and OpenMP's threads do not survive a fork: a child that uses what it
-inherited waits forever, or damages files. So before a fork, Python waits until no thread is at work here, and open
-connections are closed; parent and children open new ones when they need them. What is in memory is shared by the
-children.
+Servers that load an application before they fork, multiprocessing. SQLite's connections, locks that
+other threads hold and OpenMP's threads do not survive a fork: a child that uses what it inherited
+waits forever, or damages files. So before a fork, Python waits until no thread is at work here, and
+open connections are closed; parent and children open new ones when they need them. What is in
+memory is shared by the children.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ _PATIENCE = 10  # seconds for which a fork waits for the work of other threads
 def refused_after_fork(what: str) -> StoreError:
     """Return the error of an object that its process inherited while other threads used it."""
     return StoreError(
-        f"{what} was in use while this process was forked, or a server forked without telling Python: open it in this "
-        "process, after the fork (gunicorn: post_fork; uWSGI: lazy-apps)"
+        f"{what} was in use while this process was forked, or a server forked without telling "
+        "Python: open it in this process, after the fork (gunicorn: post_fork; uWSGI: lazy-apps)"
     )
 
 
@@ -35,7 +36,10 @@ class Forkable(Protocol):
         """Close all connections, to be opened again when they are needed. Nobody is at work."""
 
     def after_fork(self, *, prepared: bool) -> None:
-        """Make new locks, in the child. If it is not prepared, other threads were at work: refuse to be used."""
+        """Make new locks, in the child.
+
+        If it is not prepared, other threads were at work: refuse to be used.
+        """
 
 
 class _Threads:
@@ -84,9 +88,10 @@ _members: weakref.WeakSet[Forkable] = weakref.WeakSet()
 
 
 def at_work() -> threading.RLock:
-    """Return this thread's lock, to be held during work that a fork must not interrupt; it can be held twice.
+    """Return this thread's lock, to be held during work that a fork must not interrupt.
 
-    Take it before any other lock: a fork would wait for a thread that waits for a lock of one that the fork has stopped.
+    It can be held twice. Take it before any other lock: a fork would wait for a thread that waits
+    for a lock of one that the fork has stopped.
     """
     return _installed().lock()
 
@@ -98,11 +103,15 @@ def follow(member: Forkable) -> None:
 
 
 class Exclusion:
-    """A lock that children do not inherit: its holder would never release it there. Take it after `at_work()`."""
+    """A lock that children do not inherit: its holder would never release it there.
+
+    Take it after `at_work()`.
+    """
 
     def __init__(self) -> None:
         self.lock = threading.RLock()
-        _members.add(self)  # Python is asked by `at_work`: nothing happens when a module with a lock is imported
+        # Python is asked by `at_work`: nothing happens when a module with a lock is imported
+        _members.add(self)
 
     def before_fork(self) -> None:
         """Do nothing: there is nothing to close."""
@@ -118,7 +127,9 @@ def _installed() -> _Threads:
     if _threads is None:
         _threads = _Threads()
         if hasattr(os, "register_at_fork"):  # Windows cannot fork
-            os.register_at_fork(before=_before, after_in_parent=_after_in_parent, after_in_child=_after_in_child)
+            os.register_at_fork(
+                before=_before, after_in_parent=_after_in_parent, after_in_child=_after_in_child
+            )
     return _threads
 
 
@@ -139,7 +150,8 @@ def _after_in_parent() -> None:
 
 def _after_in_child() -> None:
     global _threads
-    prepared = _installed().prepared  # False, too, if a server in C forked without telling Python before
+    # False, too, if a server in C forked without telling Python before
+    prepared = _installed().prepared
     _threads = _Threads()
     # OpenMP waits for its threads, which the fork left behind, unless it is told to do without.
     if faiss := sys.modules.get("faiss"):

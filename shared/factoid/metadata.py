@@ -20,19 +20,22 @@ from factoid.units import Hit, Unit, check_size
 # Keys under which parsers and propositionizers say what a unit is, and nothing of what it says.
 KIND = ("granularity", "passage_id", "fallback")
 
-# Keys under which parsers put the text around a unit, and the unit's own, as LlamaIndex's `SentenceWindowNodeParser` does.
+# Keys under which parsers put the text around a unit, and the unit's own, as LlamaIndex's
+# `SentenceWindowNodeParser` does.
 WINDOW = ("window", "original_text")
 
 
 def plain_metadata(metadata: Mapping[str, Any], *, checked: bool = False) -> dict[str, Any]:
     """Return a copy of metadata that survives JSON unchanged.
 
-    Dates and times become ISO 8601 strings, UUIDs and paths strings, decimals floats, tuples and sets lists (sets in order), NaN
-    and infinities None, enumerations their values, NumPy values those of Python.
+    Dates and times become ISO 8601 strings, UUIDs and paths strings, decimals floats, tuples and
+    sets lists (sets in order), NaN and infinities None, enumerations their values, NumPy values
+    those of Python.
 
     Raises:
-        InvalidInputError: A key is not a string, or a value has no counterpart in JSON; the message names the key. Or the
-            metadata hold too much: see `factoid.units.check_size`, which the caller has called if they are `checked`.
+        InvalidInputError: A key is not a string, or a value has no counterpart in JSON; the message
+            names the key. Or the metadata hold too much: see `factoid.units.check_size`, which the
+            caller has called if they are `checked`.
     """
     if not checked:
         check_size(metadata)
@@ -77,7 +80,10 @@ def _plain(value: Any) -> Any:
 
 
 def with_fields(metadata: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a copy of metadata with these fields; other values under their keys move to `source_<key>`."""
+    """Return a copy of metadata with these fields.
+
+    Other values under their keys move to `source_<key>`.
+    """
     merged = dict(metadata)
     for key, value in fields.items():
         if key in merged and merged[key] != value:
@@ -92,8 +98,9 @@ def with_fields(metadata: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[
 def hit_fields(hit: Hit, start: str, end: str, *, matches: bool = True) -> dict[str, Any]:
     """Return the `matches` and `neighbours` of a hit, if there are any, for the metadata of a framework's document.
 
-    Both are lists of dicts of text, id, granularity and span, whose keys are `start` and `end` (None where the place is unknown).
-    Matches come best first, with their scores; neighbours in order of the text, those of the matches included.
+    Both are lists of dicts of text, id, granularity and span, whose keys are `start` and `end`
+    (None where the place is unknown). Matches come best first, with their scores; neighbours in
+    order of the text, those of the matches included.
     """
     fields: dict[str, Any] = {}
     around: dict[str, Unit] = {}
@@ -101,10 +108,18 @@ def hit_fields(hit: Hit, start: str, end: str, *, matches: bool = True) -> dict[
         for unit in part.neighbours:
             around[unit.id] = unit
     matched = map(attrgetter("unit"), hit.matches if matches else ())
-    for name, units in (("matches", matched), ("neighbours", sorted(around.values(), key=attrgetter("start", "end")))):
+    for name, units in (
+        ("matches", matched),
+        ("neighbours", sorted(around.values(), key=attrgetter("start", "end"))),
+    ):
         for unit in units:
             span = {start: unit.start if unit.end else None, end: unit.end or None}
-            entry = {"text": unit.text, "id": unit.id, "granularity": unit.granularity.value, **span}
+            entry = {
+                "text": unit.text,
+                "id": unit.id,
+                "granularity": unit.granularity.value,
+                **span,
+            }
             fields.setdefault(name, []).append(entry)
     for entry, match in zip(fields.get("matches", ()), hit.matches, strict=False):
         entry["score"] = match.score
@@ -117,13 +132,17 @@ class MatchFields(TypedDict):
     id: str
     text: str
     granularity: str
-    start: int | None  # of its place in the document's text, half-open; None where that is not known
+    # of its place in the document's text, half-open; None where that is not known
+    start: int | None
     end: int | None
     score: float
 
 
 def match_fields(metadata: Mapping[str, Any], start: str, end: str) -> list[MatchFields]:
-    """Return the matches that `hit_fields` put into the metadata of a result, best first; [] if there are none."""
+    """Return the matches that `hit_fields` put into the metadata of a result, best first.
+
+    [] if there are none.
+    """
     entries = metadata.get("matches")
     if not isinstance(entries, list):
         return []

@@ -1,7 +1,8 @@
 """Progress of long work: a bar where a person looks, and elsewhere a line in the log now and then.
 
-Short work shows nothing, and costs nothing: even a disabled `tqdm` takes a lock that forked processes share, and starts a thread,
-so that a process killed at the wrong moment would stop the others.
+Short work shows nothing, and costs nothing: even a disabled `tqdm` takes a lock that forked
+processes share, and starts a thread, so that a process killed at the wrong moment would stop the
+others.
 """
 
 from __future__ import annotations
@@ -39,7 +40,9 @@ class Progress:
         done: How many are done.
     """
 
-    def __init__(self, show: bool | None, unit: str, total: int | None, desc: str, initial: int) -> None:
+    def __init__(
+        self, show: bool | None, unit: str, total: int | None, desc: str, initial: int
+    ) -> None:
         self.total, self.done = total, initial
         self._show, self._unit, self._desc, self._initial = show, unit, desc, initial
         self._note = ""
@@ -79,13 +82,18 @@ class Progress:
     def _open(self) -> None:
         from tqdm.auto import tqdm
 
-        self._bar = tqdm(total=self.total, unit=self._unit, desc=self._desc or None, initial=self._initial)
+        self._bar = tqdm(
+            total=self.total, unit=self._unit, desc=self._desc or None, initial=self._initial
+        )
         self._bar.start_t -= time.monotonic() - self._started  # when the work began
 
     def _line(self, seconds: float) -> str:
         """Return a line for the log: what was done, of how many, and in which time."""
         count = f"{self.done:,}" if self.total is None else f"{self.done:,} of {self.total:,}"
-        parts = [f"{self._desc}: {count}{self._unit}" if self._desc else f"{count}{self._unit}", self._note]
+        parts = [
+            f"{self._desc}: {count}{self._unit}" if self._desc else f"{count}{self._unit}",
+            self._note,
+        ]
         parts.append(f"{timedelta(seconds=round(seconds))} so far")
         done = self.done - self._initial
         if self.total is not None and done > 0:
@@ -100,8 +108,8 @@ def progress_bar(
     """Return a context manager to which `update` says what was done.
 
     Args:
-        show: True for a bar. None for a bar where a person looks, once the work takes longer than a second, and elsewhere a line
-            in the log (INFO) every half a minute. False for neither.
+        show: True for a bar. None for a bar where a person looks, once the work takes longer than a
+            second, and elsewhere a line in the log (INFO) every half a minute. False for neither.
         unit: What is counted, with a space before it.
         total: How many there are, if that is known.
         desc: What is done.

@@ -1,8 +1,10 @@
-"""Find what a model wrote while it thought: no part of its answer, so nothing there is a proposition or is cited.
+"""Find what a model wrote while it thought.
 
-Models mark it by tags (`<think>…</think>`, `<thought>`, `[THINK]…[/THINK]`, `<|begin_of_thought|>`), by channels
-(`<|channel|>analysis<|message|>…<|channel|>final<|message|>`), or write `analysisWe should … assistantfinal` where a server
-dropped the marks of these. The first tag is missing where the prompt ended with it, the last one where the answer was cut off.
+No part of its answer, so nothing there is a proposition or is cited. Models mark it by tags
+(`<think>…</think>`, `<thought>`, `[THINK]…[/THINK]`, `<|begin_of_thought|>`), by channels
+(`<|channel|>analysis<|message|>…<|channel|>final<|message|>`), or write `analysisWe should …
+assistantfinal` where a server dropped the marks of these. The first tag is missing where the prompt
+ended with it, the last one where the answer was cut off.
 """
 
 from __future__ import annotations
@@ -35,9 +37,11 @@ _MARKS = re.compile(
       | (?P<turn> <\|return\|> )""",
     re.IGNORECASE | re.MULTILINE | re.VERBOSE,
 )
-_FINISHED = re.compile(r"[.:!?>\])}]\s*\Z|\A\s*\Z")  # what an answer has said before it thinks within a line
+# what an answer has said before it thinks within a line
+_FINISHED = re.compile(r"[.:!?>\])}]\s*\Z|\A\s*\Z")
 _BEGINS = re.compile(r"\s*(?:\n|\Z|[\[{])")  # the answer, behind a last tag
-_ALL_CLOSE = ("</details>", "<|end|>", "assistantfinal", "<channel|>")  # these end nothing that did not begin
+# these end nothing that did not begin
+_ALL_CLOSE = ("</details>", "<|end|>", "assistantfinal", "<channel|>")
 
 
 class _Mark(NamedTuple):
@@ -50,10 +54,11 @@ class _Mark(NamedTuple):
 
 
 def reasoning_spans(text: str) -> list[Span]:
-    """Return where a model's text holds reasoning, with its tags: `[start, end)` in characters, in order.
+    """Return where a model's text holds reasoning, with its tags.
 
-    Tags in code, and those that a sentence or a quoted text speaks of, are none. Reasoning without a last tag reaches to the end;
-    of a last tag without a first one, all before it is reasoning. Time is linear.
+    `[start, end)` in characters, in order. Tags in code, and those that a sentence or a quoted text
+    speaks of, are none. Reasoning without a last tag reaches to the end; of a last tag without a
+    first one, all before it is reasoning. Time is linear.
     """
     spans: list[Span] = []
     opened: _Mark | None = None
@@ -119,7 +124,10 @@ def _before(text: str, at: int) -> str:
 
 
 def _begins_reasoning(text: str, mark: _Mark) -> bool:
-    """Return whether a first tag is meant as one: not `"The tag <think> …"`, nor one in inline code."""
+    """Return whether a first tag is meant as one.
+
+    Not `"The tag <think> …"`, nor one in inline code.
+    """
     before = _before(text, mark.start)
     if before.count("`") % 2 or before.count('"') % 2:
         return False

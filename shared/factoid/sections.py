@@ -1,7 +1,9 @@
-"""Headings and paragraphs of a text: Markdown, underlined and plain headings and questions become title and section.
+"""Headings and paragraphs of a text.
 
-A heading is not part of any paragraph. One without text under it is kept as a paragraph of its own, so that no word of the
-document is lost. Front matter is left out, but for the title in it: `factoid.files` reads it as metadata.
+Markdown, underlined and plain headings and questions become title and section. A heading is not
+part of any paragraph. One without text under it is kept as a paragraph of its own, so that no word
+of the document is lost. Front matter is left out, but for the title in it: `factoid.files` reads it
+as metadata.
 """
 
 from __future__ import annotations
@@ -16,21 +18,26 @@ from factoid.text.front_matter import front_matter, title_of
 from factoid.text.inline import inline
 from factoid.text.marked_headings import marked_headings
 from factoid.text.markup import Markup, markup_of
-from factoid.text.paragraphs import part_of, span_of
+from factoid.text.paragraphs import Read, part_of, span_of
 from factoid.text.plain import as_it_is
 from factoid.text.plain_headings import Heading, Line, find_headings, heading_cuts
 from factoid.text.reading import read
+from factoid.text.restructured import restructured_inline
 from factoid.units import LONGEST_HEADING, Document
 
 _BLANK_LINE = re.compile(r"\n[^\S\n]*+\n")
 _IMAGE = re.compile(r"\[?!\[|<img\b", re.IGNORECASE)
 _LEAD_CHARS = 200
 _GOES_ON = re.compile(r"(?:[:：]|[;；](?:\s(?:and|or))?)\Z")
+_INLINE: dict[Markup, Read] = {"markdown": inline, "rst": restructured_inline, "plain": as_it_is}
 _NO_HEADING = tuple(".!;,…。！")
 
 
 class Paragraph(NamedTuple):
-    """A paragraph of a document: its span `[start, end)`, the path of headings above it, and its blocks."""
+    """A paragraph of a document.
+
+    Its span `[start, end)`, the path of headings above it, and its blocks.
+    """
 
     start: int
     end: int
@@ -58,7 +65,11 @@ class _Part(NamedTuple):
     @property
     def level(self) -> int:
         """The level of a heading that is marked, or 0."""
-        return self.blocks[0].level if self.kind == "heading" and len(self.text) <= LONGEST_HEADING else 0
+        return (
+            self.blocks[0].level
+            if self.kind == "heading" and len(self.text) <= LONGEST_HEADING
+            else 0
+        )
 
     @property
     def is_strong(self) -> bool:
@@ -71,8 +82,9 @@ class _Part(NamedTuple):
 def outline(document: Document) -> tuple[str, list[Paragraph]]:
     """Return the document's title and its paragraphs in order.
 
-    The title is the document's own, else that of its front matter, else the first heading if it is of level 1. Sections are
-    written outermost first, joined by ", " as in Dense X Retrieval's Figure 8, and start with the document's own section.
+    The title is the document's own, else that of its front matter, else the first heading if it is
+    of level 1. Sections are written outermost first, joined by ", " as in Dense X Retrieval's
+    Figure 8, and start with the document's own section.
     """
     text = document.text
     fields, start = front_matter(text)
@@ -85,8 +97,11 @@ def outline(document: Document) -> tuple[str, list[Paragraph]]:
     parts = _joined(_parts(text, start, blocks))
     if not has_levels:
         parts = [piece for part in parts for piece in _cut_at_headings(text, part)]
-    is_plain = not (has_levels and markup == "markdown" and _has_number_signs(text, blocks))
-    headings = {heading.place: heading for heading in find_headings(list(_lines(text, parts)), is_plain)}
+    is_marked = markup == "rst" or (markup == "markdown" and _has_number_signs(text, blocks))
+    is_plain = not (has_levels and is_marked)
+    headings = {
+        heading.place: heading for heading in find_headings(list(_lines(text, parts)), is_plain)
+    }
     above: list[tuple[Heading, str]] = []  # with their words
     paragraphs: list[Paragraph] = []
     for place, part in enumerate(parts):
@@ -103,14 +118,19 @@ def outline(document: Document) -> tuple[str, list[Paragraph]]:
                     above.append((heading, words))
                 continue  # text follows; without it the heading is a paragraph
         path = [section, *(words for _, words in above)]
-        paragraphs.append(Paragraph(part.start, part.end, ", ".join(filter(None, path)), part.blocks))
+        paragraphs.append(
+            Paragraph(part.start, part.end, ", ".join(filter(None, path)), part.blocks)
+        )
     if not title:
         title = " ".join(str(fields.get("description") or "").split())[:LONGEST_HEADING]
     return title, paragraphs
 
 
 def _with_marked_headings(text: str, start: int, markup: Markup) -> list[Block]:
-    """Return the blocks of a text; headings are those that Markdown marks or, without "#", a wiki, AsciiDoc or underlines."""
+    """Return the blocks of a text.
+
+    Headings are those that Markdown marks or, without "#", a wiki, AsciiDoc or underlines.
+    """
     blocks = read(text, markup, start)
     if markup == "markdown" and _has_number_signs(text, blocks):
         return list(blocks)
@@ -121,7 +141,7 @@ def _with_marked_headings(text: str, start: int, markup: Markup) -> list[Block]:
     for heading in marked:
         result += _read_between(text, start, heading.start, markup)
         source = text[heading.title_start : heading.title_end]
-        see = inline if markup == "markdown" else as_it_is
+        see = _INLINE[markup]
         visible = see(source, range(heading.title_start, heading.title_end))
         result.append(Block("heading", heading.start, heading.end, visible, heading.level))
         start = heading.end
@@ -190,14 +210,19 @@ def _divided(blocks: Sequence[Block], at: int) -> tuple[tuple[Block, ...], tuple
             behind.append(block)
         else:
             offsets = block.visible.offsets
-            place = next((place for place, offset in enumerate(offsets) if offset >= at), len(offsets))
+            place = next(
+                (place for place, offset in enumerate(offsets) if offset >= at), len(offsets)
+            )
             for visible, target in (
                 (part_of(block.visible, 0, place), before),
                 (part_of(block.visible, place, len(offsets)), behind),
             ):
                 if visible.text:
                     start, end = span_of(visible)
-                    target.append(replace(block, start=start, end=end, visible=visible))
+                    number = block.number if target is before else 0
+                    target.append(
+                        replace(block, start=start, end=end, visible=visible, number=number)
+                    )
     return tuple(before), tuple(behind)
 
 

@@ -19,35 +19,51 @@ from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import LINES, PROPOSITIONS, Document, Granularity, Metadata, Unit, child_unit
 from factoid.words import count_words
 
+WORDS = 100
+"""The most words of a passage (Dense X Retrieval, Appendix A)."""
+
+MIN_WORDS = 50
+"""A passage with fewer words is merged into its neighbour (Dense X Retrieval, Appendix A)."""
+
 _APART = re.compile(r"^[ \t>]*(?:[-*_][ \t]*){3,}\r?$|<!--", re.MULTILINE)  # rules and comments
 # Characters between two sentences that no reader sees, such as a comment: more end a passage.
 _UNSEEN = 300
 
 
 def split_passages(
-    document: Document, *, words: int = 100, min_words: int = 50, sentences: SentenceSplitter | None = None
+    document: Document,
+    *,
+    words: int = WORDS,
+    min_words: int = MIN_WORDS,
+    sentences: SentenceSplitter | None = None,
 ) -> list[Unit]:
     """Cut a document into passages of whole sentences.
 
-    The sentences of a paragraph are packed greedily: a sentence that would take the passage over `words` words starts the next. A
-    paragraph's last passage is merged into the one before it, if any, when it has fewer than `min_words` words. Consecutive
-    paragraphs of a section are one if they have `words` words at most and one of them has fewer than `min_words`; code, and
-    what more than a blank line separates, stays apart. Passages never cross sections; headings become the `title` and
-    `section` of the passages under them. A single sentence above `words` words is a passage of its own (`factoid.sentences`
-    cuts overlong sentences).
+    The sentences of a paragraph are packed greedily: a sentence that would take the passage over
+    `words` words starts the next. A paragraph's last passage is merged into the one before it, if
+    any, when it has fewer than `min_words` words. Consecutive paragraphs of a section are one if
+    they have `words` words at most and one of them has fewer than `min_words`; code, and what more
+    than a blank line separates, stays apart. Passages never cross sections; headings become the
+    `title` and `section` of the passages under them. A single sentence above `words` words is a
+    passage of its own (`factoid.sentences` cuts overlong sentences).
 
     Args:
         document: The document. Spans of the result count the characters of its text.
         words: Maximum number of words in a passage, at least 1.
-        min_words: Merge threshold for short paragraphs and a paragraph's last passage, from 0 (none is merged) to `words`.
-        sentences: Finds the ends of sentences; by default rules for many languages. `spacy_sentences` makes one of a pipeline.
+        min_words: Merge threshold for short paragraphs and a paragraph's last passage, from 0 (none
+            is merged) to `words`.
+        sentences: Finds the ends of sentences; by default rules for many languages.
+            `spacy_sentences` makes one of a pipeline.
 
     Raises:
-        InvalidInputError: `words` or `min_words` is out of range, or the splitter returned no places in a text.
+        InvalidInputError: `words` or `min_words` is out of range, or the splitter returned no
+            places in a text.
     """
     if words < 1 or not 0 <= min_words <= words:
-        message = f"expected words >= 1 and 0 <= min_words <= words, got words={words}, min_words={min_words}"
-        raise InvalidInputError(message)
+        raise InvalidInputError(
+            f"expected words >= 1 and 0 <= min_words <= words, got words={words}, "
+            f"min_words={min_words}"
+        )
     title, paragraphs = outline(document)
     units = []
     if document.metadata.get(PROPOSITIONS) != LINES:  # a table's rows stay apart
@@ -56,18 +72,25 @@ def split_passages(
         for start, end, held in _pack(
             document.text, paragraph, sentences_of(paragraph.blocks, sentences), words, min_words
         ):
-            passage = child_unit(document, document.text[start:end], Granularity.PASSAGE, start, end)
+            passage = child_unit(
+                document, document.text[start:end], Granularity.PASSAGE, start, end
+            )
             visible = visible_text(held)
             if visible == passage.text:
                 visible = ""
-            units.append(replace(passage, title=title, section=paragraph.section, visible=visible, sentences=held))
+            units.append(
+                replace(
+                    passage, title=title, section=paragraph.section, visible=visible, sentences=held
+                )
+            )
     return units
 
 
 def split_sentences(passage: Unit, sentences: SentenceSplitter | None = None) -> list[Unit]:
     """Cut a passage, or any unit whose text is the document's at its span, into sentences, by rules or another splitter.
 
-    What is encoded of an item of a list or a row of a table begins with what it goes on from, and names the row's columns.
+    What is encoded of an item of a list or a row of a table begins with what it goes on from, and
+    names the row's columns.
     """
     units = []
     last: Block | None = None
@@ -77,7 +100,9 @@ def split_sentences(passage: Unit, sentences: SentenceSplitter | None = None) ->
         unit = child_unit(passage, text, Granularity.SENTENCE, sentence.start, sentence.end)
         visible = _in_context(sentence, is_first=sentence.block is not last)
         last = sentence.block
-        units.append(replace(unit, visible="" if visible == text else visible, sentences=(sentence,)))
+        units.append(
+            replace(unit, visible="" if visible == text else visible, sentences=(sentence,))
+        )
     return units
 
 
@@ -95,15 +120,21 @@ def _named_cells(row: Block) -> str:
     """Return the cells of a row, each with the name of its column."""
     cells = cell_texts(row)
     names = [*row.names[: len(cells)], *[""] * (len(cells) - len(row.names))]
-    return "; ".join(f"{name}: {cell}" if name else cell for name, cell in zip(names, cells, strict=True) if cell)
+    return "; ".join(
+        f"{name}: {cell}" if name else cell for name, cell in zip(names, cells, strict=True) if cell
+    )
 
 
 def sentences_in(passage: Unit, splitter: SentenceSplitter | None = None) -> Sequence[Sentence]:
     """Return the sentences of a passage with their places in the document.
 
-    A passage from `split_passages` knows them; another is read by itself, as Markdown or plain text as its metadata say.
+    A passage from `split_passages` knows them; another is read by itself, by the markup that its metadata say.
     """
-    if passage.sentences and splitter is None and visible_text(passage.sentences) == passage.searched:
+    if (
+        passage.sentences
+        and splitter is None
+        and visible_text(passage.sentences) == passage.searched
+    ):
         return passage.sentences  # else the text was changed
     read = read_sentences(passage.text, splitter, markup=markup_of(passage.text, passage.metadata))
     return moved(read, passage.start)
@@ -116,7 +147,10 @@ def seen_text(text: str, metadata: Metadata) -> str:
 
 
 def visible_text(sentences: Sequence[Sentence]) -> str:
-    """Return what a reader sees of some sentences, block by block on lines; rows of a table are below its header."""
+    """Return what a reader sees of some sentences, block by block on lines.
+
+    Rows of a table are below its header.
+    """
     parts: list[str] = []
     first = sentences[0].block if sentences else None
     if first is not None and first.kind == "row" and first.names:
@@ -128,7 +162,9 @@ def visible_text(sentences: Sequence[Sentence]) -> str:
     return "\n".join(parts)
 
 
-def _join_short(text: str, paragraphs: Iterable[Paragraph], words: int, min_words: int) -> Iterator[Paragraph]:
+def _join_short(
+    text: str, paragraphs: Iterable[Paragraph], words: int, min_words: int
+) -> Iterator[Paragraph]:
     """Join short paragraphs of a section, such as turns of a conversation, clauses of a contract and the parts of a letter."""
     joined: Paragraph | None = None
     size = 0.0
@@ -156,7 +192,10 @@ def _count(blocks: Iterable[Block]) -> int:
 def _pack(
     text: str, paragraph: Paragraph, sentences: Sequence[Sentence], words: int, min_words: int
 ) -> Iterator[tuple[int, int, tuple[Sentence, ...]]]:
-    """Yield the span of each passage with its sentences: the marks before a sentence belong to its passage."""
+    """Yield the span of each passage with its sentences.
+
+    The marks before a sentence belong to its passage.
+    """
     runs: list[list[Sentence]] = []
     size = 0
     for sentence in sentences:

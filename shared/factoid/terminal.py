@@ -1,4 +1,7 @@
-"""Units and hits as text for a terminal: wrapped at 100 columns, with the part that matters highlighted."""
+"""Units and hits as text for a terminal.
+
+Wrapped at 100 columns, with the part that matters highlighted.
+"""
 
 from __future__ import annotations
 
@@ -21,9 +24,13 @@ def wants_color(stream: TextIO) -> bool:
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
-def excerpt(text: str, start: int = 0, end: int = 0, *, chars: int = _EXCERPT, color: bool = False) -> str:
+def excerpt(
+    text: str, start: int = 0, end: int = 0, *, chars: int = _EXCERPT, color: bool = False
+) -> str:
     """Return about `chars` characters of a text on one line, with `[start, end)` in colour or between » and «."""
-    before, inside, after = (_UNPRINTABLE.sub(" ", part) for part in (text[:start], text[start:end], text[end:]))
+    before, inside, after = (
+        _UNPRINTABLE.sub(" ", part) for part in (text[:start], text[start:end], text[end:])
+    )
     if not inside.strip():
         return _head(before + inside + after, chars)
     inside = _head(inside, chars)
@@ -36,7 +43,9 @@ def excerpt(text: str, start: int = 0, end: int = 0, *, chars: int = _EXCERPT, c
 def wrap(text: str, *, indent: str = "", first: str | None = None) -> str:
     """Wrap one paragraph at WIDTH columns; `first` replaces `indent` before the first line."""
     first = indent if first is None else first
-    return textwrap.fill(text, WIDTH, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False)
+    return textwrap.fill(
+        text, WIDTH, initial_indent=first, subsequent_indent=indent, break_on_hyphens=False
+    )
 
 
 def count(number: int, noun: str) -> str:
@@ -55,16 +64,27 @@ def place(unit: Unit) -> str:
 
 
 def show_hit(rank: int, hit: Hit, *, color: bool = False, explain: bool = False) -> str:
-    """Return a hit as text: score, title › section, parts of the score, an excerpt around the best match, and the matches."""
+    """Return a hit as text.
+
+    Score, title › section, parts of the score, an excerpt around the best match, and the matches.
+    """
     unit = hit.unit
     matches = [match for match in hit.matches if match.unit.granularity is not Granularity.PASSAGE]
-    span = (matches[0].unit.start - unit.start, matches[0].unit.end - unit.start) if matches else (0, 0)
-    lines = [wrap(place(unit) or "(no title)", indent=" " * 12, first=f"{rank:>3}  {hit.score:.3f}  ")]
+    span = (
+        (matches[0].unit.start - unit.start, matches[0].unit.end - unit.start)
+        if matches
+        else (0, 0)
+    )
+    lines = [
+        wrap(place(unit) or "(no title)", indent=" " * 12, first=f"{rank:>3}  {hit.score:.3f}  ")
+    ]
     if explain and hit.parts:
         lines.append(" " * 12 + "  ".join(f"{name} {part:.3f}" for name, part in hit.parts.items()))
     lines.append(wrap(excerpt(unit.text, *span, color=color), indent=" " * 5))
     for match in matches:
-        lines.append(wrap(excerpt(match.unit.text), indent=" " * 14, first=f"     • {match.score:.3f}  "))
+        lines.append(
+            wrap(excerpt(match.unit.text), indent=" " * 14, first=f"     • {match.score:.3f}  ")
+        )
         lines.append(_around(match))
     lines.append(_around(hit))
     if source := unit.metadata.get("source"):

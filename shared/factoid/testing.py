@@ -14,23 +14,34 @@ from factoid.units import Unit
 
 
 class HashEncoder:
-    """Bags of words, hashed to `dim` components: texts that share words have a higher inner product."""
+    """Bags of words, hashed to `dim` components.
+
+    Texts that share words have a higher inner product.
+    """
 
     def __init__(self, dim: int = 256) -> None:
         self.dim = dim
         self.name = f"HashEncoder({dim})"
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
-        """Return float32 unit vectors (zero for texts without content words). Shape: (len(texts), dim)."""
+        """Return float32 unit vectors (zero for texts without content words).
+
+        Shape: (len(texts), dim).
+        """
         return self.encode_units(texts)
 
     def encode_units(self, texts: Sequence[str]) -> Vectors:
-        """Return float32 unit vectors (zero for texts without content words). Shape: (len(texts), dim)."""
+        """Return float32 unit vectors (zero for texts without content words).
+
+        Shape: (len(texts), dim).
+        """
         vectors = np.zeros((len(texts), self.dim), dtype=np.float32)
         for row, text in enumerate(texts):
             for word, _, _ in content_tokens(text):
                 digest = hashlib.sha256(word.encode()).digest()
-                vectors[row, int.from_bytes(digest[:4], "big") % self.dim] += 1 if digest[4] % 2 else -1
+                vectors[row, int.from_bytes(digest[:4], "big") % self.dim] += (
+                    1 if digest[4] % 2 else -1
+                )
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         vectors /= np.where(norms > 0, norms, 1)
         return vectors
@@ -48,13 +59,15 @@ class ScriptedPropositionizer:
     """Return scripted propositions, by the text of the passage.
 
     Args:
-        script: Passage text → propositions, or a function from a passage. Passages missing from a mapping fail with the reason
-            "not in the script".
+        script: Passage text → propositions, or a function from a passage. Passages missing from a
+            mapping fail with the reason "not in the script".
     """
 
     name = "scripted"
 
-    def __init__(self, script: Mapping[str, Sequence[str]] | Callable[[Unit], Sequence[str]]) -> None:
+    def __init__(
+        self, script: Mapping[str, Sequence[str]] | Callable[[Unit], Sequence[str]]
+    ) -> None:
         self._script = script
         self.calls: list[list[Unit]] = []
 
@@ -62,5 +75,8 @@ class ScriptedPropositionizer:
         """Return the scripted propositions, and remember the passages in `calls`."""
         self.calls.append(list(passages))
         script, missing = self._script, NoPropositions("not in the script")
-        outputs = [script(unit) if callable(script) else script.get(unit.text, missing) for unit in passages]
+        outputs = [
+            script(unit) if callable(script) else script.get(unit.text, missing)
+            for unit in passages
+        ]
         return [texts if isinstance(texts, NoPropositions) else list(texts) for texts in outputs]

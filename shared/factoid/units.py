@@ -1,7 +1,8 @@
 """The records that factoid works with: documents, retrieval units and hits.
 
-Spans are half-open `[start, end)`, in characters of the document's text. A passage's and a sentence's text is
-`document.text[start:end]`; a proposition is rewritten text, and its span is that of its source.
+Spans are half-open `[start, end)`, in characters of the document's text. A passage's and a
+sentence's text is `document.text[start:end]`; a proposition is rewritten text, and its span is that
+of its source.
 """
 
 from __future__ import annotations
@@ -20,10 +21,12 @@ from factoid.errors import InvalidInputError, shown
 if TYPE_CHECKING:
     from factoid.text.reading import Sentence
 
-# Ids are uuid5 in this namespace, so the same content has the same id in every process and on every machine.
+# Ids are uuid5 in this namespace, so the same content has the same id in every process and on every
+# machine.
 NAMESPACE = UUID("5f0a3b1e-8f0c-5d53-9a2c-1f6d3c0e7b41")
 
-# A document with this in its metadata holds propositions, one on each line, as a table's rows do; no model is used.
+# A document with this in its metadata holds propositions, one on each line, as a table's rows do;
+# no model is used.
 PROPOSITIONS, LINES = "propositions", "lines"
 
 # The most that metadata, and operands of filters, may hold.
@@ -31,7 +34,8 @@ DEPTH, VALUES, CHARACTERS = 100, 1_000_000, 100_000_000
 BITS = 14_000  # of an integer: Python turns no more than 4,300 digits into text
 _FEW, _LARGE = 100, 1 << 63
 
-LONGEST_HEADING = 1000  # characters of a title or section in a unit; a longer heading in a text is a paragraph
+# characters of a title or section in a unit; a longer heading in a text is a paragraph
+LONGEST_HEADING = 1000
 
 Metadata = Mapping[str, Any]
 
@@ -50,7 +54,10 @@ class Granularity(StrEnum):
 
 
 def content_id(*parts: object) -> str:
-    """Return the id of some content: equal parts give equal ids. Parts are any values that JSON can hold."""
+    """Return the id of some content: equal parts give equal ids.
+
+    Parts are any values that JSON can hold.
+    """
     return str(uuid5(NAMESPACE, json.dumps(parts, ensure_ascii=True, sort_keys=True, default=str)))
 
 
@@ -58,7 +65,8 @@ def check_text(text: object, name: str = "text") -> None:
     """Reject text that an encoder, tokenizer or database cannot store.
 
     Raises:
-        InvalidInputError: Not a string, or a string with lone surrogates (half of a character, from a bad decode).
+        InvalidInputError: Not a string, or a string with lone surrogates (half of a character, from
+            a bad decode).
     """
     if not isinstance(text, str):
         raise InvalidInputError(f"{name} must be a str, got {type(text).__name__}")
@@ -66,7 +74,8 @@ def check_text(text: object, name: str = "text") -> None:
         text.encode()
     except UnicodeEncodeError as error:
         raise InvalidInputError(
-            f"{name} holds a lone surrogate, {text[error.start]!r}, at character {error.start}: it was decoded wrongly. "
+            f"{name} holds a lone surrogate, {text[error.start]!r}, at character {error.start}: "
+            "it was decoded wrongly. "
             f'Mend it with {name}.encode("utf-16", "surrogatepass").decode("utf-16", "replace")'
         ) from error
 
@@ -75,8 +84,9 @@ def check_size(value: object, name: str = "metadata") -> None:
     """Reject metadata that would take too deep a recursion, too much memory, or too many digits.
 
     Raises:
-        InvalidInputError: Dicts and lists are nested more than `DEPTH` levels deep, there are more than `VALUES` values or
-            `CHARACTERS` characters (what is named twice counts twice), or an integer has more than `BITS` bits.
+        InvalidInputError: Dicts and lists are nested more than `DEPTH` levels deep, there are more
+            than `VALUES` values or `CHARACTERS` characters (what is named twice counts twice), or
+            an integer has more than `BITS` bits.
     """
     if _is_flat(value):
         return
@@ -92,29 +102,39 @@ def check_size(value: object, name: str = "metadata") -> None:
             elif isinstance(element, int):
                 if element.bit_length() > BITS:
                     raise InvalidInputError(
-                        f"{name} holds an integer of {element.bit_length():,} bits, and {BITS:,} are allowed: use a string"
+                        f"{name} holds an integer of {element.bit_length():,} bits, and {BITS:,} "
+                        "are allowed: use a string"
                     )
             elif isinstance(element, Mapping | list | tuple | set | frozenset):
                 if len(nested) > DEPTH:
                     raise InvalidInputError(
-                        f"{name} is nested more than {DEPTH} levels deep: use fewer dicts and lists in each other"
+                        f"{name} is nested more than {DEPTH} levels deep: use fewer dicts and "
+                        "lists in each other"
                     )
                 if _is_flat(element):
                     values += len(element)
                     continue
-                inner = chain.from_iterable(element.items()) if isinstance(element, Mapping) else element
+                inner = (
+                    chain.from_iterable(element.items())
+                    if isinstance(element, Mapping)
+                    else element
+                )
                 nested.append(iter(inner))
                 break
         else:
             nested.pop()
         if values > VALUES or characters > CHARACTERS:
             raise InvalidInputError(
-                f"{name} holds more than {VALUES:,} values or {CHARACTERS:,} characters: keep what is large in a file of its own"
+                f"{name} holds more than {VALUES:,} values or {CHARACTERS:,} characters: keep "
+                "what is large in a file of its own"
             )
 
 
 def _is_flat(value: object) -> bool:
-    """Return whether a value is a dict as metadata nearly always are: this is faster than to count what they hold."""
+    """Return whether a value is a dict as metadata nearly always are.
+
+    This is faster than to count what they hold.
+    """
     return isinstance(value, dict) and len(value) <= _FEW and all(map(_is_small, value.values()))
 
 
@@ -152,8 +172,9 @@ class Document:
         metadata: Values that JSON can hold; copied to every unit and searchable by filters.
 
     Raises:
-        InvalidInputError: A text, title or section is not a string or holds lone surrogates, the id holds a NUL byte, or
-            the metadata is not a mapping of strings to values that JSON can hold, or holds too much (see `check_size`).
+        InvalidInputError: A text, title or section is not a string or holds lone surrogates, the id
+            holds a NUL byte, or the metadata is not a mapping of strings to values that JSON can
+            hold, or holds too much (see `check_size`).
     """
 
     text: str
@@ -172,7 +193,9 @@ class Document:
         check_size(self.metadata)
         if not self.id:
             try:
-                document_id = content_id("document", self.title, self.section, self.text, dict(self.metadata))
+                document_id = content_id(
+                    "document", self.title, self.section, self.text, dict(self.metadata)
+                )
             except (TypeError, ValueError, RecursionError) as error:
                 raise InvalidInputError(
                     f"metadata must hold what JSON can hold, and its keys must be strings: {error}"
@@ -193,11 +216,15 @@ class Unit:
         start, end: Span `[start, end)` in characters of the document's text.
         title: The document's title.
         section: Path of headings, outermost first, joined by ", ".
-        metadata: The document's metadata. A proposition that replaces a failed decomposition adds `fallback`.
-        payload: Any text of the caller's, returned with the unit; it is neither searched nor filtered.
-        visible: What a reader sees of the text where that differs, as in Markdown: this is encoded and searched. Of an item of a
-            list or a row of a table with what it goes on from, if the unit is a sentence.
-        sentences: The sentences of a passage as it was read in its document, if it comes from there; never stored.
+        metadata: The document's metadata. A proposition that replaces a failed decomposition adds
+            `fallback`.
+        payload: Any text of the caller's, returned with the unit; it is neither searched nor
+            filtered.
+        visible: What a reader sees of the text where that differs, as in Markdown: this is encoded
+            and searched. Of an item of a list or a row of a table with what it goes on from, if the
+            unit is a sentence.
+        sentences: The sentences of a passage as it was read in its document, if it comes from
+            there; never stored.
     """
 
     id: str
@@ -221,7 +248,9 @@ class Unit:
 
     def __post_init__(self) -> None:
         if not self.id:
-            unit_id = content_id(self.granularity, self.document_id, self.start, self.end, self.text)
+            unit_id = content_id(
+                self.granularity, self.document_id, self.start, self.end, self.text
+            )
             object.__setattr__(self, "id", unit_id)
 
 
@@ -229,9 +258,10 @@ class Unit:
 class Hit:
     """A unit found by a search. Higher scores are better; scores are plain floats.
 
-    `matches` holds, best first, the units of a parent whose scores made it a hit. `neighbours`, if requested, holds the sentences
-    around the unit in its document, in order, or the passages around a passage. `parts` holds the components of a blended score:
-    the best score of each granularity, and under "lexical" BM25 as a share (see `Weights`).
+    `matches` holds, best first, the units of a parent whose scores made it a hit. `neighbours`, if
+    requested, holds the sentences around the unit in its document, in order, or the passages around
+    a passage. `parts` holds the components of a blended score: the best score of each granularity,
+    and under "lexical" BM25 as a share (see `Weights`).
     """
 
     unit: Unit
@@ -241,16 +271,22 @@ class Hit:
     parts: Mapping[str, float] = field(default_factory=dict, hash=False, compare=False)
 
 
-def child_unit(parent: Document | Unit, text: str, granularity: Granularity, start: int, end: int) -> Unit:
-    """Return a unit under a document or unit. Its span counts characters of the document's text; the rest is the parent's.
+def child_unit(
+    parent: Document | Unit, text: str, granularity: Granularity, start: int, end: int
+) -> Unit:
+    """Return a unit under a document or unit.
 
-    Of a document's title and section it has the first 1,000 characters: they are repeated in each unit, and before its text.
+    Its span counts characters of the document's text; the rest is the parent's. Of a document's
+    title and section it has the first 1,000 characters: they are repeated in each unit, and before
+    its text.
     """
     document_id = parent.id if isinstance(parent, Document) else parent.document_id
     title, section = parent.title, parent.section
     if isinstance(parent, Document):
         title, section = title[:LONGEST_HEADING], section[:LONGEST_HEADING]
-    return Unit("", text, granularity, document_id, parent.id, start, end, title, section, parent.metadata)
+    return Unit(
+        "", text, granularity, document_id, parent.id, start, end, title, section, parent.metadata
+    )
 
 
 def document_unit(document: Document) -> Unit:

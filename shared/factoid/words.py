@@ -6,17 +6,20 @@ import re
 from collections.abc import Sequence
 from itertools import islice
 
-_UNSPACED = (  # scripts without spaces between words: Han and kana, then Thai, Lao, Burmese and Khmer
+# scripts without spaces between words: Han and kana, then Thai, Lao, Burmese and Khmer
+_UNSPACED = (
     "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 )
-# Characters that nobody sees: soft hyphens, zero-width spaces and joiners, marks of direction, byte order marks, tags.
+# Characters that nobody sees: soft hyphens, zero-width spaces and joiners, marks of direction, byte
+# order marks, tags.
 INVISIBLE = re.compile(
     "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]+"
 )
 UNSPACED = re.compile(f"[{_UNSPACED}]")
-# Marks, punctuation included, belong to the word before them, or at the beginning to the word after.
+# Marks, punctuation included, belong to the word before them, or at the beginning to the word
+# after.
 _WORD = re.compile(rf"[^\w\s]*(?:[{_UNSPACED}]|[^\s{_UNSPACED}]+)[^\w\s]*")
 _BEGIN = re.compile(rf"(?<![^\W{_UNSPACED}])|(?=[{_UNSPACED}])")  # of a word
 _END = re.compile(rf"(?![^\W{_UNSPACED}])|(?<=[{_UNSPACED}])")
@@ -35,7 +38,10 @@ def without_invisible(text: str) -> tuple[str, Sequence[int]]:
 
 
 def fold(text: str) -> str:
-    """Return a text in the form in which words are compared: "Straße" is "strasse", and "İ" is "i"."""
+    """Return a text in the form in which words are compared.
+
+    "Straße" is "strasse", and "İ" is "i".
+    """
     return text.casefold().replace("i\u0307", "i")
 
 
@@ -58,7 +64,10 @@ def cut_words(text: str, words: int) -> str:
 
 
 def stands_in(part: str, text: str) -> bool:
-    """Return whether a text contains another as whole words, ignoring white space: "she ran" does not contain "he ran"."""
+    """Return whether a text contains another as whole words, ignoring white space.
+
+    "she ran" does not contain "he ran".
+    """
     part, text = " ".join(part.split()), " ".join(text.split())
     start = text.find(part)
     for _ in range(_MOST_TRIES):

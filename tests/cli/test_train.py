@@ -7,7 +7,7 @@ import json
 import pytest
 
 from factoid import FlanT5Propositionizer
-from factoid.propositions.training.seeds import read_pairs
+from factoid.training.propositionizers.seeds import read_pairs
 from tests.cli.conftest import PISA, VASA
 
 pytest.importorskip("accelerate")

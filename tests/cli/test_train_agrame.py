@@ -13,7 +13,7 @@ pytest.importorskip("accelerate")
 pytest.importorskip("datasets")
 
 from factoid import AnyGranularityRanker
-from factoid.late_interaction.training.examples import TrainingExample, write_examples
+from factoid.training.rankers.examples import TrainingExample, write_examples
 from tests.late_interaction.tiny_colbert import write_colbert
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # those of the trainer

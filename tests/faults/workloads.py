@@ -25,8 +25,7 @@ from factoid.entities import Article, ArticleStore, Redirect, build_articles
 from factoid.errors import StoreFormatError
 from factoid.propositions import PropositionCache
 from factoid.propositions.cached_propositionizer import CachedPropositionizer
-from factoid.store.token_vectors import TokenVectorCache, TokenVectors
-from factoid.store.transfer.copies import copy_over
+from factoid.store.token_cache import TokenVectorCache, TokenVectors
 from factoid.testing import HashEncoder, ScriptedPropositionizer
 from tests.towns import add, hits, opened
 
@@ -172,7 +171,7 @@ def copying(folder: Path) -> Iterator[None]:
 
 def copying_over(folder: Path) -> Iterator[None]:
     with opened(folder / STORE) as store:
-        copy_over(store, folder / "copy")
+        store.copy_over(folder / "copy")
     yield
 
 

@@ -19,7 +19,7 @@ from factoid import AnyGranularityRanker, Document, Granularity, UnitStore
 from factoid.errors import InvalidInputError, StoreFormatError
 from factoid.files import sqlite
 from factoid.late_interaction import LateInteractionEncoder, TokenVectorCache, TokenVectors, span_scores
-from factoid.store.token_vectors import TOKENS
+from factoid.store.token_cache import TOKENS
 from factoid.testing import HashEncoder
 from tests.late_interaction.test_rank import OSLO, PARIS, PASSAGES, VASA
 from tests.late_interaction.word_vectors import WordVectors
@@ -54,7 +54,7 @@ def test_a_full_disk_costs_the_cache_and_not_the_ranking(
     def full(connection: sqlite3.Connection) -> None:
         raise sqlite3.OperationalError("database or disk is full")
 
-    monkeypatch.setattr("factoid.store.token_vectors.sqlite.committing", full)
+    monkeypatch.setattr("factoid.store.token_cache.sqlite.committing", full)
     ranker = cached(tmp_path / "tokens")
     assert ranker.rank(QUERY, PASSAGES) == expected
     assert sources(ranker) == (3, 0)

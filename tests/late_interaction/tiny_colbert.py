@@ -53,7 +53,7 @@ def add_marker(folder: Path, target: Path) -> Path:
     """Write a copy of a checkpoint, in the library's own format, that has a second query marker."""
     from sentence_transformers import MultiVectorEncoder
 
-    from factoid.late_interaction.training import model as training
+    from factoid.training.rankers import model as training
 
     model = MultiVectorEncoder(str(folder), device="cpu")
     training.add_marker(model, "query_sentence")

@@ -58,7 +58,7 @@ def brute(store, k=5):
 
 
 def kind(store):
-    return store.indexes.states[SENTENCES].index.kind
+    return store.opened.indexes.states[SENTENCES].index.kind
 
 
 def test_another_kind_takes_the_place_of_the_one_on_disk(tmp_path):
@@ -112,5 +112,5 @@ def test_the_record_of_commits_does_not_grow_without_end(tmp_path, monkeypatch):
     with filled(tmp_path / "s", 1) as store:
         for number in range(1, 60):
             add(store, number, 1)
-        with store.connections.reading() as snapshot:
+        with store.opened.connections.reading() as snapshot:
             assert snapshot.values("SELECT count(*) FROM commits")[0] <= 22

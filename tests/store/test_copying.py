@@ -13,7 +13,6 @@ from factoid import UnitStore
 from factoid.errors import InvalidInputError, MissingDependencyError, StoreError, StoreFormatError
 from factoid.store.indexes.build import VectorBuilder
 from factoid.store.transfer import copies
-from factoid.store.transfer.copies import copy_over
 from tests.store.content import Numbers, answers, change, filled, flipped, opened, put, rows, state, units
 
 pytest.importorskip("faiss")
@@ -82,12 +81,12 @@ def test_what_is_there_is_left_alone(store, memory, tmp_path):
 def test_a_copy_over_a_store_is_one_commit_for_those_who_have_it_open(tmp_path, source):
     with filled(source and tmp_path / source, 30, seed=3) as store, filled(tmp_path / "copy", 200) as other:
         before = answers(other)
-        copy_over(store, tmp_path / "copy")
+        store.copy_over(tmp_path / "copy")
         assert state(other) == state(store)
         assert answers(other) == answers(store) != before
         put(other, units(3, prefix="more"))
         assert other.verify() == []
-        copy_over(store, tmp_path / "new")
+        store.copy_over(tmp_path / "new")
         with opened(tmp_path / "new") as copy:
             assert state(copy) == state(store)
 
@@ -95,12 +94,12 @@ def test_a_copy_over_a_store_is_one_commit_for_those_who_have_it_open(tmp_path, 
 def test_a_copy_over_its_own_folder_or_another_program_changes_nothing(store, tmp_path):
     (tmp_path / "link").symlink_to(store.path)
     before = state(store)
-    copy_over(store, tmp_path / "link")
+    store.copy_over(tmp_path / "link")
     assert state(store) == before
     (tmp_path / "foreign").mkdir()
     change(tmp_path / "foreign", "CREATE TABLE users (name)")
     with pytest.raises(StoreFormatError, match="not a factoid store"):
-        copy_over(store, tmp_path / "foreign")
+        store.copy_over(tmp_path / "foreign")
     assert rows(tmp_path / "foreign", "SELECT name FROM sqlite_master") == [("users",)]
 
 

@@ -25,7 +25,7 @@ from factoid.errors import (
     StoreError,
     UnreadableFileError,
 )
-from factoid.ingest import Split
+from factoid.store.ingest import SplitDocument, replace_documents
 from factoid.store.database.transaction import Transaction
 from factoid.store.transfer import exports
 from factoid.testing import HashEncoder
@@ -158,7 +158,7 @@ def test_units_replace_those_of_their_ids_and_documents_stay(held, tmp_path):
 def test_the_text_of_a_document_stays_when_its_only_unit_is_replaced(tmp_path):
     document = Document("It sank.", id="d")
     with UnitStore(encoder=None, granularities=["sentence"]) as store:
-        store.replace_documents([Split(document, "", [])], [Unit(**GOOD)], {})
+        replace_documents(store.opened, [SplitDocument(document, "", [])], [Unit(**GOOD)], {})
         (tmp_path / "x.jsonl").write_text(json.dumps({**GOOD, "text": "New.", "vector": None}))
         store.import_from(tmp_path / "x.jsonl")
         assert (store.documents(["d"]), store.get(["a"])[0].text) == ([document], "New.")

@@ -116,7 +116,7 @@ def test_a_store_in_the_place_of_another_is_not_read_with_its_indexes(folder, tm
         link.unlink()
         link.symlink_to(tmp_path / "other", target_is_directory=True)
         assert answers(reader) == first  # what is open stays open
-        with reader.connections.reading(), pytest.raises(StoreError, match="moved, deleted or replaced"):
+        with reader.opened.connections.reading(), pytest.raises(StoreError, match="moved, deleted or replaced"):
             reader.ids()  # needs another connection
         assert answers(reader) == first
     with opened(link, read_only=True) as reader:

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from factoid import Document, UnitStore
-from factoid.entities.importers.own_documents import add_own_articles, build_own_articles
+from factoid.entities.articles.own_documents import add_own_articles, build_own_articles
 from factoid.entities.retriever import EntityRetriever
 from factoid.propositions.cache import PropositionCache
-from factoid.store.token_vectors import TokenVectorCache
+from factoid.store.token_cache import TokenVectorCache
 from factoid.testing import HashEncoder
 from langchain_factoid import EntityRetriever as LangChainRetriever
 from llama_index_factoid import MultiGranularFaissVectorStore

@@ -34,7 +34,7 @@ def expected(path):
 KILLED = """
 import sys
 sys.path.insert(0, sys.argv[2])
-from factoid import ingest
+from factoid.store import ingest
 from tests.towns import add, opened
 ingest._BATCH = 4
 with opened(sys.argv[1]) as store:

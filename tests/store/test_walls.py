@@ -71,7 +71,7 @@ def check(store, chosen, dice):
         texts = None if dice.random() < 0.3 else [" ".join(words)]
         options, k, query = options_of(dice, store, texts), dice.choice([1, 2, 5, 100]), vector(dice)
         present = {unit.granularity for unit in oracle.units.values() if unit.id in oracle.vectors}
-        searched = _present(store) if options["granularity"] is None else list(store.granularities)
+        searched = _present(store.opened) if options["granularity"] is None else list(store.granularities)
         kinds = SearchOptions(**options).kinds(searched)
         if not {*kinds} & present:
             continue
@@ -115,7 +115,7 @@ def groups(oracle, kinds, parents):
 def check_answer(oracle, store, hits, kinds, options, k, query, context):
     """Compare the number of hits, their scores and their units with brute force."""
     weights, parents, least = options["weights"], options["parents"], options.get("min_score")
-    kinds = [kind for kind in kinds if store.indexes.states[kind].index is not None]
+    kinds = [kind for kind in kinds if store.opened.indexes.states[kind].index is not None]
     words = options.get("lexical", weights.lexical)
     if words == 1:
         for hit in hits:

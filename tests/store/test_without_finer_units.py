@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from factoid import Document, UnitStore, Weights
-from factoid.ingest import own_children
+from factoid.store import GRANULARITIES
+from factoid.store.ingest import own_children
 from factoid.store.indexes.compared import compared_units
 from factoid.testing import HashEncoder
 from factoid.units import Granularity, Hit, Unit
@@ -27,7 +28,7 @@ def passage(text, own="cat"):
 
 @pytest.fixture
 def store():
-    with UnitStore(encoder=HashEncoder()) as opened:
+    with UnitStore(encoder=HashEncoder(), granularities=GRANULARITIES) as opened:
         opened.add_documents(Document(text) for text in TEXTS)
         yield opened
 
@@ -139,9 +140,9 @@ def test_what_is_compared_follows_every_change(tmp_path):
     """Indexes that are held follow the store as one that is built anew."""
     above = passage(CAT)
     fact = Unit("fact", "Maurice is a cat.", PROPOSITION, "cat", above.id, 0, 9)
-    with UnitStore(tmp_path / "store", encoder=HashEncoder()) as store:
+    with UnitStore(tmp_path / "store", encoder=HashEncoder(), granularities=GRANULARITIES) as store:
         store.add_documents(Document(text) for text in TEXTS)
-        reader = UnitStore(tmp_path / "store", encoder=HashEncoder(), read_only=True)
+        reader = UnitStore(tmp_path / "store", encoder=HashEncoder(), read_only=True, granularities=GRANULARITIES)
         changes = [
             (lambda: store.add([above]), [above]),
             (lambda: store.add([fact]), [fact]),
@@ -159,8 +160,8 @@ def test_what_is_compared_follows_every_change(tmp_path):
             for opened in (store, reader):
                 found = [hit for hit in opened.search("Maurice cat", k=9) if hit.unit.document_id == "cat"]
                 assert [(hit.matches or (hit,))[0].unit.id for hit in found] == [unit.id for unit in matched]
-                with opened.connections.reading() as snapshot:
-                    state = opened.indexes.states[PROPOSITION]
+                with opened.opened.connections.reading() as snapshot:
+                    state = opened.opened.indexes.states[PROPOSITION]
                     assert np.array_equal(state.columns.stacked(), compared_units(snapshot, PROPOSITION).stacked())
         reader.close()
         assert store.verify() == []

@@ -14,7 +14,7 @@ import numpy as np
 
 from factoid import AnyGranularityRanker, Document, PropCite, UnitStore, pack_context
 from factoid.filters import All, AnyOf, Comparison, Not, Operator, matches, parse_filter
-from factoid.ingest import Split
+from factoid.store.ingest import SplitDocument, replace_documents
 from factoid.testing import HashEncoder, ScriptedPropositionizer
 from factoid.units import Granularity, Unit
 from tests.late_interaction.word_vectors import WordVectors
@@ -92,10 +92,10 @@ def filled(dice, path=None, **options):
         strangers = [unit for unit in units if unit.granularity is not PASSAGE and dice.random() < 0.05]
         units = [unit for unit in units if unit not in strangers]
         searched = {at: vector(dice) for at, unit in enumerate(units) if store.searches(unit) and dice.random() < 0.95}
-        store.replace_documents([Split(document, "", [])], units, searched)
+        replace_documents(store.opened, [SplitDocument(document, "", [])], units, searched)
         other = Document("An odd one.", id=f"other{document.id}", metadata=metadata(dice, 0))
         moved = [replace(unit, document_id=other.id) for unit in strangers]
-        store.replace_documents([Split(other, "", [])], moved, {at: vector(dice) for at in range(len(moved))})
+        replace_documents(store.opened, [SplitDocument(other, "", [])], moved, {at: vector(dice) for at in range(len(moved))})
     return store
 
 

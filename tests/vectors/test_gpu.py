@@ -295,5 +295,5 @@ def test_a_store_on_a_card_chooses_by_its_memory(cards, monkeypatch):
         with UnitStore(encoder=HashEncoder(), device=device) as store:
             store.add_documents([Document(f"Gate {number} is red. It opens at {number}.") for number in range(300)])
             assert "Gate 7" in store.search("Gate 7", k=1)[0].unit.text
-            assert store.indexes.states["proposition"].index.kind == kind
+            assert store.opened.indexes.states["proposition"].index.kind == kind
     assert cards.searched

@@ -44,8 +44,12 @@ def sentences(path: Path) -> Iterator[tuple[str, Rows]]:
 
 
 def to_doc(vocab: Vocab, rows: Rows) -> Doc:
-    """One gold sentence as a Doc. Multiword tokens keep their surface spacing; empty nodes are left out."""
-    inside: dict[int, bool] = {}  # token number → followed by a space, for parts of a multiword token
+    """One gold sentence as a Doc.
+
+    Multiword tokens keep their surface spacing; empty nodes are left out.
+    """
+    # token number → followed by a space, for parts of a multiword token
+    inside: dict[int, bool] = {}
     for row in rows:
         if "-" in row[0]:
             first, last = map(int, row[0].split("-"))
@@ -66,8 +70,8 @@ def to_doc(vocab: Vocab, rows: Rows) -> Doc:
 def with_new_names(sentences: Sequence[Rows], seed: int = 0) -> list[Rows]:
     """Return the sentences that hold names, with half of the names' words replaced by words that no treebank has.
 
-    The treebanks know few names, and a parser that goes by the word alone takes an unknown one for a verb. The new words
-    are the beginning of one name and the end of another.
+    The treebanks know few names, and a parser that goes by the word alone takes an unknown one for
+    a verb. The new words are the beginning of one name and the end of another.
     """
     random = Random(seed)  # noqa: S311 - not a secret
     names = sorted({row[1] for rows in sentences for row in rows if _is_name(row)})
@@ -76,7 +80,10 @@ def with_new_names(sentences: Sequence[Rows], seed: int = 0) -> list[Rows]:
         chosen = {row[0] for row in rows if _is_name(row) and random.random() < 0.5}
         if not chosen:
             continue
-        new = [[row[0], _crossed(random, names) if row[0] in chosen else row[1], *row[2:]] for row in rows]
+        new = [
+            [row[0], _crossed(random, names) if row[0] in chosen else row[1], *row[2:]]
+            for row in rows
+        ]
         renamed.append(new)
     return renamed
 
@@ -96,14 +103,24 @@ def is_wiki(name: str) -> bool:
 
 
 def is_held_out(name: str) -> bool:
-    """Every second PUD Wikipedia document (ids read `w` + language + document + sentence): picks the best step."""
+    """Every second PUD Wikipedia document (ids read `w` + language + document + sentence).
+
+    Picks the best step.
+    """
     return is_wiki(name) and int(name[3:6]) % 2 == 0
 
 
 def write_corpora(ewt: Path, pud: Path, folder: Path) -> dict[str, int]:
-    """Write train, dev (PUD Wikipedia, half) and test (EWT test) as DocBins; return the number of sentences of each."""
+    """Write train, dev (PUD Wikipedia, half) and test (EWT test) as DocBins.
+
+    Return the number of sentences of each.
+    """
     vocab = Vocab()
-    train = [rows for part in ("train.conllu.gz", "dev.conllu") for _, rows in sentences(ewt / f"en_ewt-ud-{part}")]
+    train = [
+        rows
+        for part in ("train.conllu.gz", "dev.conllu")
+        for _, rows in sentences(ewt / f"en_ewt-ud-{part}")
+    ]
     pud_rows = list(sentences(pud / "en_pud-ud-test.conllu"))
     encyclopedic = [rows for name, rows in pud_rows if not is_held_out(name)]
     gold = train + 2 * encyclopedic  # twice: edited prose is what the parser will read
@@ -115,6 +132,7 @@ def write_corpora(ewt: Path, pud: Path, folder: Path) -> dict[str, int]:
     folder.mkdir(parents=True, exist_ok=True)
     for name, rows in corpora.items():
         DocBin(
-            docs=[to_doc(vocab, tokens) for tokens in rows], attrs=["TAG", "HEAD", "DEP", "SENT_START", "SPACY"]
+            docs=[to_doc(vocab, tokens) for tokens in rows],
+            attrs=["TAG", "HEAD", "DEP", "SENT_START", "SPACY"],
         ).to_disk(folder / f"{name}.spacy")
     return {name: len(rows) for name, rows in corpora.items()}

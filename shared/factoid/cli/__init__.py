@@ -1,7 +1,8 @@
 """The command `factoid`: index, search and split your own files, and run a demonstration.
 
-Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 an error (reported in one line), 2 wrong usage, 130
-interrupted. A command imports what it needs when it runs, so that help and completion are quick.
+Results go to stdout, everything else to stderr. Exit codes: 0 done, 1 an error (reported in one
+line), 2 wrong usage, 130 interrupted. A command imports what it needs when it runs, so that help
+and completion are quick.
 """
 
 from __future__ import annotations
@@ -76,7 +77,10 @@ def _show_version(asked: bool) -> None:
 def _factoid(
     *,
     version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
+        bool,
+        typer.Option(
+            "--version", callback=_show_version, is_eager=True, help="Print the version and exit."
+        ),
     ] = False,
 ) -> None:
     """Retrieval at the right granularity: passages, sentences and propositions."""
@@ -87,7 +91,9 @@ def _demo(
     questions: Annotated[
         list[str] | None, argument("QUESTION", "Questions to ask instead of the prepared ones.")
     ] = None,
-    docs: Annotated[str | None, option("PATH", "Use your own folder or file instead of the encyclopedia.")] = None,
+    docs: Annotated[
+        str | None, option("PATH", "Use your own folder or file instead of the encyclopedia.")
+    ] = None,
     encoder: opts.EncoderName = None,
     quiet: opts.Quiet = False,
 ) -> None:
@@ -108,10 +114,14 @@ def _demo(
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code; with None for `argv`, use the arguments of the process."""
+    """Run one command and return its exit code.
+
+    With None for `argv`, use the arguments of the process.
+    """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")  # do not fail on a character that the terminal lacks
+            # do not fail on a character that the terminal lacks
+            stream.reconfigure(errors="backslashreplace")
     try:
         typer.main.get_command(app).main(argv, prog_name="factoid")
     except SystemExit as exited:

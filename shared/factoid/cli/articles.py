@@ -1,4 +1,7 @@
-"""`factoid build-articles`, `articles` and `verify-articles`: make, inspect and check article stores."""
+"""`factoid build-articles`, `articles` and `verify-articles`.
+
+Make, inspect and check article stores.
+"""
 
 from __future__ import annotations
 
@@ -23,21 +26,29 @@ if TYPE_CHECKING:
 
 def build_articles(
     path: Annotated[
-        str, argument("PATH", "The file to make; an existing one is replaced when the new one is complete.")
+        str,
+        argument(
+            "PATH", "The file to make; an existing one is replaced when the new one is complete."
+        ),
     ],
     sources: Annotated[
         list[str],
         argument(
             "SOURCE",
-            "Files: a MediaWiki XML dump (.xml, .bz2), KILT's knowledge source (.json), Parquet files of wikimedia/wikipedia, "
-            "or your own documents: JSON lines (.jsonl) or tables (.csv, .tsv) with fields title, text, aliases and id.",
+            "Files: a MediaWiki XML dump (.xml, .bz2), KILT's knowledge source (.json), Parquet "
+            "files of wikimedia/wikipedia, or your own documents: JSON lines (.jsonl) or tables "
+            "(.csv, .tsv) with fields title, text, aliases and id.",
         ),
     ],
-    title_key: Annotated[str, option("NAME", "Field or column of your own documents that holds the title.")] = "title",
+    title_key: Annotated[
+        str, option("NAME", "Field or column of your own documents that holds the title.")
+    ] = "title",
     words: Annotated[int, option("N", "Keep the first N words of each article.")] = 1000,
     duplicates: Annotated[
         Literal["first", "join", "keep"],
-        option(None, "What to keep of articles with one title: the first, their texts joined, or all."),
+        option(
+            None, "What to keep of articles with one title: the first, their texts joined, or all."
+        ),
     ] = "first",
     workers: Annotated[int, option("N", "Number of processes that read a MediaWiki dump.")] = 1,
     limit: opts.Limit = None,
@@ -53,10 +64,14 @@ def build_articles(
     files = list(map(Path, sources))
     if missing := [file for file in files if not file.is_file()]:
         raise UnreadableFileError(f"{missing[0]} is not a file")
-    stamps = [(str(file.absolute()), file.stat().st_size, file.stat().st_mtime_ns) for file in files]
+    stamps = [
+        (str(file.absolute()), file.stat().st_size, file.stat().st_mtime_ns) for file in files
+    ]
     report = build(
         path,
-        *_read(files, title_key=title_key, workers=workers, words=words, limits=opts.read_limits(limit)),
+        *_read(
+            files, title_key=title_key, workers=workers, words=words, limits=opts.read_limits(limit)
+        ),
         words=words,
         duplicates=duplicates,
         resume=f"{title_key} in {stamps}",
@@ -64,15 +79,20 @@ def build_articles(
     )
     rows = asdict(report)
     output.print(
-        {"path": path, **rows}, "\n".join(f"{name.replace('_', ' ')}: {value}" for name, value in rows.items())
+        {"path": path, **rows},
+        "\n".join(f"{name.replace('_', ' ')}: {value}" for name, value in rows.items()),
     )
 
 
 def _read(
     files: Iterable[Path], *, title_key: str, workers: int, words: int, limits: ReadLimits
 ) -> list[Iterable[Record]]:
-    """Return the sources for some files: by their endings, and by the first record of those in JSON."""
-    from factoid.entities.importers import MediaWikiDump, OwnDocuments, read_kilt, read_parquet
+    """Return the sources for some files.
+
+    By their endings, and by the first record of those in JSON.
+    """
+    from factoid.entities.articles.own_documents import OwnDocuments
+    from factoid.entities.importers import MediaWikiDump, read_kilt, read_parquet
     from factoid.files.readers import JSONL_ENDING, TABLE_ENDINGS, read_documents
 
     sources: list[Iterable[Record]] = []
@@ -104,7 +124,11 @@ def articles(
     path: Annotated[str, argument("PATH", "The article store.")],
     title: Annotated[
         str | None,
-        typer.Argument(metavar="TITLE", help="A title, redirect or alias to look up.", show_default="show counts"),
+        typer.Argument(
+            metavar="TITLE",
+            help="A title, redirect or alias to look up.",
+            show_default="show counts",
+        ),
     ] = None,
     words: Annotated[int, option("N", "Show the first N words.")] = 100,
 ) -> None:
@@ -116,7 +140,9 @@ def articles(
     whole_number("--words", words)
     with ArticleStore(path) as store:
         if title is None:
-            print("\n".join(f"{name}: {plain(str(value))}" for name, value in store.stats().items()))
+            print(
+                "\n".join(f"{name}: {plain(str(value))}" for name, value in store.stats().items())
+            )
             return
         names, article = store.names([name_key(title)]).get(name_key(title), []), store.get(title)
     if not names:
@@ -125,10 +151,14 @@ def articles(
         text = " ".join(cut_words(article.text, words).split())
         print(plain(article.title), wrap(plain(text)), sep="\n\n", end="\n\n")
     for name in names:
-        print(f"{plain(name.form)} → {plain(name.title)} ({name.kind.name.lower().replace('_', ' ')})")
+        print(
+            f"{plain(name.form)} → {plain(name.title)} ({name.kind.name.lower().replace('_', ' ')})"
+        )
 
 
-def verify_articles(path: Annotated[str, argument("PATH", "The article store.")], *, output: opts.Output) -> None:
+def verify_articles(
+    path: Annotated[str, argument("PATH", "The article store.")], *, output: opts.Output
+) -> None:
     """Check that an article store is intact; exit with 1 if it is not."""
     from factoid.entities.articles.store import ArticleStore
 

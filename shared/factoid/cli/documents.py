@@ -1,4 +1,7 @@
-"""`factoid clean` and `factoid tables`: print the results of a layout service as clean text and as tables."""
+"""`factoid clean` and `factoid tables`.
+
+Print the results of a layout service as clean text and as tables.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,8 @@ Files = Annotated[
     list[str],
     argument(
         "FILE",
-        "Results of Azure Document Intelligence or Content Understanding (.json), Markdown (.md, .txt), or PDFs with text.",
+        "Results of Azure Document Intelligence or Content Understanding (.json), Markdown (.md, "
+        ".txt), or PDFs with text.",
     ),
 ]
 
@@ -27,7 +31,9 @@ def clean(
     without: Annotated[
         list[str] | None, option("RULE", "Skip a cleaning rule, such as hyphens; may be repeated.")
     ] = None,
-    as_json: Annotated[bool, option(None, "Print the parts as JSON lines, for indexing.", "--json")] = False,
+    as_json: Annotated[
+        bool, option(None, "Print the parts as JSON lines, for indexing.", "--json")
+    ] = False,
     limit: opts.Limit = None,
     quiet: opts.Quiet = False,
 ) -> None:
@@ -44,7 +50,10 @@ def clean(
         else:
             print(("\n" if number else "") + document.text)
             if document.tables and not quiet:
-                print(f"{count(len(document.tables), 'table')} left out: see factoid tables {file}", file=sys.stderr)
+                print(
+                    f"{count(len(document.tables), 'table')} left out: see factoid tables {file}",
+                    file=sys.stderr,
+                )
         if not quiet:
             print(f"{file}: {dict(document.changes)}", file=sys.stderr)
 
@@ -52,8 +61,12 @@ def clean(
 def tables(
     files: Files,
     *,
-    as_json: Annotated[bool, option(None, "Print a JSON line for each table, with its records.", "--json")] = False,
-    sentences: Annotated[bool, option(None, "Print a sentence for each value.", "--sentences")] = False,
+    as_json: Annotated[
+        bool, option(None, "Print a JSON line for each table, with its records.", "--json")
+    ] = False,
+    sentences: Annotated[
+        bool, option(None, "Print a sentence for each value.", "--sentences")
+    ] = False,
     limit: opts.Limit = None,
 ) -> None:
     """Print the tables in a layout service's results as Markdown, JSON or sentences."""
@@ -67,9 +80,17 @@ def tables(
     for file in files:
         for table in clean_layout(read_layout(file, limits=limits)).tables:
             if as_json:
-                place = {"source": Path(file).as_posix(), "caption": table.caption, "pages": table.pages}
+                place = {
+                    "source": Path(file).as_posix(),
+                    "caption": table.caption,
+                    "pages": table.pages,
+                }
                 opts.print_json({**place, "records": table.to_records()})
                 continue
             print(blank, end="")
             blank = "\n"
-            print("\n".join(fact.text for fact in row_propositions(table)) if sentences else table.to_markdown())
+            print(
+                "\n".join(fact.text for fact in row_propositions(table))
+                if sentences
+                else table.to_markdown()
+            )

@@ -27,18 +27,20 @@ def index(
     paths: opts.Paths,
     store: Annotated[str, option("DIR", "The store; created if absent, added to otherwise.")],
     granularities: Annotated[
-        str,
+        str | None,
         option(
             "LIST",
-            "Granularities to embed and search. Each costs time and space: there are three to four times as many sentences "
-            "as passages, and more propositions.",
+            "Granularities to embed and search. Each costs time and space: there are three to "
+            "four times as many sentences as passages, and more propositions.",
+            default="the store's, else passage,proposition",
         ),
-    ] = "passage,sentence,proposition",
+    ] = None,
     kind: Annotated[
         str | None,
         option(
             "KIND",
-            "Kind of index: auto, or a FAISS factory string such as HNSW32. factoid tune helps to choose.",
+            "Kind of index: auto, or a FAISS factory string such as HNSW32. factoid tune helps to "
+            "choose.",
             "--index",
             default="the store's, else auto",
         ),
@@ -51,7 +53,8 @@ def index(
         str,
         option(
             "TEXT",
-            "Template of the text to embed, with metadata keys as further fields; {text} embeds a unit's text alone.",
+            "Template of the text to embed, with metadata keys as further fields; {text} embeds a "
+            "unit's text alone.",
             default="the store's, else {title} — {section}: {text}",
         ),
     ] = "auto",
@@ -59,7 +62,8 @@ def index(
         str | None,
         option(
             "LIST",
-            "Metadata keys whose values are embedded before the text and searched by words, separated by commas.",
+            "Metadata keys whose values are embedded before the text and searched by words, "
+            "separated by commas.",
             default="the store's, else none",
         ),
     ] = None,
@@ -67,8 +71,8 @@ def index(
         bool,
         option(
             None,
-            "Remove documents indexed earlier from these paths whose file or record was deleted or renamed. Run it from the "
-            "same folder as before.",
+            "Remove documents indexed earlier from these paths whose file or record was deleted "
+            "or renamed. Run it from the same folder as before.",
             "--sync",
         ),
     ] = False,
@@ -88,13 +92,21 @@ def index(
     from factoid.store import UnitStore
 
     started = time.perf_counter()
-    names = [name.strip() for name in granularities.split(",")]
-    if not {*names} <= {*get_args(opts.Kind)}:
-        raise typer.BadParameter(f"expected some of passage,sentence,proposition, got {granularities!r}")
-    searched = [Granularity(name) for name in names]
-    keys = None if embed_metadata is None else [key.strip() for key in embed_metadata.split(",") if key.strip()]
+    searched: list[Granularity] | None = None
+    if granularities is not None:
+        names = [name.strip() for name in granularities.split(",")]
+        if not {*names} <= {*get_args(opts.Kind)}:
+            raise typer.BadParameter(
+                f"expected some of passage,sentence,proposition, got {granularities!r}"
+            )
+        searched = [Granularity(name) for name in names]
+    keys: list[str] | None = None
+    if embed_metadata is not None:
+        keys = [key.strip() for key in embed_metadata.split(",") if key.strip()]
     least = opts.min_words(splitting.words)
-    propositionizer = opts.make_propositionizer(splitting) if Granularity.PROPOSITION in searched else None
+    propositionizer = None
+    if searched is None or Granularity.PROPOSITION in searched:
+        propositionizer = opts.make_propositionizer(splitting)
     exists = (Path(store) / FILE).exists()
     # Before the store is opened: a missing path must not create one.
     # With --sync a folder may be empty, as all that it held may have been deleted.
@@ -133,7 +145,10 @@ def index(
         opts.print_json({**result, "removed": removed} if sync else result)
     else:
         seconds = time.perf_counter() - started
-        print(f"{count(report.documents, 'document')} indexed in {seconds:.1f} s, {report.unchanged:,} unchanged")
+        print(
+            f"{count(report.documents, 'document')} indexed in {seconds:.1f} s, "
+            f"{report.unchanged:,} unchanged"
+        )
         if report.decomposition.passages:
             print(report.decomposition)
         if embedded := opts.listed(report.units):
@@ -144,7 +159,9 @@ def index(
             print(f"{count(len(removed), 'document')} removed that are no longer in the files")
     if outcome.errors:
         files = count(len(outcome.errors), "file")
-        raise UnreadableFileError(f"{files} left out; the others are indexed: {'; '.join(outcome.errors)}")
+        raise UnreadableFileError(
+            f"{files} left out; the others are indexed: {'; '.join(outcome.errors)}"
+        )
 
 
 @dataclass(slots=True)
@@ -185,7 +202,8 @@ def _stale_documents(store: UnitStore, paths: Iterable[str], reading: _Reading) 
         file = Path(sources[document_id])
         places = _places(file)
         is_below = any(place.is_relative_to(root) for place in places for root in roots)
-        # A file that exists but was not read to its end (damaged, or of a kind left out) loses nothing.
+        # A file that exists but was not read to its end (damaged, or of a kind left out) loses
+        # nothing.
         if is_below and (not reading.complete.isdisjoint(places) or not file.exists()):
             stale.append(document_id)
     return sorted(stale)

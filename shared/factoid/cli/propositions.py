@@ -1,4 +1,7 @@
-"""`factoid split`, `estimate` and `batch`: split files, estimate a chat model's cost, and use OpenAI's Batch API."""
+"""`factoid split`, `estimate` and `batch`.
+
+Split files, estimate a chat model's cost, and use OpenAI's Batch API.
+"""
 
 from __future__ import annotations
 
@@ -12,6 +15,7 @@ from typing import Annotated, Literal
 from factoid.cli import options as opts
 from factoid.cli.options import argument, option
 from factoid.errors import InvalidInputError
+from factoid.split import WORDS
 from factoid.units import Unit
 
 _BATCH = 64  # passages decomposed together: output starts early, and models still get full batches
@@ -68,8 +72,10 @@ def estimate(
     model: Model,
     price_in: Annotated[float | None, option("P", "Price per million prompt tokens.")] = None,
     price_out: Annotated[float | None, option("P", "Price per million answer tokens.")] = None,
-    cache: Annotated[str | None, option("FILE", "Leave out passages whose propositions this file holds.")] = None,
-    words: opts.Words = 100,
+    cache: Annotated[
+        str | None, option("FILE", "Leave out passages whose propositions this file holds.")
+    ] = None,
+    words: opts.Words = WORDS,
     *,
     reading: opts.Reading,
     output: opts.Output,
@@ -79,7 +85,9 @@ def estimate(
     from factoid.propositions import estimate as estimate_cost
 
     if (price_in is None) != (price_out is None):
-        raise InvalidInputError("--price-in and --price-out go together: prompts and answers have different prices")
+        raise InvalidInputError(
+            "--price-in and --price-out go together: prompts and answers have different prices"
+        )
     prices = Prices(price_in, price_out) if price_in is not None and price_out is not None else None
     passages = opts.read_passages(paths, words, reading, progress=output.progress)
     known = PropositionCache(cache) if cache and Path(cache).exists() else None
@@ -92,48 +100,81 @@ def batch(
         Literal["submit", "status", "collect", "cancel"],
         argument(
             None,
-            "submit: send passages that are neither in the cache nor in a batch. status: show the state of the batches. "
-            "collect: put the answers that have arrived into the cache. cancel: stop all batches.",
+            "submit: send passages that are neither in the cache nor in a batch. status: show the "
+            "state of the batches. collect: put the answers that have arrived into the cache. "
+            "cancel: stop all batches.",
         ),
     ],
     model: Model,
-    cache: Annotated[str, option("FILE", "Cache for the results; batches under way are recorded in FILE.batches.")],
+    cache: Annotated[
+        str,
+        option("FILE", "Cache for the results; batches under way are recorded in FILE.batches."),
+    ],
     paths: Annotated[list[str] | None, argument("PATH", f"With submit: {opts.PATHS_HELP}")] = None,
-    wait: Annotated[bool, option(None, "With collect: wait until all batches have ended.", "--wait")] = False,
-    max_requests: Annotated[int, option("N", "Requests of a batch; fewer for an account with a short queue.")] = 40_000,
-    words: opts.Words = 100,
+    wait: Annotated[
+        bool, option(None, "With collect: wait until all batches have ended.", "--wait")
+    ] = False,
+    max_requests: Annotated[
+        int, option("N", "Requests of a batch; fewer for an account with a short queue.")
+    ] = 40_000,
+    words: opts.Words = WORDS,
     temperature: opts.Temperature = 0.0,
     base_url: opts.BaseUrl = None,
     *,
     reading: opts.Reading,
     output: opts.Output,
 ) -> None:
-    """Decompose files through OpenAI's Batch API: submit, then collect into a cache, then index with that cache."""
+    """Decompose files through OpenAI's Batch API.
+
+    Submit, then collect into a cache, then index with that cache.
+    """
     from factoid.propositions.prompting.batches import PropositionBatch
 
     if bool(paths) != (action == "submit"):
-        raise InvalidInputError(f"factoid batch {action} takes {'files' if action == 'submit' else 'no files'}")
+        raise InvalidInputError(
+            f"factoid batch {action} takes {'files' if action == 'submit' else 'no files'}"
+        )
     show = output.progress
     chat = opts.Splitting(model=model, base_url=base_url, temperature=temperature)
-    batches = PropositionBatch(opts.make_prompted(chat), cache, max_requests=max_requests, progress=show)
+    batches = PropositionBatch(
+        opts.make_prompted(chat), cache, max_requests=max_requests, progress=show
+    )
     if action != "submit" and not batches.folder.exists():
-        raise InvalidInputError(f"there is no {batches.folder}: name the --cache of factoid batch submit")
+        raise InvalidInputError(
+            f"there is no {batches.folder}: name the --cache of factoid batch submit"
+        )
     if action == "collect":
         report = batches.wait() if wait else batches.collect()
-        lines = [str(report), f"{report.usage.prompt_tokens:,} + {report.usage.completion_tokens:,} tokens"]
-        lines += ["passages without an answer are sent again by: factoid batch submit"] if report.returned else []
+        lines = [
+            str(report),
+            f"{report.usage.prompt_tokens:,} + {report.usage.completion_tokens:,} tokens",
+        ]
         lines += (
-            [f"not ended yet: {len(rest)}. Collect again later, or with --wait"] if (rest := batches.poll()) else []
+            ["passages without an answer are sent again by: factoid batch submit"]
+            if report.returned
+            else []
+        )
+        lines += (
+            [f"not ended yet: {len(rest)}. Collect again later, or with --wait"]
+            if (rest := batches.poll())
+            else []
         )
         output.print({**asdict(report), "not_ended": len(rest)}, "\n".join(lines))
         return
     if action == "submit":
-        chosen = batches.submit(list(opts.read_passages(paths or [], words, reading, progress=show)))
+        chosen = batches.submit(
+            list(opts.read_passages(paths or [], words, reading, progress=show))
+        )
     else:
         chosen = batches.cancel() if action == "cancel" else batches.poll()
     names = ("batch_id", "status", "completed", "requests", "error")
     rows = [{name: getattr(batch, name) for name in names} for batch in chosen]
     lines = [
-        "{batch_id}  {status}  {completed:,} of {requests:,} requests  {error}".format(**row).rstrip() for row in rows
+        "{batch_id}  {status}  {completed:,} of {requests:,} requests  {error}".format(
+            **row
+        ).rstrip()
+        for row in rows
     ]
-    output.print(rows, "\n".join(lines) or "no batches: everything is in the cache, or nothing was submitted")
+    output.print(
+        rows, "\n".join(lines) or "no batches: everything is in the cache, or nothing was submitted"
+    )

@@ -17,35 +17,50 @@ from factoid.terminal import show_hit, wants_color
 def search(
     store: opts.StorePath,
     question: Annotated[
-        str, argument("QUESTION", "What to search for; - reads questions from standard input, one a line.")
+        str,
+        argument(
+            "QUESTION", "What to search for; - reads questions from standard input, one a line."
+        ),
     ],
     k: Annotated[int, option("N", "Number of passages.", "-k")] = 5,
     granularity: Annotated[
         Literal["passage", "sentence", "proposition", "mixed"] | None,
-        option(None, "Units to compare with the question; mixed for all.", default="the finest in the store"),
+        option(
+            None,
+            "Units to compare with the question; mixed for all.",
+            default="the finest in the store",
+        ),
     ] = None,
     lexical: Annotated[
         float | None,
-        option("SHARE", "Share of the question's words in the score, from 0 to 1 (words alone).", default="0.33"),
+        option(
+            "SHARE",
+            "Share of the question's words in the score, from 0 to 1 (words alone).",
+            default="0.33",
+        ),
     ] = None,
     explain: Annotated[bool, option(None, "Show the parts of each score.")] = False,
     condition: opts.Filter = None,
     min_score: Annotated[float | None, option("S", "Only hits with at least this score.")] = None,
     mmr: Annotated[
         float | None,
-        option("WEIGHT", "Diversify the hits: weight of the question, from 0 (only diversity counts) to 1."),
+        option(
+            "WEIGHT",
+            "Diversify the hits: weight of the question, from 0 (only diversity counts) to 1.",
+        ),
     ] = None,
     expand: Annotated[int, option("N", "Show N sentences before and after each fact.")] = 0,
     rerank: Annotated[
         str | None,
         option(
             "MODEL",
-            "Rank the best passages again with a late-interaction model, by name or folder; or with the store's own encoder, "
-            "token by token: tokens.",
+            "Rank the best passages again with a late-interaction model, by name or folder; or "
+            "with the store's own encoder, token by token: tokens.",
         ),
     ] = None,
     words: Annotated[
-        int | None, option("N", "Print the first N words of the best units, as context for a reader model.")
+        int | None,
+        option("N", "Print the first N words of the best units, as context for a reader model."),
     ] = None,
     encoder: opts.EncoderName = None,
     as_json: opts.AsJson = False,
@@ -86,11 +101,16 @@ def search(
             if question == STDIN and not sys.stdin.isatty():
                 print(f"? {text}")  # a terminal already shows it
             if not hits:
-                print("factoid: nothing found: no passage passes the given options", file=sys.stderr)
+                print(
+                    "factoid: nothing found: no passage passes the given options", file=sys.stderr
+                )
             elif context is not None:
                 print(context)
             else:
-                shown = [show_hit(rank, hit, color=color, explain=explain) for rank, hit in enumerate(hits, start=1)]
+                shown = [
+                    show_hit(rank, hit, color=color, explain=explain)
+                    for rank, hit in enumerate(hits, start=1)
+                ]
                 print("\n\n".join(shown), flush=True)
 
 

@@ -12,7 +12,8 @@ from factoid.errors import InvalidInputError, StoreError
 from factoid.terminal import count
 
 app = typer.Typer(
-    no_args_is_help=True, help="Inspect, check, shrink, copy and merge stores, and move units in and out."
+    no_args_is_help=True,
+    help="Inspect, check, shrink, copy and merge stores, and move units in and out.",
 )
 
 Folder = Annotated[str, argument("DIR", "The store.")]
@@ -25,7 +26,11 @@ def stats(store: Folder, as_json: opts.AsJson = False) -> None:
         result = opened.stats()
     lines = []
     for name, value in result.items():
-        parts = ", ".join(f"{part} {number}" for part, number in value.items()) if isinstance(value, dict) else value
+        parts = (
+            ", ".join(f"{part} {number}" for part, number in value.items())
+            if isinstance(value, dict)
+            else value
+        )
         lines.append(f"{name}: {parts}")
     opts.Output(as_json=as_json).print(result, "\n".join(lines))
 
@@ -33,7 +38,12 @@ def stats(store: Folder, as_json: opts.AsJson = False) -> None:
 def verify(
     store: Folder,
     repair: Annotated[
-        bool, option(None, "Delete damaged units and documents, and make again what follows from the rest.", "--repair")
+        bool,
+        option(
+            None,
+            "Delete damaged units and documents, and make again what follows from the rest.",
+            "--repair",
+        ),
     ] = False,
     *,
     output: opts.Output,
@@ -53,7 +63,9 @@ def compact(store: Folder, *, output: opts.Output) -> None:
         before = opened.stats()["bytes"]
         opened.compact(progress=output.progress)
         after = opened.stats()["bytes"]
-    output.print({"before": before, "after": after}, f"database: {before:,} bytes before, {after:,} after")
+    output.print(
+        {"before": before, "after": after}, f"database: {before:,} bytes before, {after:,} after"
+    )
 
 
 def export(
@@ -74,7 +86,12 @@ def import_units(
     file: UnitFile,
     encoder: opts.EncoderName = None,
     edited: Annotated[
-        bool, option(None, "Import an export that was changed on purpose: checksums are not compared.", "--edited")
+        bool,
+        option(
+            None,
+            "Import an export that was changed on purpose: checksums are not compared.",
+            "--edited",
+        ),
     ] = False,
     *,
     output: opts.Output,
@@ -82,7 +99,9 @@ def import_units(
     """Add exported units and documents to a store, created if absent."""
     from factoid.store import UnitStore
 
-    with UnitStore(store, encoder=None if encoder is None else opts.make_encoder(encoder)) as opened:
+    with UnitStore(
+        store, encoder=None if encoder is None else opts.make_encoder(encoder)
+    ) as opened:
         records = opened.import_from(file, edited=edited, progress=output.progress)
     output.print({"records": records}, f"{records:,} units and documents added to {store}")
 
@@ -91,7 +110,12 @@ def merge(
     store: Folder,
     other: Annotated[str, argument("OTHER", "The store to add.")],
     keep: Annotated[
-        bool, option(None, "Keep documents that are in both as they are here, instead of replacing them.", "--keep")
+        bool,
+        option(
+            None,
+            "Keep documents that are in both as they are here, instead of replacing them.",
+            "--keep",
+        ),
     ] = False,
     *,
     output: opts.Output,
@@ -104,7 +128,9 @@ def merge(
 
 def delete(
     store: Folder,
-    ids: Annotated[list[str] | None, argument("ID", "Documents, or units with the units under them.")] = None,
+    ids: Annotated[
+        list[str] | None, argument("ID", "Documents, or units with the units under them.")
+    ] = None,
     condition: opts.Filter = None,
     *,
     output: opts.Output,
@@ -114,16 +140,25 @@ def delete(
     if bool(ids) == (parsed is not None):
         raise InvalidInputError("factoid store delete takes either ids or --filter")
     with opts.open_store(store) as opened:
-        with opened.connections.reading() as snapshot:
-            unknown = [id_ for id_ in ids or () if not (*snapshot.document_rows([id_]), *snapshot.unit_rows([id_]))]
+        with opened.opened.connections.reading() as snapshot:
+            unknown = [
+                id_
+                for id_ in ids or ()
+                if not (*snapshot.document_rows([id_]), *snapshot.unit_rows([id_]))
+            ]
         deleted = opened.delete(ids or None, filter=parsed)
     missing = f"\nnot in the store: {', '.join(unknown)}" if unknown else ""
-    output.print({"deleted": deleted, "unknown": unknown}, f"{count(deleted, 'unit')} deleted{missing}")
+    output.print(
+        {"deleted": deleted, "unknown": unknown}, f"{count(deleted, 'unit')} deleted{missing}"
+    )
 
 
 def copy(
     store: Annotated[str, argument("FROM", "The store, or the address to which it was copied.")],
-    to: Annotated[str, argument("TO", "A new folder, or an address such as s3://bucket/facts.zip (extra remote).")],
+    to: Annotated[
+        str,
+        argument("TO", "A new folder, or an address such as s3://bucket/facts.zip (extra remote)."),
+    ],
     *,
     output: opts.Output,
 ) -> None:

@@ -20,16 +20,20 @@ if TYPE_CHECKING:
 
 def tune(
     store: opts.StorePath,
-    granularity: Annotated[opts.Kind, option(None, "Granularity whose vectors are searched.")] = "proposition",
+    granularity: Annotated[
+        opts.Kind, option(None, "Granularity whose vectors are searched.")
+    ] = "proposition",
     kinds: Annotated[
-        list[str] | None, option("KIND", 'FAISS factory strings, as in "Flat HNSW32".', default="some worth trying")
+        list[str] | None,
+        option("KIND", 'FAISS factory strings, as in "Flat HNSW32".', default="some worth trying"),
     ] = None,
     k: Annotated[int, option("N", "Number of vectors that a search should find.", "-k")] = 10,
     query_file: Annotated[
         Path | None,
         option(
             "FILE",
-            "Users' questions, one per line; without it, vectors of the store serve as easier questions.",
+            "Users' questions, one per line; without it, vectors of the store serve as easier "
+            "questions.",
         ),
     ] = None,
     answers: Annotated[
@@ -39,7 +43,9 @@ def tune(
             'Fit the weights of passage and words instead, to JSON lines with a "question" and its "answers"; keep better ones.',
         ),
     ] = None,
-    dry_run: Annotated[bool, option(None, "With --answers: do not change the store.", "--dry-run")] = False,
+    dry_run: Annotated[
+        bool, option(None, "With --answers: do not change the store.", "--dry-run")
+    ] = False,
     encoder: opts.EncoderName = None,
     *,
     output: opts.Output,
@@ -49,9 +55,15 @@ def tune(
 
     show = output.progress
     if answers is not None:
-        pairs = list(read_records(answers, _answered, expected='{"question": "…", "answers": ["…"]}'))
-        with opts.open_store(store, encoder=opts.make_encoder(encoder), read_only=dry_run) as opened:
-            fitted = opened.tune_weights(pairs, granularity=granularity, keep=not dry_run, progress=show)
+        pairs = list(
+            read_records(answers, _answered, expected='{"question": "…", "answers": ["…"]}')
+        )
+        with opts.open_store(
+            store, encoder=opts.make_encoder(encoder), read_only=dry_run
+        ) as opened:
+            fitted = opened.tune_weights(
+                pairs, granularity=granularity, keep=not dry_run, progress=show
+            )
         output.print(fitted, "\n".join(_fitted(fitted)))
         return
     questions = None
@@ -59,15 +71,21 @@ def tune(
         lines = decode(read_whole(query_file), str(query_file)).splitlines()
         questions = [line.strip() for line in lines if line.strip()]
     names = [kind for value in kinds for kind in value.split()] if kinds else None
-    with opts.open_store(store, encoder=opts.make_encoder(encoder) if questions else None, read_only=True) as opened:
-        rows = opened.tune(granularity=granularity, kinds=names, questions=questions, k=k, progress=show)
+    with opts.open_store(
+        store, encoder=opts.make_encoder(encoder) if questions else None, read_only=True
+    ) as opened:
+        rows = opened.tune(
+            granularity=granularity, kinds=names, questions=questions, k=k, progress=show
+        )
     output.print({"store": store, "rows": [asdict(row) for row in rows]}, "\n".join(_table(rows)))
 
 
 def _answered(record: dict[str, Any]) -> tuple[str, list[str]]:
     question, answers = record["question"], record["answers"]
     check_text(question, "question")
-    if not isinstance(answers, list) or not all(isinstance(answer, str) and answer.strip() for answer in answers):
+    if not isinstance(answers, list) or not all(
+        isinstance(answer, str) and answer.strip() for answer in answers
+    ):
         raise InvalidInputError("answers must be texts")
     return question, answers
 

@@ -2,11 +2,16 @@
 
 from factoid.documents.boxes import Box, regions
 from factoid.documents.clean import clean
-from factoid.documents.document import LayoutDocument, Part
+from factoid.documents.document import LayoutDocument, Part, SummaryReport
 from factoid.documents.layout import Element, Layout, Page
 from factoid.documents.pdf import draw_regions, read_pdf
 from factoid.documents.read import read_layout, read_markdown
-from factoid.documents.summarize import SummaryReport, aadd_layout, add_layout, asummarize_tables, summarize_tables
+from factoid.documents.summarize import (
+    aadd_layout,
+    add_layout,
+    asummarize_tables,
+    summarize_tables,
+)
 from factoid.documents.table_parsers import markdown_tables
 from factoid.documents.table_sentences import RowProposition, row_propositions
 from factoid.documents.tables import Cell, Region, Table

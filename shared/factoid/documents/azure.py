@@ -15,12 +15,13 @@ from factoid.errors import InvalidInputError
 from factoid.sentences import Span
 
 EXPECTED = (
-    "expected a result of Azure Document Intelligence (a dict with content and pages, or readResults) or of Azure Content "
-    "Understanding (contents with markdown)"
+    "expected a result of Azure Document Intelligence (a dict with content and pages, or "
+    "readResults) or of Azure Content Understanding (contents with markdown)"
 )
 _SOURCE = re.compile(r"D\((\d+),([-+\d.,\seE]+)\)")  # how Content Understanding writes a place
 _LINE_GAP = 0.5  # of a line's height: lines further apart belong to different paragraphs
-_MOST_OVERLAPS = 10  # times that paragraphs, figures and tables may hold the content: more means damage
+# times that paragraphs, figures and tables may hold the content: more means damage
+_MOST_OVERLAPS = 10
 _MOST_PLACES = 100  # regions of one cell
 # Names of API v3 by those of v2.1.
 _VERSION_3 = {
@@ -41,9 +42,17 @@ def read_result(source: Json) -> Layout:
         return _read(source)
     except InvalidInputError:
         raise
-    except (LookupError, TypeError, AttributeError, ValueError, OverflowError, RecursionError) as error:
+    except (
+        LookupError,
+        TypeError,
+        AttributeError,
+        ValueError,
+        OverflowError,
+        RecursionError,
+    ) as error:
         raise InvalidInputError(
-            f"the layout is damaged, {type(error).__name__}: {error}. {EXPECTED[0].upper()}{EXPECTED[1:]}"
+            f"the layout is damaged, {type(error).__name__}: {error}. "
+            f"{EXPECTED[0].upper()}{EXPECTED[1:]}"
         ) from error
 
 
@@ -53,12 +62,18 @@ def _read(source: Json) -> Layout:
         raise InvalidInputError(
             f"the operation is {status!r}: expected one that succeeded. {source.get('error', '')}".rstrip()
         )
-    result = source.get("analyzeResult") or source.get("analyze_result") or source.get("result") or source
+    result = (
+        source.get("analyzeResult")
+        or source.get("analyze_result")
+        or source.get("result")
+        or source
+    )
     if contents := result.get("contents"):
         texts = [part for part in contents if "markdown" in part]
         if len(texts) != 1:
             raise InvalidInputError(
-                f"the result holds {len(texts)} contents with Markdown: read each separately, read_layout(contents[0])"
+                f"the result holds {len(texts)} contents with Markdown: read each separately, "
+                "read_layout(contents[0])"
             )
         result = texts[0]
     if any("_" in name for name in result):
@@ -66,13 +81,18 @@ def _read(source: Json) -> Layout:
     if "readResults" in result:
         result = _as_version_3(result)
     content = result.get("markdown", result.get("content"))
-    if not isinstance(content, str) or not ("markdown" in result or isinstance(result.get("pages"), list)):
+    if not isinstance(content, str) or not (
+        "markdown" in result or isinstance(result.get("pages"), list)
+    ):
         names = ", ".join(map(repr, sorted(map(str, result))[:8])) or "nothing"
         raise InvalidInputError(f"a dict with {names} is not a layout: {EXPECTED}")
     sources = result.get("pages") or []
     words = [word for page in sources for word in page.get("words") or []]
     places = _places(content, words, str(result.get("stringIndexType")))
-    elements = [Element(_spans(part, places), str(part.get("role") or "")) for part in result.get("paragraphs") or []]
+    elements = [
+        Element(_spans(part, places), str(part.get("role") or ""))
+        for part in result.get("paragraphs") or []
+    ]
     figures = [
         Element(_spans(figure, places), "figure", _spans(figure.get("caption") or {}, places))
         for figure in result.get("figures") or []
@@ -82,7 +102,9 @@ def _read(source: Json) -> Layout:
     spans += [span for table in tables for span in (table.span, table.caption_span) if span]
     _check_overlaps(content, spans)
     form = result.get("contentFormat")
-    pages = tuple(_page(page, number, _spans(page, places)) for number, page in enumerate(sources, start=1))
+    pages = tuple(
+        _page(page, number, _spans(page, places)) for number, page in enumerate(sources, start=1)
+    )
     return Layout(
         content,
         is_markdown="markdown" in (form, *result) or (form is None and not elements),
@@ -94,7 +116,10 @@ def _read(source: Json) -> Layout:
 
 
 def _renamed(value: Any, rename: Callable[[str], str]) -> Any:
-    """Return a copy of some JSON with other names. Points of the Python packages, dicts of x and y, become flat lists."""
+    """Return a copy of some JSON with other names.
+
+    Points of the Python packages, dicts of x and y, become flat lists.
+    """
     if isinstance(value, Mapping):
         return {rename(name): _renamed(part, rename) for name, part in value.items()}
     if not isinstance(value, list):
@@ -106,7 +131,9 @@ def _renamed(value: Any, rename: Callable[[str], str]) -> Any:
 
 def _page(source: Json, number: int, spans: tuple[Span, ...]) -> Page:
     width, height = float(source.get("width") or 0), float(source.get("height") or 0)
-    return Page(int(source.get("pageNumber") or number), width, height, str(source.get("unit") or ""), spans)
+    return Page(
+        int(source.get("pageNumber") or number), width, height, str(source.get("unit") or ""), spans
+    )
 
 
 def _words(pages: Iterable[tuple[Page, Json]], places: Places) -> list[Box]:
@@ -116,7 +143,11 @@ def _words(pages: Iterable[tuple[Page, Json]], places: Places) -> list[Box]:
         for word in source.get("words") or []:
             regions = [Region(page.number, _rectangle(word.get("polygon") or ())), *_regions(word)]
             region = next((region for region in regions if region.rectangle), None)
-            boxes += [Box(*span, *region) for span in _spans(word, places)[:1] if region and span[0] < span[1]]
+            boxes += [
+                Box(*span, *region)
+                for span in _spans(word, places)[:1]
+                if region and span[0] < span[1]
+            ]
     words: list[Box] = []
     for box in sorted(boxes):
         if not words or box.start >= words[-1].end:
@@ -151,8 +182,18 @@ def _cell(source: Json) -> Cell:
     row, column = int(source["rowIndex"]), int(source["columnIndex"])
     row_span, column_span = int(source.get("rowSpan") or 1), int(source.get("columnSpan") or 1)
     if min(row, column) < 0 or min(row_span, column_span) < 1:
-        raise ValueError(f"a cell is at row {row} and column {column}, and spans {row_span} and {column_span}")
-    return Cell(row, column, text, row_span, column_span, kind, tuple(islice(_regions(source), _MOST_PLACES)))
+        raise ValueError(
+            f"a cell is at row {row} and column {column}, and spans {row_span} and {column_span}"
+        )
+    return Cell(
+        row,
+        column,
+        text,
+        row_span,
+        column_span,
+        kind,
+        tuple(islice(_regions(source), _MOST_PLACES)),
+    )
 
 
 def _spans(source: Json, places: Places) -> tuple[Span, ...]:
@@ -184,16 +225,25 @@ def _rectangle(polygon: Sequence[Any]) -> tuple[float, ...]:
 
 
 def _places(content: str, words: Sequence[Json], stated: str) -> Places:
-    """Return the places that fit most words: services count code points, UTF-16 code units, or what a reader sees as one."""
+    """Return the places that fit most words.
+
+    Services count code points, UTF-16 code units, or what a reader sees as one.
+    """
     length = len(content)
     ways: dict[str, Places] = {"unicodeCodePoint": range(length + 1)}
     if not content.isascii() or "\r\n" in content:
         units = [place for place in range(length) for _ in range(1 + (content[place] > "\uffff"))]
-        seen = [place for place in range(length) if not _continues_element(content[place], content[place - 1 : place])]
+        seen = [
+            place
+            for place in range(length)
+            if not _continues_element(content[place], content[place - 1 : place])
+        ]
         ways |= {"utf16CodeUnit": [*units, length], "textElements": [*seen, length]}
 
     def fitting(name: str) -> tuple[int, bool]:
-        spans = ((word.get("content"), span) for word in words for span in _spans(word, ways[name])[:1])
+        spans = (
+            (word.get("content"), span) for word in words for span in _spans(word, ways[name])[:1]
+        )
         return sum(_stands_at(content, *span, text) for text, span in spans), name == stated
 
     return ways[max(ways, key=fitting)]
@@ -207,20 +257,28 @@ def _check_overlaps(content: str, spans: Iterable[Span]) -> None:
     """Refuse spans that together are many times as long as the content, as those of no service are."""
     total = sum(end - start for start, end in spans)
     if total > _MOST_OVERLAPS * len(content):
-        raise ValueError(f"paragraphs, figures and tables hold {total:,} characters of a content of {len(content):,}")
+        raise ValueError(
+            f"paragraphs, figures and tables hold {total:,} characters of a content of "
+            f"{len(content):,}"
+        )
 
 
 def _continues_element(character: str, before: str) -> bool:
-    """Return whether a character forms one element with the one before: a mark, joined emoji or a line end."""
+    """Return whether a character forms one element with the one before.
+
+    A mark, joined emoji or a line end.
+    """
     is_part = unicodedata.category(character)[0] == "M" or "\U0001f3fb" <= character <= "\U0001f3ff"
-    return before != "" and (is_part or "\u200d" in (character, before) or before + character == "\r\n")
+    return before != "" and (
+        is_part or "\u200d" in (character, before) or before + character == "\r\n"
+    )
 
 
 def _as_version_3(result: Json) -> Json:
     """Return a result of API v2.1, which has lines but no content, in the form of v3.
 
-    The lines make up the content, those of tables behind the others of their page. Close lines are a paragraph. In a table
-    without a marked header it is a full first row of distinct texts.
+    The lines make up the content, those of tables behind the others of their page. Close lines are
+    a paragraph. In a table without a marked header it is a full first row of distinct texts.
     """
     copy = _renamed(result, lambda name: _VERSION_3.get(name, name))
     tables: list[dict[str, Any]] = []
@@ -229,11 +287,18 @@ def _as_version_3(result: Json) -> Json:
         for table in page.get("tables") or []:
             cells, place = table["cells"], {"pageNumber": page["pageNumber"]}
             first = {cell["content"] for cell in cells if cell["rowIndex"] == 0}
-            is_named = len({text for text in first if text and not text.isdecimal()}) == table["columnCount"] > 1
+            is_named = (
+                len({text for text in first if text and not text.isdecimal()})
+                == table["columnCount"]
+                > 1
+            )
             is_named = is_named and not any(cell.get("isHeader") for cell in cells)
             for cell in cells:
                 is_header = cell.get("isHeader") or (is_named and cell["rowIndex"] == 0)
-                cell |= {"kind": "columnHeader" if is_header else "content", "boundingRegions": [cell | place]}
+                cell |= {
+                    "kind": "columnHeader" if is_header else "content",
+                    "boundingRegions": [cell | place],
+                }
                 names = (name.rpartition("/words/")[0] for name in cell.get("elements") or [])
                 homes |= dict.fromkeys(names, len(tables))
             tables.append(table | {"spans": [], "boundingRegions": [table | place]})
@@ -243,7 +308,10 @@ def _as_version_3(result: Json) -> Json:
     for number, page in enumerate(copy["readResults"]):
         page["span"], page["words"] = {"offset": at}, []
         above: Sequence[float] = ()
-        lines = [(f"#/readResults/{number}/lines/{row}", line) for row, line in enumerate(page.get("lines") or [])]
+        lines = [
+            (f"#/readResults/{number}/lines/{row}", line)
+            for row, line in enumerate(page.get("lines") or [])
+        ]
         for name, line in sorted(lines, key=lambda line: homes.get(line[0], -1)):
             begin, height = at, above[7] - above[1] if above else 0
             for word in line["words"]:
@@ -254,10 +322,19 @@ def _as_version_3(result: Json) -> Json:
             span, box = {"offset": begin, "length": at - 1 - begin}, line["polygon"]
             if name in homes:
                 tables[homes[name]]["spans"].append(span)
-            elif height and -height < box[1] - above[7] < _LINE_GAP * height and abs(box[0] - above[0]) < height:
+            elif (
+                height
+                and -height < box[1] - above[7] < _LINE_GAP * height
+                and abs(box[0] - above[0]) < height
+            ):
                 paragraphs[-1]["spans"].append(span)
             else:
                 paragraphs.append({"spans": [span]})
             above = box
         page["span"]["length"] = at - page["span"]["offset"]
-    return {"content": " ".join(texts), "pages": copy["readResults"], "paragraphs": paragraphs, "tables": tables}
+    return {
+        "content": " ".join(texts),
+        "pages": copy["readResults"],
+        "paragraphs": paragraphs,
+        "tables": tables,
+    }

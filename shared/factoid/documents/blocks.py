@@ -1,4 +1,7 @@
-"""Split a layout into blocks in reading order: headings, running text, tables, figures, footnotes, page furniture."""
+"""Split a layout into blocks in reading order.
+
+Headings, running text, tables, figures, footnotes, page furniture.
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,12 @@ from factoid.documents.trace import TracedText, inserted, join
 from factoid.text.markdown import markdown_blocks
 from factoid.text.paragraphs import span_of
 
-Kind = Literal["title", "heading", "text", "code", "formula", "footnote", "table", "figure", "furniture"]
+Kind = Literal[
+    "title", "heading", "text", "code", "formula", "footnote", "table", "figure", "furniture"
+]
 
-# Keyed by the roles of a service's paragraphs, which are also the names of comments in its Markdown.
+# Keyed by the roles of a service's paragraphs, which are also the names of comments in its
+# Markdown.
 _KINDS: dict[str, Kind] = {
     "title": "title",
     "sectionHeading": "heading",
@@ -27,9 +33,13 @@ _KINDS: dict[str, Kind] = {
     **dict.fromkeys(("pageHeader", "pageFooter", "pageNumber"), "furniture"),
 }
 _NOTHING = inserted("")
-_FIGURE = re.compile(r"<figure\b[^<>]*>.*?(?:</figure>|(?P<unclosed>\Z))", re.IGNORECASE | re.DOTALL)
+_FIGURE = re.compile(
+    r"<figure\b[^<>]*>.*?(?:</figure>|(?P<unclosed>\Z))", re.IGNORECASE | re.DOTALL
+)
 _FIGURE_TAG = re.compile(r"</?figure\b[^<>]*>", re.IGNORECASE)
-_CAPTION = re.compile(r"<figcaption\b[^<>]*>([^<]*+(?:<(?!/?figcaption\b)[^<]*+)*+)</figcaption\s*>", re.IGNORECASE)
+_CAPTION = re.compile(
+    r"<figcaption\b[^<>]*>([^<]*+(?:<(?!/?figcaption\b)[^<]*+)*+)</figcaption\s*>", re.IGNORECASE
+)
 _IMAGE = re.compile(r"!\[[^\[\]\n]*+\]\([^()\n]*+\)")
 _VALUE = re.compile(r'<!--\s*(\w+)\s*=\s*"(.*)"\s*-->\Z', re.DOTALL)
 
@@ -38,7 +48,8 @@ _VALUE = re.compile(r'<!--\s*(\w+)\s*=\s*"(.*)"\s*-->\Z', re.DOTALL)
 class LayoutBlock:
     """A part of a document."""
 
-    kind: Kind  # items of lists are "text"; page headers, footers, numbers and comments are "furniture"
+    # items of lists are "text"; page headers, footers, numbers and comments are "furniture"
+    kind: Kind
     text: TracedText = _NOTHING  # of a figure and a table, the caption
     level: int = 0  # of a heading, from 1
     table: Table | None = None
@@ -46,11 +57,15 @@ class LayoutBlock:
     page: int | None = None  # number of the page on which it begins
 
 
-Piece = tuple[int, int, LayoutBlock | None]  # start and end in the content, and the block there, if it is one
+# start and end in the content, and the block there, if it is one
+Piece = tuple[int, int, LayoutBlock | None]
 
 
 def blocks_of(layout: Layout) -> list[LayoutBlock]:
-    """Return the blocks of a layout. Text that no element of the service holds is a block; tables without a place come last."""
+    """Return the blocks of a layout.
+
+    Text that no element of the service holds is a block; tables without a place come last.
+    """
     blocks = []
     for block in _blocks(layout):
         spans = [block.table.span] if block.table and block.table.span else block.text.sources()
@@ -80,7 +95,11 @@ def _blocks(layout: Layout) -> Iterator[LayoutBlock]:
 
 
 def _table_pieces(content: str, table: Table) -> Iterator[Piece]:
-    caption = TracedText.of(content, *table.caption_span) if table.caption_span else inserted(table.caption)
+    caption = (
+        TracedText.of(content, *table.caption_span)
+        if table.caption_span
+        else inserted(table.caption)
+    )
     if table.caption_span:
         yield *table.caption_span, None
     if table.span:
@@ -122,7 +141,9 @@ def _figure(content: str, start: int, end: int) -> LayoutBlock:
     values = [value[2] for match in COMMENT.finditer(rest) if (value := _VALUE.match(match[0]))]
     rest = _FIGURE_TAG.sub("", _IMAGE.sub("", COMMENT.sub("", rest)))
     inside = " ".join(" ".join([*values, rest]).split())
-    return LayoutBlock("figure", TracedText.of(content, start + begin, start + stop).strip(), inside=inside)
+    return LayoutBlock(
+        "figure", TracedText.of(content, start + begin, start + stop).strip(), inside=inside
+    )
 
 
 def _code(content: str, start: int, end: int) -> LayoutBlock:
@@ -148,7 +169,9 @@ def _element_pieces(layout: Layout) -> Iterator[Piece]:
         block = LayoutBlock(_KINDS.get(element.role, "text"), text)
         if element.role == "figure":
             caption = join([TracedText.of(content, *span) for span in element.caption], " ")
-            block = LayoutBlock("figure", caption, inside=" ".join(text.text.replace(caption.text, " ").split()))
+            block = LayoutBlock(
+                "figure", caption, inside=" ".join(text.text.replace(caption.text, " ").split())
+            )
         yield *element.spans[0], block
         yield from ((*span, None) for span in element.spans[1:])
 

@@ -29,8 +29,8 @@ class Box(NamedTuple):
 def regions(unit: Unit) -> list[Region]:
     """Return where a unit of any store is on the pages, line by line, in reading order.
 
-    Its document's metadata holds the boxes of the words. The list is empty if the document did not come from a layout. A region
-    without a rectangle is a page on which no words are known.
+    Its document's metadata holds the boxes of the words. The list is empty if the document did not
+    come from a layout. A region without a rectangle is a page on which no words are known.
 
     Raises:
         InvalidInputError: The metadata is damaged.
@@ -39,9 +39,10 @@ def regions(unit: Unit) -> list[Region]:
 
 
 def regions_in(metadata: Mapping[str, Any], start: int, end: int) -> list[Region]:
-    """Return where a span of a text is on the pages, from the metadata of its document; see `regions`.
+    """Return where a span of a text is on the pages, from the metadata of its document.
 
-    An empty span stands for all of the text: a unit that does not know its span has only its own boxes in its metadata.
+    See `regions`. An empty span stands for all of the text: a unit that does not know its span has
+    only its own boxes in its metadata.
     """
     packed = metadata.get(LAYOUT)
     if not packed:
@@ -62,14 +63,19 @@ def lines(boxes: Iterable[Box]) -> list[Region]:
     for _, _, page, word in boxes:
         line = rows[-1].rectangle if rows and rows[-1].page == page else None
         if line and word and _continues(line, word):
-            rows[-1] = Region(page, (line[0], min(line[1], word[1]), word[2], max(line[3], word[3])))
+            rows[-1] = Region(
+                page, (line[0], min(line[1], word[1]), word[2], max(line[3], word[3]))
+            )
         elif word or line != ():  # one region is enough for a page without known words
             rows.append(Region(page, word))
     return rows
 
 
 def _continues(line: Sequence[float], word: Sequence[float]) -> bool:
-    """Return whether a word continues a line: at its height, and at most three heights further on."""
+    """Return whether a word continues a line.
+
+    At its height, and at most three heights further on.
+    """
     height, gap = word[3] - word[1], word[0] - line[2]
     return -height < gap < 3 * height and min(line[3], word[3]) - max(line[1], word[1]) > height / 2
 
@@ -93,7 +99,9 @@ def unpack(packed: str) -> tuple[Box, ...]:
     """
     try:
         boxes = []
-        for start, size, page, left, top, width, height in zip(*json.loads(_inflated(packed)), strict=True):
+        for start, size, page, left, top, width, height in zip(
+            *json.loads(_inflated(packed)), strict=True
+        ):
             rectangle = (left / 100, top / 100, (left + width) / 100, (top + height) / 100)
             boxes.append(Box(start, start + size, page, rectangle if any(rectangle) else ()))
     except (ValueError, TypeError, OverflowError, RecursionError, zlib.error) as error:

@@ -45,11 +45,18 @@ def clean(layout: Layout, *, without: Iterable[str] = ()) -> LayoutDocument:
 
 
 def _edited(rule: Callable[[str], list[Edit]], blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
-    """Apply a rule to the texts of all blocks but code. Blocks that it leaves without text are dropped."""
+    """Apply a rule to the texts of all blocks but code.
+
+    Blocks that it leaves without text are dropped.
+    """
 
     def edits(text: str) -> list[Edit]:
         proposed = rule(text)
-        fixed = {place for start, end in rules.verbatim(text) for place in range(start, end)} if proposed else set()
+        fixed = (
+            {place for start, end in rules.verbatim(text) for place in range(start, end)}
+            if proposed
+            else set()
+        )
         return [edit for edit in proposed if fixed.isdisjoint(range(edit[0], edit[1]))]
 
     def edit(text: str) -> str:

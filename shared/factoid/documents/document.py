@@ -1,12 +1,16 @@
-"""A clean document: its sections, tables and figures, each traced to the content, the pages and the boxes of its words."""
+"""A clean document.
+
+Its sections, tables and figures, each traced to the content, the pages and the boxes of its words.
+"""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 from factoid.documents.blocks import LayoutBlock
 from factoid.documents.boxes import LAYOUT, Box, lines, pack
@@ -17,11 +21,9 @@ from factoid.documents.trace import TracedText, inserted, join
 from factoid.errors import InvalidInputError
 from factoid.units import LINES, PROPOSITIONS, Document
 
-if TYPE_CHECKING:
-    from factoid.documents.summarize import SummaryReport
-
 PartKind = Literal["text", "table", "figure", "reference"]
-KINDS: tuple[PartKind, ...] = ("text", "table", "figure")  # what is indexed by default: references state no facts
+# what is indexed by default: references state no facts
+KINDS: tuple[PartKind, ...] = ("text", "table", "figure")
 SUMMARY = "table summary"  # metadata["kind"] of a summary
 
 _SEPARATOR = "\n\n"  # between paragraphs
@@ -32,25 +34,66 @@ _REFERENCES = re.compile(
 )
 
 
+@dataclass(frozen=True, slots=True)
+class SummaryReport:
+    """The summaries of tables, in their order."""
+
+    texts: tuple[str, ...]  # "" for a table without a summary
+    failures: Mapping[int, str] = field(default_factory=dict)  # why, by the table's index from 0
+
+    def metadata(self) -> dict[str, Any]:
+        """Return the report as metadata that JSON can hold.
+
+        The keys are `table_count`, `table_summaries` and, if there are failures,
+        `table_summary_failures`.
+        """
+        metadata: dict[str, Any] = {
+            "table_count": len(self.texts),
+            "table_summaries": list(self.texts),
+        }
+        if self.failures:
+            failures = {str(place): reason for place, reason in self.failures.items()}
+            metadata["table_summary_failures"] = failures
+        return metadata
+
+    def __str__(self) -> str:
+        count = len(self.texts)
+        failed = len(self.failures)
+        text = f"{count} tables → {count - failed} summaries; {failed} failed"
+        if self.failures:
+            times = Counter(self.failures.values())
+            reasons = ", ".join(f"{number} {reason}" for reason, number in times.items())
+            text += f" ({reasons})"
+        return text
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Part:
     """A section with its footnotes, a table, a figure, or the list of references."""
 
-    kind: PartKind | Literal["heading"]  # a "heading" has no text below it, and parts that name it in their paths
+    # a "heading" has no text below it, and parts that name it in their paths
+    kind: PartKind | Literal["heading"]
     traced: TracedText  # of a table and a figure the caption
     path: tuple[str, ...]  # headings, outermost first; a section's own included
     table: Table | None = None
-    inside: str = ""  # of a figure, the text in the picture, such as labels of axes, as the service read it
+    # of a figure, the text in the picture, such as labels of axes, as the service read it
+    inside: str = ""
 
     @property
     def text(self) -> str:
-        """The clean text, in Markdown; `traced` also holds the position of each character in the content."""
+        """The clean text, in Markdown.
+
+        `traced` also holds the position of each character in the content.
+        """
         return self.traced.text
 
 
 @dataclass(frozen=True, eq=False)
 class LayoutDocument:
-    """A document that `factoid.documents.clean` made from a layout. The texts of its tables are clean as well."""
+    """A document that `factoid.documents.clean` made from a layout.
+
+    The texts of its tables are clean as well.
+    """
 
     title: str
     parts: tuple[Part, ...]  # in order; tables and figures follow the section in which they stand
@@ -59,7 +102,10 @@ class LayoutDocument:
 
     @cached_property
     def traced(self) -> TracedText:
-        """The clean text, with the position of each character in the content; inserted characters have none."""
+        """The clean text, with the position of each character in the content.
+
+        Inserted characters have none.
+        """
         return join([part.traced for part in self.parts if part.text], _SEPARATOR)
 
     @property
@@ -79,30 +125,39 @@ class LayoutDocument:
         metadata: Mapping[str, Any] | None = None,
         summaries: SummaryReport | None = None,
     ) -> list[Document]:
-        """Return what to index: a document for each section, table and figure, and on request for the references.
+        """Return what to index.
 
-        Sections include their heading, so that splitters name it; the path above it is the document's `section`. A table's text
-        is its caption and a sentence for each value, on lines that already are propositions. Added to the given `metadata`, such
-        as the file's name, are `kind`, the `pages`, where the text begins in the clean text (`offset`, except for tables), the
-        index of a table in `tables` (`table`), and the boxes of the words (`layout`), which `factoid.documents.regions` reads for
-        any unit, from any store.
+        A document for each section, table and figure, and on request for the references. Sections
+        include their heading, so that splitters name it; the path above it is the document's
+        `section`. A table's text is its caption and a sentence for each value, on lines that
+        already are propositions. Added to the given `metadata`, such as the file's name, are
+        `kind`, the `pages`, where the text begins in the clean text (`offset`, except for tables),
+        the index of a table in `tables` (`table`), and the boxes of the words (`layout`), which
+        `factoid.documents.regions` reads for any unit, from any store.
 
-        With `summaries` of the tables, each table is followed by its summary, of the kind "table summary" and with the id of the
-        table's document under `table_id`, for stores that look the table up. `add_layout` puts both into one of factoid's.
+        With `summaries` of the tables, each table is followed by its summary, of the kind "table
+        summary" and with the id of the table's document under `table_id`, for stores that look the
+        table up. `add_layout` puts both into one of factoid's.
 
         Raises:
             InvalidInputError: A kind is unknown, or the numbers of summaries and tables differ.
         """
         chosen = {*kinds}
         if unknown := chosen - {*get_args(PartKind)}:
-            raise InvalidInputError(f"kinds are {', '.join(get_args(PartKind))}, got {', '.join(map(repr, unknown))}")
+            raise InvalidInputError(
+                f"kinds are {', '.join(get_args(PartKind))}, got {', '.join(map(repr, unknown))}"
+            )
         if summaries and len(summaries.texts) != len(self.tables):
-            raise InvalidInputError(f"got {len(summaries.texts)} summaries for {len(self.tables)} tables")
+            raise InvalidInputError(
+                f"got {len(summaries.texts)} summaries for {len(self.tables)} tables"
+            )
         documents: list[Document] = []
         offset = number = 0
         for part in self.parts:
             if part.table:
-                if "table" in chosen and (document := self._table(part.table, part.traced, number, metadata or {})):
+                if "table" in chosen and (
+                    document := self._table(part.table, part.traced, number, metadata or {})
+                ):
                     documents.append(document)
                     if summaries and (summary := summaries.texts[number]):
                         documents.append(_summary(document, summary))
@@ -117,9 +172,13 @@ class LayoutDocument:
         pages = sorted({box.page for box in boxes})
         path = part.path if part.kind == "figure" else part.path[:-1]
         facts = {"kind": part.kind, "pages": pages, "offset": offset, LAYOUT: pack(boxes)}
-        return Document(part.text, self.title, ", ".join(path), metadata={**metadata, **_known(facts)})
+        return Document(
+            part.text, self.title, ", ".join(path), metadata={**metadata, **_known(facts)}
+        )
 
-    def _table(self, table: Table, caption: TracedText, number: int, metadata: Mapping[str, Any]) -> Document | None:
+    def _table(
+        self, table: Table, caption: TracedText, number: int, metadata: Mapping[str, Any]
+    ) -> Document | None:
         texts: list[str] = []
         boxes: list[Box] = []
         end = 0
@@ -129,10 +188,22 @@ class LayoutDocument:
             end = start + len(line)
             boxes += [Box(start, end, place.page, place.rectangle) for place in places]
         text = "".join(texts)
-        facts = {"kind": "table", "pages": list(table.pages), "table": number, LAYOUT: pack(boxes), PROPOSITIONS: LINES}
-        return Document(text, self.title, table.section, metadata={**metadata, **_known(facts)}) if text else None
+        facts = {
+            "kind": "table",
+            "pages": list(table.pages),
+            "table": number,
+            LAYOUT: pack(boxes),
+            PROPOSITIONS: LINES,
+        }
+        return (
+            Document(text, self.title, table.section, metadata={**metadata, **_known(facts)})
+            if text
+            else None
+        )
 
-    def _table_lines(self, table: Table, caption: TracedText) -> Iterator[tuple[str, str, Sequence[Region]]]:
+    def _table_lines(
+        self, table: Table, caption: TracedText
+    ) -> Iterator[tuple[str, str, Sequence[Region]]]:
         """Yield caption, a line for each value and footnotes, each with its separator before it and where it is printed."""
         if table.caption:
             yield _SEPARATOR, table.caption, lines(self.layout.boxes(caption)) or table.regions
@@ -156,15 +227,24 @@ def _known(facts: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in facts.items() if value not in ("", [])}
 
 
-def assembled(blocks: Sequence[LayoutBlock], layout: Layout, changes: Mapping[str, int]) -> LayoutDocument:
-    """Return the document of clean blocks. Paragraphs go to the section of the last heading, its footnotes last."""
+def assembled(
+    blocks: Sequence[LayoutBlock], layout: Layout, changes: Mapping[str, int]
+) -> LayoutDocument:
+    """Return the document of clean blocks.
+
+    Paragraphs go to the section of the last heading, its footnotes last.
+    """
     title = next((block.text.text for block in blocks if block.kind == "title"), "")
     levels = sorted({block.level for block in blocks if block.kind == "heading"})
     parts: list[Part] = []
     headings: list[tuple[int, str]] = []  # the path, each heading with its depth from 1
     for group in grouped(blocks, lambda _, block: block.kind in ("title", "heading")):
         head = group[0]
-        texts = [block.text for block in group if block.kind not in ("title", "heading", "footnote", "table", "figure")]
+        texts = [
+            block.text
+            for block in group
+            if block.kind not in ("title", "heading", "footnote", "table", "figure")
+        ]
         texts += [block.text for block in group if block.kind == "footnote"]
         kind: Literal["text", "heading", "reference"] = "text" if texts else "heading"
         if head.kind == "heading":

@@ -20,9 +20,11 @@ _GOES_ON = re.compile(r"[(\[“\"]?[^\W\d_A-Z]")  # begins in the middle of a se
 _IS_OPEN = re.compile(r"(?:[,(\[–—]|\w[-\u2010])\Z")
 _ITEM = re.compile(r"(?:[-*+•·‣▪●◦]|\d{1,3}[.)]|\[\d+\]|\([a-z\d]{1,3}\))\s")
 _RUNNING_HEAD_WORDS = 15
-_CONTINUED = re.compile(r"\bcont(?:inued|inuation|'?d)?\b\.?", re.IGNORECASE)  # in the caption of a table
+# in the caption of a table
+_CONTINUED = re.compile(r"\bcont(?:inued|inuation|'?d)?\b\.?", re.IGNORECASE)
 _VALUE = re.compile(r"\w:\s*+\W?\d")  # "Amount due: 100 EUR" is content, even on every page
-_PAGE_NUMBER = re.compile(r"[\W\d]*+(?:(?:pages?|pp?|pg|of|seite|s|von)[\W\d]++)*+", re.IGNORECASE)  # "Page 3 of 12"
+# "Page 3 of 12"
+_PAGE_NUMBER = re.compile(r"[\W\d]*+(?:(?:pages?|pp?|pg|of|seite|s|von)[\W\d]++)*+", re.IGNORECASE)
 
 
 def goes_on(before: str, after: str) -> bool:
@@ -30,7 +32,9 @@ def goes_on(before: str, after: str) -> bool:
     before, after = before.rstrip(), after.lstrip()
     if not before or not after or _ITEM.match(after) or _SENTENCE_END.search(before):
         return False
-    return bool(_IS_OPEN.search(before) or (_GOES_ON.match(after) and after[:1].lower() == after[:1]))
+    return bool(
+        _IS_OPEN.search(before) or (_GOES_ON.match(after) and after[:1].lower() == after[:1])
+    )
 
 
 def drop_running_heads(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
@@ -38,7 +42,11 @@ def drop_running_heads(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
 
     A page keeps its only text.
     """
-    pages = {place: block.page for place, block in enumerate(blocks) if block.page and block.kind != "furniture"}
+    pages = {
+        place: block.page
+        for place, block in enumerate(blocks)
+        if block.page and block.kind != "furniture"
+    }
     lines: dict[int, list[int]] = defaultdict(list)  # their places by page
     for place, page in pages.items():
         if blocks[place].kind in ("text", "heading") and blocks[place].text.text:
@@ -51,13 +59,25 @@ def drop_running_heads(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
             if number or (len(text.split()) <= _RUNNING_HEAD_WORDS and not _VALUE.search(text)):
                 alike[int(number[0]) - page if number else text].add(place)
     least = min(3, max(2, len({*pages.values()})))
-    heads = {place for same in alike.values() if len({pages[place] for place in same}) >= least for place in same}
+    heads = {
+        place
+        for same in alike.values()
+        if len({pages[place] for place in same}) >= least
+        for place in same
+    }
     with_text = {page for place, page in pages.items() if place not in heads}
-    return [block for place, block in enumerate(blocks) if place not in heads or pages[place] not in with_text]
+    return [
+        block
+        for place, block in enumerate(blocks)
+        if place not in heads or pages[place] not in with_text
+    ]
 
 
 def gather_figures(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
-    """Put captions with their figures, also those that were read as footers; one without a picture is a figure of its own."""
+    """Put captions with their figures, also those that were read as footers.
+
+    One without a picture is a figure of its own.
+    """
     result: list[LayoutBlock] = []
     waiting: LayoutBlock | None = None  # a caption above its figure
     for place, block in enumerate(blocks):
@@ -78,7 +98,10 @@ def gather_figures(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
 
 
 def join_tables(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
-    """Join the parts of a table that a page break cut: the header stands on the page before, or is repeated."""
+    """Join the parts of a table that a page break cut.
+
+    The header stands on the page before, or is repeated.
+    """
     result: list[LayoutBlock] = []
     for block in blocks:
         before = result[-1] if result else None
@@ -130,7 +153,10 @@ def _joined(first: Table, second: Table) -> Table | None:
 
 
 def _are_values(first: Table, second: Table) -> bool:
-    """Return whether the header of the second table is a row of the first one: it has numbers where that one has them."""
+    """Return whether the header of the second table is a row of the first one.
+
+    It has numbers where that one has them.
+    """
     header = second.grid()[0]
     for column in range(first.column_count):
         texts = [plain_text(row.cells[column]) for row in first.rows()]
@@ -142,7 +168,10 @@ def _are_values(first: Table, second: Table) -> bool:
 
 
 def rejoin(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
-    """Join running text that was cut. It continues after figures, tables, footnotes and furniture, never after a heading."""
+    """Join running text that was cut.
+
+    It continues after figures, tables, footnotes and furniture, never after a heading.
+    """
     groups: list[list[LayoutBlock]] = []
     last: list[LayoutBlock] = []  # the pieces of the running text that may continue
     for block in blocks:
@@ -153,6 +182,8 @@ def rejoin(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
         if block.kind in ("heading", "title", "code", "formula", "text"):
             last = groups[-1] if block.kind == "text" else []
     return [
-        replace(group[0], text=join([block.text for block in group], "\n")) if group[1:] else group[0]
+        replace(group[0], text=join([block.text for block in group], "\n"))
+        if group[1:]
+        else group[0]
         for group in groups
     ]

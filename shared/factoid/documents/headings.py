@@ -11,46 +11,74 @@ from factoid.documents.tables import TICK
 
 _NUMBER = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,4})\.?\s+\S")
 # The stamp of a preprint server along the margin: "arXiv:2301.00001v1 [cs.CL] 1 Jan 2023".
-_STAMP = re.compile(r"[A-Za-z]+:(?=\S*?\d{3})\S++\s+(?:\[[\w.\-]+\]\s+)?\d{1,2}\s+[A-Z][a-z]{2,8}\s+\d{4}")
+_STAMP = re.compile(
+    r"[A-Za-z]+:(?=\S*?\d{3})\S++\s+(?:\[[\w.\-]+\]\s+)?\d{1,2}\s+[A-Z][a-z]{2,8}\s+\d{4}"
+)
 _ONLY_MARKS = re.compile(rf"(?:{TICK}|\s)*+")
 _LETTERS = re.compile(r"[^\W\d_]{2}")
-_UNTITLED = re.compile(r"(?:abstract|summary|introduction|preface|(?:table of )?contents)\b.*", re.IGNORECASE)
+_UNTITLED = re.compile(
+    r"(?:abstract|summary|introduction|preface|(?:table of )?contents)\b.*", re.IGNORECASE
+)
 _LEAST = 3  # numbered headings; fewer may begin with a number by chance
 
 
 def drop_stamps(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
     """Drop headings that are stamps of preprint servers."""
     return [
-        block for block in blocks if block.kind not in ("heading", "title") or not _STAMP.fullmatch(block.text.text)
+        block
+        for block in blocks
+        if block.kind not in ("heading", "title") or not _STAMP.fullmatch(block.text.text)
     ]
 
 
 def mark_title(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
-    """Make the first title the only one; without a title, a top-level heading before all text becomes it."""
+    """Make the first title the only one.
+
+    Without a title, a top-level heading before all text becomes it.
+    """
     titles = [place for place, block in enumerate(blocks) if block.kind == "title"]
-    body = (place for place, block in enumerate(blocks) if block.kind in ("heading", "text", "table"))
-    first = next(
-        (place for place in body if blocks[place].table or not _ONLY_MARKS.fullmatch(blocks[place].text.text)), None
+    body = (
+        place for place, block in enumerate(blocks) if block.kind in ("heading", "text", "table")
     )
-    if not titles and first is not None and blocks[first].kind == "heading" and blocks[first].level <= 1:
+    first = next(
+        (
+            place
+            for place in body
+            if blocks[place].table or not _ONLY_MARKS.fullmatch(blocks[place].text.text)
+        ),
+        None,
+    )
+    if (
+        not titles
+        and first is not None
+        and blocks[first].kind == "heading"
+        and blocks[first].level <= 1
+    ):
         text = blocks[first].text.text
         titles = [] if _NUMBER.match(text) or _UNTITLED.fullmatch(text) else [first]
     result = list(blocks)
     for place in titles:
-        result[place] = replace(blocks[place], kind="title" if place == titles[0] else "heading", level=1)
+        result[place] = replace(
+            blocks[place], kind="title" if place == titles[0] else "heading", level=1
+        )
     return result
 
 
 def demote_headings(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
     """Turn headings without a word into text."""
     return [
-        replace(block, kind="text") if block.kind == "heading" and not _LETTERS.search(block.text.text) else block
+        replace(block, kind="text")
+        if block.kind == "heading" and not _LETTERS.search(block.text.text)
+        else block
         for block in blocks
     ]
 
 
 def number_headings(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
-    """Take the levels of headings from their numbers: "4.1" is below "4", and the top level without a number beside it."""
+    """Take the levels of headings from their numbers.
+
+    "4.1" is below "4", and the top level without a number beside it.
+    """
     numbers = {
         place: match[1].count(".") + 1
         for place, block in enumerate(blocks)

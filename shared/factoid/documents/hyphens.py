@@ -16,14 +16,21 @@ _LEFT = re.compile(r"\S*?([^\W_]++)\Z")
 _RIGHT = re.compile(r"\w+")
 _CUT = re.compile(r"(?<!\S)\S+[-\u2010](?:\s+\S+[-\u2010])*\s+\S+")
 _COMPOUND = re.compile(r"[^\W_]+(?:[-\u2010][^\W_]+)*")
-_NAME = re.compile(r"[/@_\\]|\w[.:]\w|www\.")  # hyphens belong to paths, addresses and names of programs
+# hyphens belong to paths, addresses and names of programs
+_NAME = re.compile(r"[/@_\\]|\w[.:]\w|www\.")
 _ADDRESS = re.compile(r"\S{1,200}?(?:@\w[\w.-]*\.\w|://)")
-_SUSPENDED = frozenset("and or nor to und oder bis et ou y o".split())  # "passage- and sentence-level"
-_SECOND_HALVES = frozenset("based centric driven friendly grained level oriented related specific themed".split())
+# "passage- and sentence-level"
+_SUSPENDED = frozenset("and or nor to und oder bis et ou y o".split())
+_SECOND_HALVES = frozenset(
+    "based centric driven friendly grained level oriented related specific themed".split()
+)
 
 
 class Evidence(NamedTuple):
-    """How words are written elsewhere in the document, in lower case. Words cut at a line's end do not count."""
+    """How words are written elsewhere in the document, in lower case.
+
+    Words cut at a line's end do not count.
+    """
 
     words: Counter[str]
     pairs: Counter[tuple[str, str]]  # of hyphenated parts: ("self", "contained")
@@ -47,17 +54,20 @@ def hyphen_edits(text: str, known: Evidence) -> list[Edit]:
         start, end = match.span()
         before = text[max(start - _TOKEN_CHARS, 0) : start].split()[-1]
         right = _RIGHT.match(text, end)
-        hyphen = "-" if _ADDRESS.match(text, end) else decide(before, right[0] if right else "", known)
+        hyphen = (
+            "-" if _ADDRESS.match(text, end) else decide(before, right[0] if right else "", known)
+        )
         if hyphen is not None:
             edits.append((start + len(hyphen), end, ""))
     return edits
 
 
 def decide(before: str, right: str, known: Evidence) -> str | None:
-    """Return what stands between the halves of a word that was cut: nothing, a hyphen, or None to leave it as it is.
+    """Return what stands between the halves of a word that was cut.
 
-    The document decides if it has the word elsewhere. Otherwise halves that are words themselves are a compound, and all others
-    one word. `before` is the text before the hyphen, up to a space, such as "state-of-the".
+    Nothing, a hyphen, or None to leave it as it is. The document decides if it has the word
+    elsewhere. Otherwise halves that are words themselves are a compound, and all others one word.
+    `before` is the text before the hyphen, up to a space, such as "state-of-the".
     """
     part = _LEFT.match(before)
     if part is None or not part[1].isalpha() or not right[:1].isalpha():
@@ -69,7 +79,9 @@ def decide(before: str, right: str, known: Evidence) -> str | None:
         return "" if joined else None
     if joined or hyphened:
         return "" if joined >= hyphened else "-"
-    is_name = (right[0].isupper() and not left.isupper()) or (left.isupper() and not right.isupper())
+    is_name = (right[0].isupper() and not left.isupper()) or (
+        left.isupper() and not right.isupper()
+    )
     is_compound = min(map(len, halves)) > 2 and all(known.words[half] for half in halves)
     is_part = _NAME.search(before) or "-" in before or halves[1] in _SECOND_HALVES
     return "-" if is_name or is_part or is_compound or len(left) == 1 else ""

@@ -37,7 +37,8 @@ class Element:
     """A paragraph or a figure as the service read it, and where it is in the content."""
 
     spans: tuple[Span, ...]
-    role: str = ""  # as Azure Document Intelligence names them, such as "sectionHeading"; "" is running text
+    # as Azure Document Intelligence names them, such as "sectionHeading"; "" is running text
+    role: str = ""
     caption: tuple[Span, ...] = ()  # of a "figure"
 
 
@@ -48,13 +49,17 @@ class Layout:
     content: str  # the whole text, in reading order
     is_markdown: bool = True  # the content is Markdown; else its structure is in `elements`
     pages: tuple[Page, ...] = ()
-    words: Sequence[Box] = ()  # those that have a place on a page, in order of the content; they do not overlap
-    elements: tuple[Element, ...] = ()  # figures and paragraphs, those of cells and figures included
+    # those that have a place on a page, in order of the content; they do not overlap
+    words: Sequence[Box] = ()
+    # figures and paragraphs, those of cells and figures included
+    elements: tuple[Element, ...] = ()
     tables: tuple[Table, ...] = ()  # with the service's own cells
 
     @cached_property
     def _page_boxes(self) -> list[Box]:
-        return sorted(Box(start, end, page.number, ()) for page in self.pages for start, end in page.spans)
+        return sorted(
+            Box(start, end, page.number, ()) for page in self.pages for start, end in page.spans
+        )
 
     @cached_property
     def _places(self) -> tuple[Sequence[Box], NDArray[np.int32]]:
@@ -62,7 +67,10 @@ class Layout:
         return boxes, np.array([box[:2] for box in boxes], np.int32).reshape(-1, 2).T
 
     def page_at(self, position: int) -> int | None:
-        """Return the number of the page that holds a character of the content; None if no page does."""
+        """Return the number of the page that holds a character of the content.
+
+        None if no page does.
+        """
         place = bisect_right(self._page_boxes, position, key=lambda box: box.start) - 1
         box = self._page_boxes[place] if place >= 0 else Box(0, 0, 0, ())
         return box.page if box.start <= position < box.end else None

@@ -30,7 +30,8 @@ _INCH = 72  # points
 _HEADING = 1.15  # times the size of most words: a heading
 _GAP = 0.6  # of a line's height: lines further apart belong to different paragraphs
 _COLUMN_GAP = 1.2  # of a line's height: a wider space within a line is between columns
-_COLUMN_LINES, _COLUMN_WORDS, _COLUMN_WIDTH = 3, 3, 0.2  # least lines, words in a line, and share of the page's width
+# least lines, words in a line, and share of the page's width
+_COLUMN_LINES, _COLUMN_WORDS, _COLUMN_WIDTH = 3, 3, 0.2
 _SAME_GAP = 0.05  # of the page's width: how far gaps between the same columns are apart
 _SEPARATOR = "\n\n"  # between paragraphs
 _COLOR = (255, 196, 0)
@@ -88,28 +89,35 @@ class _Reader:
 def read_pdf(path: str | PathLike[str], *, limits: ReadLimits = DEFAULT_LIMITS) -> Layout:
     """Read the text of a PDF with the places of its words, its ruled tables, and headings by their font size.
 
-    Text is in the order in which the PDF draws it. The first row of a table is its header if it holds no number. For scans,
-    for tables without rules and for difficult layouts, use a layout service and `read_layout`.
+    Text is in the order in which the PDF draws it. The first row of a table is its header if it
+    holds no number. For scans, for tables without rules and for difficult layouts, use a layout
+    service and `read_layout`.
 
     Raises:
         MissingDependencyError: pdfplumber is not installed.
-        UnreadableFileError: The file is missing, damaged, encrypted, above a limit, or holds no text, as scans do.
+        UnreadableFileError: The file is missing, damaged, encrypted, above a limit, or holds no
+            text, as scans do.
     """
     if find_spec("pdfplumber") is None:
         require("pdfplumber", extra=_EXTRA)  # says how to install it
     reader = _Reader()
     run_isolated(pdf_pages, Path(path), limits, reader.add_page)
     if not reader.texts:
-        raise UnreadableFileError(f"{path} holds no text: pages that are pictures need a layout service")
+        raise UnreadableFileError(
+            f"{path} holds no text: pages that are pictures need a layout service"
+        )
     content, roles = _SEPARATOR.join(reader.texts), _roles(reader.paragraphs)
-    elements = (Element((part.span,), role) for part, role in zip(reader.paragraphs, roles, strict=True))
+    elements = (
+        Element((part.span,), role) for part, role in zip(reader.paragraphs, roles, strict=True)
+    )
     tables = with_captions(content, reader.tables)
     return Layout(content, False, tuple(reader.pages), reader.words, tuple(elements), tuple(tables))
 
 
 def pdf_pages(path: Path, limits: ReadLimits) -> Iterator[dict[str, Any]]:
-    """Yield the pages of a PDF in what JSON can hold: their sizes and, in the order of the text, paragraphs and ruled tables.
+    """Yield the pages of a PDF in what JSON can hold.
 
+    Their sizes and, in the order of the text, paragraphs and ruled tables.
     All work that a hostile page could make long is done here, for `run_isolated`.
 
     Raises:
@@ -124,13 +132,19 @@ def pdf_pages(path: Path, limits: ReadLimits) -> Iterator[dict[str, Any]]:
                     yield _plain_page(page)
                     page.close()
         except failures as error:
-            raise UnreadableFileError(f"{path} is not a PDF, is damaged or encrypted: {error!r:.120}") from error
+            raise UnreadableFileError(
+                f"{path} is not a PDF, is damaged or encrypted: {error!r:.120}"
+            ) from error
 
 
 def _plain_page(page: Any) -> dict[str, Any]:
-    words = page.extract_words(use_text_flow=True, keep_blank_chars=False, extra_attrs=["size", "fontname"])
+    words = page.extract_words(
+        use_text_flow=True, keep_blank_chars=False, extra_attrs=["size", "fontname"]
+    )
     words = [{name: word[name] for name in _WORD_FIELDS} for word in words]
-    grids = sorted((grid for grid in page.find_tables() if len(grid.cells) > 1), key=lambda grid: grid.bbox[1])
+    grids = sorted(
+        (grid for grid in page.find_tables() if len(grid.cells) > 1), key=lambda grid: grid.bbox[1]
+    )
     inside = {id(word): grid for grid in grids for word in words if _lies_in(word, grid.bbox)}
     blocks: list[dict[str, Any]] = []
 
@@ -140,19 +154,27 @@ def _plain_page(page: Any) -> dict[str, Any]:
             of_grid = [word for word in words if inside.get(id(word)) is grid]
             blocks.append({"words": of_grid, "bbox": grid.bbox, **_grid_cells(grid, of_grid)})
 
-    all_lines = _in_columns(_lines(word for word in words if id(word) not in inside), float(page.width))
+    all_lines = _in_columns(
+        _lines(word for word in words if id(word) not in inside), float(page.width)
+    )
     for lines in _paragraphs(all_lines):
         add_tables(above=lines[0][0]["top"])
         flat = [word for line in lines for word in line]
         size = median(word["size"] for word in flat)
         blocks.append({"words": flat, "size": size, "line_count": len(lines)})
     add_tables(above=float("inf"))
-    return {"number": int(page.page_number), "width": page.width, "height": page.height, "blocks": blocks}
+    return {
+        "number": int(page.page_number),
+        "width": page.width,
+        "height": page.height,
+        "blocks": blocks,
+    }
 
 
 def _grid_cells(grid: Any, words: Sequence[_Word]) -> dict[str, Any]:
     """Return the cells of a ruled table, with their places and texts, and how many rows, columns and header rows it has."""
-    lefts, tops = (sorted({box[side] for box in grid.cells}) for side in (0, 1))  # pdfplumber aligns them
+    # pdfplumber aligns them
+    lefts, tops = (sorted({box[side] for box in grid.cells}) for side in (0, 1))
     cells = [
         {
             "row": tops.index(top),
@@ -191,7 +213,9 @@ def _lines(words: Iterable[_Word]) -> Iterator[list[_Word]]:
     """Return words in lines: those that follow each other at one height."""
 
     def apart(last: _Word, word: _Word) -> bool:
-        return bool(abs(word["bottom"] - last["bottom"]) >= _GAP * last["size"] or word["x0"] <= last["x0"])
+        return bool(
+            abs(word["bottom"] - last["bottom"]) >= _GAP * last["size"] or word["x0"] <= last["x0"]
+        )
 
     return grouped(words, apart)
 
@@ -230,13 +254,18 @@ def _at_gap(line: list[_Word]) -> list[list[_Word]]:
 
 
 def _ordered(run: Sequence[list[list[_Word]]], middle: float, width: float) -> list[list[_Word]]:
-    """Return the left parts of lines before the right ones if both are prose: the rows of a table stay as they are."""
+    """Return the left parts of lines before the right ones if both are prose.
+
+    The rows of a table stay as they are.
+    """
     both = [parts for parts in run if len(parts) == 2]
     is_prose = len(both) >= _COLUMN_LINES
     for side in (0, 1):
         words = [len(parts[side]) for parts in both]
         widths = [parts[side][-1]["x1"] - parts[side][0]["x0"] for parts in both]
-        is_prose = is_prose and median(words) >= _COLUMN_WORDS and median(widths) >= _COLUMN_WIDTH * width
+        is_prose = (
+            is_prose and median(words) >= _COLUMN_WORDS and median(widths) >= _COLUMN_WIDTH * width
+        )
     if not is_prose:
         return [[word for part in parts for word in part] for parts in run]
     parts = [part for line in run for part in line]
@@ -255,24 +284,38 @@ def _paragraphs(lines: Iterable[list[_Word]]) -> Iterator[list[list[_Word]]]:
 
 
 def _header_rows(first: Sequence[str], words: Sequence[_Word], tops: Sequence[float]) -> int:
-    """Return the number of rows in bold if others are not; else 1 if the first row, of these texts, has texts and no number."""
+    """Return the number of rows in bold if others are not.
+
+    Else 1 if the first row, of these texts, has texts and no number.
+    """
     bold = []
     for top, bottom in pairwise(tops):
-        fonts = {word["fontname"].lower() for word in words if top <= (word["top"] + word["bottom"]) / 2 < bottom}
+        fonts = {
+            word["fontname"].lower()
+            for word in words
+            if top <= (word["top"] + word["bottom"]) / 2 < bottom
+        }
         bold.append(bool(fonts) and all("bold" in font or "black" in font for font in fonts))
     named = len(bold) > 1 and any(first) and not any(map(is_number, first))
     return bold.index(False) if bold[0] and not all(bold) else int(named)
 
 
 def _roles(paragraphs: Sequence[_Paragraph]) -> list[str]:
-    """Return the roles of paragraphs: short ones in large letters are headings, the largest of the first page is the title."""
+    """Return the roles of paragraphs.
+
+    Short ones in large letters are headings, the largest of the first page is the title.
+    """
     sizes: Counter[float] = Counter()
     for paragraph in paragraphs:
         sizes[round(paragraph.size, 1)] += paragraph.span[1] - paragraph.span[0]
     usual = sizes.most_common(1)[0][0] if sizes else 0.0
-    large = [paragraph.size > _HEADING * usual and paragraph.line_count <= 3 for paragraph in paragraphs]
+    large = [
+        paragraph.size > _HEADING * usual and paragraph.line_count <= 3 for paragraph in paragraphs
+    ]
     roles = ["sectionHeading" if is_large else "" for is_large in large]
-    first = [place for place, is_large in enumerate(large) if is_large and paragraphs[place].page == 1]
+    first = [
+        place for place, is_large in enumerate(large) if is_large and paragraphs[place].page == 1
+    ]
     if first:
         roles[max(first, key=lambda place: paragraphs[place].size)] = "title"
     return roles
@@ -291,19 +334,22 @@ def _in_inches(points: Sequence[float]) -> tuple[float, ...]:
     return tuple(float(number) / _INCH for number in points)
 
 
-def draw_regions(path: str | PathLike[str], regions: Iterable[Region], *, dpi: int = 110) -> dict[int, Image]:
+def draw_regions(
+    path: str | PathLike[str], regions: Iterable[Region], *, dpi: int = 110
+) -> dict[int, Image]:
     """Return the pages of a PDF that have regions as pictures by page number, with the regions marked.
 
     Args:
         path: The PDF that was analysed.
-        regions: In inches, as `factoid.documents.regions` returns those of PDFs; for one without a rectangle the page is returned
-            unmarked.
+        regions: In inches, as `factoid.documents.regions` returns those of PDFs; for one without a
+            rectangle the page is returned unmarked.
         dpi: Dots per inch of the pictures.
 
     Raises:
         MissingDependencyError: pypdfium2 or Pillow is not installed.
         UnreadableFileError: The file is missing, damaged or encrypted.
-        InvalidInputError: A region's page is not in the PDF, or is larger than 200 million pixels at this `dpi`.
+        InvalidInputError: A region's page is not in the PDF, or is larger than 200 million pixels
+            at this `dpi`.
     """
     pypdfium2: Any = require("pypdfium2", extra="documents")
     draw: Any = require("PIL.ImageDraw", extra="documents")
@@ -316,15 +362,16 @@ def draw_regions(path: str | PathLike[str], regions: Iterable[Region], *, dpi: i
         for region in regions:
             if not 1 <= region.page <= len(pdf):
                 raise InvalidInputError(
-                    f"a region is on page {region.page}, and {path} has {len(pdf)}: expected the PDF that was analysed"
+                    f"a region is on page {region.page}, and {path} has {len(pdf)}: expected the "
+                    "PDF that was analysed"
                 )
             if region.page not in images:
                 page = pdf[region.page - 1]
                 width, height = (side * dpi / _INCH for side in page.get_size())
                 if width * height > _MOST_PIXELS:
                     raise InvalidInputError(
-                        f"page {region.page} of {path} has {width:,.0f} × {height:,.0f} pixels at {dpi} dots per inch, more than "
-                        f"{_MOST_PIXELS:,}: give a smaller dpi"
+                        f"page {region.page} of {path} has {width:,.0f} × {height:,.0f} pixels at "
+                        f"{dpi} dots per inch, more than {_MOST_PIXELS:,}: give a smaller dpi"
                     )
                 images[region.page] = page.render(scale=dpi / _INCH).to_pil().convert("RGB")
                 page.close()

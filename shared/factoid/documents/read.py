@@ -30,15 +30,17 @@ def read_layout(
     """Read the result of a layout service.
 
     Args:
-        source: A path of a JSON file, the parsed JSON, or an object of the service's Python package (with `as_dict` or
-            `to_dict`): API v2.1, v3.x and v4 of Azure Document Intelligence, content as text or Markdown, and Azure Content
-            Understanding, with or without the envelope of the operation. A file that ends in .md or .txt is bare Markdown, and a
-            PDF is read without a service (`read_pdf`).
+        source: A path of a JSON file, the parsed JSON, or an object of the service's Python package
+            (with `as_dict` or `to_dict`): API v2.1, v3.x and v4 of Azure Document Intelligence,
+            content as text or Markdown, and Azure Content Understanding, with or without the
+            envelope of the operation. A file that ends in .md or .txt is bare Markdown, and a PDF
+            is read without a service (`read_pdf`).
         limits: Of a file.
 
     Raises:
         UnreadableFileError: The file is missing, not JSON, cut off or above a limit.
-        InvalidInputError: The JSON is something else, the operation failed, or a field has a wrong type.
+        InvalidInputError: The JSON is something else, the operation failed, or a field has a wrong
+            type.
     """
     if isinstance(source, str | PathLike):
         return _read_file(Path(source), limits)
@@ -53,7 +55,10 @@ def read_layout(
 
 
 def read_markdown(content: str) -> Layout:
-    """Read bare Markdown, as converters and layout services write it. Page break comments separate its pages."""
+    """Read bare Markdown, as converters and layout services write it.
+
+    Page break comments separate its pages.
+    """
     return Layout(content, pages=broken_pages(content))
 
 
@@ -68,7 +73,9 @@ def _read_file(path: Path, limits: ReadLimits) -> Layout:
         result = json.loads(text)
     except (ValueError, RecursionError) as error:
         advice = "Analyse the document again; a file of Markdown needs a name that ends in .md"
-        raise UnreadableFileError(f"{path} is not JSON, or was cut off: {error}. {advice}") from error
+        raise UnreadableFileError(
+            f"{path} is not JSON, or was cut off: {error}. {advice}"
+        ) from error
     if not isinstance(result, Mapping):
         raise InvalidInputError(f"{path} holds a {type(result).__name__}: {EXPECTED}")
     return read_result(result)
@@ -82,13 +89,15 @@ class Loaded(NamedTuple):
     position: int  # of the first of the documents, from 0
 
 
-def read_loaded(documents: Iterable[tuple[str, Mapping[str, Any]]], without: Iterable[str] = ()) -> list[Loaded]:
+def read_loaded(
+    documents: Iterable[tuple[str, Mapping[str, Any]]], without: Iterable[str] = ()
+) -> list[Loaded]:
     """Return the clean documents in the texts of a loader.
 
-    * Metadata with a whole result, as from LangChain's `AzureAIDocumentIntelligenceLoader` with mode "single" or "markdown":
-      the result is read.
-    * Consecutive texts whose number under "page" rises by one, as with mode "page" and from other loaders: one document, with
-      its pages.
+    * Metadata with a whole result, as from LangChain's `AzureAIDocumentIntelligenceLoader` with
+      mode "single" or "markdown": the result is read.
+    * Consecutive texts whose number under "page" rises by one, as with mode "page" and from other
+      loaders: one document, with its pages.
     * Any other text: bare Markdown.
 
     Raises:
@@ -101,24 +110,35 @@ def read_loaded(documents: Iterable[tuple[str, Mapping[str, Any]]], without: Ite
     ]
 
 
-def _layouts(documents: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[tuple[Layout, dict[str, Any], int]]:
+def _layouts(
+    documents: Iterable[tuple[str, Mapping[str, Any]]],
+) -> Iterator[tuple[Layout, dict[str, Any], int]]:
     for group in grouped(enumerate(documents), _is_no_next_page):
         position, (text, metadata) = group[0]
         if isinstance(metadata.get("pages"), list) and "content" in metadata:
             fields = {
-                key: value for key, value in metadata.items() if key not in _RESULT and not isinstance(value, list)
+                key: value
+                for key, value in metadata.items()
+                if key not in _RESULT and not isinstance(value, list)
             }
             yield read_layout(metadata), fields, position
         elif isinstance(metadata.get("page"), int):
             fields = {key: value for key, value in metadata.items() if key != "page"}
-            yield _joined([text for _, (text, _) in group], first=max(metadata["page"], 1)), fields, position
+            yield (
+                _joined([text for _, (text, _) in group], first=max(metadata["page"], 1)),
+                fields,
+                position,
+            )
         else:
             yield read_markdown(text), dict(metadata), position
 
 
 def _is_no_next_page(last: tuple[int, Any], new: tuple[int, Any]) -> bool:
     (_, (_, before)), (_, (_, after)) = last, new
-    return not isinstance(before.get("page"), int) or after != {**before, "page": before["page"] + 1}
+    return not isinstance(before.get("page"), int) or after != {
+        **before,
+        "page": before["page"] + 1,
+    }
 
 
 def _joined(texts: Sequence[str], first: int) -> Layout:

@@ -11,7 +11,8 @@ from factoid.sentences import Span
 
 # Ticked or empty boxes: whole lines of them, else those in a line with the white space around them.
 _MARKS = re.compile(
-    rf"^[ \t]*+(?:{TICK}[ \t]*+)++(?:\n|\Z)|(?<![ \t])[ \t]*+{TICK}(?:[ \t]*+{TICK})*+[ \t]*+", re.MULTILINE
+    rf"^[ \t]*+(?:{TICK}[ \t]*+)++(?:\n|\Z)|(?<![ \t])[ \t]*+{TICK}(?:[ \t]*+{TICK})*+[ \t]*+",
+    re.MULTILINE,
 )
 _CHARACTERS = re.compile(
     "(?P<ligature>[ﬀ-ﬆ])"
@@ -23,7 +24,9 @@ DISPLAY = ("$$", "\\[")  # how a formula on lines of its own begins
 _LINE_BREAK = re.compile(r"(?<![ \t\n])[ \t]*+\n\s*+(?!- )")  # not before an item of a list
 _QUOTED_LINE_BREAK = re.compile(r"(?<![ \t])[ \t]*+\n[\s>]*+")
 # Thai, Lao, Burmese, Khmer, Chinese and Japanese have no spaces between words.
-_UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\uff00-\uff9f]")
+_UNSPACED = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u2e80-\u9fff\uf900-\ufaff\uff00-\uff9f]"
+)
 _VERBATIM = re.compile(
     r"(?<!\\)\$\$(?:(?!\$\$)[^\\]|\\.)++\$\$"
     r"|(?<![\\$\w])\$(?![\s$])(?:\\.|[^$\\])++(?<!\s)\$(?![\d$])"
@@ -33,8 +36,10 @@ _VERBATIM = re.compile(
 )
 # "\[3\]" is not a formula, but a citation with escapes.
 _MATH = re.compile(r"\\[A-Za-z]|[\^={}+<>]|\A\\\(\s*[A-Za-z]\s*\\\)\Z")
-_BULLET = re.compile(r"(?:^[ \t]*+[·•‣▪●◦]|\A\?)\s+(?=\S)", re.MULTILINE)  # "?" is one that a console could not show
-# A picture inside a text, as base64: as Markdown, which a converter may have cut off, as a tag, and as the target of a reference.
+# "?" is one that a console could not show
+_BULLET = re.compile(r"(?:^[ \t]*+[·•‣▪●◦]|\A\?)\s+(?=\S)", re.MULTILINE)
+# A picture inside a text, as base64: as Markdown, which a converter may have cut off, as a tag, and
+# as the target of a reference.
 _DATA_URI = r"<?data:[\w.+/-]*[;,][^\s)>\"']*+>?"
 _IMAGE_DATA = re.compile(
     rf"""!\[(?P<alt>[^\[\]]*+)\]\(\s*{_DATA_URI}(?:\s+"[^"\n]*")?\s*(?:\)|\Z)
@@ -61,7 +66,9 @@ def verbatim(text: str) -> list[Span]:
 
 def image_data(text: str) -> list[Edit]:
     """Write the alternative text of a picture for one whose data is in the text itself."""
-    return [(*match.span(), match["alt"] or match["name"] or "") for match in _IMAGE_DATA.finditer(text)]
+    return [
+        (*match.span(), match["alt"] or match["name"] or "") for match in _IMAGE_DATA.finditer(text)
+    ]
 
 
 def selection_marks(text: str) -> list[Edit]:
@@ -69,7 +76,9 @@ def selection_marks(text: str) -> list[Edit]:
     edits: list[Edit] = []
     for match in _MARKS.finditer(text):
         start, end = match.span()
-        is_inside = text[max(start - 1, 0) : start] not in ("", "\n") and text[end : end + 1] not in ("", "\n")
+        is_inside = text[max(start - 1, 0) : start] not in ("", "\n") and text[
+            end : end + 1
+        ] not in ("", "\n")
         edits.append((start, end, " " if is_inside else ""))
     return edits
 
@@ -77,7 +86,10 @@ def selection_marks(text: str) -> list[Edit]:
 def characters(text: str) -> list[Edit]:
     """Write ligatures as letters and one space for several, and remove soft hyphens and zero-width characters."""
     return [
-        (*match.span(), " " if match["blank"] else unicodedata.normalize("NFKC", match["ligature"] or ""))
+        (
+            *match.span(),
+            " " if match["blank"] else unicodedata.normalize("NFKC", match["ligature"] or ""),
+        )
         for match in _CHARACTERS.finditer(text)
     ]
 
@@ -89,7 +101,9 @@ def escapes(text: str) -> list[Edit]:
 
 def footnote_marks(text: str) -> list[Edit]:
     """Remove daggers, and raised numbers behind punctuation and words."""
-    return [(*match.span(), "") for pattern in (_NOTE, _DAGGERS) for match in pattern.finditer(text)]
+    return [
+        (*match.span(), "") for pattern in (_NOTE, _DAGGERS) for match in pattern.finditer(text)
+    ]
 
 
 def bullets(text: str) -> list[Edit]:
@@ -102,7 +116,11 @@ def line_breaks(text: str) -> list[Edit]:
 
     Items of lists and formulas keep lines of their own.
     """
-    displays = [span for span in verbatim(text) if text.startswith(DISPLAY, span[0]) and "\n" in text[slice(*span)]]
+    displays = [
+        span
+        for span in verbatim(text)
+        if text.startswith(DISPLAY, span[0]) and "\n" in text[slice(*span)]
+    ]
     edges = {place for span in displays for place in span}
     edits: list[Edit] = []
     for match in (_QUOTED_LINE_BREAK if text.startswith(">") else _LINE_BREAK).finditer(text):

@@ -1,5 +1,6 @@
-"""Summarize tables with the caller's model. A search finds the summary, and the reader gets its table.
+"""Summarize tables with the caller's model.
 
+A search finds the summary, and the reader gets its table.
 A summary is generated text and may be wrong: it is marked as such, and nothing is drawn from it.
 """
 
@@ -7,17 +8,22 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import Counter
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from factoid.documents.document import KINDS, SUMMARY, LayoutDocument, PartKind
+from factoid.documents.document import (
+    KINDS,
+    SUMMARY,
+    LayoutDocument,
+    PartKind,
+    SummaryReport,
+)
 from factoid.documents.tables import Table
 from factoid.errors import InvalidInputError
-from factoid.ingest import AddReport
 from factoid.split import split_passages
+from factoid.store.ingest import AddReport
 from factoid.units import Document, Granularity, Unit, child_unit
 
 if TYPE_CHECKING:
@@ -31,33 +37,21 @@ value the highest or lowest only after comparing it with all others of its colum
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class SummaryReport:
-    """The summaries of tables, in their order."""
-
-    texts: tuple[str, ...]  # "" for a table without a summary
-    failures: Mapping[int, str] = field(default_factory=dict)  # why, by the table's index from 0
-
-    def metadata(self) -> dict[str, Any]:
-        """Return `table_count`, `table_summaries` and, if there are failures, `table_summary_failures`, as JSON can hold them."""
-        failures = {str(place): reason for place, reason in self.failures.items()}
-        metadata: dict[str, Any] = {"table_count": len(self.texts), "table_summaries": list(self.texts)}
-        return metadata | ({"table_summary_failures": failures} if failures else {})
-
-    def __str__(self) -> str:
-        reasons = ", ".join(f"{times} {reason}" for reason, times in Counter(self.failures.values()).items())
-        count, failed = len(self.texts), len(self.failures)
-        return f"{count} tables → {count - failed} summaries; {failed} failed" + (f" ({reasons})" if reasons else "")
-
-
 def summarize_tables(
-    tables: Sequence[Table], model: Callable[[str], str | None], *, prompt: str = PROMPT, max_concurrency: int = 8
+    tables: Sequence[Table],
+    model: Callable[[str], str | None],
+    *,
+    prompt: str = PROMPT,
+    max_concurrency: int = 8,
 ) -> SummaryReport:
-    """Ask a model for a summary of each table, several at a time. A table that fails loses only its own summary.
+    """Ask a model for a summary of each table, several at a time.
+
+    A table that fails loses only its own summary.
 
     Args:
         tables: The tables, as `clean(...).tables` holds them.
-        model: A function from a prompt to an answer, None or "" for none. Retries and limits are its own.
+        model: A function from a prompt to an answer, None or "" for none. Retries and limits are
+            its own.
         prompt: Instructions in place of factoid's own.
         max_concurrency: The number of threads that call the function.
 
@@ -89,7 +83,9 @@ async def asummarize_tables(
         async with limit:
             return await model(text) if text else None
 
-    return _report(await asyncio.gather(*map(ask, _prompts(tables, prompt)), return_exceptions=True))
+    return _report(
+        await asyncio.gather(*map(ask, _prompts(tables, prompt)), return_exceptions=True)
+    )
 
 
 def add_layout(
@@ -103,8 +99,9 @@ def add_layout(
 ) -> AddReport:
     """Add the parts of a clean document to a store, with summaries as further ways to find a table.
 
-    A summary is one more proposition of the table's first passage, which holds the caption: a search that finds it returns the
-    table. Arguments are those of `LayoutDocument.documents`; options are those of `UnitStore.add_documents`.
+    A summary is one more proposition of the table's first passage, which holds the caption: a
+    search that finds it returns the table. Arguments are those of `LayoutDocument.documents`;
+    options are those of `UnitStore.add_documents`.
 
     Raises:
         InvalidInputError: The numbers of summaries and tables differ, or an option is out of range.
@@ -116,14 +113,24 @@ def add_layout(
     for part in document.documents(kinds, metadata=metadata, summaries=summaries):
         if part.metadata["kind"] == SUMMARY:
             table = parts[part.metadata["table_id"]]
-            unit = child_unit(split_passages(table, **sizes)[0], part.text, Granularity.PROPOSITION, 0, len(table.text))
+            unit = child_unit(
+                split_passages(table, **sizes)[0],
+                part.text,
+                Granularity.PROPOSITION,
+                0,
+                len(table.text),
+            )
             units.append(replace(unit, metadata=part.metadata))
         else:
             parts[part.id] = part
     report = store.add_documents(parts.values(), **options)
     store.add(units)
     kind = Granularity.PROPOSITION
-    return replace(report, units={**report.units, kind: report.units.get(kind, 0) + len(units)}) if units else report
+    return (
+        replace(report, units={**report.units, kind: report.units.get(kind, 0) + len(units)})
+        if units
+        else report
+    )
 
 
 async def aadd_layout(store: UnitStore, document: LayoutDocument, **options: Any) -> AddReport:

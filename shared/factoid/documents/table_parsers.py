@@ -1,7 +1,8 @@
 """Parse tables in Markdown and HTML, in the dialects of document-intelligence services and converters.
 
-Azure Document Intelligence up to 2024-02 writes pipe tables that GFM cannot hold: several header rows before the delimiter, `||`
-for a position that a merged cell covers, rows of a wrapped cell one below the other. It writes `| - | - |` as delimiter row.
+Azure Document Intelligence up to 2024-02 writes pipe tables that GFM cannot hold: several header
+rows before the delimiter, `||` for a position that a merged cell covers, rows of a wrapped cell one
+below the other. It writes `| - | - |` as delimiter row.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from typing import Any, NamedTuple
 from factoid._optional import require
 from factoid.documents.tables import SELECTION, Cell, Table, check_unfilled, is_number
 from factoid.errors import InvalidInputError
+from factoid.files.markup import without_many_attributes
 from factoid.sentences import Span
 from factoid.text.inline import inline
 from factoid.text.markdown import block_tokens
@@ -24,7 +26,8 @@ from factoid.words import RAISED
 # An unclosed comment or fenced code extends to the end.
 COMMENT = re.compile(r"<!--.*?(?:-->|(?P<unclosed>\Z))", re.DOTALL)
 FENCE = re.compile(
-    r"^ {0,3}(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|(?P<unclosed>\Z))", re.DOTALL | re.MULTILINE
+    r"^ {0,3}(`{3,}+|~{3,}+)[^\n]*+\n.*?(?:^ {0,3}\1[`~]*[ \t]*$|(?P<unclosed>\Z))",
+    re.DOTALL | re.MULTILINE,
 )
 
 _PIPE = re.compile(r"(?<!\\)\|")
@@ -40,16 +43,20 @@ _TABLE_START = re.compile(
 _TABLE_TAG = re.compile(r"<(/?)table(?![\w-])[^<>]*>", re.IGNORECASE)
 # Elements that begin and end words.
 _BLOCKS = frozenset(
-    "address article aside blockquote br caption dd div dl dt figcaption figure footer form h1 h2 h3 h4 h5 h6 header hr li main "
+    "address article aside blockquote br caption dd div dl dt figcaption figure footer form h1 h2 "
+    "h3 h4 h5 h6 header hr li main "
     "nav ol p pre section table tbody td tfoot th thead tr ul".split()
 )
 _BLANK_LINE = re.compile(r"\n[ \t]*\n")
-_CAPTION = re.compile(r"[*_]{0,3}(?:Table|Tab\.|Exhibit|Schedule)\s+[A-Z]?[\dIVXLC]++(?:\.\d++)*+[a-z]?\s*[:.|—–*-]")
+_CAPTION = re.compile(
+    r"[*_]{0,3}(?:Table|Tab\.|Exhibit|Schedule)\s+[A-Z]?[\dIVXLC]++(?:\.\d++)*+[a-z]?\s*[:.|—–*-]"
+)
 _OPEN_WORDS = 5  # a cell wrapped into the next row has at least this many words
 _MOST_SPAN = 1000  # rows or columns of one HTML cell, the limit of browsers
 _END_OF_SENTENCE = (".", "!", "?", "…", '."', '?"', ".”")
 
-_NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # characters that XML cannot hold
+# characters that XML cannot hold
+_NO_XML = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")
 
 _COVERED = None  # nothing between two pipes: in Azure's dialect a merged cell covers it
 _Texts = list[str | None]
@@ -58,14 +65,14 @@ _Texts = list[str | None]
 def markdown_tables(text: str) -> list[Table]:
     """Return the tables of a Markdown text, pipe tables and HTML, in order, with captions and spans.
 
-    Texts of cells are as a reader sees them; selection marks and line-end hyphens stay. A row that only continues the cells of
-    the row above is part of that row. A paragraph that begins like "Table 2:" is the caption of the table before it or, if there
-    is none, of the one after it.
+    Texts of cells are as a reader sees them; selection marks and line-end hyphens stay. A row that
+    only continues the cells of the row above is part of that row. A paragraph that begins like
+    "Table 2:" is the caption of the table before it or, if there is none, of the one after it.
 
     Raises:
         MissingDependencyError: A table is in HTML, and lxml is not installed.
-        InvalidInputError: A table in HTML is nested deeper than 250 tags, or a table has far more positions than cells
-            (`factoid.documents.tables.MOST_UNFILLED`).
+        InvalidInputError: A table in HTML is nested deeper than 250 tags, or a table has far more
+            positions than cells (`factoid.documents.tables.MOST_UNFILLED`).
     """
     return with_captions(text, [*_pipe_tables(text), *_html_tables(text)])
 
@@ -74,14 +81,18 @@ def html_table(source: str, start: int) -> Table:
     """Return a table from its HTML, which begins at `start` in the content."""
     lxml_html: Any = require("lxml.html", extra="documents")
     parser = lxml_html.HTMLParser()
-    parent = lxml_html.fragment_fromstring(_NO_XML.sub(" ", source), create_parent="div", parser=parser)
+    checked = without_many_attributes(_NO_XML.sub(" ", source))
+    parent = lxml_html.fragment_fromstring(checked, create_parent="div", parser=parser)
     for entry in parser.error_log:
         if entry.level_name == "FATAL":  # the parser's limit of depth; it drops the rest
-            raise InvalidInputError(f"the table in HTML at character {start:,} cannot be parsed: {entry.message}")
+            raise InvalidInputError(
+                f"the table in HTML at character {start:,} cannot be parsed: {entry.message}"
+            )
     element = parent.find(".//table")
     cells: list[Cell] = []
     rows = element.xpath("./tr | ./*/tr")
-    groups = {row.getparent(): index + 1 for index, row in enumerate(rows)}  # where the head, the body and the foot end
+    # where the head, the body and the foot end
+    groups = {row.getparent(): index + 1 for index, row in enumerate(rows)}
     above: list[_Covered] = []  # by merged cells of the rows above, from left to right
     covered = 0
     for index, row in enumerate(rows):
@@ -127,7 +138,10 @@ class _Covered(NamedTuple):
 
 
 def _without_empty_columns(cells: Iterable[Cell]) -> tuple[list[Cell], int]:
-    """Leave out the columns in which no cell begins, which browsers do not show; return the number of those that are left."""
+    """Leave out the columns in which no cell begins, which browsers do not show.
+
+    Return the number of those that are left.
+    """
     starts = sorted({cell.column for cell in cells})
     places: list[Cell] = []
     for cell in cells:
@@ -141,11 +155,16 @@ def _count(value: str | None) -> int:
     digits = (value or "").strip()
     if not digits.isdecimal():
         return 1
-    return min(max(int(digits), 1), _MOST_SPAN) if len(digits) <= len(str(_MOST_SPAN)) else _MOST_SPAN
+    return (
+        min(max(int(digits), 1), _MOST_SPAN) if len(digits) <= len(str(_MOST_SPAN)) else _MOST_SPAN
+    )
 
 
 def _text(element: Any) -> str:
-    """Return the text of an element on one line; blocks and cells within it are words of their own."""
+    """Return the text of an element on one line.
+
+    Blocks and cells within it are words of their own.
+    """
     parts: list[str] = []
     _add_text(element, parts)
     return " ".join("".join(parts).split())
@@ -198,7 +217,8 @@ def _html_tables(text: str) -> Iterator[Table]:
             continue
         while place < len(tags) and tags[place][0] <= match.start():
             place += 1
-        ends = [len(text)]  # of a table that is never closed; one with an open table inside ends at the first end
+        # of a table that is never closed; one with an open table inside ends at the first end
+        ends = [len(text)]
         depth = 1
         following = place
         while following < len(tags) and depth:
@@ -221,12 +241,16 @@ def _pipe_tables(text: str) -> Iterator[Table]:
             continue
         first, end = token.map
         delimiter = first + 1
-        while first > last and hidden[starts[first - 1] : starts[first] - 1].strip().startswith("|"):
+        while first > last and hidden[starts[first - 1] : starts[first] - 1].strip().startswith(
+            "|"
+        ):
             first -= 1  # headers of several rows
         last = end
         lines = [text[starts[line] : starts[line + 1] - 1] for line in range(first, end)]
         is_azure = _AZURE_DELIMITER.fullmatch(lines[delimiter - first]) is not None
-        rows = [_texts(line) for line in lines[: delimiter - first] + lines[delimiter - first + 1 :]]
+        rows = [
+            _texts(line) for line in lines[: delimiter - first] + lines[delimiter - first + 1 :]
+        ]
         span = _stripped(text, starts[first], starts[end] - 1)
         yield _pipe_table(rows, delimiter - first, span, is_azure=is_azure)
 
@@ -237,7 +261,10 @@ def _texts(line: str) -> _Texts:
     parts = _PIPE.split(line.removeprefix("|"))
     if len(parts) > 1 and not parts[-1].strip():
         parts.pop()
-    return [_plain_line(_BREAK.sub(" ", part.strip().replace("\\|", "|"))) if part else _COVERED for part in parts]
+    return [
+        _plain_line(_BREAK.sub(" ", part.strip().replace("\\|", "|"))) if part else _COVERED
+        for part in parts
+    ]
 
 
 def _pipe_table(rows: list[_Texts], header_count: int, span: Span, *, is_azure: bool) -> Table:
@@ -302,7 +329,11 @@ def _unwrapped(rows: Sequence[_Texts]) -> _Texts:
     texts: _Texts = []
     for column, text in enumerate(first):
         parts = [part for row in rows if (part := row[column])]
-        texts.append(" ".join([*(SELECTION.sub("", part) for part in parts[:-1]), parts[-1]]) if parts else text)
+        texts.append(
+            " ".join([*(SELECTION.sub("", part) for part in parts[:-1]), parts[-1]])
+            if parts
+            else text
+        )
     return texts
 
 
@@ -311,13 +342,18 @@ def _continues(ends: Sequence[str], row: _Texts) -> bool:
     if not pairs or (row[0] and not row[0][0].islower()):
         return False
     return all(
-        len(before.split()) >= _OPEN_WORDS and not before.endswith(_END_OF_SENTENCE) and not is_number(text)
+        len(before.split()) >= _OPEN_WORDS
+        and not before.endswith(_END_OF_SENTENCE)
+        and not is_number(text)
         for before, text in pairs
     )
 
 
 def _with_first_section(body: list[_Texts]) -> list[_Texts]:
-    """Let a single text at the start span the first row if one spans a later row: Azure mixes both forms in one table."""
+    """Let a single text at the start span the first row if one spans a later row.
+
+    Azure mixes both forms in one table.
+    """
     if not body or not body[0][0] or any(body[0][1:]):
         return body
     if not any(row[0] and row[1:] and all(text is _COVERED for text in row[1:]) for row in body):
@@ -326,7 +362,10 @@ def _with_first_section(body: list[_Texts]) -> list[_Texts]:
 
 
 def _cells(rows: Sequence[_Texts], header_count: int) -> list[Cell]:
-    """Return cells. A covered position belongs to the cell at its left; at the start of a row, to the cell above it."""
+    """Return cells. A covered position belongs to the cell at its left.
+
+    At the start of a row, to the cell above it.
+    """
     cells: list[Cell] = []
     owner: dict[tuple[int, int], int] = {}
     for index, row in enumerate(rows):
@@ -335,7 +374,9 @@ def _cells(rows: Sequence[_Texts], header_count: int) -> list[Cell]:
             if text is _COVERED:
                 beside = owner.get((index, column - 1))
                 if beside is not None and cells[beside].row == index and cells[beside].text:
-                    cells[beside] = replace(cells[beside], column_span=column - cells[beside].column + 1)
+                    cells[beside] = replace(
+                        cells[beside], column_span=column - cells[beside].column + 1
+                    )
                     owner[index, column] = beside
                     continue
                 above = owner.get((index - 1, column)) if index != header_count else None
@@ -349,12 +390,17 @@ def _cells(rows: Sequence[_Texts], header_count: int) -> list[Cell]:
 
 
 def with_captions(text: str, tables: Sequence[Table]) -> list[Table]:
-    """Return tables in order, with the paragraphs that name them: the next one, or else the one before."""
+    """Return tables in order, with the paragraphs that name them.
+
+    The next one, or else the one before.
+    """
     tables = sorted(tables, key=lambda table: table.span or (0, 0))
     results: list[Table] = []
     taken: set[int] = set()
     spans = [(0, 0), *(table.span or (0, 0) for table in tables), (len(text), len(text))]
-    for table, (_, floor), (start, end), (limit, _) in zip(tables, spans, spans[1:], spans[2:], strict=False):
+    for table, (_, floor), (start, end), (limit, _) in zip(
+        tables, spans, spans[1:], spans[2:], strict=False
+    ):
         for span in (_paragraph_after(text, end, limit), _paragraph_before(text, floor, start)):
             if not table.caption and span[0] not in taken and _CAPTION.match(text, *span):
                 taken.add(span[0])

@@ -1,4 +1,7 @@
-"""Turn rows of tables into propositions without a model: each value in a sentence with the headers that say what it is."""
+"""Turn rows of tables into propositions without a model.
+
+Each value in a sentence with the headers that say what it is.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,9 @@ from dataclasses import dataclass
 
 from factoid.documents.tables import Cell, Row, Table, is_number, plain_text, shortened
 
-_SCOPES = dict.fromkeys(("avg", "average", "mean"), " on average") | dict.fromkeys(("total", "all", "sum"), " in total")
+_SCOPES = dict.fromkeys(("avg", "average", "mean"), " on average") | dict.fromkeys(
+    ("total", "all", "sum"), " in total"
+)
 _ABBREVIATED = re.compile(r"\bAvg\.", re.IGNORECASE)
 _COMMON_NOUN = re.compile(r"[A-Z][a-z]+(?: [a-z]+)*")
 _MOST_HEADS = 10  # cells that name a row; further ones are values
@@ -23,7 +28,8 @@ _ENDS = (".", "!", "?", "…", '."', ".”", '?"', "?”")
 class RowProposition:
     """A sentence about one value of a table, at this position in the grid."""
 
-    text: str  # such as "In Table 2, Contriever with Proposition granularity has R@5 of 52.7 on average."
+    # such as "In Table 2, Contriever with Proposition granularity has R@5 of 52.7 on average."
+    text: str
     row: int
     column: int
     cells: tuple[Cell, ...]  # the value's, then those of the row's name: the evidence
@@ -32,11 +38,13 @@ class RowProposition:
 def row_propositions(table: Table) -> list[RowProposition]:
     """Return a sentence for every value of a table's body, row by row.
 
-    A row is named by its first columns (see `Table.row_header_columns`). The outermost of several headers says what a value holds
-    for, the others what it is. The row above that describes a row ("Supervised models") is named if rows could be mixed up
-    without it, or if they or the table have no name. A row with only a name is one sentence, "Name: Ann." Where each row has a
-    unit of its own, as in a data sheet, its name is the measure. Values are as printed; a dash and "n/a" are none. The table's
-    label or caption begins each sentence. What several sentences repeat is cut if it is long.
+    A row is named by its first columns (see `Table.row_header_columns`). The outermost of several
+    headers says what a value holds for, the others what it is. The row above that describes a row
+    ("Supervised models") is named if rows could be mixed up without it, or if they or the table
+    have no name. A row with only a name is one sentence, "Name: Ann." Where each row has a unit of
+    its own, as in a data sheet, its name is the measure. Values are as printed; a dash and "n/a"
+    are none. The table's label or caption begins each sentence. What several sentences repeat is
+    cut if it is long.
     """
     count = table.row_header_columns()
     levels = [_levels(headers) for headers in table.headers()]
@@ -53,16 +61,24 @@ def row_propositions(table: Table) -> list[RowProposition]:
             place.append(f"under “{shortened(row.description)}”")
         if not values:  # the row has only a name
             name = ""
-            values = {cell: column for cell, column in heads.items() if levels[column] or cell.column_span > 1}
+            values = {
+                cell: column
+                for cell, column in heads.items()
+                if levels[column] or cell.column_span > 1
+            }
         start = ", ".join(filter(None, place))
         for cell, column in values.items():
             headers = () if cell in heads and cell.column_span > 1 else levels[column]
-            subject, measures = (headers[0], (name,)) if are_measures and len(headers) == 1 else (name, headers)
+            subject, measures = (
+                (headers[0], (name,)) if are_measures and len(headers) == 1 else (name, headers)
+            )
             value = plain_text(cell)
             sentence = _sentence(subject, measures, shortened(value) if cell in written else value)
             written.add(cell)
             whole = f"{start[0].upper()}{start[1:]}, {sentence}" if start else sentence
-            propositions.append(RowProposition(whole, row.number, column, tuple({cell: column} | heads)))
+            propositions.append(
+                RowProposition(whole, row.number, column, tuple({cell: column} | heads))
+            )
     return propositions
 
 
@@ -79,8 +95,14 @@ def _heads_and_values(row: Row, count: int) -> tuple[dict[Cell, int], dict[Cell,
 
 
 def _are_measures(rows: Sequence[Sequence[Cell]]) -> bool:
-    """Return whether the rows are what is measured ("Weight | 59 kg | 64 kg"): each has one unit, and not all the same."""
-    units = [{match[1] for cell in row if (match := _QUANTITY.fullmatch(plain_text(cell)))} for row in rows]
+    """Return whether the rows are what is measured ("Weight | 59 kg | 64 kg").
+
+    Each has one unit, and not all the same.
+    """
+    units = [
+        {match[1] for cell in row if (match := _QUANTITY.fullmatch(plain_text(cell)))}
+        for row in rows
+    ]
     in_rows = [of_row for row, of_row in zip(rows, units, strict=True) if len(row) > 1 and of_row]
     return all(len(of_row) == 1 for of_row in in_rows) and len(set().union(*in_rows)) > 1
 
@@ -99,18 +121,24 @@ def _levels(headers: Sequence[str]) -> tuple[str, ...]:
 
 def _name(heads: Mapping[Cell, int], levels: Sequence[tuple[str, ...]]) -> str:
     """Return what a row is about: its first header that is not a number, "with" the others."""
-    parts = [(shortened(plain_text(cell)), " ".join(levels[column])) for cell, column in heads.items()]
+    parts = [
+        (shortened(plain_text(cell)), " ".join(levels[column])) for cell, column in heads.items()
+    ]
     name, *others = sorted(parts, key=lambda part: is_number(part[0])) or [("", "")]
     with_others = [
-        f"{value} {header.lower() if _COMMON_NOUN.fullmatch(header) else header}".rstrip() for value, header in others
+        f"{value} {header.lower() if _COMMON_NOUN.fullmatch(header) else header}".rstrip()
+        for value, header in others
     ]
     return f"{name[0]} with {' and '.join(with_others)}" if with_others else name[0]
 
 
 def _sentence(name: str, levels: tuple[str, ...], value: str) -> str:
     """Return the sentence for a row's value, with a full stop."""
-    outer, measure = (levels[0], " ".join(levels[1:])) if len(levels) > 1 else ("", " ".join(levels))
-    measure = _ABBREVIATED.sub("average", measure)  # a full stop would end the sentence for splitters
+    outer, measure = (
+        (levels[0], " ".join(levels[1:])) if len(levels) > 1 else ("", " ".join(levels))
+    )
+    # a full stop would end the sentence for splitters
+    measure = _ABBREVIATED.sub("average", measure)
     scope = _SCOPES.get(outer.lower().strip(". "), f" for {outer}" if outer else "")
     is_text = not is_number(value) and (len(value.split()) >= _LONG or value.endswith(_ENDS))
     if name and measure and not is_text:

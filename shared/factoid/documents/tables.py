@@ -21,11 +21,17 @@ SELECTION = re.compile(rf"\s?{TICK}")
 _OPTION = re.compile(rf"({TICK})((?:(?!{TICK}).)*)", re.DOTALL)
 _OPTION_WORDS = 6  # most words beside a box; more are a text with a mark that was misread
 _UNTICKED = (":unselected:", "☐")
-_NUMBER = re.compile(r"[-+−–±~<>≤≥≈]?\s?[$€£¥]?\s?\d[\d,. ]*\s?(?:%|‰|[kKMB]|bn|million|billion)?[*†‡]?")
-_LABEL = re.compile(r"(?:Table|Tab\.|Exhibit|Schedule)\s+(?:[A-Z]{0,2}[\d.]*\d[a-z]?|[IVXLC]+|[A-Z])(?=[\s:.|—–-]|$)")
+_NUMBER = re.compile(
+    r"[-+−–±~<>≤≥≈]?\s?[$€£¥]?\s?\d[\d,. ]*\s?(?:%|‰|[kKMB]|bn|million|billion)?[*†‡]?"
+)
+_LABEL = re.compile(
+    r"(?:Table|Tab\.|Exhibit|Schedule)\s+(?:[A-Z]{0,2}[\d.]*\d[a-z]?|[IVXLC]+|[A-Z])(?=[\s:.|—–-]|$)"
+)
 _ROW_HEADER_WORDS = 8  # most words in the name of a row
 _LONGEST_NUMBER = 100  # characters
-_REPEATED = 200  # most characters of a text that is written once more, such as a header in the sentence of each value
+# most characters of a text that is written once more, such as a header in the sentence of each
+# value
+_REPEATED = 200
 MOST_UNFILLED, MOST_UNFILLED_PER_CELL = 5_000, 10
 """The most positions of a table's grid without a cell of their own (gaps, and what merged cells cover), and how many more for
 each of its cells."""
@@ -35,7 +41,8 @@ class Region(NamedTuple):
     """A part of a page."""
 
     page: int  # its number, from 1
-    rectangle: tuple[float, ...]  # left, top, right and bottom in the page's unit; () if only the page is known
+    # left, top, right and bottom in the page's unit; () if only the page is known
+    rectangle: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +54,8 @@ class Cell:
     text: str  # what a reader sees, on one line
     row_span: int = 1  # rows that it covers
     column_span: int = 1
-    # "columnHeader", "rowHeader", "stubHead", "description" (of the rows below it, such as "Supervised models") or "content"
+    # "columnHeader", "rowHeader", "stubHead", "description" (of the rows below it, such as
+    # "Supervised models") or "content"
     kind: str = "content"
     regions: tuple[Region, ...] = ()  # its places on the pages
 
@@ -62,10 +70,13 @@ class Row(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """A table as a grid of cells. A position without a cell is empty; where cells overlap, the first one counts.
+    """A table as a grid of cells.
+
+    A position without a cell is empty; where cells overlap, the first one counts.
 
     Raises:
-        InvalidInputError: A cell lies outside of the grid, or too many positions have no cell of their own (`MOST_UNFILLED`).
+        InvalidInputError: A cell lies outside of the grid, or too many positions have no cell of
+            their own (`MOST_UNFILLED`).
     """
 
     cells: tuple[Cell, ...]  # in reading order
@@ -84,13 +95,18 @@ class Table:
         covered = 0
         for cell in self.cells:
             is_inside = (
-                cell.row + cell.row_span <= self.row_count and cell.column + cell.column_span <= self.column_count
+                cell.row + cell.row_span <= self.row_count
+                and cell.column + cell.column_span <= self.column_count
             )
             if not is_inside or min(cell.row, cell.column) < 0:
                 size = f"{self.row_count} rows and {self.column_count} columns"
-                raise InvalidInputError(f"a cell at row {cell.row} and column {cell.column} leaves a grid of {size}")
+                raise InvalidInputError(
+                    f"a cell at row {cell.row} and column {cell.column} leaves a grid of {size}"
+                )
             covered += cell.row_span * cell.column_span
-        check_unfilled(self.row_count, len(self.cells), max(covered, self.row_count * self.column_count))
+        check_unfilled(
+            self.row_count, len(self.cells), max(covered, self.row_count * self.column_count)
+        )
 
     @property
     def label(self) -> str:
@@ -101,11 +117,17 @@ class Table:
     @property
     def header_rows(self) -> int:
         """Number of rows at the top that hold column headers."""
-        headers = (any(cell and cell.kind in ("columnHeader", "stubHead") for cell in row) for row in self.grid())
+        headers = (
+            any(cell and cell.kind in ("columnHeader", "stubHead") for cell in row)
+            for row in self.grid()
+        )
         return sum(1 for _ in takewhile(bool, headers))
 
     def grid(self) -> list[list[Cell | None]]:
-        """Return the cell at each position, row by row; a merged cell is at every position that it covers."""
+        """Return the cell at each position, row by row.
+
+        A merged cell is at every position that it covers.
+        """
         rows: list[list[Cell | None]] = [[None] * self.column_count for _ in range(self.row_count)]
         for cell in self.cells:
             for row in range(cell.row, cell.row + cell.row_span):
@@ -114,21 +136,33 @@ class Table:
         return rows
 
     def texts(self) -> list[list[str]]:
-        """Return the text at each position, row by row, "" if there is none; merged cells repeat theirs."""
+        """Return the text at each position, row by row, "" if there is none.
+
+        Merged cells repeat theirs.
+        """
         return [[cell.text if cell else "" for cell in row] for row in self.grid()]
 
     def headers(self) -> list[tuple[str, ...]]:
-        """Return the headers above each column, outermost first; one that is repeated counts once."""
+        """Return the headers above each column, outermost first.
+
+        One that is repeated counts once.
+        """
         rows = self.texts()[: self.header_rows]
-        return [tuple(dict.fromkeys(row[column] for row in rows if row[column])) for column in range(self.column_count)]
+        return [
+            tuple(dict.fromkeys(row[column] for row in rows if row[column]))
+            for column in range(self.column_count)
+        ]
 
     def rows(self) -> Iterator[Row]:
-        """Yield the rows below the headers; a text that spans a row describes the rows below it and is not yielded.
+        """Yield the rows below the headers.
 
-        In the last row it describes nothing and is yielded. A row with a name and empty cells is a row like any other.
+        A text that spans a row describes the rows below it and is not yielded. In the last row it
+        describes nothing and is yielded. A row with a name and empty cells is a row like any other.
         """
         grid = list(enumerate(self.grid()))[self.header_rows :]
-        distinct = ([cell for cell in dict.fromkeys(cells) if cell and cell.text] for _, cells in grid)
+        distinct = (
+            [cell for cell in dict.fromkeys(cells) if cell and cell.text] for _, cells in grid
+        )
         rows = [(*row, texts) for row, texts in zip(grid, distinct, strict=True) if texts]
         description = ""
         for index, cells, texts in rows:
@@ -140,32 +174,44 @@ class Table:
     def row_header_columns(self) -> int:
         """Return the number of columns at the left that name the rows.
 
-        These are the columns that the service calls row headers. Otherwise they are as many of the columns before the first
-        measure as are needed to tell the rows apart, up to one with words if there is one, else the first. In a table without
-        numbers, it is the first column if all its texts are short and distinct.
+        These are the columns that the service calls row headers. Otherwise they are as many of the
+        columns before the first measure as are needed to tell the rows apart, up to one with words
+        if there is one, else the first. In a table without numbers, it is the first column if all
+        its texts are short and distinct.
         """
         marked = [cell.column + cell.column_span for cell in self.cells if cell.kind == "rowHeader"]
         rows = list(self.rows())
         if marked or not rows or self.column_count < 2:
             return min(max(marked, default=0), max(self.column_count - 1, 0))
-        columns = [[plain_text(row.cells[column]) for row in rows] for column in range(self.column_count)]
+        columns = [
+            [plain_text(row.cells[column]) for row in rows] for column in range(self.column_count)
+        ]
         numeric = [any(map(is_number, texts)) for texts in columns]
         if any(numeric[1:]):
             counts = _distinguishing(columns[: numeric.index(True, 1)])
             worded = (count for count in counts if not numeric[count - 1])
-            return next(worded, counts[0]) if counts else int(not (numeric[0] and self.headers()[0]))
+            return (
+                next(worded, counts[0]) if counts else int(not (numeric[0] and self.headers()[0]))
+            )
         first = columns[0]
-        short = all(text and len(text.split()) <= _ROW_HEADER_WORDS and ":" not in text for text in first)
+        short = all(
+            text and len(text.split()) <= _ROW_HEADER_WORDS and ":" not in text for text in first
+        )
         return 1 if short and len(set(first)) == len(rows) else 0
 
     def map_texts(self, change: Callable[[str], str]) -> Table:
         """Return the table with all its texts changed, for example cleaned."""
-        cells = tuple(_with_text(cell, change(cell.text)) if cell.text else cell for cell in self.cells)
+        cells = tuple(
+            _with_text(cell, change(cell.text)) if cell.text else cell for cell in self.cells
+        )
         footnotes = tuple(map(change, self.footnotes))
         return replace(self, cells=cells, caption=change(self.caption), footnotes=footnotes)
 
     def names(self) -> list[str]:
-        """Return a distinct name for each column: its headers joined by " / ", else "column 1" and so on."""
+        """Return a distinct name for each column.
+
+        Its headers joined by " / ", else "column 1" and so on.
+        """
         names: dict[str, None] = {}
         for column, levels in enumerate(self.headers(), 1):
             name = shortened(" / ".join(levels)) or f"column {column}"
@@ -181,7 +227,10 @@ class Table:
         texts = ([cell.text if cell else "" for cell in row.cells] for row in rows)
         records = [dict(zip(names, values, strict=True)) for values in texts]
         if any(row.description for row in rows):
-            records = [{"description": row.description} | record for row, record in zip(rows, records, strict=True)]
+            records = [
+                {"description": row.description} | record
+                for row, record in zip(rows, records, strict=True)
+            ]
         return records
 
     def to_pandas(self) -> pd.DataFrame:
@@ -200,8 +249,9 @@ class Table:
         return frame
 
     def to_markdown(self) -> str:
-        """Return the table as Markdown that every parser reads: one header row, merged cells repeated, caption below.
+        """Return the table as Markdown that every parser reads.
 
+        One header row, merged cells repeated, caption below.
         Where it is repeated, a long text is cut.
         """
         header_rows = self.header_rows
@@ -230,8 +280,9 @@ def check_unfilled(rows: int, cells: int, positions: int) -> None:
     limit = MOST_UNFILLED + MOST_UNFILLED_PER_CELL * cells
     if unfilled > limit:
         raise InvalidInputError(
-            f"a table of {rows:,} rows has {cells:,} cells, and {unfilled:,} positions that are empty or covered by merged "
-            f"cells: at most {limit:,} are read (MOST_UNFILLED and MOST_UNFILLED_PER_CELL in factoid.documents.tables)"
+            f"a table of {rows:,} rows has {cells:,} cells, and {unfilled:,} positions that are "
+            f"empty or covered by merged cells: at most {limit:,} are read (MOST_UNFILLED and "
+            "MOST_UNFILLED_PER_CELL in factoid.documents.tables)"
         )
 
 
@@ -241,7 +292,10 @@ def shortened(text: str) -> str:
 
 
 def _text_once(cell: Cell | None, written: set[int]) -> str:
-    """Return the text of a cell, cut if it is long and the cell was written before; `written` holds the `id` of those."""
+    """Return the text of a cell, cut if it is long and the cell was written before.
+
+    `written` holds the `id` of those.
+    """
     if cell is None:
         return ""
     if id(cell) in written:
@@ -251,7 +305,10 @@ def _text_once(cell: Cell | None, written: set[int]) -> str:
 
 
 def _distinguishing(columns: Sequence[Sequence[str]]) -> list[int]:
-    """Return the numbers of columns, from the left, that tell the rows apart; rows without a text in them do not count."""
+    """Return the numbers of columns, from the left, that tell the rows apart.
+
+    Rows without a text in them do not count.
+    """
     counts = []
     names = [0] * len(columns[0])  # equal for rows with the same texts so far
     named = [False] * len(names)
@@ -279,15 +336,17 @@ def plain_text(cell: Cell | None) -> str:
 def answered(text: str) -> str:
     """Return the text of a cell with ticked boxes read as answers, and other marks removed.
 
-    "☒ Yes ☐ No" is "Yes", or "not selected" if no box is ticked; "☐ Approved" is "Approved: not selected"; a mark on its own is
-    "selected" or "not selected".
+    "☒ Yes ☐ No" is "Yes", or "not selected" if no box is ticked; "☐ Approved" is "Approved: not
+    selected"; a mark on its own is "selected" or "not selected".
     """
     if not SELECTION.search(text):
         return text
     options = list(_OPTION.finditer(text))
     names = [option[2].strip() for option in options]
     ticked = [option[2].strip() for option in options if option[1] not in _UNTICKED]
-    is_form = text.lstrip().startswith(options[0][1]) and all(0 < len(name.split()) <= _OPTION_WORDS for name in names)
+    is_form = text.lstrip().startswith(options[0][1]) and all(
+        0 < len(name.split()) <= _OPTION_WORDS for name in names
+    )
     if is_form and not any(map(is_number, names)):
         if len(names) == 1:
             return names[0] if ticked else f"{names[0].rstrip(': ')}: not selected"

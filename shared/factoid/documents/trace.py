@@ -59,5 +59,9 @@ def inserted(text: str) -> TracedText:
 
 def join(parts: Sequence[TracedText], separator: str = "") -> TracedText:
     """Concatenate texts."""
-    pieces = [piece for part in parts for piece in (inserted(separator), part)][1:] or [inserted("")]
-    return TracedText("".join(piece.text for piece in pieces), np.concatenate([piece.origins for piece in pieces]))
+    pieces = [piece for part in parts for piece in (inserted(separator), part)][1:] or [
+        inserted("")
+    ]
+    return TracedText(
+        "".join(piece.text for piece in pieces), np.concatenate([piece.origins for piece in pieces])
+    )

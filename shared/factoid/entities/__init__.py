@@ -1,10 +1,15 @@
-"""Entity Retrieval: from the entities in a question to the first words of their articles (Shavarani and Sarkar, 2024)."""
+"""Entity Retrieval.
+
+From the entities in a question to the first words of their articles (Shavarani and Sarkar, 2024).
+
+Three rooms stand apart, for those who repeat the paper: `factoid.entities.spel` (its linker),
+`factoid.entities.causal_lm` (its reader) and `factoid.entities.importers` (Wikipedia).
+"""
 
 from factoid.entities.articles.article import Article, Redirect
 from factoid.entities.articles.build import BuildReport, build_articles
+from factoid.entities.articles.own_documents import add_own_articles, build_own_articles
 from factoid.entities.articles.store import ArticleStore
-from factoid.entities.causal_lm import TransformersReader
-from factoid.entities.importers.own_documents import add_own_articles, build_own_articles
 from factoid.entities.linkers.annotated import AnnotatedLinker
 from factoid.entities.linkers.spacy import SpacyLinker
 from factoid.entities.linkers.titles import TitleLinker
@@ -12,7 +17,6 @@ from factoid.entities.mention import Candidate, EntityLinker, Match, Mention
 from factoid.entities.prompts import document_text, question_prompt
 from factoid.entities.reader import LLMReader, Reader
 from factoid.entities.retriever import EntityHit, EntityRetriever
-from factoid.entities.spel.linker import SpELLinker
 
 __all__ = [
     "AnnotatedLinker",
@@ -28,10 +32,8 @@ __all__ = [
     "Mention",
     "Reader",
     "Redirect",
-    "SpELLinker",
     "SpacyLinker",
     "TitleLinker",
-    "TransformersReader",
     "add_own_articles",
     "build_articles",
     "build_own_articles",

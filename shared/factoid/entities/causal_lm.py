@@ -24,13 +24,15 @@ _GREEDY |= dict.fromkeys(("temperature", "top_p", "top_k"))
 
 
 class TransformersReader:
-    """Answers with a causal language model: the first line of what it most probably writes after the prompt.
+    """Answers with a causal language model.
 
-    The model is loaded on first use. A prompt that is too long for it loses its first tokens, as in the paper's experiments.
+    The first line of what it most probably writes after the prompt. The model is loaded on first
+    use. A prompt that is too long for it loses its first tokens, as in the paper's experiments.
     Threads that share a reader take turns.
 
     Args:
-        model: A name on the Hugging Face hub, or a folder, whose weights keep the type they are saved in; or a loaded model.
+        model: A name on the Hugging Face hub, or a folder, whose weights keep the type they are
+            saved in; or a loaded model.
         tokenizer: A name, folder or loaded tokenizer; None for the model's own.
         max_new_tokens: The most tokens of an answer, 10 as in the paper.
         batch_size: The number of prompts in one forward pass of `read_batch`.
@@ -60,12 +62,17 @@ class TransformersReader:
         return self.read_batch([question], [context])[0]
 
     def read_batch(self, questions: Sequence[str], contexts: Sequence[Context]) -> list[str]:
-        """Return the answer to each question, the same as one by one; contexts[i] are the documents of questions[i]."""
+        """Return the answer to each question, the same as one by one.
+
+        Contexts[i] are the documents of questions[i].
+        """
         prompts = make_prompts(self.prompt, questions, contexts)
         if not prompts:
             return []
         with self._lock:
-            written = self._pipeline(prompts, batch_size=self.batch_size, max_new_tokens=self.max_new_tokens)
+            written = self._pipeline(
+                prompts, batch_size=self.batch_size, max_new_tokens=self.max_new_tokens
+            )
         return [clean_answer(answer["generated_text"]) for [answer] in written]
 
     @cached_property
@@ -88,6 +95,10 @@ class TransformersReader:
                 handle_long_generation="hole",  # cuts from the left
                 **_GREEDY,
             )
-        positions = getattr(pipeline.model.config.get_text_config(), "max_position_embeddings", None)
-        tokenizer.model_max_length = min(tokenizer.model_max_length, positions or tokenizer.model_max_length)
+        positions = getattr(
+            pipeline.model.config.get_text_config(), "max_position_embeddings", None
+        )
+        tokenizer.model_max_length = min(
+            tokenizer.model_max_length, positions or tokenizer.model_max_length
+        )
         return pipeline

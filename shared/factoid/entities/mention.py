@@ -31,7 +31,8 @@ class Mention:
     end: int  # of the span [start, end) in characters of the text
     title: str  # of the entity's article, with spaces
     score: float = 1.0  # how sure the linker is, from 0 to 1; higher is better
-    candidates: tuple[Candidate, ...] = ()  # best first, the chosen one included; empty if not known
+    # best first, the chosen one included; empty if not known
+    candidates: tuple[Candidate, ...] = ()
     ambiguous: bool = False  # whether only their order decided between several candidates
     match: Match = Match.NAME
 
@@ -40,4 +41,7 @@ class EntityLinker(Protocol):
     """Finds the entities in a text."""
 
     def link(self, text: str) -> list[Mention]:
-        """Return the mentions, in order of the text and without overlap; none if the text names no entity."""
+        """Return the mentions, in order of the text and without overlap.
+
+        None if the text names no entity.
+        """

@@ -15,7 +15,9 @@ Context = str | Sequence[str]
 
 
 def question_prompt(question: str, context: Context = ()) -> str:
-    """Return the prompt for a question without documents, with one, or with several; blank ones do not count (Appendix A).
+    """Return the prompt for a question without documents, with one, or with several.
+
+    Blank ones do not count (Appendix A).
 
     Raises:
         InvalidInputError: The question is blank.
@@ -28,9 +30,10 @@ def question_prompt(question: str, context: Context = ()) -> str:
 
 
 def document_text(title: str, text: str) -> str:
-    """Return a document as the paper's experiments show it to the reader: title, blank line, title, text (Tables 7 to 10).
+    """Return a document as the paper's experiments show it to the reader.
 
-    Without a title it is the text alone. White space becomes single spaces; the text of a hit keeps its line breaks.
+    Title, blank line, title, text (Tables 7 to 10). Without a title it is the text alone. White
+    space becomes single spaces; the text of a hit keeps its line breaks.
     """
     text = " ".join(text.split())
     return f"{title}\n\n{title}\n{text}" if title else text

@@ -22,11 +22,17 @@ class Reader(Protocol):
     """Answers questions."""
 
     def read(self, question: str, context: Context = ()) -> str:
-        """Return the answer to a question from the texts of documents, or from one; without any the model is asked alone."""
+        """Return the answer to a question from the texts of documents, or from one.
+
+        Without any the model is asked alone.
+        """
 
 
 class LLMReader:
-    """Answers with any function that completes a prompt: `complete` returns a model's continuation, and limits its length."""
+    """Answers with any function that completes a prompt.
+
+    `complete` returns a model's continuation, and limits its length.
+    """
 
     def __init__(self, complete: Callable[[str], str], *, prompt: Prompt = question_prompt) -> None:
         self.complete, self.prompt = complete, prompt
@@ -41,7 +47,9 @@ class LLMReader:
         for prompt in make_prompts(self.prompt, questions, contexts):
             completion = self.complete(prompt)
             if not isinstance(completion, str):
-                raise InvalidInputError(f"give a callable that returns a string, got {type(completion).__name__}")
+                raise InvalidInputError(
+                    f"give a callable that returns a string, got {type(completion).__name__}"
+                )
             answers.append(clean_answer(completion))
         return answers
 
@@ -54,9 +62,10 @@ class ReaderKwargs(TypedDict, total=False):
 
 
 class ChatReader(ABC):
-    """Answers questions from documents, one request for each; the first line that the model writes is the answer.
+    """Answers questions from documents, one request for each.
 
-    A context is a list of documents, as a retriever returns them, or of their texts, or a single one of these.
+    The first line that the model writes is the answer. A context is a list of documents, as a
+    retriever returns them, or of their texts, or a single one of these.
 
     Args:
         llm: The framework's model; its own settings limit an answer.
@@ -82,7 +91,9 @@ class ChatReader(ABC):
 
     async def aread_batch(self, questions: Sequence[str], contexts: Sequence[Any]) -> list[str]:
         """Do the same as `read_batch`."""
-        return [clean_answer(text) for text in await self._acomplete(self._prompts(questions, contexts))]
+        return [
+            clean_answer(text) for text in await self._acomplete(self._prompts(questions, contexts))
+        ]
 
     def _prompts(self, questions: Sequence[str], contexts: Sequence[Any]) -> list[str]:
         return make_prompts(self.prompt, questions, contexts, self._text_of)
@@ -101,7 +112,10 @@ class ChatReader(ABC):
 
 
 def make_prompts(
-    prompt: Prompt, questions: Sequence[str], contexts: Sequence[Any], text_of: Callable[[Any], Any] = lambda text: text
+    prompt: Prompt,
+    questions: Sequence[str],
+    contexts: Sequence[Any],
+    text_of: Callable[[Any], Any] = lambda text: text,
 ) -> list[str]:
     """Return the prompt for each question; its context is a list of documents, or a single one."""
     prompts = []
@@ -112,8 +126,9 @@ def make_prompts(
 
 
 def clean_answer(text: str) -> str:
-    """Return the first line of a model's text that is not empty, without quotes around it; "" if there is none.
+    """Return the first line of a model's text that is not empty, without quotes around it.
 
+    "" if there is none.
     Reasoning (`factoid.reasoning`) is left out; if it is cut off, there is no answer.
     """
     lines = (line.strip(_AROUND) for line in without_reasoning(text).splitlines())

@@ -1,4 +1,8 @@
-"""Entity Retrieval: from the entities in a question to the first words of their articles (Shavarani and Sarkar, 2024, §3)."""
+"""Entity Retrieval.
+
+From the entities in a question to the first words of their articles (Shavarani and Sarkar, 2024,
+§3).
+"""
 
 from __future__ import annotations
 
@@ -35,7 +39,10 @@ _REMEMBERED = 256  # articles whose units and vectors stay in memory
 
 @dataclass(frozen=True, slots=True)
 class EntityHit(Hit):
-    """An entity's article as a hit; the text of its unit is the article's first words, or its best units."""
+    """An entity's article as a hit.
+
+    The text of its unit is the article's first words, or its best units.
+    """
 
     mention: Mention = field(kw_only=True)
     named: str = field(kw_only=True)  # the text of the mention
@@ -46,8 +53,15 @@ class EntityHit(Hit):
         return f"{self.unit.title}\n{self.unit.text}"
 
     def fields(self, start: str, end: str) -> dict[str, Any]:
-        """Return the hit's fields for the metadata of a framework's document; `start` and `end` name a match's span."""
-        fields: dict[str, Any] = {"title": self.unit.title, "score": self.score, "mention": self.named}
+        """Return the hit's fields for the metadata of a framework's document.
+
+        `start` and `end` name a match's span.
+        """
+        fields: dict[str, Any] = {
+            "title": self.unit.title,
+            "score": self.score,
+            "mention": self.named,
+        }
         fields |= {"mention_start": self.mention.start, "mention_end": self.mention.end}
         if self.mention.ambiguous:
             fields["candidates"] = [candidate.title for candidate in self.mention.candidates]
@@ -68,31 +82,39 @@ class EntityKwargs(TypedDict, total=False):
 class EntityRetriever:
     """Retrieve the articles of the entities that a question names (Entity Retrieval, §3 and Appendix A.3).
 
-    Entities come in the order of the text, each once. Their articles are cut to their first words, with their line breaks.
-    Entities without an article are skipped. A hit has its mention's score, and the id of the document that its article was
-    made of, if any.
+    Entities come in the order of the text, each once. Their articles are cut to their first words,
+    with their line breaks. Entities without an article are skipped. A hit has its mention's score,
+    and the id of the document that its article was made of, if any.
 
     Args:
         articles: An article store, or its path.
-        linker: Finds the entities; None for `TitleLinker(articles, encoder=encoder)`. A `TitleLinker` looks only for articles
-            that pass the filter; mentions of other linkers are skipped if their article does not pass.
-        words: The number of words of each article, 100 as in the paper, which also tries 50, 300 and 1000.
+        linker: Finds the entities; None for `TitleLinker(articles, encoder=encoder)`. A
+            `TitleLinker` looks only for articles that pass the filter; mentions of other linkers
+            are skipped if their article does not pass.
+        words: The number of words of each article, 100 as in the paper, which also tries 50, 300
+            and 1000.
         k: The largest number of documents, 4 as in the paper.
-        granularity: "document" for the first words of an article; "passage", "sentence" or "proposition" for those of
-            its units that are nearest to the question, up to `words` words; then the hit's `matches` are these units. This
-            needs FAISS: factoid[cpu].
+        granularity: "document" for the first words of an article; "passage", "sentence" or
+            "proposition" for those of its units that are nearest to the question, up to `words`
+            words; then the hit's `matches` are these units. This needs FAISS: factoid[cpu].
         encoder: For the other granularities, and for the default linker.
         propositionizer: For propositions; None for the syntactic one.
-        fallback: Called with the question and a number k when no entity has an article; returns hits.
-        hybrid: Call `fallback` also when there are fewer than k articles: its hits follow, up to k in all.
-        ambiguous: What to do with an ambiguous mention: take the "first" candidate, and say so in the hit's mention; take
-            "all", the others after the first ones of all mentions; or "skip" the mention.
-        filter: Condition on the metadata of articles, as `UnitStore.search` takes it; other articles are not even linked to.
-            For a store of several tenants, see `duplicates="keep"` of `build_articles`. Results of a fallback whose metadata do
-            not pass are left out; a fallback that has a filter of its own should have the same, and then finds others instead.
+        fallback: Called with the question and a number k when no entity has an article; returns
+            hits.
+        hybrid: Call `fallback` also when there are fewer than k articles: its hits follow, up to k
+            in all.
+        ambiguous: What to do with an ambiguous mention: take the "first" candidate, and say so in
+            the hit's mention; take "all", the others after the first ones of all mentions; or
+            "skip" the mention.
+        filter: Condition on the metadata of articles, as `UnitStore.search` takes it; other
+            articles are not even linked to. For a store of several tenants, see `duplicates="keep"`
+            of `build_articles`. Results of a fallback whose metadata do not pass are left out; a
+            fallback that has a filter of its own should have the same, and then finds others
+            instead.
 
     Raises:
-        InvalidInputError: An option is out of range or of another type, the granularity lacks an encoder, or hybrid a fallback.
+        InvalidInputError: An option is out of range or of another type, the granularity lacks an
+            encoder, or hybrid a fallback.
         UnreadableFileError, StoreFormatError: There is no article store under the path.
     """
 
@@ -114,17 +136,31 @@ class EntityRetriever:
         whole_number("words", words)
         whole_number("k", k)
         if ambiguous not in get_args(Ambiguous):
-            raise InvalidInputError(f"ambiguous must be one of {', '.join(get_args(Ambiguous))}, got {ambiguous!r}")
+            raise InvalidInputError(
+                f"ambiguous must be one of {', '.join(get_args(Ambiguous))}, got {ambiguous!r}"
+            )
         if hybrid and fallback is None:
-            raise InvalidInputError("hybrid=True fills up with hits of a fallback: give fallback=...")
+            raise InvalidInputError(
+                "hybrid=True fills up with hits of a fallback: give fallback=..."
+            )
         self.articles = articles if isinstance(articles, ArticleStore) else ArticleStore(articles)
-        self.linker: EntityLinker = linker if linker is not None else TitleLinker(self.articles, encoder=encoder)
+        self.linker: EntityLinker = (
+            linker if linker is not None else TitleLinker(self.articles, encoder=encoder)
+        )
         self._view, self._filter = self._filtered(filter), filter
-        self.words, self.k, self.hybrid, self.fallback, self.ambiguous = words, k, hybrid, fallback, ambiguous
+        self.words, self.k, self.hybrid, self.fallback, self.ambiguous = (
+            words,
+            k,
+            hybrid,
+            fallback,
+            ambiguous,
+        )
         self.granularity, self.propositionizer = Granularity(granularity), propositionizer
         if self.granularity is not Granularity.DOCUMENT:
             if encoder is None:
-                raise InvalidInputError(f"granularity {granularity!s} needs an encoder: give encoder=...")
+                raise InvalidInputError(
+                    f"granularity {granularity!s} needs an encoder: give encoder=..."
+                )
             self._encode = encoder.encode_queries
             self._units = UnitStore(encoder=encoder, granularities=[self.granularity])
             self._in_units: dict[str, None] = {}  # ids of articles, the oldest first
@@ -132,18 +168,33 @@ class EntityRetriever:
             weakref.finalize(self, self._units.close)
 
     def retrieve(
-        self, question: str, *, k: int | None = None, words: int | None = None, filter: Filter | None = None
+        self,
+        question: str,
+        *,
+        k: int | None = None,
+        words: int | None = None,
+        filter: Filter | None = None,
     ) -> list[Hit]:
-        """Return at most k hits: `EntityHit`s before those of the fallback. Options that are None are the retriever's."""
+        """Return at most k hits: `EntityHit`s before those of the fallback.
+
+        Options that are None are the retriever's.
+        """
         hits: list[Hit] = [*self.entity_hits(question, k=k, words=words, filter=filter)]
         limit = self.k if k is None else k
         if self.fallback is not None and self.wants_more(len(hits), k):
             more = self.passing(self.fallback(question, limit), _metadata, filter)
-            hits = with_fallback(hits, more, lambda hit: getattr(hit, "text", hit.unit.text))[:limit]
+            hits = with_fallback(hits, more, lambda hit: getattr(hit, "text", hit.unit.text))[
+                :limit
+            ]
         return hits
 
     def entity_hits(
-        self, question: str, *, k: int | None = None, words: int | None = None, filter: Filter | None = None
+        self,
+        question: str,
+        *,
+        k: int | None = None,
+        words: int | None = None,
+        filter: Filter | None = None,
     ) -> list[EntityHit]:
         """Return the hits of `retrieve` without those of any fallback."""
         check_text(question, "question")
@@ -165,7 +216,9 @@ class EntityRetriever:
             named = question[mention.start : mention.end]
             id_ = article.document_id or content_id("article", article.title)
             span, metadata = (0, len(article.text)), article.metadata
-            unit = Unit(id_, text, Granularity.DOCUMENT, id_, id_, *span, article.title, metadata=metadata)
+            unit = Unit(
+                id_, text, Granularity.DOCUMENT, id_, id_, *span, article.title, metadata=metadata
+            )
             hits[number] = EntityHit(unit, mention.score, tuple(best), mention=mention, named=named)
             if len(hits) == limit:
                 break
@@ -182,21 +235,29 @@ class EntityRetriever:
         if condition is None:
             return list(results)
         test = condition if callable(condition) else partial(matches, parse_filter(condition))
-        return [result for result in results if all(test(dict(metadata)) for metadata in metadata_of(result))]
+        return [
+            result
+            for result in results
+            if all(test(dict(metadata)) for metadata in metadata_of(result))
+        ]
 
     def _filtered(self, condition: Filter | None) -> tuple[ArticleStore, EntityLinker]:
         """Return the articles that pass a filter, and a linker of those."""
         if condition is None:
             return self.articles, self.linker
         articles = self.articles.filtered(condition)
-        return articles, self.linker.over(articles) if isinstance(self.linker, TitleLinker) else self.linker
+        return articles, self.linker.over(articles) if isinstance(
+            self.linker, TitleLinker
+        ) else self.linker
 
     def wants_more(self, count: int, k: int | None = None) -> bool:
         """Tell whether the fallback is to be asked after this number of entity hits."""
         limit = self.k if k is None else k
         return self.fallback is not None and count < (limit if self.hybrid else 1)
 
-    def _meant(self, articles: ArticleStore, mentions: Sequence[Mention]) -> Iterator[tuple[int, Mention]]:
+    def _meant(
+        self, articles: ArticleStore, mentions: Sequence[Mention]
+    ) -> Iterator[tuple[int, Mention]]:
         """Yield the numbers of the articles to read, each with its mention, in the order of the hits."""
         others = [
             replace(mention, title=candidate.title, score=min(mention.score, candidate.score))
@@ -224,7 +285,11 @@ class EntityRetriever:
                     self._units.delete(document_ids=[oldest])
                     del self._in_units[oldest]
             found = self._units.search_by_vector(
-                query, words, granularity=self.granularity, parents="unit", document_ids=[document.id]
+                query,
+                words,
+                granularity=self.granularity,
+                parents="unit",
+                document_ids=[document.id],
             )
         best: list[Hit] = []
         shown: list[Unit] = []  # without the article's title, which is not part of its text

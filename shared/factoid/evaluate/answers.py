@@ -1,7 +1,9 @@
-"""Measures of answers: whether a text holds an expected one, and how well a reader's agree (Entity Retrieval, §4.3).
+"""Measures of answers.
 
-Answers are compared as SQuAD v1.1 does: lower case, no ASCII punctuation, no English articles, single spaces. Of several
-expected answers the best counts, and one string is one answer; a question without any is an `InvalidInputError`.
+Whether a text holds an expected one, and how well a reader's agree (Entity Retrieval, §4.3).
+Answers are compared as SQuAD v1.1 does: lower case, no ASCII punctuation, no English articles,
+single spaces. Of several expected answers the best counts, and one string is one answer; a question
+without any is an `InvalidInputError`.
 """
 
 from __future__ import annotations
@@ -23,7 +25,10 @@ _NO_PUNCTUATION = str.maketrans("", "", string.punctuation)
 
 @dataclass(frozen=True, slots=True)
 class AnswerScores:
-    """How well a reader's answers agree with the expected ones: means over `questions`, from 0 to 1."""
+    """How well a reader's answers agree with the expected ones.
+
+    Means over `questions`, from 0 to 1.
+    """
 
     exact_match: float
     f1: float
@@ -53,7 +58,8 @@ def exact_match(prediction: str, answers: str | Sequence[str]) -> bool:
 def f1(prediction: str, answers: str | Sequence[str]) -> float:
     """Return the harmonic mean of precision and recall of an answer's words, from 0 to 1, both sides normalized.
 
-    Words count as often as they occur. As in SQuAD v1.1, a text without words once normalized scores 0.
+    Words count as often as they occur. As in SQuAD v1.1, a text without words once normalized
+    scores 0.
     """
     words = Counter(normalize_answer(prediction).split())
     scores = []
@@ -63,8 +69,13 @@ def f1(prediction: str, answers: str | Sequence[str]) -> float:
     return max(scores)
 
 
-def score_answers(predictions: Sequence[str], answers: Sequence[str | Sequence[str]]) -> AnswerScores:
-    """Return the mean scores of a reader's answers; answers[i] are those expected of predictions[i]."""
+def score_answers(
+    predictions: Sequence[str], answers: Sequence[str | Sequence[str]]
+) -> AnswerScores:
+    """Return the mean scores of a reader's answers.
+
+    Answers[i] are those expected of predictions[i].
+    """
     pairs = list(zip(predictions, answers, strict=True))
     exact, overlap = (fmean(measure(*pair) for pair in pairs) for measure in (exact_match, f1))
     return AnswerScores(exact, overlap, len(pairs))
@@ -73,8 +84,8 @@ def score_answers(predictions: Sequence[str], answers: Sequence[str | Sequence[s
 def read_yes_no(answer: str) -> bool | None:
     """Return True for yes, False for no, or None if an answer is neither.
 
-    As in the paper's evaluation its first letters decide, in any case: "yesterday" is a yes, "Nobody" is a no, "True" is
-    neither.
+    As in the paper's evaluation its first letters decide, in any case: "yesterday" is a yes,
+    "Nobody" is a no, "True" is neither.
     """
     start = answer.strip().lower()
     return True if start.startswith("yes") else False if start.startswith("no") else None
@@ -83,32 +94,41 @@ def read_yes_no(answer: str) -> bool | None:
 def score_yes_no(predictions: Sequence[str], answers: Sequence[bool | str]) -> YesNoScores:
     """Compare predictions, read by `read_yes_no`, with bools, or with "yes" and "no" in any case."""
     said = [read_yes_no(prediction) for prediction in predictions]
-    expected = [read_yes_no(answer) if isinstance(answer, str) else bool(answer) for answer in answers]
+    expected = [
+        read_yes_no(answer) if isinstance(answer, str) else bool(answer) for answer in answers
+    ]
     if None in expected:
-        raise InvalidInputError(f"expected a right answer of yes or no, got {answers[expected.index(None)]!r}")
+        raise InvalidInputError(
+            f"expected a right answer of yes or no, got {answers[expected.index(None)]!r}"
+        )
     right = fmean(one == other for one, other in zip(said, expected, strict=True))
     return YesNoScores(right, said.count(None), len(said))
 
 
 def has_answer_normalized(text: str, answers: str | Sequence[str]) -> bool:
-    """Tell whether a text holds an expected answer, both normalized: the definition of a relevant document in §4.3.
+    """Tell whether a text holds an expected answer, both normalized.
 
-    As in the paper's evaluation, the answer may begin and end within a word: "art" is found in "party". An answer without words,
-    once normalized, is found in no text.
+    The definition of a relevant document in §4.3. As in the paper's evaluation, the answer may
+    begin and end within a word: "art" is found in "party". An answer without words, once
+    normalized, is found in no text.
     """
     normal_text = normalize_answer(text)
-    return any(normal in normal_text for normal in map(normalize_answer, _expected(answers)) if normal)
+    return any(
+        normal in normal_text for normal in map(normalize_answer, _expected(answers)) if normal
+    )
 
 
 def has_answer_dpr(text: str, answers: str | Sequence[str]) -> bool:
     """Tell whether a text holds an expected answer as a run of tokens (Karpukhin et al., 2020).
 
-    Both sides are converted to NFD and lower case. A token is a longest run of letters, digits and marks, or one other
-    character that is neither a separator nor a control. An answer without tokens is found in no text; the original finds it
-    in every text.
+    Both sides are converted to NFD and lower case. A token is a longest run of letters, digits and
+    marks, or one other character that is neither a separator nor a control. An answer without
+    tokens is found in no text; the original finds it in every text.
     """
     padded = f" {_tokens(text)} "
-    return any(f" {tokens} " in padded for answer in _expected(answers) if (tokens := _tokens(answer)))
+    return any(
+        f" {tokens} " in padded for answer in _expected(answers) if (tokens := _tokens(answer))
+    )
 
 
 @cache
@@ -126,5 +146,7 @@ def _tokens(text: str) -> str:
 
 def _expected(answers: str | Sequence[str]) -> Sequence[str]:
     if not len(answers):
-        raise InvalidInputError("expected at least one answer, got none: leave out questions without an answer")
+        raise InvalidInputError(
+            "expected at least one answer, got none: leave out questions without an answer"
+        )
     return [answers] if isinstance(answers, str) else answers

@@ -1,11 +1,13 @@
-"""Atomic fact retrieval: a proposition retrieves those that state the same fact (AGRaME, §4.2 and Table 7).
+"""Atomic fact retrieval.
 
-All propositions are parts of sentences, which are encoded as a whole, as queries under m_q and as passages. Only the tokens of
-the two propositions count.
+A proposition retrieves those that state the same fact (AGRaME, §4.2 and Table 7). All propositions
+are parts of sentences, which are encoded as a whole, as queries under m_q and as passages. Only the
+tokens of the two propositions count.
 
-The measures are those of the sub-sentence encoder's program (Chen et al., 2023). Among a query's 21 best propositions, without
-the query itself, P@1 is the share of queries whose first is a label, R@5 the mean share of a query's labels among the first five.
-Sentence measures replace propositions and labels by their sentences, each of which counts once; the query's sentence stays.
+The measures are those of the sub-sentence encoder's program (Chen et al., 2023). Among a query's 21
+best propositions, without the query itself, P@1 is the share of queries whose first is a label, R@5
+the mean share of a query's labels among the first five. Sentence measures replace propositions and
+labels by their sentences, each of which counts once; the query's sentence stays.
 """
 
 from __future__ import annotations
@@ -73,22 +75,38 @@ def score_atomic_facts(encoder: TokenEncoder, corpus: FactCorpus) -> AtomicFactS
     sentence_of = dict(zip(ids, sentence_ids, strict=True))
     queries = [fact for fact in corpus.queries if not sentence_of.keys().isdisjoint(fact.labels)]
     if not queries:
-        raise InvalidInputError(f"none of {len(corpus.queries)} queries has a label among the {len(ids)} targets")
+        raise InvalidInputError(
+            f"none of {len(corpus.queries)} queries has a label among the {len(ids)} targets"
+        )
     texts = list(dict.fromkeys(fact.sentence for fact in targets))
     encoded = dict(zip(texts, encoder.encode_passages(texts), strict=True))
     vectors = np.concatenate([tokens.vectors for tokens in encoded.values()])
-    firsts = dict(zip(texts, np.cumsum([0, *(len(tokens.spans) for tokens in encoded.values())]), strict=False))
-    columns = [firsts[fact.sentence] + np.flatnonzero(_mask(encoded[fact.sentence], fact)) for fact in targets]
+    firsts = dict(
+        zip(
+            texts, np.cumsum([0, *(len(tokens.spans) for tokens in encoded.values())]), strict=False
+        )
+    )
+    columns = [
+        firsts[fact.sentence] + np.flatnonzero(_mask(encoded[fact.sentence], fact))
+        for fact in targets
+    ]
     starts = np.cumsum([0, *map(len, columns)])[:-1]
     gathered = np.concatenate(columns)
-    query_tokens = {text: encoder.encode_query(text) for text in dict.fromkeys(fact.sentence for fact in queries)}
+    query_tokens = {
+        text: encoder.encode_query(text)
+        for text in dict.fromkeys(fact.sentence for fact in queries)
+    }
     counts = np.zeros(4)
     for query in queries:
         # Sentences are multiplied once, as each of their tokens may be in several propositions.
         tokens = query_tokens[query.sentence]
         similarities = products(tokens.vectors[_mask(tokens, query)], vectors.T)[:, gathered]
         scores = np.maximum.reduceat(similarities, starts, axis=1).sum(axis=0, dtype=np.float64)
-        best = [place for place in np.argsort(-scores, kind="stable")[:_READ].tolist() if ids[place] != query.id]
+        best = [
+            place
+            for place in np.argsort(-scores, kind="stable")[:_READ].tolist()
+            if ids[place] != query.id
+        ]
         labels = {label for label in query.labels if label in sentence_of}
         counts[:2] += _shares([ids[place] for place in best], labels)
         ranked = list(dict.fromkeys(sentence_ids[place] for place in best))
@@ -100,14 +118,17 @@ def score_atomic_facts(encoder: TokenEncoder, corpus: FactCorpus) -> AtomicFactS
 def read_fact_corpus(queries: str | PathLike[str], targets: str | PathLike[str]) -> FactCorpus:
     """Read queries and targets from JSON lines, the form in which the task of Table 7 is published.
 
-    Each line has an `id` of cluster, document, sentence and proposition, joined by "_"; `sentence_text`; and `spans`, as objects
-    with `start` and `end`, or pairs. A query also has its labels' ids as `label`.
+    Each line has an `id` of cluster, document, sentence and proposition, joined by "_";
+    `sentence_text`; and `spans`, as objects with `start` and `end`, or pairs. A query also has its
+    labels' ids as `label`.
 
     Raises:
         UnreadableFileError: A file cannot be read, or a line has another form.
     """
     expected = "an object with id, sentence_text and spans"
-    return FactCorpus(*(list(read_records(Path(path), _fact, expected=expected)) for path in (queries, targets)))
+    return FactCorpus(
+        *(list(read_records(Path(path), _fact, expected=expected)) for path in (queries, targets))
+    )
 
 
 def _mask(tokens: TokenVectors, fact: Fact) -> NDArray[np.bool_]:
@@ -116,11 +137,15 @@ def _mask(tokens: TokenVectors, fact: Fact) -> NDArray[np.bool_]:
 
 
 def _shares(ranked: Sequence[str], labels: set[str]) -> tuple[float, float]:
-    return float(ranked[:1] != [] and ranked[0] in labels), len(labels.intersection(ranked[:_FEW])) / len(labels)
+    return float(ranked[:1] != [] and ranked[0] in labels), len(
+        labels.intersection(ranked[:_FEW])
+    ) / len(labels)
 
 
 def _fact(fields: dict[str, Any]) -> Fact:
-    pairs = [(span["start"], span["end"]) if isinstance(span, dict) else span for span in fields["spans"]]
+    pairs = [
+        (span["start"], span["end"]) if isinstance(span, dict) else span for span in fields["spans"]
+    ]
     fact_id, text, label = fields["id"], fields["sentence_text"], fields.get("label", ())
     check_text(text, "sentence_text")
     spans = tuple((int(start), int(end)) for start, end in pairs)

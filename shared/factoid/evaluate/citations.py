@@ -2,13 +2,17 @@
 
 ALCE (Gao et al., 2023) asks of each sentence of an answer:
 
-* Recall: do all passages that it cites, together, entail it? A sentence without citations is not supported.
-* Precision: a citation counts if all together entail the sentence, and either it does so alone or the others do not without it.
+* Recall: do all passages that it cites, together, entail it? A sentence without citations is not
+  supported.
+* Precision: a citation counts if all together entail the sentence, and either it does so alone or
+  the others do not without it.
 
-As in ALCE's program, the score of an answer is the share of its sentences, or of its citations. The score of several answers is
-the mean over answers: one without citations has the precision 0, and one without sentences is left out. A sentence that cites a
-passage that does not exist is not supported, and none of its citations are counted. Differences: sentences are the caller's
-(`split_cited` makes them; ALCE uses NLTK's), and [0] is out of range (in ALCE it is the last passage).
+As in ALCE's program, the score of an answer is the share of its sentences, or of its citations. The
+score of several answers is the mean over answers: one without citations has the precision 0, and
+one without sentences is left out. A sentence that cites a passage that does not exist is not
+supported, and none of its citations are counted. Differences: sentences are the caller's
+(`split_cited` makes them; ALCE uses NLTK's), and [0] is out of range (in ALCE it is the last
+passage).
 """
 
 from __future__ import annotations
@@ -42,10 +46,14 @@ class EntailmentModel(Protocol):
 class CitedText:
     """An answer with its passages, its citations and, if known, its gold citations."""
 
-    sentences: Sequence[str]  # or claims, without markers, or the whole answer, at the level of the gold citations
-    passages: Sequence[Unit | Document | str]  # an entailment model reads a title before the text, as in ALCE
-    citations: Sequence[Sequence[int]]  # for each sentence the indices of the passages that it cites, from 0
-    gold: Sequence[Collection[int] | None] | None = None  # those that support it; None where nobody judged
+    # or claims, without markers, or the whole answer, at the level of the gold citations
+    sentences: Sequence[str]
+    # an entailment model reads a title before the text, as in ALCE
+    passages: Sequence[Unit | Document | str]
+    # for each sentence the indices of the passages that it cites, from 0
+    citations: Sequence[Sequence[int]]
+    # those that support it; None where nobody judged
+    gold: Sequence[Collection[int] | None] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +61,8 @@ class CitationScores:
     """Precision and recall of the citations of one or more answers, from 0 to 1, and how many were judged."""
 
     precision: float  # share of the citations that support their sentence; 0 where there are none
-    # share of the sentences that are supported; with gold labels, mean share of the gold passages that are cited
+    # share of the sentences that are supported; with gold labels, mean share of the gold passages
+    # that are cited
     recall: float
     sentences: int
     citations: int
@@ -64,8 +73,9 @@ def score_citations(
 ) -> list[CitationScores]:
     """Judge the citations of each answer as ALCE does; `mean_scores` averages them.
 
-    The model is called up to three times, with all pairs at once. Scores by different models cannot be compared. Only the first
-    `most_citations` citations of each sentence are judged, by default 3 as in ALCE's program; None for all.
+    The model is called up to three times, with all pairs at once. Scores by different models cannot
+    be compared. Only the first `most_citations` citations of each sentence are judged, by default 3
+    as in ALCE's program; None for all.
     """
     texts = list(answers)
     cited = [
@@ -77,14 +87,21 @@ def score_citations(
 
     def judge(questions: Sequence[tuple[int, str, Sequence[int]]]) -> list[bool]:
         premises = [
-            "\n".join(_premise(texts[number].passages[place]) for place in places) for number, _, places in questions
+            "\n".join(_premise(texts[number].passages[place]) for place in places)
+            for number, _, places in questions
         ]
-        return model.entails(premises, [sentence for _, sentence, _ in questions]) if questions else []
+        return (
+            model.entails(premises, [sentence for _, sentence, _ in questions]) if questions else []
+        )
 
     together = judge(cited)
-    several = [row for row, entailed in zip(cited, together, strict=True) if entailed and len(row[2]) > 1]
+    several = [
+        row for row, entailed in zip(cited, together, strict=True) if entailed and len(row[2]) > 1
+    ]
     single = [(*row[:2], [place]) for row in several for place in row[2]]
-    rest = [(*row[:2], row[2][:at] + row[2][at + 1 :]) for row in several for at in range(len(row[2]))]
+    rest = [
+        (*row[:2], row[2][:at] + row[2][at + 1 :]) for row in several for at in range(len(row[2]))
+    ]
     alone = judge(single)
     needless = iter(judge([row for row, entailed in zip(rest, alone, strict=True) if not entailed]))
 
@@ -96,7 +113,12 @@ def score_citations(
     for (number, _, _), entailed in zip(single, alone, strict=True):
         right[number] += entailed or not next(needless)
     return [
-        CitationScores(hits / max(citations, 1), entailed / max(len(text.sentences), 1), len(text.sentences), citations)
+        CitationScores(
+            hits / max(citations, 1),
+            entailed / max(len(text.sentences), 1),
+            len(text.sentences),
+            citations,
+        )
         for text, hits, entailed, citations in zip(texts, right, supported, counted, strict=True)
     ]
 
@@ -104,9 +126,10 @@ def score_citations(
 def score_gold(answers: Iterable[CitedText]) -> list[CitationScores]:
     """Judge the citations of each answer by its gold citations; `mean_scores` averages them.
 
-    Precision is the share of an answer's citations that are gold ones of their sentence; repeated citations in a sentence count
-    once. Recall is the mean, over the sentences that have gold citations, of the share of those that is cited. Both are 1 where
-    there is nothing to cite and nothing is cited; where something is cited anyway, recall is 1 and precision 0. Sentences that
+    Precision is the share of an answer's citations that are gold ones of their sentence; repeated
+    citations in a sentence count once. Recall is the mean, over the sentences that have gold
+    citations, of the share of those that is cited. Both are 1 where there is nothing to cite and
+    nothing is cited; where something is cited anyway, recall is 1 and precision 0. Sentences that
     nobody judged are left out.
 
     Raises:
@@ -115,13 +138,20 @@ def score_gold(answers: Iterable[CitedText]) -> list[CitationScores]:
     scores = []
     for text in answers:
         if text.gold is None:
-            raise InvalidInputError(f"expected gold citations, got none for {' '.join(text.sentences)!r:.60}")
+            raise InvalidInputError(
+                f"expected gold citations, got none for {' '.join(text.sentences)!r:.60}"
+            )
         pairs = zip(text.citations, text.gold, strict=True)
         judged = [(set(places), set(right)) for places, right in pairs if right is not None]
-        count, hits = sum(len(places) for places, _ in judged), sum(len(places & right) for places, right in judged)
+        count, hits = (
+            sum(len(places) for places, _ in judged),
+            sum(len(places & right) for places, right in judged),
+        )
         shares = [len(places & right) / len(right) for places, right in judged if right]
         precision = hits / count if count else float(not shares)
-        scores.append(CitationScores(precision, fmean(shares) if shares else 1.0, len(judged), count))
+        scores.append(
+            CitationScores(precision, fmean(shares) if shares else 1.0, len(judged), count)
+        )
     return scores
 
 
@@ -133,7 +163,9 @@ def mean_scores(scores: Iterable[CitationScores]) -> CitationScores:
     """
     judged = [astuple(score) for score in scores if score.sentences]
     if not judged:
-        raise InvalidInputError("expected at least one answer with a sentence that was judged, got none")
+        raise InvalidInputError(
+            "expected at least one answer with a sentence that was judged, got none"
+        )
     precisions, recalls, sentences, citations = zip(*judged, strict=True)
     return CitationScores(fmean(precisions), fmean(recalls), sum(sentences), sum(citations))
 
@@ -141,8 +173,8 @@ def mean_scores(scores: Iterable[CitationScores]) -> CitationScores:
 def split_cited(answer: str) -> tuple[list[str], list[list[int]]]:
     """Return the sentences of an answer without their markers [n], and the indices of the passages that each cites, from 0.
 
-    Markers may stand before or after the mark that ends a sentence; "[2, 3]" is two citations. A sentence of markers only
-    belongs to the one before. [0] becomes -1, which is out of range.
+    Markers may stand before or after the mark that ends a sentence; "[2, 3]" is two citations. A
+    sentence of markers only belongs to the one before. [0] becomes -1, which is out of range.
     """
     sentences: list[str] = []
     citations: list[list[int]] = []
@@ -163,14 +195,16 @@ def split_cited(answer: str) -> tuple[list[str], list[list[int]]]:
 def read_cited(path: str | PathLike[str]) -> Iterator[CitedText]:
     """Yield the answers in a file of JSON lines, one object per line.
 
-    Each has an `answer` with markers [n], or `sentences`, a list of such texts; `passages`, texts or objects with `text` and
-    `title`; and optionally `gold`, the numbers of the passages that support each sentence, from 1 on as in markers, or null for
-    a sentence that nobody judged.
+    Each has an `answer` with markers [n], or `sentences`, a list of such texts; `passages`, texts
+    or objects with `text` and `title`; and optionally `gold`, the numbers of the passages that
+    support each sentence, from 1 on as in markers, or null for a sentence that nobody judged.
 
     Raises:
         UnreadableFileError: The file cannot be read, or a line has another form.
     """
-    return read_records(Path(path), _cited, expected='an object with "answer" or "sentences", and "passages"')
+    return read_records(
+        Path(path), _cited, expected='an object with "answer" or "sentences", and "passages"'
+    )
 
 
 def _cited(fields: dict[str, Any]) -> CitedText:
@@ -180,7 +214,10 @@ def _cited(fields: dict[str, Any]) -> CitedText:
         parts = [split_cited(text) for text in fields["sentences"]]
         sentences = [" ".join(texts) for texts, _ in parts]
         citations = [[place for places in cited for place in places] for _, cited in parts]
-    passages = [Document(**item) if isinstance(item, dict) else Document(item) for item in fields["passages"]]
+    passages = [
+        Document(**item) if isinstance(item, dict) else Document(item)
+        for item in fields["passages"]
+    ]
     gold = fields.get("gold")
     if gold is not None:
         gold = [None if row is None else [int(label) - 1 for label in row] for row in gold]
@@ -195,4 +232,6 @@ def _premise(passage: Unit | Document | str) -> str:
 
 
 def _places(text: str) -> list[int]:
-    return [int(number) - 1 for marker in _MARKER.findall(text) for number in re.findall(r"\d+", marker)]
+    return [
+        int(number) - 1 for marker in _MARKER.findall(text) for number in re.findall(r"\d+", marker)
+    ]

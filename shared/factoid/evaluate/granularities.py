@@ -1,9 +1,10 @@
 """P@1 and R@5 of ranked sentences and passages, by encoding level (AGRaME, Tables 1, 3 and 4).
 
-With passages encoded, a late-interaction model ranks their sentences by `S(q, sentence) + α·S(q, passage)` and the passages by
-the latter; a single-vector encoder ranks passages only. With sentences encoded one by one, both rank a passage by its best
-sentence. A text is relevant if it holds an answer (`has_answer_dpr`, the string match of these data sets).
-P@1 is the share of questions whose first text is relevant, R@5 that of those with a relevant one among the first five.
+With passages encoded, a late-interaction model ranks their sentences by `S(q, sentence) + α·S(q,
+passage)` and the passages by the latter; a single-vector encoder ranks passages only. With
+sentences encoded one by one, both rank a passage by its best sentence. A text is relevant if it
+holds an answer (`has_answer_dpr`, the string match of these data sets). P@1 is the share of
+questions whose first text is relevant, R@5 that of those with a relevant one among the first five.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from factoid.units import Document, Granularity
 
 HasAnswer = Callable[[str, Sequence[str]], bool]
 Sentence = tuple[float, int, str]  # score, place of the passage, text
-Ranked = tuple[list[Sentence] | None, dict[int, float]]  # sentences, and the scores of passages by their place
+# sentences, and the scores of passages by their place
+Ranked = tuple[list[Sentence] | None, dict[int, float]]
 _FEW = 5  # R@5
 
 
@@ -38,7 +40,10 @@ class AskedPassages:
 
 @dataclass(frozen=True, slots=True)
 class LevelScores:
-    """One row of Table 3, from 0 to 1: scores of ranked sentences, None if the model cannot rank them, and of ranked passages."""
+    """One row of Table 3, from 0 to 1.
+
+    Scores of ranked sentences, None if the model cannot rank them, and of ranked passages.
+    """
 
     encoding: Granularity  # the unit encoded at once, sentence or passage
     sentence_p1: float | None
@@ -49,12 +54,15 @@ class LevelScores:
 
 
 def score_levels(
-    model: AnyGranularityRanker | Encoder, questions: Iterable[AskedPassages], *, has_answer: HasAnswer = has_answer_dpr
+    model: AnyGranularityRanker | Encoder,
+    questions: Iterable[AskedPassages],
+    *,
+    has_answer: HasAnswer = has_answer_dpr,
 ) -> list[LevelScores]:
     """Measure rankings with sentences encoded and with passages encoded.
 
-    The model is a ranker or a single-vector encoder; headings stand before texts as in the ranker's template, or
-    `EMBED_TEMPLATE`.
+    The model is a ranker or a single-vector encoder; headings stand before texts as in the ranker's
+    template, or `EMBED_TEMPLATE`.
 
     Raises:
         InvalidInputError: There are no questions, or one has no passages or answers.
@@ -62,14 +70,21 @@ def score_levels(
     questions = list(questions)
     for question in questions:
         if not question.passages:
-            raise InvalidInputError(f"expected passages to rank, got none for {question.query!r:.80}: leave it out")
+            raise InvalidInputError(
+                f"expected passages to rank, got none for {question.query!r:.80}: leave it out"
+            )
     rows = []
     for level in (Granularity.SENTENCE, Granularity.PASSAGE):
         of_sentences, of_passages = [], []
         for question in questions:
             sentences, passages = _rank(model, question, level)
             order = sorted(passages, key=lambda position: (-passages[position], position))[:_FEW]
-            of_passages.append([has_answer(question.passages[position].text, question.answers) for position in order])
+            of_passages.append(
+                [
+                    has_answer(question.passages[position].text, question.answers)
+                    for position in order
+                ]
+            )
             if sentences is not None:
                 best = sorted(sentences, key=lambda row: (-row[0], row[1]))[:_FEW]
                 of_sentences.append([has_answer(text, question.answers) for _, _, text in best])
@@ -87,19 +102,28 @@ def _rank(model: Any, question: AskedPassages, level: Granularity) -> Ranked:
             for start, end in sentence_spans(passage.text)
         ]
         scores = _scores(model, question.query, [sentence for _, sentence in rows])
-        sentences = [(scores[number], position, sentence.text) for number, (position, sentence) in enumerate(rows)]
+        sentences = [
+            (scores[number], position, sentence.text)
+            for number, (position, sentence) in enumerate(rows)
+        ]
         best = {position: score for score, position, _ in sorted(sentences)}  # of the best sentence
         return sentences, best
     if not isinstance(model, AnyGranularityRanker):
         return None, _scores(model, question.query, question.passages)
     hits = model.rank(question.query, question.passages, Granularity.SENTENCE)
-    sentences = [(hit.score, hit.position, hit.unit.text) for hit in hits if hit.unit is not hit.passage]
+    sentences = [
+        (hit.score, hit.position, hit.unit.text) for hit in hits if hit.unit is not hit.passage
+    ]
     return sentences, {hit.position: hit.parts[level.value] for hit in hits}
 
 
 def _scores(model: Any, query: str, documents: Sequence[Document]) -> dict[int, float]:
     """Return the score of each document by its position; each is encoded as a whole."""
     if isinstance(model, AnyGranularityRanker):
-        return {hit.position: hit.score for hit in model.rank(query, documents, Granularity.PASSAGE)}
+        return {
+            hit.position: hit.score for hit in model.rank(query, documents, Granularity.PASSAGE)
+        }
     texts = [with_heading(document, EMBED_TEMPLATE) for document in documents]
-    return dict(enumerate(products(model.encode_units(texts), model.encode_queries([query])[0]).tolist()))
+    return dict(
+        enumerate(products(model.encode_units(texts), model.encode_queries([query])[0]).tolist())
+    )

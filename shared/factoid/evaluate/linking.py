@@ -1,7 +1,8 @@
-"""Measures of entity linkers: agreement with annotated mentions, and with the titles that questions are about.
+"""Measures of entity linkers.
 
-`resolve` brings titles into the form in which they are compared, for example by following redirects; by default underscores
-become spaces and the first letter a capital.
+Agreement with annotated mentions, and with the titles that questions are about. `resolve` brings
+titles into the form in which they are compared, for example by following redirects; by default
+underscores become spaces and the first letter a capital.
 """
 
 from __future__ import annotations
@@ -16,9 +17,15 @@ Titles = Callable[[str], str]
 
 
 def strict_f1(
-    linked: Sequence[Sequence[Mention]], annotated: Sequence[Sequence[Mention]], *, resolve: Titles = canonical_title
+    linked: Sequence[Sequence[Mention]],
+    annotated: Sequence[Sequence[Mention]],
+    *,
+    resolve: Titles = canonical_title,
 ) -> float:
-    """Return the F1 of the mentions of all texts (micro average): both ends of the span and the title must match."""
+    """Return the F1 of the mentions of all texts (micro average).
+
+    Both ends of the span and the title must match.
+    """
     said, expected = (
         {
             (number, mention.start, mention.end, resolve(mention.title))
@@ -31,7 +38,10 @@ def strict_f1(
 
 
 def title_accuracy(
-    linked: Sequence[Sequence[Mention]], titles: Sequence[str | Sequence[str]], *, resolve: Titles = canonical_title
+    linked: Sequence[Sequence[Mention]],
+    titles: Sequence[str | Sequence[str]],
+    *,
+    resolve: Titles = canonical_title,
 ) -> float:
     """Return the share of texts in which the expected title, or one of several, is linked."""
     return fmean(

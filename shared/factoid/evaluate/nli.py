@@ -1,4 +1,7 @@
-"""Entailment with Hugging Face models: classifiers, and sequence-to-sequence models such as TRUE."""
+"""Entailment with Hugging Face models.
+
+Classifiers, and sequence-to-sequence models such as TRUE.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,14 @@ _PROMPT = "premise: {} hypothesis: {}"  # of google/t5_xxl_true_nli_mixture, whi
 class NliModel:
     """A model trained for natural language inference.
 
-    A classifier says yes if "entailment" is its most probable label; pairs longer than its limit lose the end of the longer
-    text. A sequence-to-sequence model reads "premise: … hypothesis: …", the whole text as in ALCE, and says yes by writing 1
-    (Honovich et al., 2022).
+    A classifier says yes if "entailment" is its most probable label; pairs longer than its limit
+    lose the end of the longer text. A sequence-to-sequence model reads "premise: … hypothesis: …",
+    the whole text as in ALCE, and says yes by writing 1 (Honovich et al., 2022).
 
     Args:
-        model: A name on the Hugging Face hub or a folder, such as "google/t5_xxl_true_nli_mixture" (ALCE's and the paper's, 11
-            billion parameters) or "MoritzLaurer/DeBERTa-v3-base-mnli-fever-anli".
+        model: A name on the Hugging Face hub or a folder, such as "google/t5_xxl_true_nli_mixture"
+            (ALCE's and the paper's, 11 billion parameters) or
+            "MoritzLaurer/DeBERTa-v3-base-mnli-fever-anli".
         device: Such as "cuda"; None for CUDA if available, else the CPU.
         batch_size: The number of pairs in one forward pass.
         model_options: For `from_pretrained`, such as `{"dtype": "bfloat16"}`.
@@ -56,27 +60,43 @@ class NliModel:
         answers = []
         for start in range(0, len(pairs), self.batch_size):
             prompts = [_PROMPT.format(*pair) for pair in pairs[start : start + self.batch_size]]
-            batch = model.tokenizer(prompts, padding=True, verbose=False, return_tensors="pt").to(model.device)
+            batch = model.tokenizer(prompts, padding=True, verbose=False, return_tensors="pt").to(
+                model.device
+            )
             written = model.generate(**batch, max_new_tokens=10)  # as in ALCE's program
-            answers += [text.strip() == "1" for text in model.tokenizer.batch_decode(written, skip_special_tokens=True)]
+            answers += [
+                text.strip() == "1"
+                for text in model.tokenizer.batch_decode(written, skip_special_tokens=True)
+            ]
         return answers
 
     @cached_property
     def _loaded(self) -> tuple[Any, int | None]:
-        """The model, and the number of the entailment label; None for a sequence-to-sequence model."""
-        library, transformers = (require(name, extra="models") for name in ("sentence_transformers", "transformers"))
+        """The model, and the number of the entailment label.
+
+        None for a sequence-to-sequence model.
+        """
+        library, transformers = (
+            require(name, extra="models") for name in ("sentence_transformers", "transformers")
+        )
         with loading("NLI model", self.model):
             config = transformers.AutoConfig.from_pretrained(self.model)
-            classifies = any("Classification" in name for name in config.architectures or ())  # BART has classifiers
+            # BART has classifiers
+            classifies = any("Classification" in name for name in config.architectures or ())
             if config.is_encoder_decoder and not classifies:
-                model = transformers.AutoModelForSeq2SeqLM.from_pretrained(self.model, **self.model_options)
+                model = transformers.AutoModelForSeq2SeqLM.from_pretrained(
+                    self.model, **self.model_options
+                )
                 model.tokenizer = transformers.AutoTokenizer.from_pretrained(self.model)
                 return model.to(self.device or library.util.get_device_name()), None
-            classifier = library.CrossEncoder(self.model, device=self.device, model_kwargs=self.model_options)
+            classifier = library.CrossEncoder(
+                self.model, device=self.device, model_kwargs=self.model_options
+            )
         labels = {str(name).lower(): int(number) for number, name in config.id2label.items()}
         entailing = [number for name, number in labels.items() if name.startswith("entail")]
         if len(entailing) != 1:
             raise InvalidInputError(
-                f"{self.model!r} has the labels {', '.join(labels)}: expected one that begins with 'entail'"
+                f"{self.model!r} has the labels {', '.join(labels)}: expected one that begins "
+                "with 'entail'"
             )
         return classifier, entailing[0]

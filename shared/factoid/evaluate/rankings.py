@@ -1,8 +1,8 @@
 """Measures of retrieved documents: nDCG, MRR and top-k accuracy (Entity Retrieval, §4.3).
 
-All take one list for each question: whether each retrieved document is relevant, best first. A question without documents
-has an empty list and counts as 0 in every mean. All values lie between 0 and 1. Measures of no question, or at a k below 1, are
-an `InvalidInputError`.
+All take one list for each question: whether each retrieved document is relevant, best first. A
+question without documents has an empty list and counts as 0 in every mean. All values lie between 0
+and 1. Measures of no question, or at a k below 1, are an `InvalidInputError`.
 """
 
 from __future__ import annotations
@@ -22,26 +22,42 @@ def judge(
 ) -> list[list[bool]]:
     """Return whether each text retrieved for each question holds an answer to it.
 
-    `has_answer` decides whether a document is relevant, such as `has_answer_normalized` or `has_answer_dpr`.
+    `has_answer` decides whether a document is relevant, such as `has_answer_normalized` or
+    `has_answer_dpr`.
     """
-    return [[has_answer(text, expected) for text in texts] for texts, expected in zip(documents, answers, strict=True)]
+    return [
+        [has_answer(text, expected) for text in texts]
+        for texts, expected in zip(documents, answers, strict=True)
+    ]
 
 
 def ndcg(relevances: Relevances, k: int) -> float:
-    """Return the mean nDCG@k: the sum of 1 / log2(i + 1) over the ranks i ≤ k of relevant documents, over that of an ideal.
+    """Return the mean nDCG@k.
 
-    As in the paper, the ideal order is made of the relevant documents *among those retrieved*, including those beyond k: it
-    shows how well the list is ordered, not how much was found. It is trec_eval's ndcg_cut with these documents as judgements.
+    The sum of 1 / log2(i + 1) over the ranks i ≤ k of relevant documents, over that of an ideal. As
+    in the paper, the ideal order is made of the relevant documents *among those retrieved*,
+    including those beyond k: it shows how well the list is ordered, not how much was found. It is
+    trec_eval's ndcg_cut with these documents as judgements.
     """
     _check(relevances, k)
-    scores = (_dcg(hits, k) / _dcg(sorted(map(bool, hits), reverse=True), k) for hits in relevances if any(hits))
+    scores = (
+        _dcg(hits, k) / _dcg(sorted(map(bool, hits), reverse=True), k)
+        for hits in relevances
+        if any(hits)
+    )
     return math.fsum(scores) / len(relevances)
 
 
 def mrr(relevances: Relevances, *, k: int | None = None) -> float:
-    """Return the mean of 1 / rank of the first relevant document, among the first k or all; 0 where none is relevant."""
+    """Return the mean of 1 / rank of the first relevant document, among the first k or all.
+
+    0 where none is relevant.
+    """
     _check(relevances, k)
-    firsts = (next((1 / rank for rank, hit in enumerate(hits[:k], start=1) if hit), 0.0) for hits in relevances)
+    firsts = (
+        next((1 / rank for rank, hit in enumerate(hits[:k], start=1) if hit), 0.0)
+        for hits in relevances
+    )
     return math.fsum(firsts) / len(relevances)
 
 
@@ -52,9 +68,13 @@ def top_k_accuracy(relevances: Relevances, k: int) -> float:
 
 
 def _dcg(relevance: Sequence[bool], k: int) -> float:
-    return math.fsum(1 / math.log2(rank + 1) for rank, hit in enumerate(relevance[:k], start=1) if hit)
+    return math.fsum(
+        1 / math.log2(rank + 1) for rank, hit in enumerate(relevance[:k], start=1) if hit
+    )
 
 
 def _check(relevances: Relevances, k: int | None) -> None:
     if not len(relevances) or (k is not None and k < 1):
-        raise InvalidInputError(f"expected at least one question and a k of at least 1, got {len(relevances)} and {k}")
+        raise InvalidInputError(
+            f"expected at least one question and a k of at least 1, got {len(relevances)} and {k}"
+        )

@@ -22,7 +22,8 @@ from factoid.files.markup import check_xml, regular_html
 
 _CHUNK = 1 << 16
 _CONTAINER = "META-INF/container.xml"
-# KeyError: it lacks a member. NotImplementedError and RuntimeError: an unknown compression, a password.
+# KeyError: it lacks a member. NotImplementedError and RuntimeError: an unknown compression, a
+# password.
 _DAMAGE = (
     BadZipFile,
     zlib.error,
@@ -63,10 +64,15 @@ class _Archive:
 
     def _check(self, size: int) -> None:
         if size > self._limits.unpacked_bytes:
-            self._limits.refuse(f"{self._path} unpacks to", "unpacked_bytes", "bytes of text and markup")
+            self._limits.refuse(
+                f"{self._path} unpacks to", "unpacked_bytes", "bytes of text and markup"
+            )
 
     def _mend_name(self, info: ZipInfo) -> None:
-        """Take the name before a member's content for its name: some programs write it in another case than the directory."""
+        """Take the name before a member's content for its name.
+
+        Some programs write it in another case than the directory.
+        """
         self._file.seek(info.header_offset)
         header = self._file.read(30)
         if len(header) == 30:
@@ -123,7 +129,8 @@ def repack_book(path: Path, limits: ReadLimits) -> Iterator[BinaryIO]:
             if counts["itemref"] > limits.pages:
                 limits.refuse(f"{path} has", "pages", "chapters")
             chapters += _chapters(contents[package], posixpath.dirname(package), {*archive.names})
-        archive.check_sizes(chapters)  # one that is listed twice counts twice: it is converted twice
+        # one that is listed twice counts twice: it is converted twice
+        archive.check_sizes(chapters)
         for name in dict.fromkeys(chapters):
             contents[name] = regular_html(archive.read(name), f"{path}: {name}", limits)
     with _copied(contents, contents.__getitem__) as copy:
@@ -138,7 +145,9 @@ def _opened(path: Path, limits: ReadLimits) -> Iterator[_Archive]:
         except UnreadableFileError:
             raise
         except _DAMAGE as error:
-            raise UnreadableFileError(f"{path} cannot be converted: it is no archive, or damaged: {error}") from error
+            raise UnreadableFileError(
+                f"{path} cannot be converted: it is no archive, or damaged: {error}"
+            ) from error
 
 
 def _copied(names: Iterable[str], read: Callable[[str], bytes]) -> BytesIO:
@@ -159,12 +168,17 @@ def _package_names(container: bytes) -> list[str]:
 
 def _chapters(package: bytes, folder: str, names: set[str]) -> list[str]:
     """Return the names of an EPUB's chapters in the order in which one reads them, as markitdown finds them."""
-    addresses = {fields.get("id", ""): fields.get("href", "") for fields in _elements(package, "item")}
+    addresses = {
+        fields.get("id", ""): fields.get("href", "") for fields in _elements(package, "item")
+    }
     chapters = []
     for fields in _elements(package, "itemref"):
         address = addresses.get(fields.get("idref", ""))
         if address is not None:
-            candidates = [posixpath.normpath(posixpath.join(folder, name)) for name in (unquote(address), address)]
+            candidates = [
+                posixpath.normpath(posixpath.join(folder, name))
+                for name in (unquote(address), address)
+            ]
             chapters += [name for name in candidates if name in names][:1]
     return chapters
 

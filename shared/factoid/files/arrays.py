@@ -1,11 +1,12 @@
 """Files of named arrays, in the format of safetensors: a header in JSON, then the numbers.
 
-The header also has a CRC-32 of each array and of itself. Arrays are mapped from the file: processes that read the same
-file share its memory, and nothing is copied or unpacked. A file may come from a stranger: sizes and types are checked
-before anything is read, and no memory is taken that the file itself does not fill.
+The header also has a CRC-32 of each array and of itself. Arrays are mapped from the file: processes
+that read the same file share its memory, and nothing is copied or unpacked. A file may come from a
+stranger: sizes and types are checked before anything is read, and no memory is taken that the file
+itself does not fill.
 
-An array of which little is read at a time can be written with a CRC-32 of each piece of it. A piece is then checked when
-it is first read, so that opening the file takes no time for it.
+An array of which little is read at a time can be written with a CRC-32 of each piece of it. A piece
+is then checked when it is first read, so that opening the file takes no time for it.
 """
 
 from __future__ import annotations
@@ -36,7 +37,10 @@ class ChangedPieceError(ValueError):
 
 
 class InPieces(Generic[Number]):
-    """An array of one dimension in a file whose pieces are checked when they are first read. Threads may read it at once."""
+    """An array of one dimension in a file whose pieces are checked when they are first read.
+
+    Threads may read it at once.
+    """
 
     def __init__(self, name: str, array: NDArray[Number], checksums: list[int]) -> None:
         self._name = name
@@ -83,14 +87,19 @@ class Arrays(NamedTuple):
 
 
 def write_arrays(
-    out: BinaryIO, facts: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]], *, in_pieces: Collection[str] = ()
+    out: BinaryIO,
+    facts: Mapping[str, Any],
+    arrays: Mapping[str, NDArray[Any]],
+    *,
+    in_pieces: Collection[str] = (),
 ) -> None:
     """Write arrays of numbers, with facts that JSON can hold, to a file opened for writing.
 
     Those named by `in_pieces`, of one dimension, get a checksum for each piece.
     """
     contiguous = {name: np.ascontiguousarray(array) for name, array in arrays.items()}
-    # Larger numbers first: then each array is aligned to its numbers, and there are no gaps, which the format forbids.
+    # Larger numbers first: then each array is aligned to its numbers, and there are no gaps, which
+    # the format forbids.
     names = sorted(contiguous, key=lambda name: -contiguous[name].itemsize)
     header: dict[str, Any] = {}
     checksums: dict[str, int | list[int]] = {}
@@ -99,7 +108,11 @@ def write_arrays(
         array = contiguous[name]
         start = end
         end = start + array.nbytes
-        header[name] = {"dtype": _code(array), "shape": list(array.shape), "data_offsets": [start, end]}
+        header[name] = {
+            "dtype": _code(array),
+            "shape": list(array.shape),
+            "data_offsets": [start, end],
+        }
         checksums[name] = _crc32_of_pieces(array) if name in in_pieces else _crc32(array)
     about = {_FACTS: json.dumps(dict(facts)), _CHECKSUMS: json.dumps(checksums)}
     header[_ABOUT] = {**about, _CHECKSUM: str(_checksum({**header, _ABOUT: about}))}
@@ -114,8 +127,8 @@ def write_arrays(
 def read_arrays(path: Path, *, in_memory: Collection[str] = (), later: bool = False) -> Arrays:
     """Map the arrays of a file that `write_arrays` wrote, and read some of them into memory instead.
 
-    With `later`, arrays that were written in pieces are `InPieces`, and checked when they are read; otherwise, everything
-    is checked.
+    With `later`, arrays that were written in pieces are `InPieces`, and checked when they are read;
+    otherwise, everything is checked.
 
     Raises:
         FileNotFoundError: There is no such file.
@@ -137,15 +150,25 @@ def read_arrays(path: Path, *, in_memory: Collection[str] = (), later: bool = Fa
 
 
 def _read(
-    file: BinaryIO, content: NDArray[np.uint8], header: dict[str, Any], in_memory: Collection[str], *, later: bool
+    file: BinaryIO,
+    content: NDArray[np.uint8],
+    header: dict[str, Any],
+    in_memory: Collection[str],
+    *,
+    later: bool,
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the facts and arrays that a header describes, all checked. `content` is what follows the header."""
+    """Return the facts and arrays that a header describes, all checked.
+
+    `content` is what follows the header.
+    """
     about = header.pop(_ABOUT)
     written = about.pop(_CHECKSUM)
     _check(written == str(_checksum({**header, _ABOUT: about})), "its header has changed")
     facts = json.loads(about[_FACTS])
     checksums = json.loads(about[_CHECKSUMS])
-    _check(isinstance(facts, dict) and checksums.keys() == header.keys(), "its header is incomplete")
+    _check(
+        isinstance(facts, dict) and checksums.keys() == header.keys(), "its header is incomplete"
+    )
     arrays: dict[str, Any] = {}
     end = 0
     for name, place in header.items():
@@ -162,7 +185,10 @@ def _read(
 
 
 def _checked(name: str, array: NDArray[Any], written: int | list[int], *, later: bool) -> Array:
-    """Return an array if it has its checksum, or checksums for its pieces; with `later`, pieces are yet to be checked."""
+    """Return an array if it has its checksum, or checksums for its pieces.
+
+    With `later`, pieces are yet to be checked.
+    """
     if not isinstance(written, list):
         _check(_crc32(array) == written, f"{name} has changed")
         return array
@@ -174,12 +200,17 @@ def _checked(name: str, array: NDArray[Any], written: int | list[int], *, later:
     return array
 
 
-def _array(content: NDArray[np.uint8], place: Mapping[str, Any], start: int) -> tuple[NDArray[Any], int]:
+def _array(
+    content: NDArray[np.uint8], place: Mapping[str, Any], start: int
+) -> tuple[NDArray[Any], int]:
     """Return an array of the content, which begins where the last one ended, and its end."""
     dtype = np.dtype(_TYPES[place["dtype"]])
     shape = place["shape"]
     _check(isinstance(shape, list), "a shape is no list")
-    _check(all(type(length) is int and 0 <= length <= len(content) for length in shape), "a shape is impossible")
+    _check(
+        all(type(length) is int and 0 <= length <= len(content) for length in shape),
+        "a shape is impossible",
+    )
     end = start + dtype.itemsize * prod(shape)
     _check(place["data_offsets"] == [start, end] and end <= len(content), "an array lies elsewhere")
     return np.asarray(content[start:end]).view(dtype).reshape(shape), end
@@ -192,8 +223,14 @@ def _parsed(header: bytes) -> dict[str, Any]:
     except RecursionError as error:
         raise ValueError("its header is nested too deep") from error
     _check(isinstance(parsed, dict) and _ABOUT in parsed, "it has no header")
-    _check(all(isinstance(value, dict) for value in parsed.values()), "its header is no header of arrays")
-    _check(parsed[_ABOUT].keys() == {_FACTS, _CHECKSUMS, _CHECKSUM}, "it was written by another program")
+    _check(
+        all(isinstance(value, dict) for value in parsed.values()),
+        "its header is no header of arrays",
+    )
+    _check(
+        parsed[_ABOUT].keys() == {_FACTS, _CHECKSUMS, _CHECKSUM},
+        "it was written by another program",
+    )
     return dict(parsed)
 
 
@@ -201,7 +238,9 @@ def _code(array: NDArray[Any]) -> str:
     for code, name in _TYPES.items():
         if array.dtype == np.dtype(name):
             return code
-    raise TypeError(f"cannot write an array of {array.dtype}: expected one of {', '.join(_TYPES.values())}")
+    raise TypeError(
+        f"cannot write an array of {array.dtype}: expected one of {', '.join(_TYPES.values())}"
+    )
 
 
 def _crc32(array: NDArray[Any]) -> int:
@@ -214,7 +253,9 @@ def _crc32(array: NDArray[Any]) -> int:
 
 def _crc32_of_pieces(array: NDArray[Any]) -> list[int]:
     content = array.view(np.uint8)
-    return [zlib.crc32(content[start : start + _PIECE].data) for start in range(0, len(content), _PIECE)]
+    return [
+        zlib.crc32(content[start : start + _PIECE].data) for start in range(0, len(content), _PIECE)
+    ]
 
 
 def _checksum(header: Mapping[str, Any]) -> int:

@@ -1,7 +1,8 @@
 """Atomic writes: files and folders appear complete or not at all.
 
-A file is written beside its target under the hidden name `.NAME.part`, with a lock beside it. What a process that was killed
-leaves there is removed by the next one that writes the same target. A temporary folder has a lock beside it, too.
+A file is written beside its target under the hidden name `.NAME.part`, with a lock beside it. What
+a process that was killed leaves there is removed by the next one that writes the same target. A
+temporary folder has a lock beside it, too.
 """
 
 from __future__ import annotations
@@ -34,8 +35,9 @@ class HashingWriter:
 
 @contextmanager
 def part_beside(target: Path, *, folder: bool = False) -> Iterator[Path]:
-    """Yield a new path beside a target, to be moved into its place; whatever remains there after the block is removed.
+    """Yield a new path beside a target, to be moved into its place.
 
+    Whatever remains there after the block is removed.
     Another writer of this target waits.
     """
     target = target.absolute()
@@ -76,7 +78,8 @@ def temporary_folder(prefix: str) -> Iterator[Path]:
         _remove_abandoned(abandoned)
     folder = place / f"{prefix}{uuid4().hex}"
     owner = os.getpid()
-    lock = FileLock(f"{folder}.lock", mode=0o600, thread_local=False)  # released by whichever thread ends the block
+    # released by whichever thread ends the block
+    lock = FileLock(f"{folder}.lock", mode=0o600, thread_local=False)
     lock.acquire()
     try:
         folder.mkdir(mode=0o700)
@@ -109,7 +112,10 @@ def write_file(file: Path, write: Callable[[HashingWriter], object]) -> dict[str
 
 
 def move_into_place(part: Path, target: Path) -> None:
-    """Move a finished file over its target, durably even if the machine loses power. Files in a folder must be synced before."""
+    """Move a finished file over its target, durably even if the machine loses power.
+
+    Files in a folder must be synced before.
+    """
     if part.is_file():
         sync_file(part)
     part.replace(target)

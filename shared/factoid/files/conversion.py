@@ -1,7 +1,7 @@
 """Convert office files, web pages, books and notebooks to Markdown, with mammoth, markdownify and markitdown.
 
-What a converter is given was checked: no more is unpacked than the limits allow, and HTML and XML are regular and not nested
-deeply. What it does with that, `factoid.files.isolation` bounds.
+What a converter is given was checked: no more is unpacked than the limits allow, and HTML and XML
+are regular and not nested deeply. What it does with that, `factoid.files.isolation` bounds.
 """
 
 from __future__ import annotations
@@ -23,14 +23,18 @@ from factoid.files.web_pages import page_markdown
 
 EXTRA = "documents"
 
-_Converter = Callable[[Path, ReadLimits], tuple[str, str]]  # from a file to its text and its title, or ""
+# from a file to its text and its title, or ""
+_Converter = Callable[[Path, ReadLimits], tuple[str, str]]
 
-_WORD_STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => p:fresh > em"  # beside mammoth's own
+# beside mammoth's own
+_WORD_STYLES = "p[style-name='Title'] => h1:fresh\np[style-name='Subtitle'] => p:fresh > em"
 _BLANK_LINES = re.compile(r"\n{3,}")
 
 
 def convert(path: Path, limits: ReadLimits) -> Iterator[list[str]]:
-    """Yield one pair: the text of a file as Markdown, and its title or "". The file's ending tells what it is.
+    """Yield one pair: the text of a file as Markdown, and its title or "".
+
+    The file's ending tells what it is.
 
     Raises:
         UnreadableFileError: The file is missing, damaged or above a limit.
@@ -67,7 +71,8 @@ def _word_document(path: Path, limits: ReadLimits) -> tuple[str, str]:
     mammoth: Any = require("mammoth", extra=EXTRA)
     formulas: Any = require("markitdown.converter_utils.docx.pre_process", extra=EXTRA)
     with repack_office(path, limits) as content:
-        pictures = mammoth.images.img_element(lambda _: {"src": ""})  # only what their alternative texts say
+        # only what their alternative texts say
+        pictures = mammoth.images.img_element(lambda _: {"src": ""})
         source = formulas.pre_process_docx(content)
         page = mammoth.convert_to_html(source, style_map=_WORD_STYLES, convert_image=pictures).value
     return page_markdown(page.encode(), str(path), limits)
@@ -83,7 +88,9 @@ def _by_markitdown(
         converters = require("markitdown.converters", extra=EXTRA)
         converter = getattr(converters, f"{name}Converter")()
         with open_content(path, limits) as content:
-            result = converter.convert(content, markitdown.StreamInfo(extension=path.suffix.lower(), charset="utf-8"))
+            result = converter.convert(
+                content, markitdown.StreamInfo(extension=path.suffix.lower(), charset="utf-8")
+            )
         return result.markdown, result.title or ""
 
     return converted

@@ -33,8 +33,15 @@ def encoding_of(head: bytes) -> tuple[str, int]:
         if head.startswith(mark):
             return encoding, len(mark)
     head = head[: min(len(head) & ~1, _HEAD)]
-    for encoding, zeros, letters in (("utf-16-le", head[1::2], head[::2]), ("utf-16-be", head[::2], head[1::2])):
-        if len(zeros) >= _FEWEST and zeros.count(0) >= _LEAST * len(zeros) and letters.count(0) == 0:
+    for encoding, zeros, letters in (
+        ("utf-16-le", head[1::2], head[::2]),
+        ("utf-16-be", head[::2], head[1::2]),
+    ):
+        if (
+            len(zeros) >= _FEWEST
+            and zeros.count(0) >= _LEAST * len(zeros)
+            and letters.count(0) == 0
+        ):
             return encoding, 0
     return _UTF_8, 0
 
@@ -51,8 +58,8 @@ def decode(raw: bytes, place: str) -> str:
     except UnicodeDecodeError as error:
         byte = f"byte {error.object[error.start]:#04x} at offset {error.start}"
         raise UnreadableFileError(
-            f"{place} is not text in {_shown(encoding)}: {byte}. Convert it, for example with iconv -f UTF-16 -t UTF-8 or "
-            "-f LATIN1"
+            f"{place} is not text in {_shown(encoding)}: {byte}. Convert it, for example with "
+            "iconv -f UTF-16 -t UTF-8 or -f LATIN1"
         ) from error
 
 
@@ -60,16 +67,22 @@ def read_text_lines(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Iterator
     """Yield the lines of a text, plain or compressed, with their numbers from 1 on and their ends.
 
     Raises:
-        UnreadableFileError: The file is damaged or is not text, or a line is longer than the limit of unpacked bytes.
+        UnreadableFileError: The file is damaged or is not text, or a line is longer than the limit
+            of unpacked bytes.
     """
     with opened(path) as file:
         try:
             encoding, size = encoding_of(file.read(_HEAD))
         except DAMAGE as error:
-            raise UnreadableFileError(f"{path} is damaged: {error}. Copy or download it again") from error
+            raise UnreadableFileError(
+                f"{path} is damaged: {error}. Copy or download it again"
+            ) from error
     if encoding == _UTF_8:
         for number, line in read_lines(path, limits):
-            yield number, decode(line, f"{path}:{number}") if number == 1 else _utf_8(line, path, number)
+            yield (
+                number,
+                decode(line, f"{path}:{number}") if number == 1 else _utf_8(line, path, number),
+            )
         return
     with opened(path) as file:
         yield from _wide_lines(file, path, encoding, size, limits)
@@ -82,7 +95,9 @@ def _utf_8(line: bytes, path: Path, number: int) -> str:
         return decode(codecs.BOM_UTF8 + line, f"{path}:{number}")  # raises
 
 
-def _wide_lines(file: BinaryIO, path: Path, encoding: str, size: int, limits: ReadLimits) -> Iterator[tuple[int, str]]:
+def _wide_lines(
+    file: BinaryIO, path: Path, encoding: str, size: int, limits: ReadLimits
+) -> Iterator[tuple[int, str]]:
     number = 1
     parts: list[str] = []  # of the line that is being read
     length = 0
@@ -111,9 +126,13 @@ def _decoded(file: BinaryIO, path: Path, encoding: str, size: int) -> Iterator[s
             yield decoder.decode(chunk)
         decoder.decode(b"", final=True)
     except UnicodeDecodeError as error:
-        raise UnreadableFileError(f"{path} is not text in {name}, or is cut short: {error}") from error
+        raise UnreadableFileError(
+            f"{path} is not text in {name}, or is cut short: {error}"
+        ) from error
     except DAMAGE as error:
-        raise UnreadableFileError(f"{path} is damaged or cut short: {error}. Copy or download it again") from error
+        raise UnreadableFileError(
+            f"{path} is damaged or cut short: {error}. Copy or download it again"
+        ) from error
 
 
 def _shown(encoding: str) -> str:

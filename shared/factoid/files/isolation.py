@@ -1,7 +1,8 @@
 """Run converters in a process of their own, with limits on time and memory.
 
-Converters for PDFs and office files trust what they read: a PDF of 900 bytes can ask for a table of four thousand million
-widths. What they do with a hostile file is bounded by ending their process. The process is kept for the next file.
+Converters for PDFs and office files trust what they read: a PDF of 900 bytes can ask for a table of
+four thousand million widths. What they do with a hostile file is bounded by ending their process.
+The process is kept for the next file.
 """
 
 from __future__ import annotations
@@ -27,7 +28,8 @@ from factoid.files.limits import ReadLimits
 Converter = Callable[[Path, ReadLimits], Iterator[Any]]
 
 _IDLE_SECONDS = 60  # a process that waits longer ends
-# mammoth needs six frames for a level of a DOCX, which may have as many levels as `ReadLimits` allow, and its calls a stack.
+# mammoth needs six frames for a level of a DOCX, which may have as many levels as `ReadLimits`
+# allow, and its calls a stack.
 _FRAMES = 10_000
 _STACK = 64 << 20
 _START = (
@@ -37,7 +39,9 @@ _START = (
 _ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THREADS": "1"}
 
 
-def run_isolated(converter: Converter, path: Path, limits: ReadLimits, receive: Callable[[Any], object]) -> None:
+def run_isolated(
+    converter: Converter, path: Path, limits: ReadLimits, receive: Callable[[Any], object]
+) -> None:
     """Call a converter of a file in another process, and pass on each value that it yields.
 
     Args:
@@ -105,7 +109,10 @@ class _Worker:
     def answer(
         self, request: Any, path: Path, limits: ReadLimits, receive: Callable[[Any], object]
     ) -> dict[str, Any] | None:
-        """Send a request, pass on the values, and return the last reply; None if the process had ended while it was idle."""
+        """Send a request, pass on the values, and return the last reply.
+
+        None if the process had ended while it was idle.
+        """
         expired = Event()
 
         def expire() -> None:
@@ -173,17 +180,21 @@ class _Worker:
         return reply
 
     def _refuse_start(self, path: Path, error: Exception) -> NoReturn:
-        advice = "Set sys.executable to Python, or convert in this process: ReadLimits(seconds=None)"
+        advice = (
+            "Set sys.executable to Python, or convert in this process: ReadLimits(seconds=None)"
+        )
         raise UnreadableFileError(
-            f"{path} needs a process of its own to be converted, and {sys.executable!r} does not start one: {error}. {advice}"
+            f"{path} needs a process of its own to be converted, and {sys.executable!r} does not "
+            f"start one: {error}. {advice}"
         ) from error
 
 
 def _refuse_crash(path: Path, limits: ReadLimits, code: int) -> NoReturn:
     reason = f"signal {-code}" if code < 0 else f"exit code {code}"
     raise UnreadableFileError(
-        f"{path} cannot be converted: the process that read it crashed ({reason}). The file is damaged, or needs more than the "
-        f"{limits.memory_bytes:,} bytes of memory that ReadLimits(memory_bytes=…) or --limit memory_bytes=… allow"
+        f"{path} cannot be converted: the process that read it crashed ({reason}). The file is "
+        f"damaged, or needs more than the {limits.memory_bytes:,} bytes of memory that "
+        "ReadLimits(memory_bytes=…) or --limit memory_bytes=… allow"
     )
 
 
@@ -310,7 +321,9 @@ def _limit_memory(size: int) -> None:
 def _is_memory_error(error: BaseException | None) -> bool:
     """Return whether an error is a lack of memory, or comes from one."""
     while error is not None:
-        if isinstance(error, MemoryError) or any(isinstance(part, MemoryError) for part in error.args):
+        if isinstance(error, MemoryError) or any(
+            isinstance(part, MemoryError) for part in error.args
+        ):
             return True
         error = error.__cause__ or error.__context__
     return False

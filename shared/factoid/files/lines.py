@@ -26,17 +26,22 @@ _CHUNK = 1 << 20
 
 def refuse(path: Path, error: OSError) -> NoReturn:
     """Raise an UnreadableFileError with the system's reason why a file cannot be read."""
-    raise UnreadableFileError(f"{error.filename or path} cannot be read: {error.strerror or error}") from error
+    raise UnreadableFileError(
+        f"{error.filename or path} cannot be read: {error.strerror or error}"
+    ) from error
 
 
 def visible_files(folder: Path, *, follow_links: bool = False) -> Iterator[Path]:
-    """Yield what is not a folder in a folder, by name, then in its subfolders; hidden names are left out.
+    """Yield what is not a folder in a folder, by name, then in its subfolders.
 
-    Symbolic links are yielded as they are, to folders, too. With `follow_links`, those to folders are folders; each folder is
-    listed once, however many links lead to it.
+    Hidden names are left out. Symbolic links are yielded as they are, to folders, too. With
+    `follow_links`, those to folders are folders; each folder is listed once, however many links
+    lead to it.
     """
     listed = set()
-    for root, folders, names in os.walk(folder, onerror=lambda error: refuse(folder, error), followlinks=follow_links):
+    for root, folders, names in os.walk(
+        folder, onerror=lambda error: refuse(folder, error), followlinks=follow_links
+    ):
         identity = _identity(root)
         if identity in listed:
             folders.clear()
@@ -44,7 +49,9 @@ def visible_files(folder: Path, *, follow_links: bool = False) -> Iterator[Path]
         listed.add(identity)
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         links = [name for name in folders if not follow_links and Path(root, name).is_symlink()]
-        yield from (Path(root, name) for name in sorted([*names, *links]) if not name.startswith("."))
+        yield from (
+            Path(root, name) for name in sorted([*names, *links]) if not name.startswith(".")
+        )
 
 
 def _identity(folder: str) -> tuple[int, int]:
@@ -64,7 +71,9 @@ def open_file(path: Path) -> Iterator[BinaryIO]:
         refuse(path, error)
     with file:
         if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
-            raise UnreadableFileError(f"{path} is not a regular file: copy what it yields to a file, and read that")
+            raise UnreadableFileError(
+                f"{path} is not a regular file: copy what it yields to a file, and read that"
+            )
         yield file
 
 
@@ -85,7 +94,10 @@ def opened(path: Path) -> Iterator[BinaryIO]:
 
 
 def read_whole(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> bytes:
-    """Return the content of a regular file; raise an UnreadableFileError if it is longer than the limit of bytes."""
+    """Return the content of a regular file.
+
+    Raise an UnreadableFileError if it is longer than the limit of bytes.
+    """
     with open_file(path) as file:
         if os.fstat(file.fileno()).st_size > limits.file_bytes:
             limits.refuse(f"{path} holds", "file_bytes", "bytes")
@@ -93,7 +105,10 @@ def read_whole(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> bytes:
 
 
 def read_stream(file: BinaryIO, place: str, limits: ReadLimits) -> bytes:
-    """Return what is left of a file; raise an UnreadableFileError as soon as it is longer than the limit of bytes."""
+    """Return what is left of a file.
+
+    Raise an UnreadableFileError as soon as it is longer than the limit of bytes.
+    """
     content = bytearray()
     try:
         for chunk in iter(partial(file.read, _CHUNK), b""):
@@ -111,7 +126,8 @@ def read_lines(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Iterator[tupl
     """Yield the lines of a file with their numbers from 1 on.
 
     Raises:
-        UnreadableFileError: The file is damaged, or a line is longer than the limit of unpacked bytes.
+        UnreadableFileError: The file is damaged, or a line is longer than the limit of unpacked
+            bytes.
     """
     number = 0
     most = limits.unpacked_bytes
@@ -135,9 +151,16 @@ def filled_lines(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Iterator[tu
 
 
 def read_records(
-    path: Path, parse: Callable[[dict[str, Any]], Record], *, expected: str, limits: ReadLimits = DEFAULT_LIMITS
+    path: Path,
+    parse: Callable[[dict[str, Any]], Record],
+    *,
+    expected: str,
+    limits: ReadLimits = DEFAULT_LIMITS,
 ) -> Iterator[Record]:
-    """Yield the record that `parse` makes of the JSON object in each line; an UnreadableFileError says where it fails."""
+    """Yield the record that `parse` makes of the JSON object in each line.
+
+    An UnreadableFileError says where it fails.
+    """
     for number, line in filled_lines(path, limits):
         with located(f"{path}:{number}"):
             fields = parse_object(line)
@@ -146,16 +169,23 @@ def read_records(
             except InvalidInputError:
                 raise
             except (KeyError, TypeError, ValueError, AttributeError) as error:
-                raise InvalidInputError(f"expected {expected}, got {shown(fields, 80)}: {error}") from error
+                raise InvalidInputError(
+                    f"expected {expected}, got {shown(fields, 80)}: {error}"
+                ) from error
         yield record
 
 
 def parse_json(text: bytes | str) -> Any:
-    """Return the value of a JSON text; raise an InvalidInputError if it is not JSON or not UTF-8."""
+    """Return the value of a JSON text.
+
+    Raise an InvalidInputError if it is not JSON or not UTF-8.
+    """
     try:
         return json.loads(text, parse_constant=_refuse_constant)
     except UnicodeDecodeError as error:
-        raise InvalidInputError(f"not UTF-8: {error}. Convert the file, or save it again as UTF-8") from error
+        raise InvalidInputError(
+            f"not UTF-8: {error}. Convert the file, or save it again as UTF-8"
+        ) from error
     except (ValueError, RecursionError) as error:
         raise InvalidInputError(f"not JSON: {error}") from error
 

@@ -1,4 +1,7 @@
-"""Read Parquet files in a process of their own: pyarrow believes the sizes that a file states, and a damaged one may crash it."""
+"""Read Parquet files in a process of their own.
+
+Pyarrow believes the sizes that a file states, and a damaged one may crash it.
+"""
 
 from __future__ import annotations
 
@@ -29,12 +32,14 @@ def read_rows(
     begin: Callable[[dict[str, str]], object],
     receive: Callable[[dict[str, Any]], object],
 ) -> None:
-    """Pass on the metadata of a Parquet file, then each row: what JSON can hold, and lists of float32 as arrays.
+    """Pass on the metadata of a Parquet file, then each row.
 
-    Of the limits, the bytes of memory are those of the process that reads, and `seconds=None` reads in this process.
+    What JSON can hold, and lists of float32 as arrays. Of the limits, the bytes of memory are those
+    of the process that reads, and `seconds=None` reads in this process.
 
     Raises:
-        UnreadableFileError: The file is missing, damaged or no Parquet, has columns of other types, or needs too much memory.
+        UnreadableFileError: The file is missing, damaged or no Parquet, has columns of other types,
+            or needs too much memory.
         MissingDependencyError: pyarrow is not installed.
     """
     require("pyarrow.parquet", extra="parquet")
@@ -52,8 +57,8 @@ def read_rows(
         unpacked += size
         if unpacked > most:
             raise UnreadableFileError(
-                f"{path} unpacks to more than {_LARGEST_GROWTH:,} times its size, and {limits.unpacked_bytes:,} bytes: no "
-                "honest file does"
+                f"{path} unpacks to more than {_LARGEST_GROWTH:,} times its size, and "
+                f"{limits.unpacked_bytes:,} bytes: no honest file does"
             )
         for name in packed:
             if row[name] is not None:
@@ -65,13 +70,22 @@ def read_rows(
 
 
 def unpack(path: Path, _: ReadLimits) -> Iterator[Any]:
-    """Yield what describes a file, then each row with about its size in bytes. Runs in the process that reads."""
+    """Yield what describes a file, then each row with about its size in bytes.
+
+    Runs in the process that reads.
+    """
     parquet = require("pyarrow.parquet", extra="parquet")
     try:
         with parquet.ParquetFile(path, buffer_size=1 << 20) as file:
             schema = file.schema_arrow
-            packed = [field.name for field in schema if _check_type(field.type, f"{path}, column {field.name!r:.60}")]
-            metadata = {key.decode(): value.decode() for key, value in (schema.metadata or {}).items()}
+            packed = [
+                field.name
+                for field in schema
+                if _check_type(field.type, f"{path}, column {field.name!r:.60}")
+            ]
+            metadata = {
+                key.decode(): value.decode() for key, value in (schema.metadata or {}).items()
+            }
             yield {"size": path.stat().st_size, "packed": packed, "metadata": metadata}
             # Earlier versions of pyarrow fail to iterate over nothing.
             batches = file.iter_batches(batch_size=_ROWS) if file.num_row_groups else ()
@@ -80,7 +94,10 @@ def unpack(path: Path, _: ReadLimits) -> Iterator[Any]:
     except (MemoryError, MissingDependencyError, UnreadableFileError):
         raise
     except Exception as error:
-        reason = getattr(error, "strerror", None) or f"{type(error).__name__}: {' '.join(str(error).split())}"
+        reason = (
+            getattr(error, "strerror", None)
+            or f"{type(error).__name__}: {' '.join(str(error).split())}"
+        )
         raise UnreadableFileError(f"{path} cannot be read as Parquet: {reason:.300}") from error
 
 
@@ -97,7 +114,9 @@ def _check_type(kind: Any, place: str, depth: int = 0) -> bool:
     elif types.is_struct(kind):
         parts = [field.type for field in kind]
     elif not any(is_plain(kind) for is_plain in _plain(types)):
-        raise UnreadableFileError(f"{place}: {kind!s:.60}, expected texts, numbers, or lists and structures of them")
+        raise UnreadableFileError(
+            f"{place}: {kind!s:.60}, expected texts, numbers, or lists and structures of them"
+        )
     else:
         parts = []
     for part in parts:

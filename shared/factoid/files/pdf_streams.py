@@ -1,4 +1,7 @@
-"""PDFs for pdfminer, with limits that it does not have: on the number of pages and the length of a stream."""
+"""PDFs for pdfminer, with limits that it does not have.
+
+On the number of pages and the length of a stream.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,10 @@ from factoid.files.lines import open_file
 
 @dataclass(slots=True)
 class _Reading:
-    """A PDF that is being read, and the error if one of its streams was too long; pdfminer and others hide errors."""
+    """A PDF that is being read, and the error if one of its streams was too long.
+
+    Pdfminer and others hide errors.
+    """
 
     path: Path
     limits: ReadLimits
@@ -29,7 +35,9 @@ class _Reading:
         """Refuse a stream of this size if it is above the limit."""
         if size > self.limits.unpacked_bytes:
             try:
-                self.limits.refuse(f"{self.path} has a stream that unpacks to", "unpacked_bytes", "bytes")
+                self.limits.refuse(
+                    f"{self.path} has a stream that unpacks to", "unpacked_bytes", "bytes"
+                )
             except UnreadableFileError as error:
                 self.error = error
                 raise
@@ -75,14 +83,17 @@ def _check_pages(file: BinaryIO, path: Path, limits: ReadLimits) -> None:
         raise
     except Exception as error:
         # pdfminer fails with errors of many classes.
-        raise UnreadableFileError(f"{path} is not a PDF, is damaged or encrypted: {error!r:.120}") from error
+        raise UnreadableFileError(
+            f"{path} is not a PDF, is damaged or encrypted: {error!r:.120}"
+        ) from error
 
 
 @cache
 def _limit_streams() -> None:
     """Make pdfminer check the length of each stream that it unpacks for a reading of ours.
 
-    All that it unpacks passes through this method, whatever filters a stream has, and it offers no place for a check.
+    All that it unpacks passes through this method, whatever filters a stream has, and it offers no
+    place for a check.
     """
     types: Any = require("pdfminer.pdftypes", extra="documents")
     get_data = types.PDFStream.get_data

@@ -1,8 +1,9 @@
-"""Reading users' files as documents, one by one: text, Markdown, JSON lines, tables, and formats with a converter.
+"""Reading users' files as documents, one by one.
 
-Text is UTF-8, with or without a byte order mark. Line ends are kept unchanged, because spans count them. The id of a
-file with one document comes from the file's path, so that an edited file replaces its old version in a store; the id of a
-record (a JSON line, a row of a table) is its own, or comes from its content.
+Text, Markdown, JSON lines, tables, and formats with a converter. Text is UTF-8, with or without a
+byte order mark. Line ends are kept unchanged, because spans count them. The id of a file with one
+document comes from the file's path, so that an edited file replaces its old version in a store; the
+id of a record (a JSON line, a row of a table) is its own, or comes from its content.
 """
 
 from __future__ import annotations
@@ -43,15 +44,19 @@ from factoid.text.front_matter import front_matter, title_of
 from factoid.units import Document, content_id
 
 STDIN = "-"
-TEXT_ENDINGS = frozenset({".txt", ".text", ".md", ".markdown", ".mdx", ".qmd", ".rmd", ".rst", ".adoc", ".asciidoc"})
+TEXT_ENDINGS = frozenset(
+    {".txt", ".text", ".md", ".markdown", ".mdx", ".qmd", ".rmd", ".rst", ".adoc", ".asciidoc"}
+)
 JSONL_ENDING = ".jsonl"
 PDF_ENDING = ".pdf"
 TABLE_ENDINGS = frozenset({".csv", ".tsv"})
 
 _HEADING = ("title", "section")
-_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(\.[0-9]+)?")  # no code ("007"), and short enough for exact floats
+# no code ("007"), and short enough for exact floats
+_NUMBER = re.compile(r"-?(?:0|[1-9][0-9]{0,14})(\.[0-9]+)?")
 _BOM = b"\xef\xbb\xbf"
-_MARKDOWN = {"content_type": "text/markdown"}  # of texts whose file's ending does not say that they are Markdown
+# of texts whose file's ending does not say that they are Markdown
+_MARKDOWN = {"content_type": "text/markdown"}
 _FIRST_HEADING = re.compile(r"^# ", re.MULTILINE)
 
 logger = logging.getLogger(__name__)
@@ -60,29 +65,36 @@ logger = logging.getLogger(__name__)
 def read_documents(
     paths: Iterable[str | Path], *, follow_links: bool = False, limits: ReadLimits = DEFAULT_LIMITS
 ) -> Iterator[Document]:
-    """Yield the documents in files and folders, as `find_files` takes them; one file, or one line, is in memory at a time.
+    """Yield the documents in files and folders, as `find_files` takes them.
+
+    One file, or one line, is in memory at a time.
 
     Raises:
-        UnreadableFileError: A file is missing, damaged, of an unknown kind or above a limit, or a record is not a document.
-            Errors of `find_files` come before the first document.
+        UnreadableFileError: A file is missing, damaged, of an unknown kind or above a limit, or a
+            record is not a document. Errors of `find_files` come before the first document.
         MissingDependencyError: A file needs the extra `documents`.
     """
     files = find_files(paths, follow_links=follow_links)
     return (document for file in files for document in read_file(file, limits=limits))
 
 
-def find_files(paths: Iterable[str | Path], *, allow_empty: bool = False, follow_links: bool = False) -> list[Path]:
+def find_files(
+    paths: Iterable[str | Path], *, allow_empty: bool = False, follow_links: bool = False
+) -> list[Path]:
     """List the files to read.
 
-    The paths are files, folders, or "-" for standard input. In folders and their subfolders, text, Markdown, subtitles and JSON
-    lines are found, and with the extra `documents` also the formats that it converts, in order of their names. Hidden files are
-    left out; others are counted in a warning. Tables (.csv, .tsv) and logs (.log) are read only if named.
+    The paths are files, folders, or "-" for standard input. In folders and their subfolders, text,
+    Markdown, subtitles and JSON lines are found, and with the extra `documents` also the formats
+    that it converts, in order of their names. Hidden files are left out; others are counted in a
+    warning. Tables (.csv, .tsv) and logs (.log) are read only if named.
 
-    Symbolic links in folders, which may lead out of them, are left out and counted in the warning, wherever they lead, unless
-    `follow_links` is set. A path that is a link itself is followed. A file that is found twice is read once.
+    Symbolic links in folders, which may lead out of them, are left out and counted in the warning,
+    wherever they lead, unless `follow_links` is set. A path that is a link itself is followed. A
+    file that is found twice is read once.
 
     Raises:
-        UnreadableFileError: A path is neither a file nor a folder, or a folder holds no such file, unless `allow_empty` is set.
+        UnreadableFileError: A path is neither a file nor a folder, or a folder holds no such file,
+            unless `allow_empty` is set.
     """
     files: dict[Path, Path] = {}  # by what links lead to
     for path in map(Path, paths):
@@ -100,8 +112,9 @@ def find_files(paths: Iterable[str | Path], *, allow_empty: bool = False, follow
 def read_file(path: str | Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> Iterator[Document]:
     """Yield the documents of one file.
 
-    docs/cli.md lists the kinds of files and their fields. Title and section may also stand inside `metadata`. The id of
-    standard input ("-") comes from the content. `metadata["source"]` is the path as given, unless the file has its own.
+    docs/cli.md lists the kinds of files and their fields. Title and section may also stand inside
+    `metadata`. The id of standard input ("-") comes from the content. `metadata["source"]` is the
+    path as given, unless the file has its own.
 
     Raises:
         UnreadableFileError, MissingDependencyError: See `read_documents`.
@@ -132,7 +145,9 @@ def read_file(path: str | Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> Itera
                     text, title, metadata = _convert(path, limits)
                 else:
                     text, title, metadata = _parse_text(read_whole(path, limits), str(path), limits)
-                document = Document(text, title, id=document_id, metadata={"source": path.as_posix(), **metadata})
+                document = Document(
+                    text, title, id=document_id, metadata={"source": path.as_posix(), **metadata}
+                )
             yield document
     except UnreadableFileError:
         raise
@@ -146,7 +161,9 @@ def _check_name(path: Path) -> None:
         str(path.resolve()).encode()
     except UnicodeEncodeError as error:
         name = os.fsencode(path)
-        raise UnreadableFileError(f"the name {name!r} is not UTF-8: rename the file, or a folder above it") from error
+        raise UnreadableFileError(
+            f"the name {name!r} is not UTF-8: rename the file, or a folder above it"
+        ) from error
     except RuntimeError as error:  # Python 3.11 and 3.12, for a link that leads to itself
         raise UnreadableFileError(f"{path} cannot be read: {error}") from error
 
@@ -178,13 +195,17 @@ def _list_folder(folder: Path, *, allow_empty: bool, follow_links: bool) -> list
             else ""
         )
         kinds = ", ".join(sorted(skipped))
-        logger.warning("skipped files of other kinds in %s: %d (%s)%s", folder, skipped.total(), kinds, advice)
+        logger.warning(
+            "skipped files of other kinds in %s: %d (%s)%s", folder, skipped.total(), kinds, advice
+        )
     if links:
         advice = "they may lead out of the folder; follow_links=True, or --follow-links, reads them"
         logger.warning("skipped symbolic links in %s: %d; %s", folder, links, advice)
     if not files and not allow_empty:
         endings = ", ".join(sorted(wanted))
-        raise UnreadableFileError(f"{folder} holds no file that can be read: expected files that end in {endings}")
+        raise UnreadableFileError(
+            f"{folder} holds no file that can be read: expected files that end in {endings}"
+        )
     return files
 
 
@@ -192,10 +213,15 @@ def _list_folder(folder: Path, *, allow_empty: bool, follow_links: bool) -> list
 
 
 def _read_records(path: Path, records: Iterable[tuple[str, Any]]) -> Iterator[Document]:
-    """Yield the documents of records, or of lines that hold them; errors say the place in the file."""
+    """Yield the documents of records, or of lines that hold them.
+
+    Errors say the place in the file.
+    """
     for place, record in records:
         with located(f"{path}{place}"):
-            document = _from_record(parse_object(record) if isinstance(record, bytes) else record, path)
+            document = _from_record(
+                parse_object(record) if isinstance(record, bytes) else record, path
+            )
         yield document
 
 
@@ -211,7 +237,9 @@ def _rows(path: Path, limits: ReadLimits) -> Iterator[tuple[str, dict[str, Any]]
             if number := _NUMBER.fullmatch(record[name]):
                 record[name] = float(number[0]) if number[1] else int(number[0])
         text_name = next((name for name in TEXT_FIELDS if name in row.columns), None)
-        record = {text_name: ""} | record if text_name else {"text": row_text(row), "metadata": record}
+        record = (
+            {text_name: ""} | record if text_name else {"text": row_text(row), "metadata": record}
+        )
         if row.title and "title" not in row.cells:
             record["title"] = row.title
         yield row.place, record
@@ -229,7 +257,11 @@ def _timed(path: Path, limits: ReadLimits) -> Iterator[tuple[str, dict[str, Any]
 
 
 def _from_record(record: Any, path: Path) -> Document:
-    name = next((name for name in TEXT_FIELDS if name in record), None) if isinstance(record, dict) else None
+    name = (
+        next((name for name in TEXT_FIELDS if name in record), None)
+        if isinstance(record, dict)
+        else None
+    )
     if name is None:
         raise InvalidInputError(f'expected an object with a field "text", got {shown(record)}')
     fields = dict(record)
@@ -237,8 +269,12 @@ def _from_record(record: Any, path: Path) -> Document:
     metadata = {} if metadata is None else metadata
     if not isinstance(metadata, dict):
         raise InvalidInputError(f'expected an object in "metadata", got {shown(metadata)}')
-    strings: dict[str, Any] = {key: metadata[key] for key in _HEADING if isinstance(metadata.get(key), str)}
-    strings |= {key: value for key in (*_HEADING, "id") if (value := fields.pop(key, None)) is not None}
+    strings: dict[str, Any] = {
+        key: metadata[key] for key in _HEADING if isinstance(metadata.get(key), str)
+    }
+    strings |= {
+        key: value for key in (*_HEADING, "id") if (value := fields.pop(key, None)) is not None
+    }
     if type(strings.get("id")) is int:
         strings["id"] = str(strings["id"])
     metadata = fields | metadata  # the remaining fields are the user's own
@@ -262,7 +298,9 @@ def _convert(path: Path, limits: ReadLimits) -> tuple[str, str, dict[str, Any]]:
     run_isolated(convert, path, limits, converted.append)
     ((text, title),) = converted
     if not text.strip():
-        raise UnreadableFileError(f"{path} holds no text: pages that are pictures have to be recognized first (OCR)")
+        raise UnreadableFileError(
+            f"{path} holds no text: pages that are pictures have to be recognized first (OCR)"
+        )
     # A page's heading goes before its title for browsers ("Vasa - Wikipedia").
     return text, "" if _FIRST_HEADING.search(text) else title, dict(_MARKDOWN)
 
@@ -278,7 +316,9 @@ def _pdf(path: Path, limits: ReadLimits) -> tuple[str, str, dict[str, Any]]:
             parts.append(escaped(part.text, lines=False))
     text = "\n\n".join(parts)
     if not text.strip():
-        raise UnreadableFileError(f"{path} holds no text: pages that are pictures have to be recognized first (OCR)")
+        raise UnreadableFileError(
+            f"{path} holds no text: pages that are pictures have to be recognized first (OCR)"
+        )
     return text, "" if _FIRST_HEADING.search(text) else document.title, _MARKDOWN
 
 

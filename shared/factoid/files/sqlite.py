@@ -16,7 +16,8 @@ from typing import Any
 
 from factoid.errors import StoreError, StoreFormatError
 
-# Of a store. It is here because the cache of propositions, which is in the same file, needs it, too.
+# Of a store. It is here because the cache of propositions, which is in the same file, needs it,
+# too.
 APPLICATION_ID = 0x0FAC701D
 FORMAT = 1  # of the tables in `factoid.store.database.schema`
 FILE = "units.sqlite"
@@ -24,8 +25,15 @@ SENT = f"{FILE}.sent"  # a copy that is sent elsewhere, as long as that takes
 
 WAIT = 30  # seconds that a write waits for the write of another process
 
-# Texts of SQLite's OperationalErrors that come of damage; those of the disk, of locks and of interruptions are others.
-_DAMAGES = ("could not decode to utf-8", "malformed", "unsupported file format", "no such ", "has no column")
+# Texts of SQLite's OperationalErrors that come of damage; those of the disk, of locks and of
+# interruptions are others.
+_DAMAGES = (
+    "could not decode to utf-8",
+    "malformed",
+    "unsupported file format",
+    "no such ",
+    "has no column",
+)
 
 # What to do about errors of the system.
 _FREE_SPACE = "Free some space and run again"
@@ -49,14 +57,17 @@ _OBJECTS = """SELECT type, name, tbl_name, sql FROM sqlite_master
 class _Connection(sqlite3.Connection):
     """A connection whose errors are SQLite's, even if they quote names of a damaged file that are not UTF-8."""
 
-    frozen: _FrozenFile | None = None  # what it reads, if it was opened as a file that nobody writes to
+    # what it reads, if it was opened as a file that nobody writes to
+    frozen: _FrozenFile | None = None
 
     def execute(self, *arguments: Any) -> sqlite3.Cursor:
         """Do what the base class does."""
         try:
             return super().execute(*arguments)
         except UnicodeDecodeError as error:
-            raise sqlite3.DatabaseError("malformed: SQLite's message about it is not UTF-8") from error
+            raise sqlite3.DatabaseError(
+                "malformed: SQLite's message about it is not UTF-8"
+            ) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,22 +100,33 @@ class _FrozenFile:
 
 
 def connect(target: str | Path) -> sqlite3.Connection:
-    """Open a database for any thread, with transactions begun by hand. The target is a path, ":memory:" or a `file:` URI."""
+    """Open a database for any thread, with transactions begun by hand.
+
+    The target is a path, ":memory:" or a `file:` URI.
+    """
     uri = str(target).startswith("file:")
     options: dict[str, Any] = {"timeout": WAIT, "uri": uri, "factory": _Connection}
-    connection: sqlite3.Connection = sqlite3.connect(target, isolation_level=None, check_same_thread=False, **options)
-    connection.execute("PRAGMA cell_size_check = ON")  # detects more damaged pages, instead of reading garbage
-    connection.execute("PRAGMA trusted_schema = OFF")  # a file from a stranger calls no functions of this process
-    # What is deleted is overwritten: not every SQLite is built so. FAST would leave it in pages that become free, which hold most
-    # of it. Deletions take a fifth longer, additions and replacements do not.
+    connection: sqlite3.Connection = sqlite3.connect(
+        target, isolation_level=None, check_same_thread=False, **options
+    )
+    # detects more damaged pages, instead of reading garbage
+    connection.execute("PRAGMA cell_size_check = ON")
+    # a file from a stranger calls no functions of this process
+    connection.execute("PRAGMA trusted_schema = OFF")
+    # What is deleted is overwritten: not every SQLite is built so. FAST would leave it in pages
+    # that become free, which hold most of it. Deletions take a fifth longer, additions and
+    # replacements do not.
     connection.execute("PRAGMA secure_delete = ON").fetchall()
     return connection
 
 
-def connect_read_only(file: Path, check: Callable[[sqlite3.Connection], object]) -> sqlite3.Connection:
-    """Open a database that may be on a read-only disk; `check` reads from it, and raises if it is a foreign one.
+def connect_read_only(
+    file: Path, check: Callable[[sqlite3.Connection], object]
+) -> sqlite3.Connection:
+    """Open a database that may be on a read-only disk.
 
-    A disk that is read-only here may be written elsewhere: ask `has_news` before each use, and `is_mixed` after it.
+    `check` reads from it, and raises if it is a foreign one. A disk that is read-only here may be
+    written elsewhere: ask `has_news` before each use, and `is_mixed` after it.
     """
     address = f"{file.absolute().as_uri()}?mode=ro"
     connection = connect(address)
@@ -151,11 +173,16 @@ def drop_log(file: Path) -> None:
 
     A connection that can write does that when it is closed; one that only reads does not.
     """
-    with suppress(sqlite3.Error), closing(connect(f"{file.absolute().as_uri()}?mode=rw")) as connection:
+    with (
+        suppress(sqlite3.Error),
+        closing(connect(f"{file.absolute().as_uri()}?mode=rw")) as connection,
+    ):
         connection.execute("SELECT 1 FROM sqlite_master LIMIT 1").fetchall()
 
 
-def is_empty(connection: sqlite3.Connection, content: str, *known: tuple[int, int], upgrade: str = _NEW_FILE) -> bool:
+def is_empty(
+    connection: sqlite3.Connection, content: str, *known: tuple[int, int], upgrade: str = _NEW_FILE
+) -> bool:
     """Return whether a database has no tables yet; only reads.
 
     Args:
@@ -175,11 +202,12 @@ def is_empty(connection: sqlite3.Connection, content: str, *known: tuple[int, in
         expected, newest = known[0]
         if application_id == expected:
             raise StoreFormatError(
-                f"{file} is a {content} of format {version}, and this version of factoid reads format {newest}: {upgrade}"
+                f"{file} is a {content} of format {version}, and this version of factoid reads "
+                f"format {newest}: {upgrade}"
             )
         raise StoreFormatError(
-            f"{file} is not a {content} of format {newest} (application {application_id:#x}, format {version}): name "
-            "another one"
+            f"{file} is not a {content} of format {newest} (application {application_id:#x}, "
+            f"format {version}): name another one"
         )
     return not tables
 
@@ -192,15 +220,20 @@ def identify(file: Path) -> tuple[int, int]:
     return (int.from_bytes(head[68:]), int.from_bytes(head[60:64])) if is_sqlite else (0, 0)
 
 
-def check_objects(connection: sqlite3.Connection, content: str, *statements: str, table: str | None = None) -> None:
+def check_objects(
+    connection: sqlite3.Connection, content: str, *statements: str, table: str | None = None
+) -> None:
     """Raise a DatabaseError if a file holds anything but the tables that statements make, or if a table of it is another one.
 
-    A file from a stranger may have views in place of tables, which never end, or triggers, which write.
+    A file from a stranger may have views in place of tables, which never end, or triggers, which
+    write.
     """
     unknown = set(connection.execute(_OBJECTS, [table])) - _objects(statements)
     if unknown:
         names = ", ".join(sorted(repr(name)[:60] for _, name, *_ in unknown))
-        raise sqlite3.DatabaseError(f"it holds what no {content} has ({names}): another program made or changed it")
+        raise sqlite3.DatabaseError(
+            f"it holds what no {content} has ({names}): another program made or changed it"
+        )
 
 
 @cache
@@ -211,7 +244,10 @@ def _objects(statements: tuple[str, ...]) -> frozenset[tuple[str, ...]]:
 
 
 def row_checksum(*values: object) -> int:
-    """Return the checksum of a row: SQLite does not notice a bit that flips within a value, or a value of another type."""
+    """Return the checksum of a row.
+
+    SQLite does not notice a bit that flips within a value, or a value of another type.
+    """
     if bytes in map(type, values):  # whose checksum is much shorter than what represents them
         values = tuple(map(_shortened, values))
     return zlib.crc32(repr(values).encode())
@@ -222,13 +258,19 @@ def _shortened(value: object) -> object:
 
 
 def any_text(content: bytes) -> str:
-    """Decode a text even if it is not UTF-8: the `text_factory` of a connection that reads damaged rows."""
+    """Decode a text even if it is not UTF-8.
+
+    The `text_factory` of a connection that reads damaged rows.
+    """
     return content.decode(errors="replace")
 
 
 def has_table(connection: sqlite3.Connection, name: str) -> bool:
     """Tell whether a database has a table."""
-    return connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", [name]).fetchone() is not None
+    return (
+        connection.execute("SELECT 1 FROM sqlite_master WHERE name = ?", [name]).fetchone()
+        is not None
+    )
 
 
 @contextmanager
@@ -245,7 +287,10 @@ def committing(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
 
 
 def use_wal(connection: sqlite3.Connection) -> None:
-    """Turn on the write-ahead log; wait while another process makes the store, which SQLite itself does not."""
+    """Turn on the write-ahead log.
+
+    Wait while another process makes the store, which SQLite itself does not.
+    """
     end = time.monotonic() + WAIT
     while True:
         try:
@@ -294,11 +339,13 @@ class CacheTable:
     columns: str  # that the checksum covers
     application_id: int
     version: int
-    hosts: tuple[tuple[int, int], ...] = ()  # application id and format of other files that may have the table
+    # application id and format of other files that may have the table
+    hosts: tuple[tuple[int, int], ...] = ()
 
     def open(self, file: Path, *, read_only: bool = False) -> sqlite3.Connection:
-        """Open a file for writing, with the table, or for reading if it is not writable; raise if it is a foreign one.
+        """Open a file for writing, with the table, or for reading if it is not writable.
 
+        Raise if it is a foreign one.
         Texts that are not UTF-8 are read, too: their checksum tells that they are damaged.
         """
         writable = not read_only and is_writable(file)
@@ -311,7 +358,9 @@ class CacheTable:
                 self._prepare(connection)
             elif not has_table(connection, self.name):
                 # One of this connection alone, without entries, stands in for it.
-                connection.execute(self.sql.replace("CREATE TABLE IF NOT EXISTS", "CREATE TEMP TABLE", 1))
+                connection.execute(
+                    self.sql.replace("CREATE TABLE IF NOT EXISTS", "CREATE TEMP TABLE", 1)
+                )
             connection.text_factory = any_text
         except BaseException:
             connection.close()
@@ -320,7 +369,8 @@ class CacheTable:
 
     def _prepare(self, connection: sqlite3.Connection) -> None:
         use_wal(connection)
-        connection.execute("PRAGMA synchronous = NORMAL")  # survives a kill; a power cut may cost the last commits
+        # survives a kill; a power cut may cost the last commits
+        connection.execute("PRAGMA synchronous = NORMAL")
         if not has_table(connection, self.name):
             with committing(connection):
                 if self._is_empty(connection):  # otherwise a host, or another process was faster
@@ -329,20 +379,30 @@ class CacheTable:
                 connection.execute(self.sql)
 
     def damaged_rows(self, connection: sqlite3.Connection) -> list[int]:
-        """Return the numbers of rows that differ from what was written; none if there is no table."""
+        """Return the numbers of rows that differ from what was written.
+
+        None if there is no table.
+        """
         if not has_table(connection, self.name):
             return []
         rows = connection.execute(f"SELECT rowid, checksum, {self.columns} FROM {self.name}")  # noqa: S608
         return [row for row, written, *values in rows if row_checksum(*values) != written]
 
     def failure(self, path: Path, error: sqlite3.Error | OSError, remedy: str) -> StoreError:
-        """Return the error to raise instead of one of SQLite or the system; the remedy is for a damaged file."""
+        """Return the error to raise instead of one of SQLite or the system.
+
+        The remedy is for a damaged file.
+        """
         if isinstance(error, sqlite3.Error) and is_damage(error):
-            return StoreFormatError(f"{path} cannot be read as a cache of {self.content}: {error}. {remedy}")
+            return StoreFormatError(
+                f"{path} cannot be read as a cache of {self.content}: {error}. {remedy}"
+            )
         return StoreError(f"the cache {path} cannot be used: {explain(error)}")
 
     def _is_empty(self, connection: sqlite3.Connection) -> bool:
-        return is_empty(connection, f"cache of {self.content}", (self.application_id, self.version), *self.hosts)
+        return is_empty(
+            connection, f"cache of {self.content}", (self.application_id, self.version), *self.hosts
+        )
 
 
 def is_writable(file: Path) -> bool:

@@ -1,4 +1,7 @@
-"""Tables of delimited text (CSV, TSV): their delimiter, what stands above the header, and rows in which no cell is lost."""
+"""Tables of delimited text (CSV, TSV).
+
+Their delimiter, what stands above the header, and rows in which no cell is lost.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 
 from factoid.errors import UnreadableFileError
@@ -17,7 +20,8 @@ from factoid.files.limits import ReadLimits
 TEXT_FIELDS = ("text", "content", "page_content")  # columns whose cells are the texts of documents
 
 _DELIMITERS = ",;\t|"
-_SEP_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE | re.DOTALL)  # how Excel states the delimiter
+# how Excel states the delimiter
+_SEP_LINE = re.compile(r'"?sep=(.)"?\s*', re.IGNORECASE | re.DOTALL)
 _RETURN = re.compile(r"(?<=\r)(?!\n)")  # old line ends; within quotes a reader joins what this cuts
 _LONGEST_CELL = 1 << 27  # characters; Python's own limit of 131,072 is less than some texts have
 _LONGEST_NAME = 500  # characters of a column's name, which the text of each row repeats
@@ -25,6 +29,13 @@ _SAMPLE_ROWS, _SAMPLE_CHARACTERS = 100, 1_000_000
 _MOST_TITLES = 10  # rows above the header
 _NUMBER = re.compile(r"[-+]?[$€£]?\s?\d[\d.,' ]*\s?[%€$£]?")
 _LABEL_END = re.compile(r":(?!\S)|\n")
+# Values that name no column where all below have their form: a number, a day, an hour, an address.
+_VALUES = (
+    _NUMBER,
+    re.compile(r"\d{4}-\d\d?-\d\d?(?:[T ]\d\d:\d\d\S*)?|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}"),
+    re.compile(r"\d{1,2}:\d\d(?::\d\d)?"),
+    re.compile(r"[^@\s]+@[^@\s]+\.\w+|https?://\S+"),
+)
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 
 
@@ -44,11 +55,11 @@ def read_rows(path: Path, limits: ReadLimits) -> Iterator[TableRow]:
 
     The delimiter is the comma, semicolon, tab or "|" that cuts the rows into equally many cells, or what a first line such as
     "sep=;" says. Rows above the header with few cells are the table's title. A column without a name is called "column 3" after
-    its place.
+    its place; so are all columns where the first row holds values, such as a number above numbers.
 
     Raises:
-        UnreadableFileError: The file is not such a table, two columns have one name, or a row of texts has more cells than the
-            header, as from a delimiter outside of quotes.
+        UnreadableFileError: The file is not such a table, two columns have one name, or a row of
+            texts has more cells than the header, as from a delimiter outside of quotes.
     """
     csv.field_size_limit(max(_LONGEST_CELL, csv.field_size_limit()))
     reading = _Lines(path, limits)
@@ -59,10 +70,14 @@ def read_rows(path: Path, limits: ReadLimits) -> Iterator[TableRow]:
         delimiter = str(stated[1])
         sample = sample[1:]
         reading.skipped += 1
-    delimiter = delimiter or _delimiter(sample, prefer="\t" if path.suffix.lower() == ".tsv" else "")
+    delimiter = delimiter or _delimiter(
+        sample, prefer="\t" if path.suffix.lower() == ".tsv" else ""
+    )
     parsed = _parsed(sample, delimiter)
     above = _title_rows(parsed)
     levels = _header_levels(parsed[above:])
+    if not above and _lacks_header(parsed):
+        levels = 0
     counted = reading.counted(chain(sample, lines))
     reader = csv.reader(counted, delimiter=delimiter, strict=True, skipinitialspace=True)
     titles: list[str] = []
@@ -79,10 +94,14 @@ def read_rows(path: Path, limits: ReadLimits) -> Iterator[TableRow]:
             elif len(header) < levels:
                 header.append(cells)
             else:
-                columns = columns or _Columns(_merged(header), delimiter)
+                columns = columns or _Columns(
+                    _merged(header), delimiter
+                )  # without a header, all names are made up
                 place = f":{reader.line_num + reading.skipped}"
                 title = ", ".join(titles)
-                yield TableRow(place, columns.named(cells), title, columns.stated, frozenset(columns.unnamed))
+                yield TableRow(
+                    place, columns.named(cells), title, columns.stated, frozenset(columns.unnamed)
+                )
         if header and columns is None:
             _Columns(_merged(header), delimiter)  # raises if two columns have one name
     except csv.Error as error:
@@ -91,10 +110,18 @@ def read_rows(path: Path, limits: ReadLimits) -> Iterator[TableRow]:
 
 
 def row_text(row: TableRow) -> str:
-    """Return a row as lines of "name: cell"; a first cell without a name, which names the row, stands alone."""
+    """Return a row as lines of "name: cell".
+
+    A first cell without a name, which names the row, stands alone.
+    """
     lines: list[str] = []
     for name, cell in row.cells.items():
-        names_row = not lines and name in row.unnamed and not _NUMBER.fullmatch(cell) and not _LABEL_END.search(cell)
+        names_row = (
+            not lines
+            and name in row.unnamed
+            and not _NUMBER.fullmatch(cell)
+            and not _LABEL_END.search(cell)
+        )
         lines.append(cell if names_row else f"{name}: {cell}")
     return "\n".join(lines)
 
@@ -136,12 +163,16 @@ class _Columns:
             self._names.pop()
         twice = [name for name, count in Counter(self._names).items() if name and count > 1]
         if twice:
-            raise csv.Error(f"several columns are called {', '.join(map(repr, twice))}: give each a name of its own")
+            raise csv.Error(
+                f"several columns are called {', '.join(map(repr, twice))}: give each a name of "
+                "its own"
+            )
         longest = max(self._names, key=len, default="")
         if len(longest) > _LONGEST_NAME:
             raise csv.Error(
-                f"the name of a column has {len(longest):,} characters, and at most {_LONGEST_NAME} are read: the first line of "
-                f"a table names its columns, got {longest:.40}"
+                f"the name of a column has {len(longest):,} characters, and at most "
+                f"{_LONGEST_NAME} are read: the first line of a table names its columns, got "
+                f"{longest:.40}"
             )
         self.stated = frozenset(filter(None, self._names))
         self._has_texts = not self.stated.isdisjoint(TEXT_FIELDS)
@@ -151,7 +182,8 @@ class _Columns:
         """Return the cells of a row that are not empty by the names of their columns."""
         if self._has_texts and any(cells[self._width :]):
             raise csv.Error(
-                f"more cells than the {self._width} names: put texts that hold a {self._delimiter!r} into quotes"
+                f"more cells than the {self._width} names: put texts that hold a "
+                f"{self._delimiter!r} into quotes"
             )
         return {self._name(place): cell for place, cell in enumerate(cells) if cell}
 
@@ -212,16 +244,22 @@ def _delimiter(sample: Sequence[str], *, prefer: str) -> str:
 
 
 def _title_rows(rows: Sequence[Sequence[str]]) -> int:
-    """Return how many rows stand above the header: those with a cell or two, before one that names the columns."""
+    """Return how many rows stand above the header.
+
+    Those with a cell or two, before one that names the columns.
+    """
     filled = [sum(map(bool, row)) for row in rows]
     for place in range(1, min(_MOST_TITLES + 1, len(rows))):
         below = filled[place:]
         usual = max(Counter(below).items(), key=lambda item: (item[1], item[0]))[0]
         if filled[place] < 2 or _is_narrow(filled[place], usual) or not _names_columns(rows[place]):
             continue
-        are_single = all(count == 1 and row[0] for row, count in zip(rows[:place], filled, strict=False))
+        are_single = all(
+            count == 1 and row[0] for row, count in zip(rows[:place], filled, strict=False)
+        )
         are_narrow = are_single or all(_is_narrow(count, usual) for count in filled[:place])
-        # What stands above may also be a header with few names: then the rows below have to show another one.
+        # What stands above may also be a header with few names: then the rows below have to show
+        # another one.
         is_clear = (are_single and usual >= 3) or _differs(rows[place], rows[place + 1 :])
         return place if are_narrow and is_clear else 0
     return 0
@@ -236,7 +274,11 @@ def _names_columns(row: Sequence[str]) -> bool:
     """Return whether a row looks like a header: distinct texts, or years."""
     texts = [cell for cell in row if cell]
     is_text = [not _NUMBER.fullmatch(text) or bool(_YEAR.fullmatch(text)) for text in texts]
-    return all(is_text) and len({*texts}) == len(texts) and max(map(len, texts), default=0) <= _LONGEST_NAME
+    return (
+        all(is_text)
+        and len({*texts}) == len(texts)
+        and max(map(len, texts), default=0) <= _LONGEST_NAME
+    )
 
 
 def _header_levels(rows: Sequence[Sequence[str]]) -> int:
@@ -244,19 +286,54 @@ def _header_levels(rows: Sequence[Sequence[str]]) -> int:
     if len(rows) < 2:
         return 1
     header, below = rows[:2]
-    unnamed = [column for column in range(1, max(len(header), len(below))) if not _cell(header, column)]
+    unnamed = [
+        column for column in range(1, max(len(header), len(below))) if not _cell(header, column)
+    ]
     are_named = bool(unnamed) and all(_cell(below, column) for column in unnamed)
     are_used = all(any(_cell(row, column) for row in rows[2:]) for column in unnamed)
     is_header = (
-        are_used and bool(header[0]) and not below[0] and not any(_NUMBER.fullmatch(cell) for cell in below if cell)
+        are_used
+        and bool(header[0])
+        and not below[0]
+        and not any(_NUMBER.fullmatch(cell) for cell in below if cell)
     )
     return 2 if are_named and is_header else 1
 
 
+def _lacks_header(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row holds values: a number, a date, an address above others of its kind.
+
+    Numbers that count up in equal steps, or only there, and years above other numbers, name their columns.
+    """
+    if len(rows) < 2:
+        return False
+    first, *others = rows
+    if not {*first}.isdisjoint(TEXT_FIELDS) or (not first[0] and all(row[0] for row in others)):
+        return False
+    if _counts_up(first, in_steps=True) or (_counts_up(first) and not all(map(_counts_up, others))):
+        return False
+    years = [column for column, cell in enumerate(first) if _YEAR.fullmatch(cell)]
+    if years and not all(_YEAR.fullmatch(_cell(row, column)) for row in others for column in years):
+        return False
+    for column, cell in enumerate(first):
+        form = next((form for form in _VALUES if form.fullmatch(cell)), None)
+        below = [row[column] for row in others if _cell(row, column)]
+        if form is not None and below and all(map(form.fullmatch, below)):
+            return True
+    return False
+
+
+def _counts_up(row: Sequence[str], *, in_steps: bool = False) -> bool:
+    """Return whether the whole numbers in a row rise, perhaps in equal steps; two of them at least."""
+    numbers = [int(cell) for cell in row if cell.isdecimal() and len(cell) < 10]
+    steps = [after - before for before, after in pairwise(numbers)]
+    return bool(steps) and min(steps) > 0 and not (in_steps and len({*steps}) > 1)
+
+
 def _merged(levels: Sequence[Sequence[str]]) -> list[str]:
     """Return the names of columns from one or two rows; the name of a merged cell holds for those at its right."""
-    if len(levels) == 1:
-        return list(levels[0])
+    if len(levels) < 2:
+        return [name for level in levels for name in level]
     outer, inner = levels
     names: list[str] = []
     last = ""

@@ -1,4 +1,7 @@
-"""Texts with times: subtitles (SRT, WebVTT), whose cues are joined to sentences, and the entries of logs."""
+"""Texts with times.
+
+Subtitles (SRT, WebVTT), whose cues are joined to sentences, and the entries of logs.
+"""
 
 from __future__ import annotations
 
@@ -17,23 +20,32 @@ LOG_ENDING = ".log"
 _TIME = r"(?:\d{1,3}:)?\d{1,2}:\d{2}[.,]\d{1,3}"
 _TIMING = re.compile(rf"\s*(?P<start>{_TIME})\s*-->\s*(?P<end>{_TIME})(?:\s.*)?\Z")
 _VOICE = re.compile(r"<v(?:\.[^\s<>]*)?\s+([^<>]+)>", re.IGNORECASE)
-_TAG = re.compile(r"</?(?:[bicuvi]|ruby|rt|lang|font|c)\b[^<>]*>|<[\d:.]+>|\{\\[^{}]*\}", re.IGNORECASE)
+_TAG = re.compile(
+    r"</?(?:[bicuvi]|ruby|rt|lang|font|c)\b[^<>]*>|<[\d:.]+>|\{\\[^{}]*\}", re.IGNORECASE
+)
 _DASH = re.compile(r"[-–—]\s*(?=\S)")  # begins what another person says
 _SENTENCE_END = re.compile(r"[.!?…。！？♪][\"'”’»)\]]*\Z")
 _MOST_WORDS = 60  # of cues that are joined: what is recognised from speech may have no full stop
 _LONGEST_GAP = 3.0  # seconds within a sentence
 
-# When a log's entry was written, within its first characters, as one of the formats that are understood.
+# When a log's entry was written, within its first characters, as one of the formats that are
+# understood.
 _HEAD = 80  # characters
 _STAMPS = (
     re.compile(
         r"(?<!\d)(?P<iso>\d{4}[-/]\d{2}[-/]\d{2}(?:[T ]|\s)\d{2}:\d{2}:\d{2}(?:[.,]\d{1,9})?(?:\s?(?:Z|[+-]\d{2}:?\d{2}))?)(?!\d)"
     ),
     re.compile(r"(?<!\d)(?P<web>\d{2}/[A-Z][a-z]{2}/\d{4}:\d{2}:\d{2}:\d{2}(?: [+-]\d{4})?)"),
-    re.compile(r"\A\W?(?P<text>[A-Z][a-z]{2} +\d{1,2} \d{2}:\d{2}:\d{2}(?:[.,]\d{1,9})?(?: \d{4})?)"),
-    re.compile(r"\A\W?(?P<plain>(?:\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}[ T,]+)?\d{2}:\d{2}:\d{2}(?:[.,]\d{1,9})?)(?!\d)"),
+    re.compile(
+        r"\A\W?(?P<text>[A-Z][a-z]{2} +\d{1,2} \d{2}:\d{2}:\d{2}(?:[.,]\d{1,9})?(?: \d{4})?)"
+    ),
+    re.compile(
+        r"\A\W?(?P<plain>(?:\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}[ T,]+)?\d{2}:\d{2}:\d{2}(?:[.,]\d{1,9})?)(?!\d)"
+    ),
 )
-_LEVEL = re.compile(r"\b(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL|SEVERE)\b", re.IGNORECASE)
+_LEVEL = re.compile(
+    r"\b(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|CRITICAL|FATAL|SEVERE)\b", re.IGNORECASE
+)
 _MOST_LINES = 1000  # of an entry, such as a trace of calls
 
 
@@ -63,9 +75,9 @@ class _Spoken:
 def read_subtitles(text: str) -> list[TimedText]:
     """Return the sentences of subtitles in SRT or WebVTT.
 
-    Cues are joined up to the end of a sentence, another speaker or a longer silence; a line that a cue repeats from the one
-    before is left out. The metadata holds `time` and `end_time`, as in "00:01:02.500", and the `speaker`, if the cue names one;
-    the text then begins with the name.
+    Cues are joined up to the end of a sentence, another speaker or a longer silence; a line that a
+    cue repeats from the one before is left out. The metadata holds `time` and `end_time`, as in
+    "00:01:02.500", and the `speaker`, if the cue names one; the text then begins with the name.
 
     Raises:
         InvalidInputError: There is no cue.
@@ -120,7 +132,10 @@ def _cues(text: str) -> Iterator[tuple[str, str, int, list[str]]]:
 
 
 def _parts(lines: Iterable[str], speaker: str) -> Iterator[tuple[str, str]]:
-    """Yield who speaks, or "", and what, for the lines of a cue. A line that begins with a dash is another person's."""
+    """Yield who speaks, or "", and what, for the lines of a cue.
+
+    A line that begins with a dash is another person's.
+    """
     texts: list[str] = []
     for line in lines:
         voice = _VOICE.search(line)
@@ -176,9 +191,10 @@ def _seconds(clock: str) -> float:
 def read_log(lines: Iterable[tuple[int, str]]) -> Iterator[TimedText]:
     """Yield the entries of a log from its numbered lines.
 
-    An entry begins with a line that has a time. In a log without times, and before the first time, it is each line. Indented
-    lines belong to the entry above. The metadata holds the `time`, in ISO 8601 where the log gives date and time in digits, else
-    as written, the `level`, such as "ERROR", and the `line` at which the entry begins.
+    An entry begins with a line that has a time. In a log without times, and before the first time,
+    it is each line. Indented lines belong to the entry above. The metadata holds the `time`, in ISO
+    8601 where the log gives date and time in digits, else as written, the `level`, such as "ERROR",
+    and the `line` at which the entry begins.
     """
     entry: list[str] = []
     first = 0

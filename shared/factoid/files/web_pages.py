@@ -1,4 +1,7 @@
-"""Web pages as Markdown: headings, lists, tables with their headers, and what a reader of the page sees; no navigation."""
+"""Web pages as Markdown.
+
+Headings, lists, tables with their headers, and what a reader of the page sees; no navigation.
+"""
 
 from __future__ import annotations
 
@@ -16,9 +19,7 @@ from factoid.words import RAISED
 
 _EXTRA = "documents"
 # What is no text of the page: code, controls, and the way to other pages.
-_UNSEEN = (
-    "template noscript nav svg iframe object canvas audio video dialog button select textarea datalist head".split()
-)
+_UNSEEN = "template noscript nav svg iframe object canvas audio video dialog button select textarea datalist head".split()
 _ROLES = frozenset("navigation search menu menubar toolbar tablist dialog alertdialog".split())
 _ANCHORS = frozenset(
     "headerlink anchor header-anchor hash-link heading-anchor permalink anchor-link anchorjs-link".split()
@@ -42,18 +43,21 @@ _LEAST_COLUMNS = 3  # of a table whose first row is a header although nothing bu
 def page_markdown(raw: bytes, place: str, limits: ReadLimits) -> tuple[str, str]:
     """Return the text of a page of HTML as Markdown, and its title or "".
 
-    Tables are pipe tables in which merged cells are repeated; tables for the layout are text. Characters that Markdown would read
-    as marks are escaped.
+    Tables are pipe tables in which merged cells are repeated; tables for the layout are text.
+    Characters that Markdown would read as marks are escaped.
 
     Raises:
         UnreadableFileError: Elements are nested more deeply than the limit.
-        InvalidInputError: A table has far more positions than cells (see `factoid.documents.Table`).
+        InvalidInputError: A table has far more positions than cells (see
+            `factoid.documents.Table`).
         MissingDependencyError: lxml or markdownify is not installed.
     """
     root = parse_html(raw, place, limits)
     if root is None:
         return "", ""
-    title = " ".join("".join(next(iter(root.xpath("//title")), root.makeelement("p")).itertext()).split())
+    title = " ".join(
+        "".join(next(iter(root.xpath("//title")), root.makeelement("p")).itertext()).split()
+    )
     _drop_unseen(root)
     tables = _take_tables(root)
     converter = _converter()(tables)
@@ -65,14 +69,25 @@ def _drop_unseen(root: Any) -> None:
     for element in [*root.iter()]:
         if not isinstance(element.tag, str) or element.getparent() is None:
             continue
-        is_hidden = element.get("hidden") is not None or "display:none" in element.get("style", "").replace(" ", "")
-        if element.tag in _UNSEEN or element.get("role") in _ROLES or is_hidden or _is_anchor(element):
+        is_hidden = element.get("hidden") is not None or "display:none" in element.get(
+            "style", ""
+        ).replace(" ", "")
+        if (
+            element.tag in _UNSEEN
+            or element.get("role") in _ROLES
+            or is_hidden
+            or _is_anchor(element)
+        ):
             _drop(element)
 
 
 def _is_anchor(element: Any) -> bool:
     """Return whether an element is the sign beside a heading that links to it."""
-    if element.tag != "a" or not element.get("href", "").startswith("#") or element.find(".//img") is not None:
+    if (
+        element.tag != "a"
+        or not element.get("href", "").startswith("#")
+        or element.find(".//img") is not None
+    ):
         return False
     text = "".join(element.itertext()).strip()
     classes = set(element.get("class", "").lower().split())
@@ -90,10 +105,16 @@ def _drop(element: Any) -> None:
 
 
 def _take_tables(root: Any) -> list[str]:
-    """Put marks in the place of the tables of a page, and return these as Markdown; those for its layout become text."""
+    """Put marks in the place of the tables of a page, and return these as Markdown.
+
+    Those for its layout become text.
+    """
     sources: list[str] = []
     for element in [*root.iter("table")]:
-        if any(parent.tag == "table" for parent in element.iterancestors()) or element.getparent() is None:
+        if (
+            any(parent.tag == "table" for parent in element.iterancestors())
+            or element.getparent() is None
+        ):
             continue  # in the cell of a table
         _take_table(element, sources)
     return sources
@@ -119,14 +140,21 @@ def _take_table(element: Any, sources: list[str]) -> None:
 def _mark_header(table: Any) -> None:
     """Make the cells of a first row that alone is in bold header cells."""
     rows = table.xpath("./tr | ./*/tr")
-    if table.find(".//th") is None and len(rows) > 1 and _is_bold(rows[0]) and not any(map(_is_bold, rows[1:])):
+    if (
+        table.find(".//th") is None
+        and len(rows) > 1
+        and _is_bold(rows[0])
+        and not any(map(_is_bold, rows[1:]))
+    ):
         for cell in rows[0].xpath("./td"):
             cell.tag = "th"
 
 
 def _is_bold(row: Any) -> bool:
     cells = row.xpath("./td")
-    return bool(cells) and all("".join(cell.itertext()).strip() and _has_only_bold(cell) for cell in cells)
+    return bool(cells) and all(
+        "".join(cell.itertext()).strip() and _has_only_bold(cell) for cell in cells
+    )
 
 
 def _has_only_bold(element: Any) -> bool:
@@ -138,11 +166,18 @@ def _has_only_bold(element: Any) -> bool:
 
 
 def _parts_of(table: Any) -> list[Any]:
-    return [part for part in table.iter(*_TABLE_PARTS) if next(part.iterancestors("table"), None) in (table, None)]
+    return [
+        part
+        for part in table.iter(*_TABLE_PARTS)
+        if next(part.iterancestors("table"), None) in (table, None)
+    ]
 
 
 def _is_layout(table: Any) -> bool:
-    """Return whether a table only arranges a page: it holds headings, or tables without a header of its own, or one column."""
+    """Return whether a table only arranges a page.
+
+    It holds headings, or tables without a header of its own, or one column.
+    """
     if table.get("role") in ("presentation", "none"):
         return True
     if any(element.tag in _HEADINGS for element in table.iter()):
@@ -150,12 +185,17 @@ def _is_layout(table: Any) -> bool:
     if table.find(".//th") is not None or table.find("caption") is not None:
         return False
     rows = table.xpath("./tr | ./*/tr")
-    has_tables = any(len("".join(inner.itertext()).split()) > _CELL_WORDS for inner in table.iterfind(".//table"))
+    has_tables = any(
+        len("".join(inner.itertext()).split()) > _CELL_WORDS for inner in table.iterfind(".//table")
+    )
     return has_tables or all(len(row.xpath("./td")) <= 1 for row in rows)
 
 
 def table_markdown(table: Table) -> str:
-    """Return a table in Markdown, below its caption, with escapes; merged cells are repeated in each column and row."""
+    """Return a table in Markdown, below its caption, with escapes.
+
+    Merged cells are repeated in each column and row.
+    """
     table = _with_header(table.map_texts(answered))
     lines: list[str] = []
     names = table.names() if table.header_rows else [""] * table.column_count
@@ -164,12 +204,16 @@ def table_markdown(table: Table) -> str:
     grid = table.grid()
     for number, row in enumerate(grid[table.header_rows :], start=table.header_rows):
         below = grid[number + 1] if number + 1 < len(grid) else []
-        if below and all(cell is None or cell is below[column] or not cell.text for column, cell in enumerate(row)):
+        if below and all(
+            cell is None or cell is below[column] or not cell.text
+            for column, cell in enumerate(row)
+        ):
             continue  # only what the rows below repeat
         cells = list(dict.fromkeys(cell for cell in row if cell))
         texts = [cell.text if cell else "" for cell in row]
         if len(cells) == 1 and cells[0].column_span == table.column_count:
-            texts = [cells[0].text, *[""] * (table.column_count - 1)]  # a text across the table, not one in each column
+            # a text across the table, not one in each column
+            texts = [cells[0].text, *[""] * (table.column_count - 1)]
         if any(texts):
             lines.append(_line(texts))
     caption = [escaped(table.caption), ""] if table.caption else []
@@ -186,7 +230,10 @@ def _cell(text: str) -> str:
 
 
 def _with_header(table: Table) -> Table:
-    """Make the first row the header of a table without one, if its form says so; a wrong header makes every row false."""
+    """Make the first row the header of a table without one, if its form says so.
+
+    A wrong header makes every row false.
+    """
     if table.header_rows or table.row_count < 2 or table.column_count < 2:
         return table
     texts = table.texts()
@@ -194,10 +241,16 @@ def _with_header(table: Table) -> Table:
     is_named = all(first) and len({*first}) == len(first) and not any(map(is_number, first))
     if not is_named or any(len(text.split()) > _HEADER_WORDS for text in first):
         return table
-    columns = [[row[column] for row in texts[1:] if row[column]] for column in range(table.column_count)]
+    columns = [
+        [row[column] for row in texts[1:] if row[column]] for column in range(table.column_count)
+    ]
     has_numbers = any(column and all(map(is_number, column)) for column in columns)
     is_capitalized = all(text[0].isalpha() and not text[0].islower() for text in first)
-    has_form = table.column_count >= _LEAST_COLUMNS and is_capitalized and len({row[0] for row in texts}) == len(texts)
+    has_form = (
+        table.column_count >= _LEAST_COLUMNS
+        and is_capitalized
+        and len({row[0] for row in texts}) == len(texts)
+    )
     if not (has_numbers or has_form):
         return table
     cells = (replace(cell, kind="columnHeader") if cell.row == 0 else cell for cell in table.cells)
@@ -208,7 +261,10 @@ def _with_header(table: Table) -> Table:
 
 
 def escaped(text: str, *, lines: bool = True) -> str:
-    """Return a text in Markdown that shows it unchanged; without `lines`, marks of headings, quotes and lists are meant."""
+    """Return a text in Markdown that shows it unchanged.
+
+    Without `lines`, marks of headings, quotes and lists are meant.
+    """
     text = _MARK.sub(lambda match: _escape(match[0]), text)
     return _LINE_MARK.sub(lambda match: _escape(match[0]), text) if lines else text
 
@@ -236,7 +292,11 @@ def _converter() -> type[Any]:
         def convert_div(self, el: Any, text: str, parent_tags: set[str]) -> str:
             if el.has_attr(_PLACE):
                 table = self._tables[int(el[_PLACE])]
-                return f" {' '.join(table.split())} " if "_inline" in parent_tags else f"\n\n{table}\n\n"
+                return (
+                    f" {' '.join(table.split())} "
+                    if "_inline" in parent_tags
+                    else f"\n\n{table}\n\n"
+                )
             return str(super().convert_div(el, text, parent_tags))
 
         def convert_sup(self, el: Any, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
@@ -245,25 +305,44 @@ def _converter() -> type[Any]:
         def convert_img(self, el: Any, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
             alt = escaped(" ".join((el.get("alt") or "").split()))
             source = el.get("src") or ""
-            if not alt or not source or source[:5].lower() == "data:" or re.search(r"[\s()<>]", source):
+            if (
+                not alt
+                or not source
+                or source[:5].lower() == "data:"
+                or re.search(r"[\s()<>]", source)
+            ):
                 return alt
             return f"![{alt}]({source})"
 
         def convert_a(self, el: Any, text: str, parent_tags: set[str]) -> str:
             target = (el.get("href") or "").strip()
-            is_plain = target[:1] in ("", "#") or re.match(r"(?!https?:|mailto:|ftp:)[\w+.-]+:", target, re.IGNORECASE)
+            is_plain = target[:1] in ("", "#") or re.match(
+                r"(?!https?:|mailto:|ftp:)[\w+.-]+:", target, re.IGNORECASE
+            )
             if is_plain or re.search(r"[\s()<>]", target):
                 return text
             return str(super().convert_a(el, text, parent_tags))
 
         def convert_b(self, el: Any, text: str, parent_tags: set[str]) -> str:
-            return text if el.find_parent(["b", "strong"]) else str(super().convert_b(el, text, parent_tags))
+            return (
+                text
+                if el.find_parent(["b", "strong"])
+                else str(super().convert_b(el, text, parent_tags))
+            )
 
         def convert_em(self, el: Any, text: str, parent_tags: set[str]) -> str:
-            return text if el.find_parent(["i", "em"]) else str(super().convert_em(el, text, parent_tags))
+            return (
+                text
+                if el.find_parent(["i", "em"])
+                else str(super().convert_em(el, text, parent_tags))
+            )
 
         def convert_del(self, el: Any, text: str, parent_tags: set[str]) -> str:
-            return text if el.find_parent(["del", "s"]) else str(super().convert_del(el, text, parent_tags))
+            return (
+                text
+                if el.find_parent(["del", "s"])
+                else str(super().convert_del(el, text, parent_tags))
+            )
 
         convert_s = convert_del
         convert_strong = convert_b

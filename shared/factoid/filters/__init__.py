@@ -1,4 +1,7 @@
-"""Metadata filters: a small tree, parsed from dicts, and evaluated on an index of the metadata in SQLite, or in Python."""
+"""Metadata filters.
+
+A small tree, parsed from dicts, and evaluated on an index of the metadata in SQLite, or in Python.
+"""
 
 from factoid.filters.fields import DELETE_FIELD, INSERT_FIELD, SCHEMA, field_rows, parse_metadata
 from factoid.filters.parse import parse_filter, to_condition

@@ -1,8 +1,9 @@
 """The tables behind filters: distinct metadata, and an index of the values of each key.
 
-`fields` has one row for every key of a metadata row, and one for every distinct number and string in a list. Its primary key is
-the index: equality, ranges and `in` on a key read only the matching rows. Values that do not fit (a dict, a long string, an
-integer beyond 64 bits) are marked as opaque, so that only those rows are compared by their JSON.
+`fields` has one row for every key of a metadata row, and one for every distinct number and string
+in a list. Its primary key is the index: equality, ranges and `in` on a key read only the matching
+rows. Values that do not fit (a dict, a long string, an integer beyond 64 bits) are marked as
+opaque, so that only those rows are compared by their JSON.
 """
 
 from __future__ import annotations
@@ -26,9 +27,14 @@ CREATE TABLE fields (
 INSERT_FIELD = "INSERT INTO fields (key, kind, value, metadata) VALUES (?, ?, ?, ?)"
 DELETE_FIELD = "DELETE FROM fields WHERE key = ? AND kind = ? AND value = ? AND metadata = ?"
 
-_LONGEST = 256  # UTF-8 bytes of a string in `fields`; longer ones are text rather than labels, and would make it grow
+# UTF-8 bytes of a string in `fields`; longer ones are text rather than labels, and would make it
+# grow
+_LONGEST = 256
 MOST_IN_PATHS = 10_000_000
-"""The most characters in the dotted keys of one document's metadata: the keys above it are written before each key."""
+"""The most characters in the dotted keys of one document's metadata.
+
+The keys above it are written before each key.
+"""
 _LARGEST = 64  # elements of a list in `fields`; longer ones are data rather than tags
 
 Scalar = str | int | float
@@ -49,7 +55,8 @@ def parse_metadata(text: object) -> dict[str, Any] | None:
     """Parse metadata from JSON; return None for anything but a JSON object that metadata may be."""
     try:
         metadata = json.loads(text) if isinstance(text, str) else None
-        if isinstance(text, str) and text.count("{") + text.count("[") > DEPTH:  # it may be nested too deep
+        # it may be nested too deep
+        if isinstance(text, str) and text.count("{") + text.count("[") > DEPTH:
             check_size(metadata)
     except (ValueError, RecursionError):
         return None
@@ -57,16 +64,19 @@ def parse_metadata(text: object) -> dict[str, Any] | None:
 
 
 def field_rows(metadata: Mapping[str, Any]) -> list[tuple[str, int, Scalar]]:
-    """Return `(key, kind, value)` of every row that this metadata has in `fields`: the primary key, without the metadata.
+    """Return `(key, kind, value)` of every row that this metadata has in `fields`.
+
+    The primary key, without the metadata.
 
     Raises:
-        InvalidInputError: A key holds lone surrogates, or the keys of nested dicts are too long (`MOST_IN_PATHS`).
+        InvalidInputError: A key holds lone surrogates, or the keys of nested dicts are too long
+            (`MOST_IN_PATHS`).
     """
     length = _length_of_paths(metadata)
     if length > MOST_IN_PATHS:
         raise InvalidInputError(
-            f"the dotted keys of metadata's nested dicts have {length:,} characters, and {MOST_IN_PATHS:,} are allowed: "
-            "use shorter keys, or fewer dicts in each other"
+            f"the dotted keys of metadata's nested dicts have {length:,} characters, and "
+            f"{MOST_IN_PATHS:,} are allowed: use shorter keys, or fewer dicts in each other"
         )
     rows = []
     for key, value in with_paths(metadata).items():
@@ -87,7 +97,10 @@ def _length_of_paths(metadata: Mapping[str, Any], above: int = 0) -> int:
 
 
 def with_paths(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return metadata with the values of nested dicts also under dotted keys; an existing key with dots takes precedence."""
+    """Return metadata with the values of nested dicts also under dotted keys.
+
+    An existing key with dots takes precedence.
+    """
     nested = {
         f"{key}.{name}": element
         for key, value in metadata.items()
@@ -107,7 +120,10 @@ def is_text(value: str) -> bool:
 
 
 def scalar(value: Scalar) -> Scalar | None:
-    """Return a string or number as `fields` holds it; None for a long string, or an integer beyond SQLite's 64 bits."""
+    """Return a string or number as `fields` holds it.
+
+    None for a long string, or an integer beyond SQLite's 64 bits.
+    """
     if isinstance(value, str):
         return value if is_text(value) and len(value.encode()) <= _LONGEST else None
     if isinstance(value, float):
@@ -121,7 +137,12 @@ def _rows(value: Any) -> list[tuple[Kind, Scalar]]:
     if isinstance(value, Scalar) and (single := scalar(value)) is not None:
         return [(Kind.STRING if isinstance(value, str) else Kind.NUMBER, single)]
     if isinstance(value, list | tuple) and len(value) <= _LARGEST:
-        elements = dict.fromkeys(scalar(element) for element in value if isinstance(element, Scalar))
+        elements = dict.fromkeys(
+            scalar(element) for element in value if isinstance(element, Scalar)
+        )
         if None not in elements:
-            return [(Kind.LIST, len(value)), *((Kind.ELEMENT, element) for element in elements if element is not None)]
+            return [
+                (Kind.LIST, len(value)),
+                *((Kind.ELEMENT, element) for element in elements if element is not None),
+            ]
     return [(Kind.OPAQUE, 0)]

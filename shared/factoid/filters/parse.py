@@ -9,12 +9,13 @@
     {"tags": {"$any": ["rare", "blind"]}}           a list that holds one of them; $all: all of them
     {"$or": [{"lang": "en"}, {"lang": {"$exists": False}}]}
 
-Operators: `$eq $ne $gt $gte $lt $lte $in $nin $contains $any $all $exists $not` on a key, and `$and $or $not` over whole
-filters; `$neq` is `$ne`. An empty `$and` lets everything pass, an empty `$or`, `$in` or `$any` nothing. A missing key equals only
-None, so `$ne` and `$nin` match it unless they name None; `$gt` and the other orders take a string or a number, and match only
-values of the same kind. Dates and the like are compared as the strings that metadata stores for them. Equality is Python's:
-`True == 1 == 1.0`, lists and dicts by their content. Conditions are nested at most 100 levels deep, and a filter has at most
-20,000 of them, those in `$any` and `$all` included.
+Operators: `$eq $ne $gt $gte $lt $lte $in $nin $contains $any $all $exists $not` on a key, and `$and
+$or $not` over whole filters; `$neq` is `$ne`. An empty `$and` lets everything pass, an empty `$or`,
+`$in` or `$any` nothing. A missing key equals only None, so `$ne` and `$nin` match it unless they
+name None; `$gt` and the other orders take a string or a number, and match only values of the same
+kind. Dates and the like are compared as the strings that metadata stores for them. Equality is
+Python's: `True == 1 == 1.0`, lists and dicts by their content. Conditions are nested at most 100
+levels deep, and a filter has at most 20,000 of them, those in `$any` and `$all` included.
 """
 
 from __future__ import annotations
@@ -39,17 +40,23 @@ from factoid.filters.tree import (
 )
 from factoid.units import DEPTH
 
-_ON_KEYS = {f"${name}": Operator(name) for name in "eq ne gt gte lt lte in nin exists contains any all".split()}
+_ON_KEYS = {
+    f"${name}": Operator(name)
+    for name in "eq ne gt gte lt lte in nin exists contains any all".split()
+}
 _ON_KEYS["$neq"] = Operator.NE  # as LangChain's FAISS spells it
 _ON_LISTS = (Operator.IN, Operator.NIN, Operator.ANY, Operator.ALL)
 
 
 def parse_filter(conditions: Mapping[str, Any] | Tree) -> Tree:
-    """Return the tree of a filter, given as a dict or already as a tree. An empty dict lets everything pass.
+    """Return the tree of a filter, given as a dict or already as a tree.
+
+    An empty dict lets everything pass.
 
     Raises:
-        InvalidInputError: An operator is unknown, or does not take an operand, or metadata cannot hold it; or conditions are
-            nested too deep or too many (`DEPTH` and `CONDITIONS` of `factoid.filters`).
+        InvalidInputError: An operator is unknown, or does not take an operand, or metadata cannot
+            hold it; or conditions are nested too deep or too many (`DEPTH` and `CONDITIONS` of
+            `factoid.filters`).
     """
     tree = _Parser().filter(conditions, depth=0)
     check_tree(tree)
@@ -57,7 +64,10 @@ def parse_filter(conditions: Mapping[str, Any] | Tree) -> Tree:
 
 
 def to_condition(condition: Filter) -> Condition:
-    """Return a filter as a tree, or as the function that it is; errors are those of `parse_filter`."""
+    """Return a filter as a tree, or as the function that it is.
+
+    Errors are those of `parse_filter`.
+    """
     return condition if callable(condition) else parse_filter(condition)
 
 
@@ -73,7 +83,9 @@ class _Parser:
             return conditions
         if not isinstance(conditions, Mapping):
             kind = type(conditions).__name__
-            raise InvalidInputError(f"a filter must be a dict of conditions or a callable, got {kind}")
+            raise InvalidInputError(
+                f"a filter must be a dict of conditions or a callable, got {kind}"
+            )
         if depth > DEPTH:
             raise InvalidInputError(too_deep())
         return _all([self._clause(key, value, depth) for key, value in conditions.items()])
@@ -91,7 +103,8 @@ class _Parser:
             return Not(self.filter(value, depth=depth + 1))
         if not isinstance(key, str) or key.startswith("$"):
             raise InvalidInputError(
-                f"unknown operator {shown(key)} at the top of a filter: expected a metadata key, $and, $or or $not"
+                f"unknown operator {shown(key)} at the top of a filter: expected a metadata key, "
+                "$and, $or or $not"
             )
         return self._on_key(key, value, depth)
 
@@ -99,7 +112,9 @@ class _Parser:
         if depth > DEPTH:
             raise InvalidInputError(too_deep())
         if isinstance(value, Mapping) and any(str(name).startswith("$") for name in value):
-            return _all([self._operator(key, name, operand, depth) for name, operand in value.items()])
+            return _all(
+                [self._operator(key, name, operand, depth) for name, operand in value.items()]
+            )
         equal = Comparison(key, Operator.EQ, value)
         if isinstance(value, list | tuple):
             return AnyOf((_with_missing(Comparison(key, Operator.IN, value)), equal))
@@ -109,7 +124,9 @@ class _Parser:
         if name == "$not":
             return Not(self._on_key(key, operand, depth + 1))
         if name not in _ON_KEYS:
-            raise InvalidInputError(f"unknown operator {shown(name)}: expected {' '.join(_ON_KEYS)} or $not")
+            raise InvalidInputError(
+                f"unknown operator {shown(name)}: expected {' '.join(_ON_KEYS)} or $not"
+            )
         comparison = Comparison(key, _ON_KEYS[name], operand)
         if comparison.operator in _ON_LISTS and not isinstance(comparison.value, list):
             raise InvalidInputError(f"{name} takes a list, got {shown(operand)}")

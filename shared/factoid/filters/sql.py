@@ -2,10 +2,11 @@
 
     SELECT metadata FROM fields WHERE key = ? AND kind = 0 AND value = ?
 
-Every comparison reads one or a few ranges of the index into a mask of the rows of `metadata`, and the tree joins the masks. Keys
-and values are bound parameters, and never become SQL text. SQLite compares the values in `fields`: integers and floats exactly,
-strings by code points, as in Python. Python compares opaque values by the JSON of their rows, and so it does the remaining parts
-of an `All` once few rows are left.
+Every comparison reads one or a few ranges of the index into a mask of the rows of `metadata`, and
+the tree joins the masks. Keys and values are bound parameters, and never become SQL text. SQLite
+compares the values in `fields`: integers and floats exactly, strings by code points, as in Python.
+Python compares opaque values by the JSON of their rows, and so it does the remaining parts of an
+`All` once few rows are left.
 """
 
 from __future__ import annotations
@@ -42,7 +43,8 @@ from factoid.metadata import KIND
 Rows = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-# Conditions on `kind` and `value` with their parameters, whose rows match; and the kinds whose rows are compared in Python.
+# Conditions on `kind` and `value` with their parameters, whose rows match; and the kinds whose rows
+# are compared in Python.
 _Plan = tuple[list[tuple[str, Sequence[Scalar]]], Sequence[Kind]]
 
 _FEW = 500  # rows that are compared by their JSON rather than by another read of the index
@@ -52,14 +54,18 @@ _SELECTIVE = (Operator.EQ, Operator.IN, Operator.CONTAINS)
 
 
 def passing_rows(connection: sqlite3.Connection, condition: Filter) -> Rows:
-    """Return the rows of `metadata` that a filter lets pass, ascending; rows that do not exist may be among them.
+    """Return the rows of `metadata` that a filter lets pass, ascending.
+
+    Rows that do not exist may be among them.
 
     Raises:
         InvalidInputError: The filter is meaningless.
     """
     if callable(condition):
         rows = connection.execute("SELECT row, json FROM metadata ORDER BY row")
-        return np.fromiter((row for row, metadata in rows if condition(_metadata(metadata))), np.int64)
+        return np.fromiter(
+            (row for row, metadata in rows if condition(_metadata(metadata))), np.int64
+        )
     tree = parse_filter(condition)
     [(size,)] = connection.execute("SELECT coalesce(max(row) + 1, 0) FROM metadata")
     return np.flatnonzero(_Index(connection, size).passing(tree))
@@ -72,7 +78,11 @@ def harmless_rows(connection: sqlite3.Connection, condition: Condition, excluded
     """
     if not callable(condition):
         judged = as_of_passage(condition)
-        return excluded[:0] if judged is condition else np.intersect1d(excluded, passing_rows(connection, judged))
+        return (
+            excluded[:0]
+            if judged is condition
+            else np.intersect1d(excluded, passing_rows(connection, judged))
+        )
     rows = connection.execute(
         "SELECT row, json FROM metadata WHERE row IN (SELECT value FROM json_each(?)) ORDER BY row",
         [json.dumps(excluded.tolist())],
@@ -109,7 +119,9 @@ class _Index:
     def passing(self, tree: Tree) -> Mask:
         """Return a mask of the rows that a tree lets pass."""
         match tree:
-            case Comparison(key, Operator.ANY | Operator.ALL as operator, list() | str() as values) if values:
+            case Comparison(
+                key, Operator.ANY | Operator.ALL as operator, list() | str() as values
+            ) if values:
                 parts = tuple(Comparison(key, Operator.CONTAINS, value) for value in values)
                 return self.passing(AnyOf(parts) if operator is Operator.ANY else All(parts))
             case Comparison(key, Operator.NE, value):
@@ -128,19 +140,28 @@ class _Index:
                 return self._passing_all(parts)
 
     def _passing_all(self, parts: Sequence[Tree]) -> Mask:
-        """Join parts by AND: those that usually pass few rows first, bounds on the same key as one range."""
+        """Join parts by AND.
+
+        Those that usually pass few rows first, bounds on the same key as one range.
+        """
         groups: dict[Any, list[Any]] = {}
         for place, part in enumerate(parts):
             bounded = (
-                (part.key, isinstance(part.value, str)) if isinstance(part, Comparison) and _is_bound(part) else None
+                (part.key, isinstance(part.value, str))
+                if isinstance(part, Comparison) and _is_bound(part)
+                else None
             )
             groups.setdefault(bounded or place, []).append(part)
-        ordered = sorted(groups.values(), key=lambda group: getattr(group[0], "operator", None) not in _SELECTIVE)
+        ordered = sorted(
+            groups.values(), key=lambda group: getattr(group[0], "operator", None) not in _SELECTIVE
+        )
         mask = np.ones(self._size, bool)
         for place, group in enumerate(ordered):
             if place and np.count_nonzero(mask) <= _FEW:
                 rows = json.dumps(np.flatnonzero(mask).tolist())
-                return self._by_json(chain.from_iterable(ordered[place:]), "SELECT value FROM json_each(?)", rows)
+                return self._by_json(
+                    chain.from_iterable(ordered[place:]), "SELECT value FROM json_each(?)", rows
+                )
             if len(group) == 1:
                 mask &= self.passing(group[0])
             for start in range(0, len(group), _BOUNDS) if len(group) > 1 else ():
@@ -148,7 +169,10 @@ class _Index:
         return mask
 
     def _read(self, leaves: Sequence[Comparison]) -> Mask:
-        """Return the rows that match a comparison, or several bounds on one key; for `is_empty` and `exists`, a value."""
+        """Return the rows that match a comparison, or several bounds on one key.
+
+        For `is_empty` and `exists`, a value.
+        """
         key = leaves[0].key
         ranges, compared = _plan(leaves)
         mask = np.zeros(self._size, bool)
@@ -200,17 +224,28 @@ def _plan(leaves: Sequence[Comparison]) -> _Plan:
         case Operator.EXISTS:
             return [(f"kind < {Kind.ELEMENT}", ())], ()
         case Operator.IS_EMPTY:
-            texts, lists = f"kind = {Kind.STRING} AND value > ''", f"kind = {Kind.LIST} AND value > 0"
-            return [(texts, ()), (lists, ()), *((f"kind = {kind}", ()) for kind in (Kind.NUMBER, Kind.OPAQUE))], ()
+            texts, lists = (
+                f"kind = {Kind.STRING} AND value > ''",
+                f"kind = {Kind.LIST} AND value > 0",
+            )
+            return [
+                (texts, ()),
+                (lists, ()),
+                *((f"kind = {kind}", ()) for kind in (Kind.NUMBER, Kind.OPAQUE)),
+            ], ()
         case Operator.GT | Operator.GTE | Operator.LT | Operator.LTE if _is_bound(leaf):
             kind = Kind.STRING if isinstance(value, str) else Kind.NUMBER
             bounds = " AND ".join(f"value {ORDERS[bound.operator]} ?" for bound in leaves)
-            return [(f"kind = {kind} AND {bounds}", [bound.value for bound in leaves])], [Kind.OPAQUE]
+            return [(f"kind = {kind} AND {bounds}", [bound.value for bound in leaves])], [
+                Kind.OPAQUE
+            ]
         case Operator.CONTAINS if isinstance(value, int | float):
             return _one_of(Kind.ELEMENT, _exact(value)), [Kind.OPAQUE]
         case Operator.CONTAINS | Operator.TEXT_MATCH if isinstance(value, str) and is_text(value):
             elements = _one_of(Kind.ELEMENT, [value]) if leaf.operator is Operator.CONTAINS else []
-            return [(f"kind = {Kind.STRING} AND instr(value, ?)", [value]), *elements], [Kind.OPAQUE]
+            return [(f"kind = {Kind.STRING} AND instr(value, ?)", [value]), *elements], [
+                Kind.OPAQUE
+            ]
     return [], [Kind.NUMBER, Kind.STRING, Kind.LIST, Kind.OPAQUE]
 
 
@@ -230,7 +265,9 @@ def _equal(values: Sequence[Any]) -> _Plan:
             compared |= set() if abs(value) < 1 << 63 else {Kind.OPAQUE}
         else:
             compared |= {Kind.LIST, Kind.OPAQUE} if isinstance(value, list) else {Kind.OPAQUE}
-    return [*ranges, *_one_of(Kind.NUMBER, numbers), *_one_of(Kind.STRING, strings)], sorted(compared)
+    return [*ranges, *_one_of(Kind.NUMBER, numbers), *_one_of(Kind.STRING, strings)], sorted(
+        compared
+    )
 
 
 def _exact(value: Any) -> list[Scalar]:
@@ -249,7 +286,10 @@ def _one_of(kind: Kind, values: Sequence[Scalar]) -> list[tuple[str, Sequence[Sc
 
 
 def _metadata(text: Any) -> dict[str, Any]:
-    """Parse metadata from JSON; raise sqlite3.DatabaseError if the database holds something else."""
+    """Parse metadata from JSON.
+
+    Raise sqlite3.DatabaseError if the database holds something else.
+    """
     metadata = parse_metadata(text)
     if metadata is None:
         raise sqlite3.DatabaseError(f"metadata {text!r:.60} is not a JSON object")

@@ -1,8 +1,9 @@
 """A metadata filter as a small tree of frozen records, whatever framework it was written for, and its semantics.
 
-Every comparison is the Python expression on the stored value and the operand, as in LangChain's and LlamaIndex's own references.
-Where Python raises TypeError (`"a" > 1`, `"a" in 5`) the two do not match. A missing key fails every operator except `ne`, `nin`,
-`is_empty` and `exists` with False. Searches of a store use `sql`.
+Every comparison is the Python expression on the stored value and the operand, as in LangChain's and
+LlamaIndex's own references. Where Python raises TypeError (`"a" > 1`, `"a" in 5`) the two do not
+match. A missing key fails every operator except `ne`, `nin`, `is_empty` and `exists` with False.
+Searches of a store use `sql`.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ class Operator(StrEnum):
     IN = "in"  # stored in operand: an element of a list, a substring of a string
     NIN = "nin"  # not in
     EXISTS = "exists"  # the key is present, or with False is not
-    CONTAINS = "contains"  # operand in stored: an element of a list, a substring of a string, a key of a dict
+    # operand in stored: an element of a list, a substring of a string, a key of a dict
+    CONTAINS = "contains"
     ANY = "any"  # stored contains any of the operand's elements
     ALL = "all"  # stored contains all of the operand's elements
     TEXT_MATCH = "text_match"  # both are strings, and the operand is a substring
@@ -57,14 +59,16 @@ ORDERS = {Operator.GT: ">", Operator.GTE: ">=", Operator.LT: "<", Operator.LTE: 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """One operator on one metadata key. The operand becomes what metadata stores for it; tuples and sets become lists.
+    """One operator on one metadata key.
 
-    Orders take a string or a number; `in`, `nin`, `any` and `all` a list or a string; `text_match` and `text_match_insensitive` a
-    string; `exists` True or False, with True for None; all others take anything.
+    The operand becomes what metadata stores for it; tuples and sets become lists. Orders take a
+    string or a number; `in`, `nin`, `any` and `all` a list or a string; `text_match` and
+    `text_match_insensitive` a string; `exists` True or False, with True for None; all others take
+    anything.
 
     Raises:
-        InvalidInputError: The key is not a string that can be stored, or metadata cannot hold the operand, or the operator does
-            not take it.
+        InvalidInputError: The key is not a string that can be stored, or metadata cannot hold the
+            operand, or the operator does not take it.
     """
 
     key: str
@@ -78,7 +82,9 @@ class Comparison:
         object.__setattr__(self, "operator", Operator(self.operator))
         taken, expected = _OPERANDS.get(self.operator, (object, "anything"))
         if not isinstance(self.value, taken):
-            raise InvalidInputError(f"{self.operator} on {self.key!r:.80} takes {expected}, got {self.value!r:.80}")
+            raise InvalidInputError(
+                f"{self.operator} on {self.key!r:.80} takes {expected}, got {self.value!r:.80}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +119,8 @@ def check_tree(tree: Tree) -> None:
     """Reject a filter that is too large to be evaluated.
 
     Raises:
-        InvalidInputError: Conditions are nested more than `DEPTH` levels deep, or there are more than `CONDITIONS`.
+        InvalidInputError: Conditions are nested more than `DEPTH` levels deep, or there are more
+            than `CONDITIONS`.
     """
     count = 0
     parts: list[tuple[Tree, int]] = [(tree, 0)]
@@ -139,8 +146,8 @@ def too_deep() -> str:
 def too_many() -> str:
     """Return what is wrong with a filter of too many conditions."""
     return (
-        f"a filter has at most {CONDITIONS:,} conditions, where each element of $any and $all is one: name values in a list of "
-        "$in, which may have any length"
+        f"a filter has at most {CONDITIONS:,} conditions, where each element of $any and $all is "
+        "one: name values in a list of $in, which may have any length"
     )
 
 
@@ -162,7 +169,10 @@ def matches(tree: Tree, metadata: Mapping[str, Any]) -> bool:
 
 
 def as_of_passage(tree: Tree) -> Tree:
-    """Return a filter that judges a unit as its passage by the keys that say what a unit is; itself if it names none of them."""
+    """Return a filter that judges a unit as its passage by the keys that say what a unit is.
+
+    Itself if it names none of them.
+    """
     match tree:
         case Comparison(key):
             if key not in KIND:
@@ -179,14 +189,18 @@ def as_of_passage(tree: Tree) -> Tree:
 def holds(stored: Any, leaf: Comparison) -> bool:
     """Return whether a comparison holds for a stored value."""
     if leaf.operator not in (Operator.ANY, Operator.ALL):
-        return _try(_TESTS[leaf.operator], stored, leaf.value, default=leaf.operator is Operator.NIN)
+        return _try(
+            _TESTS[leaf.operator], stored, leaf.value, default=leaf.operator is Operator.NIN
+        )
     if stored is None or not isinstance(leaf.value, list | str):
         return False
     join = any if leaf.operator is Operator.ANY else all
     return join(_try(operator.contains, stored, element) for element in leaf.value)
 
 
-def _try(test: Callable[[Any, Any], bool], stored: Any, operand: Any, *, default: bool = False) -> bool:
+def _try(
+    test: Callable[[Any, Any], bool], stored: Any, operand: Any, *, default: bool = False
+) -> bool:
     try:
         return bool(test(stored, operand))
     except TypeError:

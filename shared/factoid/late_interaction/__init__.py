@@ -1,10 +1,17 @@
 """AGRaME: rank sentences, propositions and passages by the passage's token vectors (Gangi Reddy et al., 2024)."""
 
-from factoid.late_interaction.cite import Citation, CitationFields, CitedAnswer, CitedSentence, CiteReport, PropCite
+from factoid.late_interaction.cite import (
+    Citation,
+    CitationFields,
+    CitedAnswer,
+    CitedSentence,
+    CiteReport,
+    PropCite,
+)
 from factoid.late_interaction.encoder import LateInteractionEncoder, TokenEncoder
 from factoid.late_interaction.rank import AnyGranularityRanker, RankReport, SpanHit
 from factoid.late_interaction.score import span_scores, token_mask
-from factoid.store.token_vectors import TokenVectorCache, TokenVectors
+from factoid.store.token_cache import TokenVectorCache, TokenVectors
 
 __all__ = [
     "AnyGranularityRanker",

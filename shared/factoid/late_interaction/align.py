@@ -13,12 +13,15 @@ _MOST_WORDS = 300
 
 
 def align(proposition: str, sentence: str) -> list[Span]:
-    """Return the spans of the sentence whose words occur in a proposition in the same order; adjacent words form one span.
+    """Return the spans of the sentence whose words occur in a proposition in the same order.
 
-    Words match if they are equal without common endings. Of a longer proposition, the first 300 words count.
+    Adjacent words form one span. Words match if they are equal without common endings. Of a longer
+    proposition, the first 300 words count.
     """
     words, places = _words(proposition)[:_MOST_WORDS], _words(sentence)
-    matcher = SequenceMatcher(None, [word for word, _ in words], [word for word, _ in places], autojunk=False)
+    matcher = SequenceMatcher(
+        None, [word for word, _ in words], [word for word, _ in places], autojunk=False
+    )
     spans: list[Span] = []
     following = 0
     for _, first, size in matcher.get_matching_blocks():

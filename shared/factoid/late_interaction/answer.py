@@ -16,14 +16,17 @@ _BOUNDARY = re.compile(r"[.!?…‽؟۔।。！？｡\n]")
 _WHOLE_WORD = re.compile(r"\w\W")
 _LAST_WORD = re.compile(r".*\w(?=\W)", re.DOTALL)
 _NEXT_WORD = 30  # characters behind a mark that decide whether a sentence ends there
-_CONTEXT = 500  # characters before the next sentence that are read again: the splitter looks back 300 at most
+# characters before the next sentence that are read again: the splitter looks back 300 at most
+_CONTEXT = 500
 _READ_AGAIN = 300  # characters that may be split again for every chunk
 _LEAST_FRESH = 8  # of more, one in so many characters must be new
 _FENCE = re.compile(r"^[ \t]*+(?P<marks>`{3,}+|~{3,}+)(?P<rest>[^\n]*)", re.MULTILINE)
 _LONGEST_FENCE = 100
-_TABLE_RULE = re.compile(r"[ \t|]*\n(?=[^\n]*\|)[ \t|:]*-[ \t|:-]*(?:\n|\Z)")  # below the header of a table
-# Inline code; or numbers in brackets with the space before them, unless they index a letter or are a link: as the text of a link,
-# `[[1]](url)`, they go with it. Or the marks of OpenAI's assistants, `【4:0†source】`.
+# below the header of a table
+_TABLE_RULE = re.compile(r"[ \t|]*\n(?=[^\n]*\|)[ \t|:]*-[ \t|:-]*(?:\n|\Z)")
+# Inline code; or numbers in brackets with the space before them, unless they index a letter or are
+# a link: as the text of a link, `[[1]](url)`, they go with it. Or the marks of OpenAI's assistants,
+# `【4:0†source】`.
 _NUMBERS = r"\[[1-9]\d{0,2}(?:[,–-]\s?[1-9]\d{0,2})*+\]"
 _MARKER = re.compile(
     rf"""(?P<code>`[^`]*`)
@@ -64,11 +67,15 @@ _REFUSAL = re.compile(
 def claims_something(sentence: str) -> bool:
     """Return whether a sentence without markers may state a fact.
 
-    A sentence without a word does not, nor one that ends in a colon, nor an English one that says that there is no answer, in
-    the ways that language models do.
+    A sentence without a word does not, nor one that ends in a colon, nor an English one that says
+    that there is no answer, in the ways that language models do.
     """
     introduces = sentence.rstrip(_CLOSERS).endswith((":", "："))
-    return any(map(str.isalnum, sentence)) and not introduces and not _REFUSAL.search(" ".join(sentence.split()))
+    return (
+        any(map(str.isalnum, sentence))
+        and not introduces
+        and not _REFUSAL.search(" ".join(sentence.split()))
+    )
 
 
 def without_markers(sentence: str) -> str:
@@ -100,7 +107,8 @@ class Stretch(NamedTuple):
     text: str  # the sentence with the text before it and, at the end of an answer, after it
     start: int  # of the sentence in the text
     end: int  # equal to the start if there is no sentence
-    is_prose: bool = True  # the sentence is neither a heading, also of a table, nor code, nor reasoning
+    # the sentence is neither a heading, also of a table, nor code, nor reasoning
+    is_prose: bool = True
 
     @property
     def sentence(self) -> str:
@@ -114,15 +122,18 @@ class Stretch(NamedTuple):
 
 
 class GrowingAnswer:
-    """Split a streaming answer into sentences; each is returned when the first word of the next one is complete.
+    """Split a streaming answer into sentences.
 
-    The stretches add up to the answer, however it is cut into chunks. The sentences are nearly always those of the whole answer:
-    what comes later may move the end of a sentence that was already returned.
+    Each is returned when the first word of the next one is complete. The stretches add up to the
+    answer, however it is cut into chunks. The sentences are nearly always those of the whole
+    answer: what comes later may move the end of a sentence that was already returned.
 
-    Reasoning (`factoid.reasoning`) is split as well, and is no prose; of one that the prompt began, a stream learns too late.
+    Reasoning (`factoid.reasoning`) is split as well, and is no prose; of one that the prompt began,
+    a stream learns too late.
 
-    Time is linear in the answer. What was returned is read again only as far as it may matter for the next sentences, and a
-    long paragraph, list or block of code is split when an eighth of what would be read is new.
+    Time is linear in the answer. What was returned is read again only as far as it may matter for
+    the next sentences, and a long paragraph, list or block of code is split when an eighth of what
+    would be read is new.
     """
 
     def __init__(self, text: str = "") -> None:
@@ -152,9 +163,14 @@ class GrowingAnswer:
         last = word.end() if word else 0
         complete = [span for span, (following, _) in pairwise(spans) if following < last]
         stretches = self._stretches(complete)
-        waits = len(spans) > len(complete) + 1  # a sentence waits for the first word of the next one
+        # a sentence waits for the first word of the next one
+        waits = len(spans) > len(complete) + 1
         self._may_end = self._is_due = False
-        self._read(self._text[self._returned if waits else max(self._returned, len(self._text) - _NEXT_WORD) :])
+        self._read(
+            self._text[
+                self._returned if waits else max(self._returned, len(self._text) - _NEXT_WORD) :
+            ]
+        )
         self._forget([end for _, end in complete])
         return stretches
 
@@ -186,7 +202,10 @@ class GrowingAnswer:
         self._fresh = 0
 
     def _source(self) -> tuple[str, int]:
-        """Return the text to split, and where it begins: after lines that open its block of code or its reasoning."""
+        """Return the text to split, and where it begins.
+
+        After lines that open its block of code or its reasoning.
+        """
         opening = "".join(f"{mark}\n" for mark in (self._thought, self._fence) if mark)
         return opening + self._text, len(opening)
 
@@ -208,13 +227,16 @@ class GrowingAnswer:
                 others.append((first - shift, last - shift))
                 continue
             part = read(source[first:last], "markdown")
-            blocks = [block for block in part if block.kind in ("heading", "code") or block.is_header]
+            blocks = [
+                block for block in part if block.kind in ("heading", "code") or block.is_header
+            ]
             others += [(block.start + first - shift, block.end + first - shift) for block in blocks]
         ends = [end for _, end in others]
         stretches = []
         for start, end in spans:
             is_heading = _TABLE_RULE.match(self._text, end) is not None
-            other = bisect_right(ends, start)  # the first that ends behind the start of the sentence
+            # the first that ends behind the start of the sentence
+            other = bisect_right(ends, start)
             is_prose = not is_heading and not (other < len(others) and others[other][0] < end)
             begin = self._returned
             self._returned = end
@@ -222,10 +244,11 @@ class GrowingAnswer:
         return stretches
 
     def _forget(self, ends: Sequence[int]) -> None:
-        """Drop what was returned and does not matter any more; `ends` are those of the sentences returned just now.
+        """Drop what was returned and does not matter any more.
 
-        The text then begins at the latest blank line outside of code. Where that is far away, it begins at a line, else at a
-        sentence of a long paragraph.
+        `ends` are those of the sentences returned just now. The text then begins at the latest
+        blank line outside of code. Where that is far away, it begins at a line, else at a sentence
+        of a long paragraph.
         """
         start = self._text.rfind("\n\n", 0, self._returned)
         if start < 0 or _open_fence(self._text, start, self._fence):
@@ -253,7 +276,10 @@ def _parts(text: str) -> list[tuple[int, int, bool]]:
 
 
 def _open_fence(text: str, end: int, fence: str) -> str:
-    """Return the marks that open the block of code around a place, "" if there is none; `fence` is that of the text's begin."""
+    """Return the marks that open the block of code around a place, "" if there is none.
+
+    `fence` is that of the text's begin.
+    """
     for match in _FENCE.finditer(text, 0, end):
         marks, rest = match["marks"], match["rest"]
         if not fence:

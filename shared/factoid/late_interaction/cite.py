@@ -1,14 +1,23 @@
 """PropCite: add citations to a finished answer, fact by fact (AGRaME, §4.3).
 
-A sentence of the answer is encoded as one query. Its propositions are token masks on that query, and each is scored by MaxSim
-against the whole of every passage: the sentence gives a proposition its context, and the proposition says what to look for.
+A sentence of the answer is encoded as one query. Its propositions are token masks on that query,
+and each is scored by MaxSim against the whole of every passage: the sentence gives a proposition
+its context, and the proposition says what to look for.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import AsyncGenerator, AsyncIterable, Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import (
+    AsyncGenerator,
+    AsyncIterable,
+    Generator,
+    Iterable,
+    Iterator,
+    Mapping,
+    Sequence,
+)
 from dataclasses import dataclass, replace
 from math import inf, isfinite
 from operator import attrgetter
@@ -31,7 +40,7 @@ from factoid.propositions import Propositionizer, SyntaxPropositionizer
 from factoid.propositions.decompose import decompose
 from factoid.propositions.protocol import check_propositionizer
 from factoid.sentences import Span
-from factoid.store.token_vectors import TokenVectors
+from factoid.store.token_cache import TokenVectors
 from factoid.units import Granularity, Unit, check_text
 
 if TYPE_CHECKING:
@@ -41,7 +50,10 @@ Method = Literal["proposition", "sentence"]
 
 
 class CitationFields(TypedDict):
-    """A citation as LangChain's messages and LlamaIndex's responses carry it; places are half-open, in characters."""
+    """A citation as LangChain's messages and LlamaIndex's responses carry it.
+
+    Places are half-open, in characters.
+    """
 
     number: int  # of the source, from 1, as in the markers
     source_id: str  # of the cited document or node, or ""
@@ -62,11 +74,14 @@ class Citation:
     """A passage that is cited for a claim of a sentence."""
 
     position: int  # of the passage in the input; its number in markers is one more
-    score: float  # MaxSim of the claim with the whole passage; it grows with the number of the claim's tokens
+    # MaxSim of the claim with the whole passage; it grows with the number of the claim's tokens
+    score: float
     margin: float  # how far the score is above that of the next passage; infinite if there is none
     claim: str  # text of the proposition, or the sentence
     spans: tuple[Span, ...]  # where the claim's words are, in characters of the cited answer
-    support: SpanHit  # the sentence of the passage that matches the claim best, with its span in the passage's document
+    # the sentence of the passage that matches the claim best, with its span in the passage's
+    # document
+    support: SpanHit
 
     @property
     def number(self) -> int:
@@ -83,7 +98,9 @@ class Citation:
         support = self.support.unit
         return {
             "number": self.number,
-            **{key: metadata[key] for key in ("title", "url") if isinstance(metadata.get(key), str)},
+            **{
+                key: metadata[key] for key in ("title", "url") if isinstance(metadata.get(key), str)
+            },
             "start_index": self.spans[0][0],
             "end_index": self.spans[-1][1],
             "cited_text": support.text,
@@ -115,7 +132,10 @@ def citation_fields(record: Mapping[str, Any], source_id: str | None) -> Citatio
 
 @dataclass(frozen=True, slots=True)
 class CitedSentence:
-    """A sentence of an answer with its citations; the texts of all sentences add up to the cited answer."""
+    """A sentence of an answer with its citations.
+
+    The texts of all sentences add up to the cited answer.
+    """
 
     text: str  # the sentence with its markers, after the text between it and the sentence before
     sentence: str  # the sentence alone, without markers, as the model read it
@@ -157,7 +177,9 @@ class CiteReport:
     silent: int = 0  # not cited: they claim nothing, or keep their own markers (`overwrite=False`)
     claims: int = 0  # queries: propositions and whole sentences
     whole: int = (
-        0  # times that a sentence was cited as a whole, since it has no proposition, or one that shares no word with it
+        # times that a sentence was cited as a whole, since it has no proposition, or one that
+        # shares no word with it
+        0
     )
     below_margin: int = 0  # claims without a citation because of `min_margin`
 
@@ -165,15 +187,20 @@ class CiteReport:
 class PropCite:
     """Add citations to any model's answer: for each proposition the passage that matches it best.
 
-    Existing markers are removed; new ones go before a sentence's final punctuation. Sentences without a claim, such as headings,
-    code, lead-ins of lists and refusals, are not cited. Nothing else in the answer changes.
+    Existing markers are removed; new ones go before a sentence's final punctuation. Sentences
+    without a claim, such as headings, code, lead-ins of lists and refusals, are not cited. Nothing
+    else in the answer changes.
 
     Args:
-        model: An `AnyGranularityRanker`, the name or folder of a late-interaction model, or a `TokenEncoder`.
-        propositionizer: Splits the answer's sentences into propositions; None for `SyntaxPropositionizer()`.
-        method: "proposition" is PropCite; "sentence", its ablation (Table 9, ii), takes each sentence as one query.
-        min_margin: Least margin of a citation, in units of its score: 1.0 in the paper's variant with higher precision (footnote
-            5). None always cites the best passage. Two passages with the same text have no margin between them.
+        model: An `AnyGranularityRanker`, the name or folder of a late-interaction model, or a
+            `TokenEncoder`.
+        propositionizer: Splits the answer's sentences into propositions; None for
+            `SyntaxPropositionizer()`.
+        method: "proposition" is PropCite; "sentence", its ablation (Table 9, ii), takes each
+            sentence as one query.
+        min_margin: Least margin of a citation, in units of its score: 1.0 in the paper's variant
+            with higher precision (footnote 5). None always cites the best passage. Two passages
+            with the same text have no margin between them.
         overwrite: False leaves sentences with markers unchanged.
 
     Attributes:
@@ -193,9 +220,15 @@ class PropCite:
         overwrite: bool = True,
     ) -> None:
         if method not in get_args(Method):
-            raise InvalidInputError(f"method must be one of {', '.join(get_args(Method))}, got {method!r}")
-        self.ranker = model if isinstance(model, AnyGranularityRanker) else AnyGranularityRanker(model)
-        self.propositionizer = SyntaxPropositionizer() if propositionizer is None else propositionizer
+            raise InvalidInputError(
+                f"method must be one of {', '.join(get_args(Method))}, got {method!r}"
+            )
+        self.ranker = (
+            model if isinstance(model, AnyGranularityRanker) else AnyGranularityRanker(model)
+        )
+        self.propositionizer = (
+            SyntaxPropositionizer() if propositionizer is None else propositionizer
+        )
         check_propositionizer(self.propositionizer)
         self.method = method
         self.min_margin = min_margin
@@ -207,7 +240,8 @@ class PropCite:
 
         Args:
             answer: The answer, plain or Markdown.
-            passages: The answer's sources, numbered in this order; as in `AnyGranularityRanker.rank`.
+            passages: The answer's sources, numbered in this order; as in
+                `AnyGranularityRanker.rank`.
 
         Raises:
             InvalidInputError: The answer is not a string, or as for `AnyGranularityRanker.rank`.
@@ -225,15 +259,18 @@ class PropCite:
         """Run `cite` in another thread."""
         return await asyncio.to_thread(self.cite, answer, passages)
 
-    def stream(self, chunks: Iterable[str], passages: Passages) -> Generator[CitedSentence, None, None]:
+    def stream(
+        self, chunks: Iterable[str], passages: Passages
+    ) -> Generator[CitedSentence, None, None]:
         """Yield each sentence of an answer with its citations when the next one begins, and the last one at the end.
 
-        However the answer is cut into chunks, the sentences are nearly always those of `cite`. Closing this generator also closes
-        the generator of chunks.
+        However the answer is cut into chunks, the sentences are nearly always those of `cite`.
+        Closing this generator also closes the generator of chunks.
 
         Args:
             chunks: The answer in parts.
-            passages: As in `cite`, whose errors are raised too; they are encoded when the first sentence is complete.
+            passages: As in `cite`, whose errors are raised too; they are encoded when the first
+                sentence is complete.
         """
         citer, growing = _AnswerCiter(self, passages), GrowingAnswer()
         try:
@@ -246,8 +283,13 @@ class PropCite:
                 chunks.close()
         self.last_report = citer.report
 
-    async def astream(self, chunks: AsyncIterable[str], passages: Passages) -> AsyncGenerator[CitedSentence, None]:
-        """Stream as `stream` does, splitting and encoding in another thread; passages are encoded while the answer begins."""
+    async def astream(
+        self, chunks: AsyncIterable[str], passages: Passages
+    ) -> AsyncGenerator[CitedSentence, None]:
+        """Stream as `stream` does, splitting and encoding in another thread.
+
+        Passages are encoded while the answer begins.
+        """
         citer, growing = _AnswerCiter(self, passages), GrowingAnswer()
         ready = asyncio.ensure_future(asyncio.to_thread(citer.encode))
         try:
@@ -295,10 +337,16 @@ class _AnswerCiter:
         if self._options.method == "sentence" or not self._passages:
             return
         sentences = dict.fromkeys(stretch.plain for stretch in stretches if self._is_cited(stretch))
-        units = {unit.id: unit for unit in map(as_passage, sentences) if unit.text not in self._propositions}
+        units = {
+            unit.id: unit
+            for unit in map(as_passage, sentences)
+            if unit.text not in self._propositions
+        }
         self._propositions |= {unit.text: [] for unit in units.values()}
         if units:
-            for proposition in decompose(list(units.values()), self._options.propositionizer, log=False).units:
+            for proposition in decompose(
+                list(units.values()), self._options.propositionizer, log=False
+            ).units:
                 self._propositions[units[proposition.parent_id].text].append(proposition)
 
     def cite(self, stretch: Stretch) -> CitedSentence:
@@ -307,11 +355,15 @@ class _AnswerCiter:
         self.decompose([stretch])
         claims = list(self._claims(plain)) if is_cited and self._passages else []
         self._counts.update(
-            sentences=bool(stretch.sentence), silent=bool(stretch.sentence) and not is_cited, claims=len(claims)
+            sentences=bool(stretch.sentence),
+            silent=bool(stretch.sentence) and not is_cited,
+            claims=len(claims),
         )
         cited = [citation for claim in claims if (citation := self._citation(*claim))]
         numbers = dict.fromkeys(citation.number for citation in cited)
-        sentence, place = with_markers(stretch.sentence if self._keeps_markers(stretch) else plain, list(numbers))
+        sentence, place = with_markers(
+            stretch.sentence if self._keeps_markers(stretch) else plain, list(numbers)
+        )
         start, added = self._length + stretch.start, len(sentence) - len(plain)
 
         def moved(spans: Sequence[Span]) -> tuple[Span, ...]:
@@ -329,7 +381,11 @@ class _AnswerCiter:
         return not self._options.overwrite and stretch.plain != stretch.sentence
 
     def _is_cited(self, stretch: Stretch) -> bool:
-        return stretch.is_prose and claims_something(stretch.plain) and not self._keeps_markers(stretch)
+        return (
+            stretch.is_prose
+            and claims_something(stretch.plain)
+            and not self._keeps_markers(stretch)
+        )
 
     def _claims(self, sentence: str) -> Iterator[tuple[str, list[Span], QueryScorer]]:
         """Yield the distinct claims of a sentence, with the spans of their words in it."""
@@ -340,7 +396,9 @@ class _AnswerCiter:
             return
         distinct: set[tuple[Span, ...]] = set()
         for proposition in self._propositions[sentence]:
-            spans = whole if "fallback" in proposition.metadata else align(proposition.text, sentence)
+            spans = (
+                whole if "fallback" in proposition.metadata else align(proposition.text, sentence)
+            )
             part = scorer.limited_to(spans)
             if part is None:
                 spans, part = whole, scorer.limited_to(whole)
@@ -353,10 +411,15 @@ class _AnswerCiter:
         """Return the citation of a claim, with the claim's spans in the sentence."""
         tokens = self.encode()
         similarities = scorer.similarities(tokens)
-        scores = [scorer.passage_score(*of_passage) for of_passage in zip(tokens, similarities, strict=True)]
+        scores = [
+            scorer.passage_score(*of_passage)
+            for of_passage in zip(tokens, similarities, strict=True)
+        ]
         position = max(range(len(scores)), key=scores.__getitem__)
         score = scores[position]
-        margin = score - max((other for place, other in enumerate(scores) if place != position), default=-inf)
+        margin = score - max(
+            (other for place, other in enumerate(scores) if place != position), default=-inf
+        )
         if not isfinite(score):
             return None
         if self._options.min_margin is not None and margin < self._options.min_margin:
@@ -365,4 +428,6 @@ class _AnswerCiter:
         kind, passage = Granularity.SENTENCE, self._passages[position]
         [units] = self._ranker.placed_units([passage], kind)
         hits = scorer.hits(kind, passage, position, tokens[position], units, similarities[position])
-        return Citation(position, score, margin, claim, tuple(spans), max(hits, key=attrgetter("score")))
+        return Citation(
+            position, score, margin, claim, tuple(spans), max(hits, key=attrgetter("score"))
+        )

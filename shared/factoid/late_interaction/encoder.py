@@ -17,7 +17,7 @@ from factoid.encode import Vectors, loading, offline_model
 from factoid.errors import InvalidInputError
 from factoid.forks import Exclusion, at_work
 from factoid.sentences import Span
-from factoid.store.token_vectors import TokenVectors
+from factoid.store.token_cache import TokenVectors
 from factoid.units import check_text
 
 if TYPE_CHECKING:
@@ -32,34 +32,44 @@ _ENDLESS = 10**6  # tokens; models without a limit report a far larger one
 
 @runtime_checkable
 class TokenEncoder(Protocol):
-    """Any object that turns texts into token vectors; a cache also needs its `fingerprint`, as in `LateInteractionEncoder`."""
+    """Any object that turns texts into token vectors.
+
+    A cache also needs its `fingerprint`, as in `LateInteractionEncoder`.
+    """
 
     def encode_query(self, text: str, *, finer: bool = False) -> TokenVectors:
         """Return the token vectors of a query, with the marker m_q, or m'_q to score units finer than a passage."""
         ...
 
     def encode_passages(self, texts: Sequence[str]) -> list[TokenVectors]:
-        """Return the token vectors of passages; each word is in some token, unless the model skips it."""
+        """Return the token vectors of passages.
+
+        Each word is in some token, unless the model skips it.
+        """
         ...
 
 
 class LateInteractionEncoder:
     """A Sentence Transformers `MultiVectorEncoder` that also returns the spans of its tokens.
 
-    Passages longer than the model's limit are read in windows that overlap by a quarter; each token's vector comes from the
-    window in which it is further from the edge. Tokens that the model does not score, such as punctuation, are left out.
+    Passages longer than the model's limit are read in windows that overlap by a quarter; each
+    token's vector comes from the window in which it is further from the edge. Tokens that the model
+    does not score, such as punctuation, are left out.
 
-    Queries longer than the width to which a model pads them (32 in ColBERT) are read whole, unless a loaded model was passed.
+    Queries longer than the width to which a model pads them (32 in ColBERT) are read whole, unless
+    a loaded model was passed.
 
     Args:
-        model: A model name, a local folder, or a loaded `MultiVectorEncoder`: checkpoints of Sentence Transformers, PyLate and
-            Stanford's ColBERT. Other checkpoints get a random projection and rank by chance, unless `projection` is
-            False. None for the default of `SentenceTransformerEncoder`, without a projection.
+        model: A model name, a local folder, or a loaded `MultiVectorEncoder`: checkpoints of
+            Sentence Transformers, PyLate and Stanford's ColBERT. Other checkpoints get a random
+            projection and rank by chance, unless `projection` is False. None for the default of
+            `SentenceTransformerEncoder`, without a projection.
         device: For example "cpu" or "cuda"; None lets Sentence Transformers choose.
         batch_size: Windows in one forward pass.
-        max_tokens: Maximum length of a window, with marker and special tokens; None for the length that the model was trained on.
-            A model never reads more than it can.
-        projection: False uses the normalised hidden states of a sentence encoder, such as all-MiniLM-L6-v2.
+        max_tokens: Maximum length of a window, with marker and special tokens; None for the length
+            that the model was trained on. A model never reads more than it can.
+        projection: False uses the normalised hidden states of a sentence encoder, such as
+            all-MiniLM-L6-v2.
 
     Raises:
         MissingDependencyError: On first use, if Sentence Transformers is absent.
@@ -85,7 +95,10 @@ class LateInteractionEncoder:
         self._alone = Exclusion()  # fast tokenizers cannot be used by two threads at once
 
     def has_finer_marker(self) -> bool:
-        """Return whether the model has a marker m'_q; without it, both kinds of query vectors are equal."""
+        """Return whether the model has a marker m'_q.
+
+        Without it, both kinds of query vectors are equal.
+        """
         return FINER_PROMPT in self._model().prompts
 
     def encode_query(self, text: str, *, finer: bool = False) -> TokenVectors:
@@ -113,33 +126,54 @@ class LateInteractionEncoder:
             budget = limit - len(model.tokenizer(prompt)["input_ids"])
             if budget < 2 * _SPARE:
                 raise InvalidInputError(
-                    f"max_tokens must leave at least {2 * _SPARE} tokens beside marker and special tokens, got {limit}"
+                    f"max_tokens must leave at least {2 * _SPARE} tokens beside marker and "
+                    f"special tokens, got {limit}"
                 )
             windows = [_windows(text, model.tokenizer, budget) for text in texts]
-            parts = [text[start:end] for text, cuts in zip(texts, windows, strict=True) for start, end, _ in cuts]
+            parts = [
+                text[start:end]
+                for text, cuts in zip(texts, windows, strict=True)
+                for start, end, _ in cuts
+            ]
             options = self._options(max_length=limit)
             encoded = model.encode_document(parts, prompt=prompt, **options) if parts else []
         features = iter(encoded)
         return [
-            _merged([(*_tokens(next(features), prompt, text[start:end]), start, cut) for start, end, cut in cuts])
+            _merged(
+                [
+                    (*_tokens(next(features), prompt, text[start:end]), start, cut)
+                    for start, end, cut in cuts
+                ]
+            )
             for text, cuts in zip(texts, windows, strict=True)
         ]
 
     def fingerprint(self) -> str:
-        """Return a digest of everything that passage vectors depend on: weights, tokenizer, prompt, settings, limit.
+        """Return a digest of everything that passage vectors depend on.
 
-        The model's name is not part of it, since a folder may later hold another model. The first call takes about a second for
-        each gigabyte of weights.
+        Weights, tokenizer, prompt, settings, limit. The model's name is not part of it, since a
+        folder may later hold another model. The first call takes about a second for each gigabyte
+        of weights.
         """
         with at_work(), self._alone.lock:
             if self._fingerprint is None:
                 model = self._model()
                 digest = hashlib.blake2b(digest_size=16)
                 tokenizer = json.loads(model.tokenizer.backend_tokenizer.to_str())
-                settings = [module.get_config_dict() for module in model if hasattr(module, "get_config_dict")]
+                settings = [
+                    module.get_config_dict()
+                    for module in model
+                    if hasattr(module, "get_config_dict")
+                ]
                 # Truncation and padding are those of the latest call.
-                parts = [tokenizer | {"truncation": None, "padding": None}, settings, model.prompts.get("document")]
-                digest.update(json.dumps([*parts, self._limit(model)], sort_keys=True, default=str).encode())
+                parts = [
+                    tokenizer | {"truncation": None, "padding": None},
+                    settings,
+                    model.prompts.get("document"),
+                ]
+                digest.update(
+                    json.dumps([*parts, self._limit(model)], sort_keys=True, default=str).encode()
+                )
                 for name, weights in sorted(model.state_dict().items()):
                     digest.update(name.encode())
                     flat = weights.detach().cpu().contiguous().reshape(-1)
@@ -180,15 +214,22 @@ class LateInteractionEncoder:
 
 
 def build_model(transformer: Any, *layers: Any, device: str | None) -> Any:
-    """Return a `MultiVectorEncoder` of hidden states after some layers: vectors of length 1, none of punctuation (ColBERT)."""
+    """Return a `MultiVectorEncoder` of hidden states after some layers.
+
+    Vectors of length 1, none of punctuation (ColBERT).
+    """
     library = require("sentence_transformers", extra="models")
     modules = require("sentence_transformers.multi_vector_encoder.modules", extra="models")
     mask = modules.MultiVectorMask(skiplist_words=list(string.punctuation))
     normalize = library.base.modules.Normalize(module_input_name="token_embeddings")
-    return library.MultiVectorEncoder(modules=[transformer, *layers, mask, normalize], device=device)
+    return library.MultiVectorEncoder(
+        modules=[transformer, *layers, mask, normalize], device=device
+    )
 
 
-def _tokens(features: Any, prompt: str, text: str) -> tuple[Vectors, NDArray[np.int64], NDArray[np.bool_]]:
+def _tokens(
+    features: Any, prompt: str, text: str
+) -> tuple[Vectors, NDArray[np.int64], NDArray[np.bool_]]:
     """Return vectors and spans of all tokens of a text, and which of them are scored."""
     vectors = features["token_embeddings"].float().cpu().numpy()
     offsets = features["offset_mapping"].cpu().numpy()
@@ -206,7 +247,12 @@ Window = tuple[int, int, int]  # start, end, and where the next window takes ove
 def _windows(text: str, tokenizer: Any, budget: int) -> list[Window]:
     """Return overlapping stretches of a text of at most `budget` tokens."""
     encoded = tokenizer(
-        text, add_special_tokens=False, return_offsets_mapping=True, truncation=False, padding=False, verbose=False
+        text,
+        add_special_tokens=False,
+        return_offsets_mapping=True,
+        truncation=False,
+        padding=False,
+        verbose=False,
     )
     tokens: list[Span] = encoded["offset_mapping"]
     if len(tokens) <= budget:
@@ -220,7 +266,9 @@ def _windows(text: str, tokenizer: Any, budget: int) -> list[Window]:
     return [*windows, (start, len(text), len(text))]
 
 
-def _merged(parts: Sequence[tuple[Vectors, NDArray[np.int64], NDArray[np.bool_], int, int]]) -> TokenVectors:
+def _merged(
+    parts: Sequence[tuple[Vectors, NDArray[np.int64], NDArray[np.bool_], int, int]],
+) -> TokenVectors:
     """Merge windows into one text: each token from one window, special tokens from all."""
     vectors, spans, begin = [], [], 0
     for rows, places, mask, start, cut in parts:

@@ -28,7 +28,7 @@ from factoid.propositions.decompose import decompose
 from factoid.sentences import MAX_CHARS, Span
 from factoid.split import split_sentences
 from factoid.store.options import RankedParents
-from factoid.store.token_vectors import TokenVectorCache, TokenVectors
+from factoid.store.token_cache import TokenVectorCache, TokenVectors
 from factoid.units import Document, Granularity, Hit, Unit, whole_number
 
 if TYPE_CHECKING:
@@ -58,7 +58,8 @@ class RankReport:
 
     passages: int = 0
     windowed: int = 0  # passages longer than the model's limit, read in several windows
-    unaligned: int = 0  # propositions that share no word with their sentence; the whole sentence scores them
+    # propositions that share no word with their sentence; the whole sentence scores them
+    unaligned: int = 0
     whole: int = 0  # passages ranked as a whole, because no unit of theirs has a scored token
     encoded: int = 0  # passages that the model read in this call
     stored: int = 0  # passages whose token vectors came from the cache
@@ -77,21 +78,26 @@ def ranked_granularity(granularity: str) -> Granularity:
 
 
 class AnyGranularityRanker:
-    """Rank at a finer granularity than is encoded: passages are encoded, their sentences or propositions are ranked.
+    """Rank at a finer granularity than is encoded.
 
-    A span's score is `S(q, span) + α·S(q, passage)` (§3.2): MaxSim over the span's own tokens, with the query under the marker
-    m'_q if the model has one, and MaxSim over the whole passage, with the query under m_q. Passages are ranked by the latter.
+    Passages are encoded, their sentences or propositions are ranked. A span's score is `S(q, span)
+    + α·S(q, passage)` (§3.2): MaxSim over the span's own tokens, with the query under the marker
+    m'_q if the model has one, and MaxSim over the whole passage, with the query under m_q. Passages
+    are ranked by the latter.
 
     Args:
-        model: A model for `LateInteractionEncoder`, such as "colbert-ir/colbertv2.0" or a local folder; or any `TokenEncoder`,
-            such as a `LateInteractionEncoder` with other options. It is loaded on first use.
-        alpha: Weight of the passage's score. The model learns to compare the spans of one passage; the passage's score makes
-            spans of different passages comparable. The paper gives no value; §2 adds the two, so it is 1 here. 0 compares spans
-            alone.
+        model: A model for `LateInteractionEncoder`, such as "colbert-ir/colbertv2.0" or a local
+            folder; or any `TokenEncoder`, such as a `LateInteractionEncoder` with other options. It
+            is loaded on first use.
+        alpha: Weight of the passage's score. The model learns to compare the spans of one passage;
+            the passage's score makes spans of different passages comparable. The paper gives no
+            value; §2 adds the two, so it is 1 here. 0 compares spans alone.
         propositionizer: Makes the propositions; None for `SyntaxPropositionizer()`.
-        template: Template of the text that is encoded for a passage, ending in {text}; "{text}" leaves out title and section.
-        cache: Stores the token vectors of passages, so that ranking a known passage encodes only the query: a
-            `TokenVectorCache`, a file, or the folder of a store. None encodes passages in each call.
+        template: Template of the text that is encoded for a passage, ending in {text}; "{text}"
+            leaves out title and section.
+        cache: Stores the token vectors of passages, so that ranking a known passage encodes only
+            the query: a `TokenVectorCache`, a file, or the folder of a store. None encodes passages
+            in each call.
 
     Attributes:
         last_report: The `RankReport` of the latest finished call; None before the first.
@@ -110,12 +116,20 @@ class AnyGranularityRanker:
         cache: TokenVectorCache | str | Path | None = None,
     ) -> None:
         if not check_template(template).endswith("{text}"):
-            raise InvalidInputError(f"the template of a ranker must end in {{text}}, got {template!r}")
-        self.encoder: TokenEncoder = model if isinstance(model, TokenEncoder) else LateInteractionEncoder(model)
+            raise InvalidInputError(
+                f"the template of a ranker must end in {{text}}, got {template!r}"
+            )
+        self.encoder: TokenEncoder = (
+            model if isinstance(model, TokenEncoder) else LateInteractionEncoder(model)
+        )
         self.alpha = alpha
-        self.propositionizer = SyntaxPropositionizer() if propositionizer is None else propositionizer
+        self.propositionizer = (
+            SyntaxPropositionizer() if propositionizer is None else propositionizer
+        )
         self.template = template
-        self.cache = cache if isinstance(cache, TokenVectorCache | None) else TokenVectorCache(cache)
+        self.cache = (
+            cache if isinstance(cache, TokenVectorCache | None) else TokenVectorCache(cache)
+        )
         self.last_report: RankReport | None = None
 
     def rank(
@@ -130,20 +144,24 @@ class AnyGranularityRanker:
     ) -> list[SpanHit]:
         """Return the best units of some passages, or the passages with the best unit of each, best first.
 
-        Equal scores keep the order of the passages. A passage without a scored unit is ranked as a whole.
+        Equal scores keep the order of the passages. A passage without a scored unit is ranked as a
+        whole.
 
         Args:
             query: The query.
-            passages: Texts, documents, or units whose text is at their span. Each is one passage, however long.
+            passages: Texts, documents, or units whose text is at their span. Each is one passage,
+                however long.
             granularity: "sentence", "proposition" or "passage".
             k: Number of hits; None for all.
-            parents: "unit" for the units; "passage" for the passages by their own score, with their best unit in `matches`.
-            units: The units of each passage to rank, of this granularity, such as those in a store; None cuts the passages.
-                Their spans count characters of the document, as the passage's does.
+            parents: "unit" for the units; "passage" for the passages by their own score, with their
+                best unit in `matches`.
+            units: The units of each passage to rank, of this granularity, such as those in a store;
+                None cuts the passages. Their spans count characters of the document, as the
+                passage's does.
 
         Raises:
-            InvalidInputError: granularity, k or parents is invalid, a passage is a proposition, or the number of lists of units
-                differs from that of passages.
+            InvalidInputError: granularity, k or parents is invalid, a passage is a proposition, or
+                the number of lists of units differs from that of passages.
             MissingDependencyError: Sentence Transformers is absent.
         """
         kind = ranked_granularity(granularity)
@@ -152,9 +170,13 @@ class AnyGranularityRanker:
         limit = None if k is None else whole_number("k", k)
         whole = as_passages(passages)
         if units is not None and len(units) != len(whole):
-            raise InvalidInputError(f"expected a list of units for each of {len(whole)} passages, got {len(units)}")
+            raise InvalidInputError(
+                f"expected a list of units for each of {len(whole)} passages, got {len(units)}"
+            )
         placed = self.placed_units(whole, kind, units)
-        unaligned = sum(unit.metadata.get("fallback") == UNALIGNED for row in placed for unit, _ in row)
+        unaligned = sum(
+            unit.metadata.get("fallback") == UNALIGNED for row in placed for unit, _ in row
+        )
         counts = Counter(passages=len(whole), unaligned=unaligned)
         scorer = QueryScorer(self.encoder, query, self.alpha)
         hits: list[SpanHit] = []
@@ -163,14 +185,24 @@ class AnyGranularityRanker:
             counts.update(_token_counts(batch))
             pairs = zip(batch, scorer.similarities(batch), strict=True)
             for position, (tokens, similarities) in enumerate(pairs, start):
-                row = scorer.hits(kind, whole[position], position, tokens, placed[position], similarities)
+                row = scorer.hits(
+                    kind, whole[position], position, tokens, placed[position], similarities
+                )
                 counts["whole"] += kind is not Granularity.PASSAGE and row[0].unit is row[0].passage
-                hits += [_rolled_up(row)] if parents == "passage" and kind is not Granularity.PASSAGE else row
+                hits += (
+                    [_rolled_up(row)]
+                    if parents == "passage" and kind is not Granularity.PASSAGE
+                    else row
+                )
         self.last_report = RankReport(**counts)
         return sorted(hits, key=attrgetter("score"), reverse=True)[:limit]
 
     async def arank(
-        self, query: str, passages: Passages, granularity: Granularity | str = Granularity.SENTENCE, **options: Any
+        self,
+        query: str,
+        passages: Passages,
+        granularity: Granularity | str = Granularity.SENTENCE,
+        **options: Any,
     ) -> list[SpanHit]:
         """Run `rank` in another thread."""
         return await asyncio.to_thread(self.rank, query, passages, granularity, **options)
@@ -178,15 +210,18 @@ class AnyGranularityRanker:
     def encode_passages(self, passages: Passages, *, progress: bool | None = None) -> RankReport:
         """Fill the cache with the token vectors of passages, such as all of a store, before they are ranked.
 
-        Passages are read as needed, and each batch is stored when it is ready, so that a second call continues after an
-        interrupted one. The report counts the encoded passages and those stored before.
+        Passages are read as needed, and each batch is stored when it is ready, so that a second
+        call continues after an interrupted one. The report counts the encoded passages and those
+        stored before.
 
         Raises:
             InvalidInputError: The ranker has no cache, or as for `rank`.
             StoreError: The cache cannot be read.
         """
         if self.cache is None:
-            raise InvalidInputError("there is no cache to fill: AnyGranularityRanker(model, cache=...)")
+            raise InvalidInputError(
+                "there is no cache to fill: AnyGranularityRanker(model, cache=...)"
+            )
         counts: Counter[str] = Counter()
         units = map(as_passage, passages)
         with progress_bar(show=progress, unit=" passages") as bar:
@@ -200,7 +235,8 @@ class AnyGranularityRanker:
     def tokens(self, passages: Sequence[Unit]) -> list[TokenVectors]:
         """Return the tokens of passages, from the cache or encoded, with spans in characters of the passage's own text.
 
-        Equal texts are encoded once. With a cache, vectors are rounded to its dtype on the first call too.
+        Equal texts are encoded once. With a cache, vectors are rounded to its dtype on the first
+        call too.
 
         Raises:
             StoreError: The cache cannot be read.
@@ -210,9 +246,13 @@ class AnyGranularityRanker:
         model = self.encoder.fingerprint() if self.cache else ""  # type: ignore[attr-defined]
         tokens = self.cache.get(model, bodies) if self.cache else {}
         missing = [text for text in bodies if text not in tokens]
-        encoded = dict(zip(missing, self.encoder.encode_passages(missing) if missing else [], strict=True))
+        encoded = dict(
+            zip(missing, self.encoder.encode_passages(missing) if missing else [], strict=True)
+        )
         if self.cache and missing:
-            encoded = self.cache.put(model, {text: (bodies[text], new) for text, new in encoded.items()})
+            encoded = self.cache.put(
+                model, {text: (bodies[text], new) for text, new in encoded.items()}
+            )
         tokens |= encoded
         return [
             _without_heading(tokens[text], len(text) - len(passage.text))
@@ -220,14 +260,19 @@ class AnyGranularityRanker:
         ]
 
     def placed_units(
-        self, passages: Sequence[Unit], kind: Granularity, units: Sequence[Sequence[Unit]] | None = None
+        self,
+        passages: Sequence[Unit],
+        kind: Granularity,
+        units: Sequence[Sequence[Unit]] | None = None,
     ) -> list[list[PlacedUnit]]:
         """Return the units of each passage with the spans that score them."""
         if kind is Granularity.PASSAGE:
             return [[] for _ in passages]
         sentences = [split_sentences(passage) for passage in passages]
         if kind is Granularity.SENTENCE:
-            return [[(unit, [(unit.start, unit.end)]) for unit in row] for row in units or sentences]
+            return [
+                [(unit, [(unit.start, unit.end)]) for unit in row] for row in units or sentences
+            ]
         if units is None:
             distinct = {passage.id: passage for passage in passages}
             propositions: dict[str, list[Unit]] = {passage_id: [] for passage_id in distinct}
@@ -251,7 +296,10 @@ class QueryScorer:
         self._masks: Sequence[Mask | None] = [None] * len(self._tokens)
 
     def limited_to(self, spans: Sequence[Span]) -> QueryScorer | None:
-        """Return a scorer for parts of the query, which is not encoded again; None if they hold no token."""
+        """Return a scorer for parts of the query, which is not encoded again.
+
+        None if they hold no token.
+        """
         masks = [token_mask(tokens.spans, spans) for tokens in self._tokens]
         if not all(mask.any() for mask in masks):
             return None
@@ -262,7 +310,8 @@ class QueryScorer:
     def similarities(self, passages: Sequence[TokenVectors]) -> list[list[Vectors]]:
         """Return for each passage the products of its tokens with the query's, for each marker.
 
-        Shape of each: (query tokens, passage tokens). One product for all passages is much faster than one for each.
+        Shape of each: (query tokens, passage tokens). One product for all passages is much faster
+        than one for each.
 
         Raises:
             StoreFormatError: Vectors have another number of components than the query's.
@@ -271,19 +320,27 @@ class QueryScorer:
         others = {tokens.vectors.shape[1] for tokens in passages} - {dim}
         if others:
             raise StoreFormatError(
-                f"the query's token vectors have {dim} components, and those of a passage {others.pop()}: delete the cache "
-                "of token vectors, and passages are encoded again"
+                f"the query's token vectors have {dim} components, and those of a passage "
+                f"{others.pop()}: delete the cache of token vectors, and passages are encoded "
+                "again"
             )
         ends = np.cumsum([len(tokens.vectors) for tokens in passages])[:-1]
         vectors = np.concatenate([tokens.vectors for tokens in passages])
-        by_marker = [np.split(products(query.vectors, vectors.T), ends, axis=1) for query in self._tokens]
+        by_marker = [
+            np.split(products(query.vectors, vectors.T), ends, axis=1) for query in self._tokens
+        ]
         return [list(of_passage) for of_passage in zip(*by_marker, strict=True)]
 
     def passage_score(self, tokens: TokenVectors, similarities: Sequence[Vectors]) -> float:
-        """Return the score of a whole passage, with the query under m_q; minus infinity if its text has no token."""
+        """Return the score of a whole passage, with the query under m_q.
+
+        Minus infinity if its text has no token.
+        """
         if not tokens.spans.any():
             return -inf
-        [score] = span_scores(similarities[0], [np.ones(len(tokens.spans), bool)], query_mask=self._masks[0])
+        [score] = span_scores(
+            similarities[0], [np.ones(len(tokens.spans), bool)], query_mask=self._masks[0]
+        )
         return float(score)
 
     def hits(
@@ -301,13 +358,21 @@ class QueryScorer:
         """
         whole = self.passage_score(tokens, similarities)
         masked = [
-            (unit, token_mask(tokens.spans, [(start - passage.start, end - passage.start) for start, end in spans]))
+            (
+                unit,
+                token_mask(
+                    tokens.spans,
+                    [(start - passage.start, end - passage.start) for start, end in spans],
+                ),
+            )
             for unit, spans in placed
         ]
         scored = [(unit, mask) for unit, mask in masked if mask.any()]
         if not scored:
             scored = [(passage, np.ones(len(tokens.spans), bool))]
-        alone = span_scores(similarities[-1], [mask for _, mask in scored], query_mask=self._masks[-1]).tolist()
+        alone = span_scores(
+            similarities[-1], [mask for _, mask in scored], query_mask=self._masks[-1]
+        ).tolist()
         hits = []
         for (unit, _), score in zip(scored, alone, strict=True):
             is_whole = kind is Granularity.PASSAGE or whole == -inf
@@ -319,7 +384,11 @@ class QueryScorer:
 
 def _token_counts(batch: Sequence[TokenVectors]) -> dict[str, int]:
     stored = sum(tokens.stored for tokens in batch)
-    return {"windowed": sum(tokens.windows > 1 for tokens in batch), "encoded": len(batch) - stored, "stored": stored}
+    return {
+        "windowed": sum(tokens.windows > 1 for tokens in batch),
+        "encoded": len(batch) - stored,
+        "stored": stored,
+    }
 
 
 def _without_heading(tokens: TokenVectors, heading: int) -> TokenVectors:
@@ -350,22 +419,39 @@ def as_passage(passage: Unit | Document | str) -> Unit:
     """
     document = Document(passage) if isinstance(passage, str) else passage
     if isinstance(document, Document):  # a passage under the document's own id
-        place = (document.id, document.id, 0, len(document.text), document.title, document.section, document.metadata)
+        place = (
+            document.id,
+            document.id,
+            0,
+            len(document.text),
+            document.title,
+            document.section,
+            document.metadata,
+        )
         return Unit(document.id, document.text, Granularity.PASSAGE, *place)
     if document.end - document.start != len(document.text):
         raise InvalidInputError(
-            f"expected passages whose text is at their span, got the {document.granularity} {document.text!r:.60} at "
-            f"{document.start}–{document.end}: give the passage that it comes from"
+            f"expected passages whose text is at their span, got the {document.granularity} "
+            f"{document.text!r:.60} at {document.start}–{document.end}: give the passage that it "
+            "comes from"
         )
     return document
 
 
 def _aligned(unit: Unit, passage: Unit, sentences: Sequence[Unit]) -> PlacedUnit:
     """Return a proposition with the spans of its words in the sentences that its own span touches."""
-    touched = [sentence for sentence in sentences if sentence.start < unit.end and sentence.end > unit.start]
+    touched = [
+        sentence
+        for sentence in sentences
+        if sentence.start < unit.end and sentence.end > unit.start
+    ]
     start, end = (touched[0].start, touched[-1].end) if touched else (passage.start, passage.end)
     is_near = end - start <= _LONGEST_ALIGNED
-    spans = align(unit.text, passage.text[start - passage.start : end - passage.start]) if is_near else []
+    spans = (
+        align(unit.text, passage.text[start - passage.start : end - passage.start])
+        if is_near
+        else []
+    )
     if spans:
         return unit, [(start + first, start + last) for first, last in spans]
     return replace(unit, metadata={**unit.metadata, "fallback": UNALIGNED}), [(start, end)]
@@ -376,4 +462,10 @@ def _rolled_up(hits: Sequence[SpanHit]) -> SpanHit:
     best = max(hits, key=attrgetter("score"))
     score = best.parts[Granularity.PASSAGE.value]
     matches = () if best.unit is best.passage else (best,)
-    return replace(best, unit=best.passage, score=score, matches=matches, parts={Granularity.PASSAGE.value: score})
+    return replace(
+        best,
+        unit=best.passage,
+        score=score,
+        matches=matches,
+        parts={Granularity.PASSAGE.value: score},
+    )

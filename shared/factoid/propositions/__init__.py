@@ -1,4 +1,7 @@
-"""Decompose passages into propositions: atomic, self-contained facts (Dense X Retrieval, §2 and §3)."""
+"""Decompose passages into propositions.
+
+Atomic, self-contained facts (Dense X Retrieval, §2 and §3).
+"""
 
 from factoid.propositions.cache import PropositionCache
 from factoid.propositions.cached_propositionizer import CachedPropositionizer

@@ -1,4 +1,7 @@
-"""A cache of propositions: a table with one entry for each passage and propositionizer, in a file or in a store."""
+"""A cache of propositions.
+
+A table with one entry for each passage and propositionizer, in a file or in a store.
+"""
 
 from __future__ import annotations
 
@@ -32,9 +35,12 @@ _GET = "SELECT row, name, output, reason, checksum FROM propositions WHERE key =
 _PUT = f"""INSERT INTO propositions ({_COLUMNS}, checksum) VALUES (?, ?, ?, ?, ?) ON CONFLICT (key)
     DO UPDATE SET (output, reason, checksum) = (excluded.output, excluded.reason, excluded.checksum)
     WHERE propositions.output = '[]'"""  # noqa: S608
-_CHOSEN = "FROM propositions WHERE (?1 IS NULL OR name = ?1) AND (NOT ?2 OR output = '[]')"  # by name and failures
+# by name and failures
+_CHOSEN = "FROM propositions WHERE (?1 IS NULL OR name = ?1) AND (NOT ?2 OR output = '[]')"
 _STORE = (sqlite.APPLICATION_ID, sqlite.FORMAT)
-_TABLE = sqlite.CacheTable("propositions", "propositions", SQL, _COLUMNS, APPLICATION_ID, FORMAT, hosts=(_STORE,))
+_TABLE = sqlite.CacheTable(
+    "propositions", "propositions", SQL, _COLUMNS, APPLICATION_ID, FORMAT, hosts=(_STORE,)
+)
 
 logger = logging.getLogger(__name__)
 
@@ -42,17 +48,21 @@ logger = logging.getLogger(__name__)
 class PropositionCache:
     """Stores the outputs of propositionizers on disk, for several threads and processes at once.
 
-    The key of an entry consists of the passage's text, title and section and the propositionizer's name, which must identify
-    everything else that its output depends on (model, revision, prompt). Failures are entries too, except transient ones. The
-    file is open only while it is used, and may be read-only. An entry that has changed on disk counts as missing, and is logged.
+    The key of an entry consists of the passage's text, title and section and the propositionizer's
+    name, which must identify everything else that its output depends on (model, revision, prompt).
+    Failures are entries too, except transient ones. The file is open only while it is used, and may
+    be read-only. An entry that has changed on disk counts as missing, and is logged.
 
     Args:
-        path: A file, created if absent, or the folder of a store, which has a cache in its database.
+        path: A file, created if absent, or the folder of a store, which has a cache in its
+            database.
 
     Raises:
         InvalidInputError: The path is a URL.
-        StoreFormatError: On use, if the path holds something else, a damaged cache or one of another version.
-        StoreError: On use, if the file cannot be opened, read or written, for example on a full disk.
+        StoreFormatError: On use, if the path holds something else, a damaged cache or one of
+            another version.
+        StoreError: On use, if the file cannot be opened, read or written, for example on a full
+            disk.
     """
 
     def __init__(self, path: str | Path) -> None:
@@ -61,26 +71,41 @@ class PropositionCache:
         self.path = Path(path).absolute()  # the working folder may change
 
     def get(self, name: str, passages: Sequence[Unit]) -> list[list[str] | None]:
-        """Return the propositions of each passage: `NoPropositions` for a failure, None if the cache has no entry.
+        """Return the propositions of each passage.
 
+        `NoPropositions` for a failure, None if the cache has no entry.
         `name` is the propositionizer's.
         """
         keys = [passage_key(name, passage) for passage in passages]
         with self._opened() as connection:
             rows = [connection.execute(_GET, [key]).fetchone() for key in keys]
-        outputs = [None if row is None else _read(key, *row) for key, row in zip(keys, rows, strict=True)]
-        if damaged := sum(row is not None and output is None for row, output in zip(rows, outputs, strict=True)):
-            logger.warning("%d entries of %s have changed on disk: their passages are asked again", damaged, self.path)
+        outputs = [
+            None if row is None else _read(key, *row) for key, row in zip(keys, rows, strict=True)
+        ]
+        if damaged := sum(
+            row is not None and output is None for row, output in zip(rows, outputs, strict=True)
+        ):
+            logger.warning(
+                "%d entries of %s have changed on disk: their passages are asked again",
+                damaged,
+                self.path,
+            )
         return outputs
 
-    def put(self, name: str, passages: Sequence[Unit | bytes], outputs: Sequence[list[str]]) -> None:
+    def put(
+        self, name: str, passages: Sequence[Unit | bytes], outputs: Sequence[list[str]]
+    ) -> None:
         """Store the propositions of passages in one transaction. Transient failures are left out.
 
-        An existing entry stays, unless it is a failure. A `passage_key` may be given instead of a passage. Outputs that are not
-        one list of strings for each passage raise `PropositionizerError`.
+        An existing entry stays, unless it is a failure. A `passage_key` may be given instead of a
+        passage. Outputs that are not one list of strings for each passage raise
+        `PropositionizerError`.
         """
         check_outputs(outputs, len(passages))
-        keys = [passage if isinstance(passage, bytes) else passage_key(name, passage) for passage in passages]
+        keys = [
+            passage if isinstance(passage, bytes) else passage_key(name, passage)
+            for passage in passages
+        ]
         rows = []
         for key, texts in zip(keys, outputs, strict=True):
             if not getattr(texts, "transient", False):
@@ -93,9 +118,14 @@ class PropositionCache:
                 _check_stored(connection, [row[0] for row in rows])
 
     def count(self, name: str | None = None, *, failures: bool = False) -> int:
-        """Return the number of entries: all, or those of one propositionizer, or only passages without propositions."""
+        """Return the number of entries.
+
+        All, or those of one propositionizer, or only passages without propositions.
+        """
         with self._opened() as connection:
-            return int(connection.execute(f"SELECT count(*) {_CHOSEN}", [name, failures]).fetchone()[0])
+            return int(
+                connection.execute(f"SELECT count(*) {_CHOSEN}", [name, failures]).fetchone()[0]
+            )
 
     def forget(self, name: str | None = None, *, failures: bool = False) -> int:
         """Drop all entries, or those chosen as in `count`, so that their passages are decomposed again; return how many."""
@@ -108,7 +138,8 @@ class PropositionCache:
         file = self.path / FILE if self.path.is_dir() else self.path
         if self.path.is_dir() and (not file.exists() or not file.stat().st_size):
             raise StoreFormatError(
-                f"{self.path} is a folder without {FILE}: a cache is a file, or the folder of a store"
+                f"{self.path} is a folder without {FILE}: a cache is a file, or the folder of a "
+                "store"
             )
         try:
             file.parent.mkdir(parents=True, exist_ok=True)
@@ -122,20 +153,25 @@ class PropositionCache:
 
 
 def passage_key(name: str, passage: Unit) -> bytes:
-    """Return the key of an entry: a digest of everything that a propositionizer's output depends on.
+    """Return the key of an entry.
+
+    A digest of everything that a propositionizer's output depends on.
 
     Raises:
         InvalidInputError: The name is not a string, or empty.
     """
     if not isinstance(name, str) or not name:
         raise InvalidInputError(
-            f"expected the name of a propositionizer (model and revision, prompt version), got {name!r}"
+            "expected the name of a propositionizer (model and revision, prompt version), got "
+            f"{name!r}"
         )
     content = json.dumps([_KEY_VERSION, name, passage.searched, passage.title, passage.section])
     return hashlib.blake2b(content.encode(), digest_size=16).digest()
 
 
-def _read(key: bytes, _: int, name: str, output: str, reason: str | None, written: int) -> list[str] | None:
+def _read(
+    key: bytes, _: int, name: str, output: str, reason: str | None, written: int
+) -> list[str] | None:
     """Return the output in an entry; None if it is not as written, or no list of strings."""
     if row_checksum(key, name, output, reason) != written:
         return None
@@ -145,11 +181,18 @@ def _read(key: bytes, _: int, name: str, output: str, reason: str | None, writte
         return None
     if not (isinstance(texts, list) and all(isinstance(text, str) for text in texts)):
         return None
-    return CachedPropositions(texts) if texts or reason is None else NoPropositions(reason, cached=True)
+    return (
+        CachedPropositions(texts)
+        if texts or reason is None
+        else NoPropositions(reason, cached=True)
+    )
 
 
 def damaged_entries(connection: sqlite3.Connection) -> list[int]:
-    """Return the rows of entries in a database that differ from what was written; none if it has no cache."""
+    """Return the rows of entries in a database that differ from what was written.
+
+    None if it has no cache.
+    """
     return _TABLE.damaged_rows(connection)
 
 
@@ -168,7 +211,10 @@ def _drop_damaged(connection: sqlite3.Connection, keys: Sequence[bytes]) -> None
 
 
 def _check_stored(connection: sqlite3.Connection, keys: Sequence[bytes]) -> None:
-    """Raise a DatabaseError if an entry is not found by its key: its passage would be asked again each time."""
+    """Raise a DatabaseError if an entry is not found by its key.
+
+    Its passage would be asked again each time.
+    """
     for key in keys:
         if connection.execute(_GET, [key]).fetchone() is None:
             raise sqlite3.DatabaseError("malformed: an entry that was just written is not found")

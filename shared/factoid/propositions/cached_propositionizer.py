@@ -1,4 +1,7 @@
-"""A propositionizer behind a cache: no passage goes through a model twice, and a killed run can resume."""
+"""A propositionizer behind a cache.
+
+No passage goes through a model twice, and a killed run can resume.
+"""
 
 from __future__ import annotations
 
@@ -25,12 +28,13 @@ from factoid.units import Unit, whole_number
 class CachedPropositionizer:
     """Pass to a propositionizer only what its cache does not hold, and store each answer at once.
 
-    An interrupt, an error or a kill loses only the current batch; repeat the call to resume there. Equal passages of a call are
-    decomposed once; threads and processes that share a cache may decompose the same passage at the same time.
+    An interrupt, an error or a kill loses only the current batch; repeat the call to resume there.
+    Equal passages of a call are decomposed once; threads and processes that share a cache may
+    decompose the same passage at the same time.
 
     Args:
-        propositionizer: Must have a `name` that identifies everything that its output depends on besides the passage. Results of
-            a `stream` (or `astream`) are stored one by one.
+        propositionizer: Must have a `name` that identifies everything that its output depends on
+            besides the passage. Results of a `stream` (or `astream`) are stored one by one.
         cache: The cache, or the path of its file.
         batch_size: Maximum number of passages in one call of the propositionizer.
         progress: Show a progress bar over passages, if there is more than one.
@@ -52,8 +56,9 @@ class CachedPropositionizer:
         # A property is not read yet: the name of a model may come from its files.
         if not hasattr(type(propositionizer), "name") and not hasattr(propositionizer, "name"):
             raise InvalidInputError(
-                f"{type(propositionizer).__name__} has no name: give it an attribute `name` that identifies what its output "
-                "depends on (model and revision, prompt version), or a cache would mix it up with others"
+                f"{type(propositionizer).__name__} has no name: give it an attribute `name` that "
+                "identifies what its output depends on (model and revision, prompt version), or "
+                "a cache would mix it up with others"
             )
         self.propositionizer = propositionizer
         self.cache = cache if isinstance(cache, PropositionCache) else PropositionCache(cache)
@@ -70,7 +75,8 @@ class CachedPropositionizer:
 
         Raises:
             StoreError: The cache cannot be read or written.
-            PropositionizerError: The propositionizer raised it, or did not return one result for each passage.
+            PropositionizerError: The propositionizer raised it, or did not return one result for
+                each passage.
         """
         outputs, missing = self._look_up(passages)
         with self._bar(passages, missing) as bar:
@@ -82,7 +88,10 @@ class CachedPropositionizer:
         return self._in_order(passages, outputs)
 
     async def apropositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
-        """Do the same as `propositionize` without blocking the event loop; what cannot await runs in a thread."""
+        """Do the same as `propositionize` without blocking the event loop.
+
+        What cannot await runs in a thread.
+        """
         outputs, missing = await asyncio.to_thread(self._look_up, passages)
         with self._bar(passages, missing) as bar:
             for batch in self._batches(missing):
@@ -96,18 +105,30 @@ class CachedPropositionizer:
         """Return the propositions that the cache holds, by key, and the other passages, each once."""
         distinct = {passage_key(self.name, passage): passage for passage in passages}
         known = self.cache.get(self.name, list(distinct.values())) if distinct else []
-        outputs = {key: texts for key, texts in zip(distinct, known, strict=True) if texts is not None}
+        outputs = {
+            key: texts for key, texts in zip(distinct, known, strict=True) if texts is not None
+        }
         return outputs, [passage for key, passage in distinct.items() if key not in outputs]
 
     def _batches(self, passages: Sequence[Unit]) -> Iterator[Sequence[Unit]]:
-        return (passages[start : start + self.batch_size] for start in range(0, len(passages), self.batch_size))
+        return (
+            passages[start : start + self.batch_size]
+            for start in range(0, len(passages), self.batch_size)
+        )
 
-    def _store(self, passages: Sequence[Unit], outputs: Sequence[list[str]]) -> dict[bytes, list[str]]:
+    def _store(
+        self, passages: Sequence[Unit], outputs: Sequence[list[str]]
+    ) -> dict[bytes, list[str]]:
         """Commit the propositions of passages, and return them by key."""
         self.cache.put(self.name, passages, outputs)
-        return {passage_key(self.name, passage): texts for passage, texts in zip(passages, outputs, strict=True)}
+        return {
+            passage_key(self.name, passage): texts
+            for passage, texts in zip(passages, outputs, strict=True)
+        }
 
-    def _in_order(self, passages: Sequence[Unit], outputs: dict[bytes, list[str]]) -> list[list[str]]:
+    def _in_order(
+        self, passages: Sequence[Unit], outputs: dict[bytes, list[str]]
+    ) -> list[list[str]]:
         """Return the propositions of each passage; for a repeated passage, as if from the cache."""
         results: list[list[str]] = []
         seen: set[bytes] = set()
@@ -120,7 +141,9 @@ class CachedPropositionizer:
     def _bar(self, passages: Sequence[Unit], missing: Sequence[Unit]) -> tqdm[Any]:
         hidden = not self.progress or len(passages) < 2
         done = len(passages) - len(missing)
-        return tqdm(total=len(passages), initial=done, desc="propositions", unit=" passages", disable=hidden)
+        return tqdm(
+            total=len(passages), initial=done, desc="propositions", unit=" passages", disable=hidden
+        )
 
 
 def _again(texts: list[str]) -> list[str]:
@@ -132,7 +155,10 @@ def _again(texts: list[str]) -> list[str]:
 def _results(
     propositionizer: Propositionizer, passages: Sequence[Unit]
 ) -> Generator[tuple[Sequence[Unit], list[list[str]]]]:
-    """Yield passages with their propositions as they arrive: one by one from a stream, else all at once."""
+    """Yield passages with their propositions as they arrive.
+
+    One by one from a stream, else all at once.
+    """
     if hasattr(propositionizer, "stream"):
         for position, texts in propositionizer.stream(passages):
             yield [passages[position]], [texts]
@@ -143,7 +169,10 @@ def _results(
 async def _aresults(
     propositionizer: Propositionizer, passages: Sequence[Unit]
 ) -> AsyncGenerator[tuple[Sequence[Unit], list[list[str]]]]:
-    """Do the same as `_results` without blocking the event loop: in threads if the propositionizer cannot await."""
+    """Do the same as `_results` without blocking the event loop.
+
+    In threads if the propositionizer cannot await.
+    """
     if hasattr(propositionizer, "astream"):
         async for position, texts in propositionizer.astream(passages):
             yield [passages[position]], [texts]
@@ -162,8 +191,15 @@ def with_cache(
     store: Path | None = None,
     **options: Any,
 ) -> Propositionizer:
-    """Put a cache in front of a propositionizer: `cache`, or that of a store's folder if the propositionizer is `costly`."""
+    """Put a cache in front of a propositionizer.
+
+    `cache`, or that of a store's folder if the propositionizer is `costly`.
+    """
     check_propositionizer(propositionizer)
     if cache is None and getattr(propositionizer, "costly", False):
         cache = store
-    return propositionizer if cache is None else CachedPropositionizer(propositionizer, cache, **options)
+    return (
+        propositionizer
+        if cache is None
+        else CachedPropositionizer(propositionizer, cache, **options)
+    )

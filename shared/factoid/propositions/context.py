@@ -1,4 +1,7 @@
-"""List items with what they go on from, and rows of tables with the names of their columns: alone, they say little or lie."""
+"""List items with what they go on from, and rows of tables with the names of their columns.
+
+Alone, they say little or lie.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,10 @@ class Context:
 
     Attributes:
         leads: What an item goes on from, outermost first, each with a colon behind it.
-        facts: The propositions of a row, with the names of its columns and what the table goes on from.
-        repeats: The sentences that an item or a row says again, by its own: introductions, and names of columns.
+        facts: The propositions of a row, with the names of its columns and what the table goes on
+            from.
+        repeats: The sentences that an item or a row says again, by its own: introductions, and
+            names of columns.
     """
 
     def __init__(self, sentences: Sequence[Sentence]) -> None:
@@ -39,7 +44,11 @@ class Context:
                 self.facts[index] = [(names, sentence.start, sentence.end)]
             elif block.kind == "row":
                 self.facts[index] = _row_facts(sentence)
-                if block.names and header >= 0 and cell_texts(sentences[header].block) == block.names:
+                if (
+                    block.names
+                    and header >= 0
+                    and cell_texts(sentences[header].block) == block.names
+                ):
                     self.repeats.setdefault(index, set()).add(header)
             elif block.kind in ("item", "paragraph") and is_first and block.leads:
                 self.leads[index] = written_leads(sentence.block)

@@ -23,10 +23,12 @@ from factoid.propositions.protocol import (
     check_propositionizer,
 )
 from factoid.propositions.rows import RecordFact, record_facts
+from factoid.text.reading import Sentence
 from factoid.units import LINES, PROPOSITIONS, Granularity, Unit, child_unit
 
 Policy = Literal["drop", "keep", "sentence"]
-_NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,5}|[A-Z](?=\)))[.)][ \t]+(?=\S)")  # of an item, at its start
+# of an item, at its start
+_NUMBER = re.compile(r"\(?(?:\d{1,3}|[a-z]|[ivx]{1,5}|[A-Z](?=\)))[.)][ \t]+(?=\S)")
 _WORD = re.compile(r"\w")  # marks alone, as in "[ … ]", are not a proposition
 # Why a sentence replaces a proposition although nothing failed.
 UNCOVERED, UNSUPPORTED = "uncovered sentence", "unsupported proposition"
@@ -38,37 +40,51 @@ logger = logging.getLogger(__name__)
 class Decomposition:
     """The propositions of passages, and counts of how they came about."""
 
-    units: list[Unit] = field(default_factory=list)  # propositions, and the sentences that replace some
+    # propositions, and the sentences that replace some
+    units: list[Unit] = field(default_factory=list)
     report: Report = field(default_factory=Report)
     retry: list[Unit] = field(default_factory=list)  # passages that failed for a transient reason
 
     def __add__(self, other: Decomposition) -> Decomposition:
-        return Decomposition(self.units + other.units, self.report + other.report, self.retry + other.retry)
+        return Decomposition(
+            self.units + other.units, self.report + other.report, self.retry + other.retry
+        )
 
 
 def decompose(
-    passages: Sequence[Unit], propositionizer: Propositionizer, *, unsupported: Policy = "drop", log: bool = True
+    passages: Sequence[Unit],
+    propositionizer: Propositionizer,
+    *,
+    unsupported: Policy = "drop",
+    log: bool = True,
 ) -> Decomposition:
     """Decompose passages into propositions with the spans that they come from, and count what happened.
 
-    A passage whose decomposition fails is represented by its sentences, and a sentence that no proposition covers is added
-    unchanged; both have `fallback` in their metadata.
+    A passage whose decomposition fails is represented by its sentences, and a sentence that no
+    proposition covers is added unchanged; both have `fallback` in their metadata.
 
     Args:
         passages: Passages, as `split_passages` returns them.
         propositionizer: Any object with a `propositionize` method.
-        unsupported: What to do with a proposition whose names, numbers or content words are not in its passage, title
-            or section: "drop" it, "keep" it, or replace it with the "sentence" it comes from.
+        unsupported: What to do with a proposition whose names, numbers or content words are not in
+            its passage, title or section: "drop" it, "keep" it, or replace it with the "sentence"
+            it comes from.
         log: Log the counts.
 
     Raises:
         InvalidInputError: The policy is unknown, or an argument is no propositionizer.
-        PropositionizerError: The propositionizer did not return one list of strings for each passage.
+        PropositionizerError: The propositionizer did not return one list of strings for each
+            passage.
     """
     passages, asked = _asked(passages, propositionizer, unsupported)
     outputs = propositionizer.propositionize(asked) if asked else []
     level = _log_level(propositionizer) if log else logging.NOTSET
-    return ground(passages, _with_written(passages, asked, outputs), unsupported=unsupported, failures_at=level)
+    return ground(
+        passages,
+        _with_written(passages, asked, outputs),
+        unsupported=unsupported,
+        failures_at=level,
+    )
 
 
 async def adecompose(
@@ -83,7 +99,9 @@ async def adecompose(
         outputs = await asyncio.to_thread(propositionizer.propositionize, asked)
     written = _with_written(passages, asked, outputs)
     level = _log_level(propositionizer)
-    return await asyncio.to_thread(ground, passages, written, unsupported=unsupported, failures_at=level)
+    return await asyncio.to_thread(
+        ground, passages, written, unsupported=unsupported, failures_at=level
+    )
 
 
 def ground(
@@ -95,7 +113,8 @@ def ground(
 ) -> Decomposition:
     """Turn the propositionizer's texts into units, one list of texts for each passage.
 
-    The counts are logged: at level INFO, and where passages failed at `failures_at`; `NOTSET` logs nothing.
+    The counts are logged: at level INFO, and where passages failed at `failures_at`; `NOTSET` logs
+    nothing.
     """
     units: list[Unit] = []
     retry: list[Unit] = []
@@ -112,17 +131,24 @@ def ground(
 
 
 def _log_level(propositionizer: Propositionizer) -> int:
-    """Return the level at which failures are logged: a warning, but for rules, which are made to leave some texts alone."""
+    """Return the level at which failures are logged.
+
+    A warning, but for rules, which are made to leave some texts alone.
+    """
     return logging.WARNING if getattr(propositionizer, "costly", True) else logging.INFO
 
 
 def check_policy(policy: str) -> None:
     """Reject anything but a policy for unsupported propositions."""
     if policy not in get_args(Policy):
-        raise InvalidInputError(f"unsupported must be one of {', '.join(get_args(Policy))}, got {policy!r}")
+        raise InvalidInputError(
+            f"unsupported must be one of {', '.join(get_args(Policy))}, got {policy!r}"
+        )
 
 
-def _asked(passages: Iterable[Unit], propositionizer: Propositionizer, policy: Policy) -> tuple[list[Unit], list[Unit]]:
+def _asked(
+    passages: Iterable[Unit], propositionizer: Propositionizer, policy: Policy
+) -> tuple[list[Unit], list[Unit]]:
     """Check the arguments of `decompose`, and return the passages, and those for the propositionizer."""
     check_policy(policy)
     check_propositionizer(propositionizer)
@@ -138,13 +164,20 @@ def _is_written(passage: Unit) -> bool:
 def _with_written(
     passages: Sequence[Unit], asked: Sequence[Unit], outputs: Sequence[Sequence[str]]
 ) -> list[Sequence[str]]:
-    """Return the propositions of all passages: outputs for those in `asked`, and the lines of the others."""
+    """Return the propositions of all passages.
+
+    Outputs for those in `asked`, and the lines of the others.
+    """
     check_outputs(outputs, len(asked))
     answers = iter(outputs)
-    return [passage.text.splitlines() if _is_written(passage) else next(answers) for passage in passages]
+    return [
+        passage.text.splitlines() if _is_written(passage) else next(answers) for passage in passages
+    ]
 
 
-def _ground_passage(passage: Unit, texts: Sequence[str], policy: Policy) -> tuple[list[Unit], Report]:
+def _ground_passage(
+    passage: Unit, texts: Sequence[str], policy: Policy
+) -> tuple[list[Unit], Report]:
     source = Source(passage)
     sentences = source.sentences
     cleaned = [" ".join(mended(text).split()) for text in texts]
@@ -152,10 +185,15 @@ def _ground_passage(passage: Unit, texts: Sequence[str], policy: Policy) -> tupl
     cached = int(getattr(texts, "cached", False))
     if not distinct:
         reason = texts.reason if isinstance(texts, NoPropositions) else "empty output"
-        stand_ins = [(index, _stand_in(passage, sentence, reason)) for index, sentence in enumerate(sentences)]
+        stand_ins = [
+            (index, _stand_in(passage, sentence, reason))
+            for index, sentence in enumerate(sentences)
+        ]
         failed = [unit for _, unit in _in_context(passage, sentences, stand_ins)]
         transient = int(bool(sentences) and getattr(texts, "transient", False))
-        return failed, Report(1, len(failed), {reason: 1} if sentences else {}, cached=cached, transient=transient)
+        return failed, Report(
+            1, len(failed), {reason: 1} if sentences else {}, cached=cached, transient=transient
+        )
     placed: list[tuple[int, Unit]] = []
     unsupported = 0
     for text in distinct:
@@ -168,7 +206,11 @@ def _ground_passage(passage: Unit, texts: Sequence[str], policy: Policy) -> tupl
             if sentences:
                 placed.append((index, _stand_in(passage, sentences[max(index, 0)], UNSUPPORTED)))
             continue
-        if index >= 0 and sentences[index].sentence.block.kind == "code" and _is_all_of(text, sentences[index]):
+        if (
+            index >= 0
+            and sentences[index].sentence.block.kind == "code"
+            and _is_all_of(text, sentences[index])
+        ):
             code = sentences[index].sentence  # with its lines and its indentation
             text = code.visible.text
             start = code.start
@@ -178,22 +220,29 @@ def _ground_passage(passage: Unit, texts: Sequence[str], policy: Policy) -> tupl
     missed = [index for index in uncovered if _WORD.search(sentences[index].text)]
     placed += [(index, _stand_in(passage, sentences[index], UNCOVERED)) for index in missed]
     placed = _in_context(passage, sentences, placed)
-    placed.sort(key=itemgetter(0))  # stable: reading order by sentence, then the propositionizer's order
+    # stable: reading order by sentence, then the propositionizer's order
+    placed.sort(key=itemgetter(0))
     units: dict[str, Unit] = {}
     for _, unit in placed:
-        if unit.id not in units or unit.metadata == passage.metadata:  # a proposition takes precedence over a stand-in
+        # a proposition takes precedence over a stand-in
+        if unit.id not in units or unit.metadata == passage.metadata:
             units[unit.id] = unit
     duplicates = len(cleaned) - len(distinct)
-    return list(units.values()), Report(1, len(units), {}, unsupported, len(missed), duplicates, cached)
+    return list(units.values()), Report(
+        1, len(units), {}, unsupported, len(missed), duplicates, cached
+    )
 
 
-def _in_context(passage: Unit, sentences: Sequence[Read], placed: Sequence[tuple[int, Unit]]) -> list[tuple[int, Unit]]:
+def _in_context(
+    passage: Unit, sentences: Sequence[Read], placed: Sequence[tuple[int, Unit]]
+) -> list[tuple[int, Unit]]:
     """Add what they go on from to items of lists that stand as they are in the passage, and the names of columns to rows."""
     if facts := record_facts(passage):
         return _with_facts(passage, sentences, placed, facts)
     context = Context([read.sentence for read in sentences])
     if not context.needed:
         return list(placed)
+    placed = [*placed, *_said_again(passage, context, sentences, placed)]
     literal = {index for index, unit in placed if _is_literal(unit, index, sentences)}
     repeated = set().union(*(context.repeats.get(index, set()) for index in literal))
     rows: set[int] = set()  # written
@@ -215,7 +264,7 @@ def _in_context(passage: Unit, sentences: Sequence[Read], placed: Sequence[tuple
             text, start, end = unit.text, unit.start, unit.end
             if sentence.text[-1] not in ".!?":  # a fragment is one with all its parts
                 text, start, end = sentence.text, sentence.start, sentence.end
-            text = f"{leads} {_without_number(text)}"
+            text = f"{leads} {_without_number(text, sentence)}"
             item = child_unit(passage, text, Granularity.PROPOSITION, start, end)
             units.append((index, replace(item, metadata=unit.metadata)))
         else:
@@ -223,8 +272,34 @@ def _in_context(passage: Unit, sentences: Sequence[Read], placed: Sequence[tuple
     return units
 
 
+def _said_again(
+    passage: Unit, context: Context, sentences: Sequence[Read], placed: Sequence[tuple[int, Unit]]
+) -> list[tuple[int, Unit]]:
+    """Return units for items and rows with the words of another one, which go on from something else."""
+    by_sentence: dict[int, list[Unit]] = {}
+    for index, unit in placed:
+        if _is_literal(unit, index, sentences):
+            by_sentence.setdefault(index, []).append(unit)
+    by_text = {sentences[index].text: index for index in by_sentence}
+    units: list[tuple[int, Unit]] = []
+    for index in sorted({*context.leads, *context.facts}):
+        twin = by_text.get(sentences[index].text)
+        if twin is None or index in by_sentence:
+            continue
+        sentence = sentences[index].sentence
+        for unit in by_sentence[twin]:
+            again = child_unit(
+                passage, unit.text, Granularity.PROPOSITION, sentence.start, sentence.end
+            )
+            units.append((index, replace(again, metadata=unit.metadata)))
+    return units
+
+
 def _with_facts(
-    passage: Unit, sentences: Sequence[Read], placed: Sequence[tuple[int, Unit]], facts: Sequence[RecordFact]
+    passage: Unit,
+    sentences: Sequence[Read],
+    placed: Sequence[tuple[int, Unit]],
+    facts: Sequence[RecordFact],
 ) -> list[tuple[int, Unit]]:
     """Replace the lines of a row that stand as they are by propositions about the row."""
     rewritten = [(index, unit) for index, unit in placed if not _is_literal(unit, index, sentences)]
@@ -239,12 +314,19 @@ def _with_facts(
 
 
 def _is_literal(unit: Unit, index: int, sentences: Sequence[Read]) -> bool:
-    return index >= 0 and any(unit.text.rstrip(".") in text for text, _ in sentences[index].readings)
+    return index >= 0 and any(
+        unit.text.rstrip(".") in text for text, _ in sentences[index].readings
+    )
 
 
-def _without_number(item: str) -> str:
-    number = _NUMBER.match(item)
-    return item[number.end() :] if number else item
+def _without_number(item: str, sentence: Sentence) -> str:
+    """Return a text of an item without the number that the item begins with."""
+    block = sentence.block
+    number = block.visible.text[: block.number]
+    if number and item.startswith(number):
+        return item[len(number) :]
+    written = _NUMBER.match(item)
+    return item[written.end() :] if written else item
 
 
 def _is_all_of(text: str, read: Read) -> bool:

@@ -34,16 +34,20 @@ class FlanT5Propositionizer:
 
     Args:
         model: Name on the Hugging Face hub, or a folder as `save_pretrained` writes it.
-        engine: "transformers" runs any seq2seq model on torch, T5 with drafts copied from the passage. "ctranslate2"
-            (`pip install "factoid[fast]"`) runs T5; the model is converted once and kept in the folder `FACTOID_CACHE`,
-            by default `~/.cache/factoid`. "auto" is ctranslate2 on a CPU if it is installed and the CPU has no AMX, with which
-            transformers is faster; otherwise it is transformers.
+        engine: "transformers" runs any seq2seq model on torch, T5 with drafts copied from the
+            passage. "ctranslate2" (`pip install "factoid[fast]"`) runs T5; the model is converted
+            once and kept in the folder `FACTOID_CACHE`, by default `~/.cache/factoid`. "auto" is
+            ctranslate2 on a CPU if it is installed and the CPU has no AMX, with which transformers
+            is faster; otherwise it is transformers.
         device: For example "cuda:1"; None for the first available of CUDA, MPS and CPU.
-        dtype: "float32", "bfloat16", "float16" or "int8" (ctranslate2 only). None for the fastest reliable one: int8 with
-            ctranslate2 on a CPU, bfloat16 on GPUs and CPUs that multiply in it, float16 on other CUDA devices, else float32. All
-            engines, batches and drafts agree in float32, and in bfloat16 and float16 except for near ties.
-        max_new_tokens: Maximum length of an output. If an output is cut off, its complete propositions are kept.
-        copy: Whether a T5 in the transformers engine drafts from the passage, for the same output in fewer steps.
+        dtype: "float32", "bfloat16", "float16" or "int8" (ctranslate2 only). None for the fastest
+            reliable one: int8 with ctranslate2 on a CPU, bfloat16 on GPUs and CPUs that multiply in
+            it, float16 on other CUDA devices, else float32. All engines, batches and drafts agree
+            in float32, and in bfloat16 and float16 except for near ties.
+        max_new_tokens: Maximum length of an output. If an output is cut off, its complete
+            propositions are kept.
+        copy: Whether a T5 in the transformers engine drafts from the passage, for the same output
+            in fewer steps. None for yes but on CUDA devices, where large batches are faster without.
         revision: Branch, tag or commit of a model on the hub.
         progress: Whether to show a bar when there is more than one passage.
     """
@@ -58,7 +62,7 @@ class FlanT5Propositionizer:
         device: str | torch.device | None = None,
         dtype: str | torch.dtype | None = None,
         max_new_tokens: int = _MAX_NEW_TOKENS,
-        copy: bool = True,
+        copy: bool | None = None,
         revision: str | None = None,
         progress: bool = False,
     ) -> None:
@@ -86,26 +90,42 @@ class FlanT5Propositionizer:
             model = f"{self.model}@{self.revision}" if self.revision else self.model
         *_, dtype = choose(self.engine, self.device, self.dtype)
         dtype = {"float32": "", "int8": "ctranslate2-int8"}.get(dtype, dtype)
-        limit = "" if self.max_new_tokens == _MAX_NEW_TOKENS else f"max_new_tokens={self.max_new_tokens}"
+        limit = (
+            ""
+            if self.max_new_tokens == _MAX_NEW_TOKENS
+            else f"max_new_tokens={self.max_new_tokens}"
+        )
         return ":".join([model, *filter(None, [dtype, limit])])
 
     def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
-        """Return one list of propositions for each passage, in order; `NoPropositions` for one that failed.
+        """Return one list of propositions for each passage, in order.
+
+        `NoPropositions` for one that failed.
 
         Raises:
             PropositionizerError: The model cannot be loaded.
-            InvalidInputError: There is no such engine or device, or the engine does not compute in this dtype.
+            InvalidInputError: There is no such engine or device, or the engine does not compute in
+                this dtype.
             MissingDependencyError: A package that the engine needs is not installed.
         """
         return in_order(self.stream(passages))
 
     def stream(self, passages: Sequence[Unit]) -> Iterator[tuple[int, list[str]]]:
-        """Yield the position of each passage with its propositions as soon as its batch is done. Raises as above."""
+        """Yield the position of each passage with its propositions as soon as its batch is done.
+
+        Raises as above.
+        """
         if not passages:
             return
         engine = self._load()
-        inputs = engine.tokenizer([passage_input(passage) for passage in passages], verbose=False)["input_ids"]
-        readable = {position: tokens for position, tokens in enumerate(inputs) if len(tokens) <= engine.limit}
+        inputs = engine.tokenizer([passage_input(passage) for passage in passages], verbose=False)[
+            "input_ids"
+        ]
+        readable = {
+            position: tokens
+            for position, tokens in enumerate(inputs)
+            if len(tokens) <= engine.limit
+        }
         positions = list(readable)
         hidden = not self.progress or len(passages) == 1
         with tqdm(total=len(passages), desc="propositions", unit="passage", disable=hidden) as bar:

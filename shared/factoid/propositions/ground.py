@@ -1,8 +1,9 @@
 """Find where a proposition comes from, and whether its passage supports it.
 
-Both compare words: case-folded, without characters that nobody sees or common endings, function words left out. A number must be
-in the source, and so must a name (any capitalised word: one at the start may be the subject). Of the other
-content words two thirds must be, since a propositionizer may add a verb such as "located" or a noun such as "hypothesis".
+Both compare words: case-folded, without characters that nobody sees or common endings, function
+words left out. A number must be in the source, and so must a name (any capitalised word: one at the
+start may be the subject). Of the other content words two thirds must be, since a propositionizer
+may add a verb such as "located" or a noun such as "hypothesis".
 """
 
 from __future__ import annotations
@@ -21,13 +22,30 @@ from factoid.words import fold, without_invisible
 
 _TOKEN = re.compile(r"\d+(?:[.,:]\d+)*|[^\W\d_]+|\d*[^\W_]+")
 _FUNCTION_WORDS = frozenset(
-    "a an the this that these those there here it its he him his she her hers they them their theirs we us our i me my "
-    "you your who whom whose which what when where while as if than then so and or but nor yet for of in on at by to from "
-    "with into onto about over under after before during between through against among within without upon per via also "
-    "is are was were be been being am has have had having do does did done can could will would shall should may might "
+    "a an the this that these those there here it its he him his she her hers they them their "
+    "theirs we us our i me my you your who whom whose which what when where while as if than then "
+    "so and or but nor yet for of in on at by to from with into onto about over under after "
+    "before during between through against among within without upon per via also is are was were "
+    "be been being am has have had having do does did done can could will would shall should may "
+    "might "
     "must not no s t re ve ll d called named known one both each such".split()
 )
-_ENDINGS = ("ations", "ation", "ing", "ies", "ied", "ers", "ed", "er", "es", "ly", "al", "s", "e", "y")
+_ENDINGS = (
+    "ations",
+    "ation",
+    "ing",
+    "ies",
+    "ied",
+    "ers",
+    "ed",
+    "er",
+    "es",
+    "ly",
+    "al",
+    "s",
+    "e",
+    "y",
+)
 # The characters of a text on one line: only the first white space between words.
 _ON_ONE_LINE = re.compile(r"\S|(?<=\S)\s(?=\s*+\S)")
 _PUNCTUATION = " .,;:!?…\"'“”‘’«»()[]{}*_-–—。！？"
@@ -57,7 +75,10 @@ def content_words(text: str) -> frozenset[str]:
 
 
 def is_supported(proposition: str, known: Collection[str]) -> bool:
-    """Return whether a proposition says only what its source says; `known` are the source's `content_words`."""
+    """Return whether a proposition says only what its source says.
+
+    `known` are the source's `content_words`.
+    """
     tokens = content_tokens(proposition)
     unknown = [token for token in tokens if token[0] not in known]
     for word, start, _ in unknown:
@@ -72,8 +93,8 @@ class Read(NamedTuple):
     sentence: Sentence
     tokens: list[Token]  # content words as a reader sees them, by their places in the document
     words: frozenset[str]  # of the tokens
-    # Its text on one line, unchanged and, if that differs, as a reader sees it, each with the position of every character in the
-    # document.
+    # Its text on one line, unchanged and, if that differs, as a reader sees it, each with the
+    # position of every character in the document.
     readings: list[tuple[str, Sequence[int]]]
 
     @property
@@ -89,7 +110,9 @@ class Source:
         self.sentences = [_read(sentence, passage) for sentence in sentences_in(passage)]
         self.context = content_words(passage.title) | content_words(passage.section)
         # Words that may support a proposition, in the source and as a reader sees them ("10³").
-        self.known = content_words(passage.text).union(self.context, *(sentence.words for sentence in self.sentences))
+        self.known = content_words(passage.text).union(
+            self.context, *(sentence.words for sentence in self.sentences)
+        )
         for read in self.sentences:  # what it goes on from may stand in the passage before
             block = read.sentence.block
             beside = [lead.text for lead in block.leads] + list(block.names)
@@ -100,27 +123,39 @@ class Source:
         self._spread = Counter(chain.from_iterable([sentence.words for sentence in self.sentences]))
 
     def align(self, proposition: str) -> tuple[int, int, int]:
-        """Find where a proposition comes from: its literal place, else the sentence that shares most of its rarer words.
+        """Find where a proposition comes from.
 
-        A proposition that is literally in the passage, ignoring first letter, final stop, white space and Markdown's marks, gets
-        exactly that span, in the sentence of which it is the largest part. Otherwise, a name at its start and the words of title
-        and section count little: if the sentence has a pronoun, the propositionizer took them from elsewhere.
+        Its literal place, else the sentence that shares most of its rarer words. A proposition that
+        is literally in the passage, ignoring first letter, final stop, white space and Markdown's
+        marks, gets exactly that span, in the sentence of which it is the largest part. Otherwise, a
+        name at its start and the words of title and section count little: if the sentence has a
+        pronoun, the propositionizer took them from elsewhere.
 
         Returns:
-            (index of the first sentence, start, end) in characters of the document. For a proposition in other words, the span is
-            the shortest part of the sentence that holds the shared words. A proposition that shares no word with any sentence
-            gets the whole passage, index -1.
+            (index of the first sentence, start, end) in characters of the document. For a
+            proposition in other words, the span is the shortest part of the sentence that holds the
+            shared words. A proposition that shares no word with any sentence gets the whole
+            passage, index -1.
         """
         if verbatim := self._find_verbatim(proposition):
             return verbatim
         tokens = content_tokens(proposition)
         words = [word for word, _, _ in tokens]
-        name = [word for word, _, _ in takewhile(lambda token: proposition[token[1]].isupper(), tokens)]
+        name = [
+            word for word, _, _ in takewhile(lambda token: proposition[token[1]].isupper(), tokens)
+        ]
         resolved, spread = self.context.union(name), self._spread
-        weights = {word: (_RESOLVED if word in resolved else 1.0) / spread[word] for word in words if word in spread}
+        weights = {
+            word: (_RESOLVED if word in resolved else 1.0) / spread[word]
+            for word in words
+            if word in spread
+        }
         if not weights:
             return -1, *self._span
-        shares = [sum(weights[word] for word in weights if word in sentence.words) for sentence in self.sentences]
+        shares = [
+            sum(weights[word] for word in weights if word in sentence.words)
+            for sentence in self.sentences
+        ]
         best = shares.index(max(shares))
         sentence = self.sentences[best]
         shared = sentence.words.intersection(words)
@@ -138,7 +173,8 @@ class Source:
     def uncovered(self, propositions: Sequence[str]) -> list[int]:
         """Return the indices of sentences of whose content words less than half are in any proposition.
 
-        A sentence of function words only ("So be it.") is covered by a proposition that holds it literally.
+        A sentence of function words only ("So be it.") is covered by a proposition that holds it
+        literally.
         """
         words: set[str] = set().union(*map(content_words, propositions))
         text = " ".join(propositions).casefold()
@@ -152,12 +188,19 @@ class Source:
     def _find_verbatim(self, proposition: str) -> tuple[int, int, int] | None:
         """Return the sentence and the span where a proposition literally is, or None."""
         lowered = proposition[:1].lower() + proposition[1:]
-        texts = [text.rstrip(ends) for text in (proposition, lowered) for ends in ("", *_SENTENCE_ENDS)]
+        texts = [
+            text.rstrip(ends) for text in (proposition, lowered) for ends in ("", *_SENTENCE_ENDS)
+        ]
         variants = dict.fromkeys(texts)
         for text in filter(None, variants):
             for reading in (0, 1):
                 places = [
-                    (len(line), index, at[line.index(text)], at[line.index(text) + len(text) - 1] + 1)
+                    (
+                        len(line),
+                        index,
+                        at[line.index(text)],
+                        at[line.index(text) + len(text) - 1] + 1,
+                    )
                     for index, sentence in enumerate(self.sentences)
                     for line, at in sentence.readings[reading : reading + 1]
                     if text in line
@@ -170,7 +213,9 @@ class Source:
 def _read(sentence: Sentence, passage: Unit) -> Read:
     seen = sentence.visible.text
     offsets = sentence.visible.offsets
-    tokens = [(word, offsets[start], offsets[end - 1] + 1) for word, start, end in content_tokens(seen)]
+    tokens = [
+        (word, offsets[start], offsets[end - 1] + 1) for word, start, end in content_tokens(seen)
+    ]
     source = passage.text[sentence.start - passage.start : sentence.end - passage.start]
     readings = [_one_line(source, range(sentence.start, sentence.end))]
     if seen != source:
@@ -185,11 +230,16 @@ def _one_line(text: str, places: Sequence[int]) -> tuple[str, Sequence[int]]:
     if " ".join(text.split()) == text:
         return text, places
     positions = [match.start() for match in _ON_ONE_LINE.finditer(text)]
-    return "".join([" " if text[at].isspace() else text[at] for at in positions]), [places[at] for at in positions]
+    return "".join([" " if text[at].isspace() else text[at] for at in positions]), [
+        places[at] for at in positions
+    ]
 
 
 def _shortest_window(tokens: Iterable[Token], words: Collection[str]) -> tuple[int, int]:
-    """Return the span of the shortest run of tokens that holds all the words, in any order; the tokens contain them all."""
+    """Return the span of the shortest run of tokens that holds all the words, in any order.
+
+    The tokens contain them all.
+    """
     hits = [token for token in tokens if token[0] in words]
     runs = []
     inside: Counter[str] = Counter()  # the words of the run

@@ -1,12 +1,14 @@
 """Parse propositions from a model's answer: one tolerant parser for every model.
 
-The answer should be a JSON list of strings. Real answers are also fenced, wrapped in prose, truncated, single-quoted,
-inside an object, or broken by unescaped quotes. The parser reads lists token by token and decides at every quote, by what
-follows, whether it ends its string. On valid JSON, whole or cut off anywhere, that decision is exact; elsewhere it is the
-likelier reading. Time is linear.
+The answer should be a JSON list of strings. Real answers are also fenced, wrapped in prose,
+truncated, single-quoted, inside an object, or broken by unescaped quotes. The parser reads lists
+token by token and decides at every quote, by what follows, whether it ends its string. On valid
+JSON, whole or cut off anywhere, that decision is exact; elsewhere it is the likelier reading. Time
+is linear.
 
-`json-repair` does not work here: it returns the broken half of a truncated string as a proposition, merges strings with
-apostrophes, skips lists without brackets, and takes quadratic time on repeated brackets.
+`json-repair` does not work here: it returns the broken half of a truncated string as a proposition,
+merges strings with apostrophes, skips lists without brackets, and takes quadratic time on repeated
+brackets.
 """
 
 from __future__ import annotations
@@ -25,23 +27,33 @@ logger = logging.getLogger(__name__)
 
 _OPENERS = "\"'“„‘«"
 _CLOSERS = {"'": "'", '"': '"', "“": '”"', "„": '“”"', "‘": "’'", "«": "»"}
-_CLOSER = {opener: re.compile(rf"\\.|([{closers}])", re.DOTALL) for opener, closers in _CLOSERS.items()}
-_QUOTE = {opener: re.compile(rf"\\.|([{opener}{closers}])", re.DOTALL) for opener, closers in _CLOSERS.items()}
+_CLOSER = {
+    opener: re.compile(rf"\\.|([{closers}])", re.DOTALL) for opener, closers in _CLOSERS.items()
+}
+_QUOTE = {
+    opener: re.compile(rf"\\.|([{opener}{closers}])", re.DOTALL)
+    for opener, closers in _CLOSERS.items()
+}
 
 # Quantifiers are possessive: none of these patterns can backtrack.
 _SCALAR = r"(?:-?\d[\d.eE+-]*+[):]?|(?:null|true|false|None|True|False|NaN)\b)"
-_START = re.compile(rf"\[(?=\s*+(?:\Z|[{_OPENERS}\[{{\]]|//|#|{_SCALAR}\s*+[,;{_OPENERS}]))|\{{(?=\s*+[\"'“])")
+_START = re.compile(
+    rf"\[(?=\s*+(?:\Z|[{_OPENERS}\[{{\]]|//|#|{_SCALAR}\s*+[,;{_OPENERS}]))|\{{(?=\s*+[\"'“])"
+)
 _TOKEN = re.compile(
     rf"(?:[\s,;:，、.…]|//[^\n]*+|\#[^\n]*+)*+"
     rf"(?:(?P<open>[\[{{])|(?P<close>[\]}}])|(?P<quote>[{_OPENERS}])|(?P<scalar>{_SCALAR})|(?P<end>\Z))"
 )
-# The text after a quote that ends its string: the end of the list or of the output, or a comma and another element.
+# The text after a quote that ends its string: the end of the list or of the output, or a comma and
+# another element.
 _DELIMITER = re.compile(
     rf"\s*+(?:\Z|[\]}}]|```|[,;，、]\s*+(?:{_SCALAR}\s*+,?\s*+)*+"
     rf"(?:\Z|[\]}}]|```|//|\#|…|\.\.\.|(?P<next>[{_OPENERS}])|\[\s*+[{_OPENERS}\[\]{{]|\{{\s*+[\"'“]))"
 )
 # A missing comma after a whole sentence, or a missing bracket at the end of the list.
-_FORGOTTEN = re.compile(rf"[^\S\n]*+\n\s*+(?:[{_OPENERS}]|\n|\Z)|[^\S\n]++[\"“]|[^\S\n]*+\n[^\S\n]*+\n")
+_FORGOTTEN = re.compile(
+    rf"[^\S\n]*+\n\s*+(?:[{_OPENERS}]|\n|\Z)|[^\S\n]++[\"“]|[^\S\n]*+\n[^\S\n]*+\n"
+)
 # Within one string: its closing quote was missing or typographic, and the next string began.
 _RUN_ON = re.compile(r'(?:”|(?<=[.!?])),\s*+"')
 # A key; also at the end of the output, since an element of a list cannot be in an object.
@@ -49,14 +61,17 @@ _KEY_END = re.compile(r"\s*+(?::|\Z)")
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|x([0-9a-fA-F]{2})|(.))", re.DOTALL)
 _FORMULA = re.compile(r"(?<!\\)\$\$?|\\[()\[\]]")  # where one begins or ends
 _PROPOSITION = "proposition"
-# What keys of propositions end in, the surest first, and what those beside them are, without the endings of plurals.
+# What keys of propositions end in, the surest first, and what those beside them are, without the
+# endings of plurals.
 _KEYS = (_PROPOSITION, "fact", "statement", "claim", "assertion")
 _OTHER_KEYS = frozenset(
-    "answer author category citation comment confidence context document evidence explanation heading id justification label "
-    "language link name note original passage question quote rationale reason reasoning reference section sentence source span "
+    "answer author category citation comment confidence context document evidence explanation "
+    "heading id justification label language link name note original passage question quote "
+    "rationale reason reasoning reference section sentence source span "
     "subject tag thought title topic type url".split()
 )
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")  # Unicode's category Cc: not text, and NUL ends texts in C and SQLite
+# Unicode's category Cc: not text, and NUL ends texts in C and SQLite
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _CONTROL = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 # Commands of LaTeX that begin like an escape of JSON, which models forget to escape.
 _LATEX = re.compile(
@@ -68,6 +83,9 @@ _LATEX = re.compile(
     re.VERBOSE,
 )
 _LATEX_IN_MATH = re.compile(r"n(?:e|i|ot)(?![a-z])")  # elsewhere a new line and a word
+# A path of Windows up to one of its backslashes, none of which is escaped: "C:\new\table".
+_PATH_START = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]:(?:\\[^\\/:*?\"<>|\r\n]{1,100})*\Z")
+_LONGEST_PATH = 300  # characters
 _BULLET = re.compile(r"\s*+(?:[-*+•‣–]|\(?\d{1,3}[.):])\s++(?=\S)")
 
 
@@ -90,10 +108,12 @@ class _List(NamedTuple):
 def read_propositions(output: str, *, cut_off: bool = False) -> list[str]:
     """Return the propositions that a model's answer lists, in order, with repetitions, each on one line.
 
-    A truncated list yields its complete strings. Elements that are not strings are left out. An object yields the values of keys
-    that contain "proposition", "fact" or the like (`_KEYS`), else all its lists. Of objects in a list, with several strings each,
-    one key counts, the same in all. Reasoning (`factoid.reasoning`) is no part of the answer. An answer that lists none (a
-    refusal, prose, a model `cut_off` at its limit within the first string) yields `NoPropositions` with the reason.
+    A truncated list yields its complete strings. Elements that are not strings are left out. An
+    object yields the values of keys that contain "proposition", "fact" or the like (`_KEYS`), else
+    all its lists. Of objects in a list, with several strings each, one key counts, the same in all.
+    Reasoning (`factoid.reasoning`) is no part of the answer. An answer that lists none (a refusal,
+    prose, a model `cut_off` at its limit within the first string) yields `NoPropositions` with the
+    reason.
     """
     answer = without_reasoning(mended(output))
     lists = _lists(answer)
@@ -172,7 +192,8 @@ def _read(text: str, at: int) -> _List:
                 continue
             plain = _plain_key(nearest)
             is_named = plain.endswith(_PROPOSITION)
-            if is_named or lists or may_be_key or nearest[-1:].isdigit():  # {"error": "I cannot."} is no list
+            # {"error": "I cannot."} is no list
+            if is_named or lists or may_be_key or nearest[-1:].isdigit():
                 is_field = in_object and bool(plain)
                 strings += [_String(part, plain, is_field) for part in parts]
         elif kind == "scalar":
@@ -205,8 +226,9 @@ def _string_end(text: str, start: int, opener: str, in_object: bool, may_be_key:
 
 
 def _opens_phrase(text: str, start: int, opener: str, in_object: bool) -> bool:
-    """Return whether the quote before `start` opens a phrase such as "b" in: `["She likes "a", "b" and "c"."]`.
+    """Return whether the quote before `start` opens a phrase such as "b" in.
 
+    `["She likes "a", "b" and "c"."]`.
     It does if the next quote ends a word and the text after it cannot follow a string.
     """
     quote = next(_quotes(text, start, _QUOTE[opener]), start)
@@ -236,15 +258,24 @@ def _words(text: str) -> list[str]:
 
 
 def mended(text: str) -> str:
-    """Join halves of characters from broken JSON escapes; a half without its other half becomes U+FFFD."""
-    return text if text.isascii() else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    """Join halves of characters from broken JSON escapes.
+
+    A half without its other half becomes U+FFFD.
+    """
+    return (
+        text
+        if text.isascii()
+        else text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    )
 
 
 def _unescape(match: re.Match[str]) -> str:
     if code := match[1] or match[2]:
         return chr(int(code, 16))
     char = match[3]
-    if char in _CONTROL and _is_latex(match.string, match.start(3)):
+    if char in _CONTROL and (
+        _is_latex(match.string, match.start(3)) or _is_in_path(match.string, match.start())
+    ):
         return match[0]
     return _CONTROL.get(char, match[0] if char.isalnum() else char)
 
@@ -254,6 +285,13 @@ def _is_latex(text: str, at: int) -> bool:
     if _LATEX.match(text, at):
         return True
     return _LATEX_IN_MATH.match(text, at) is not None and _is_in_formula(text, at)
+
+
+def _is_in_path(text: str, at: int) -> bool:
+    """Return whether a backslash stands in a path of Windows, which models forget to escape: a new line has a capital."""
+    if text[at + 2 : at + 3].isupper():
+        return False
+    return _PATH_START.search(text, max(0, at - _LONGEST_PATH), at) is not None
 
 
 def _is_in_formula(text: str, at: int) -> bool:
@@ -277,4 +315,8 @@ def _bullets(text: str) -> list[str]:
     if others > len(items):
         return []
     texts = (" ".join(words).removesuffix(",") for words in items)
-    return [text[1:-1] if text[0] + text[-1] in {'""', "“”"} else text for text in texts if len(text) > 2]
+    return [
+        text[1:-1] if text[0] + text[-1] in {'""', "“”"} else text
+        for text in texts
+        if len(text) > 2
+    ]

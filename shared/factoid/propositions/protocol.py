@@ -18,7 +18,8 @@ class NoPropositions(list[str]):
 
     Args:
         reason: A few words, the same for the same kind of failure: reports count by it.
-        transient: Whether another try may succeed (a time-out, a server that is down). Such results are not cached.
+        transient: Whether another try may succeed (a time-out, a server that is down). Such results
+            are not cached.
         cached: Whether this result comes from a cache.
     """
 
@@ -37,20 +38,26 @@ class CachedPropositions(list[str]):
 
 @runtime_checkable
 class Propositionizer(Protocol):
-    """Any object that decomposes passages into propositions (Dense X Retrieval, §2): distinct, minimal, self-contained facts.
+    """Any object that decomposes passages into propositions (Dense X Retrieval, §2).
 
-    It may also have `apropositionize(passages)`, to be awaited, and `stream(passages)` or `astream(passages)`, which yield the
-    position of each passage and its propositions, in any order, when they are ready.
+    Distinct, minimal, self-contained facts. It may also have `apropositionize(passages)`, to be
+    awaited, and `stream(passages)` or `astream(passages)`, which yield the position of each passage
+    and its propositions, in any order, when they are ready.
     """
 
     def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
-        """Return one list of propositions for each passage, in order. An empty list means that the passage failed."""
+        """Return one list of propositions for each passage, in order.
+
+        An empty list means that the passage failed.
+        """
         ...
 
 
 def check_propositionizer(propositionizer: object) -> None:
     """Raise `InvalidInputError` for a class, or for an object without a method `propositionize`."""
-    if isinstance(propositionizer, type) or not callable(getattr(propositionizer, "propositionize", None)):
+    if isinstance(propositionizer, type) or not callable(
+        getattr(propositionizer, "propositionize", None)
+    ):
         raise InvalidInputError(
             "expected a propositionizer, an object with a method propositionize(passages), such as "
             f"SyntaxPropositionizer(), got {propositionizer!r:.100}"
@@ -59,10 +66,17 @@ def check_propositionizer(propositionizer: object) -> None:
 
 def check_outputs(outputs: Sequence[Sequence[str]], count: int) -> None:
     """Raise `PropositionizerError` for outputs that are not one list of strings for each passage."""
-    lists = isinstance(outputs, list | tuple) and all(isinstance(texts, list | tuple) for texts in outputs)
-    if not lists or len(outputs) != count or not all(isinstance(text, str) for texts in outputs for text in texts):
+    lists = isinstance(outputs, list | tuple) and all(
+        isinstance(texts, list | tuple) for texts in outputs
+    )
+    if (
+        not lists
+        or len(outputs) != count
+        or not all(isinstance(text, str) for texts in outputs for text in texts)
+    ):
         raise PropositionizerError(
-            f"expected one list of strings for each of {count} passages, and the propositionizer returned {outputs!r:.100}"
+            f"expected one list of strings for each of {count} passages, and the propositionizer "
+            f"returned {outputs!r:.100}"
         )
 
 
@@ -77,11 +91,14 @@ class Report:
 
     passages: int = 0
     propositions: int = 0  # units returned, including sentences that replace failures
-    failures: Mapping[str, int] = field(default_factory=dict)  # passages that fell back to their sentences, by reason
-    unsupported: int = 0  # propositions with names, numbers or content words that their passage does not hold
+    # passages that fell back to their sentences, by reason
+    failures: Mapping[str, int] = field(default_factory=dict)
+    # propositions with names, numbers or content words that their passage does not hold
+    unsupported: int = 0
     uncovered: int = 0  # sentences that no proposition covered and that were added unchanged
     duplicates: int = 0  # propositions left out because they repeat another one of the same passage
-    cached: int = 0  # passages that needed no model: from a cache, or equal to another passage of the same call
+    # passages that needed no model: from a cache, or equal to another passage of the same call
+    cached: int = 0
     transient: int = 0  # failed passages for which another try may succeed; they are not cached
 
     def __add__(self, other: Report) -> Report:
@@ -99,10 +116,11 @@ class Report:
         reasons = ", ".join(f"{count} {reason}" for reason, count in self.failures.items())
         reasons += f"; another try may mend {self.transient}" if self.transient else ""
         return (
-            f"{_counted(self.passages, 'passage')}{f' ({self.cached} from the cache)' if self.cached else ''} → "
-            f"{_counted(self.propositions, 'proposition')}; {_counted(self.failed, 'passage')} fell back to sentences"
-            f"{f' ({reasons})' if reasons else ''}, {self.unsupported} unsupported, "
-            f"{_counted(self.uncovered, 'sentence')} added, {_counted(self.duplicates, 'duplicate')} left out"
+            f"{_counted(self.passages, 'passage')}{f' ({self.cached} from the cache)' if self.cached else ''} "
+            f"→ {_counted(self.propositions, 'proposition')}; {_counted(self.failed, 'passage')} "
+            f"fell back to sentences{f' ({reasons})' if reasons else ''}, {self.unsupported} "
+            f"unsupported, {_counted(self.uncovered, 'sentence')} added, "
+            f"{_counted(self.duplicates, 'duplicate')} left out"
         )
 
 

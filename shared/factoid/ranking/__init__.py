@@ -1,4 +1,4 @@
-"""Find the rows that answer a query, from vectors and columns of ids, without a database or the units' texts.
+"""Find the rows that answer a query, from vectors and columns of ids alone.
 
 Arguments are not checked here: `UnitStore.search` checks those of users.
 """

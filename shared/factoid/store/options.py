@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Final, Literal, Protocol, SupportsFloat, TypedDict, get_args, runtime_checkable
+from typing import (
+    Any,
+    Final,
+    Literal,
+    Protocol,
+    SupportsFloat,
+    TypedDict,
+    get_args,
+    runtime_checkable,
+)
 
 from factoid.encode import TokenVectorEncoder
 from factoid.errors import InvalidInputError
@@ -24,7 +33,10 @@ BY_TOKENS: Final = "tokens"  # of `rerank`, and the part of a hit's score
 
 @runtime_checkable
 class Reranker(Protocol):
-    """Any object that ranks passages, or the units in them, by a query; see `factoid.AnyGranularityRanker`."""
+    """Any object that ranks passages, or the units in them, by a query.
+
+    See `factoid.AnyGranularityRanker`.
+    """
 
     def rank(
         self,
@@ -36,7 +48,10 @@ class Reranker(Protocol):
         parents: RankedParents = "unit",
         units: Sequence[Sequence[Unit]] | None = None,
     ) -> Sequence[Hit]:
-        """Return the k best units, or passages, best first. With units=None the ranker cuts the passages into units."""
+        """Return the k best units, or passages, best first.
+
+        With units=None the ranker cuts the passages into units.
+        """
 
 
 class CommonSearchKwargs(TypedDict, total=False):
@@ -99,7 +114,10 @@ class AddKwargs(RecipeKwargs, total=False):
 
 
 class StoreKwargs(IndexKwargs, RecipeKwargs, total=False):
-    """The options of a store that splits documents itself: those of `UnitStore` and of its `add_documents`."""
+    """The options of a store that splits documents itself.
+
+    Those of `UnitStore` and of its `add_documents`.
+    """
 
     path: str | Path | None
     granularities: Sequence[str] | None
@@ -110,7 +128,21 @@ def option_names(kwargs: type) -> frozenset[str]:
     return frozenset(kwargs.__optional_keys__)  # type: ignore[attr-defined]
 
 
+def _substitute(kind: Granularity, searched: Sequence[Granularity]) -> Granularity:
+    """Return a granularity, or what is searched in its place: the other of the two finer ones, else passages."""
+    if kind not in SUBSTITUTES:
+        return kind
+    choices = (kind, SUBSTITUTES[kind], Granularity.PASSAGE)
+    return next((choice for choice in choices if choice in searched), kind)
+
+
 MIXED = "mixed"
+# For each fine granularity, the one whose units take the place of missing ones in a passage that
+# has none.
+SUBSTITUTES = {
+    Granularity.SENTENCE: Granularity.PROPOSITION,
+    Granularity.PROPOSITION: Granularity.SENTENCE,
+}
 FINEST_FIRST = (Granularity.PROPOSITION, Granularity.SENTENCE, Granularity.PASSAGE)
 
 
@@ -119,41 +151,50 @@ class SearchOptions:
     """The options of a search besides the query and k.
 
     Attributes:
-        granularity: The units that are compared with the query: one granularity, several, or "mixed" for all. None for
-            propositions, else the finest that the store searches. A passage without propositions is compared by its sentences,
-            one without sentences by its propositions, and one without either as a whole.
-        parents: What to return: the k best distinct passages, each with the units that made it a hit in `matches`; the k best
-            distinct documents; or the units themselves. "auto" is "passage", but a document that is one passage comes back whole,
-            as it was added: the frameworks' default. It does so if its text is stored, nothing was deleted from it, and no filter
-            excludes a part.
-        filter: Conditions on metadata, applied before the search (see `factoid.filters`). What they exclude is in no answer in
-            any form: a passage or document is returned, compared and read only if all of its units pass as well. In place of a
-            passage of which a part is excluded comes its best unit that passes; in place of such a document its best passage
+        granularity: The units that are compared with the query: one granularity, several, or
+            "mixed" for all. None for propositions, else the finest that the store searches. A
+            passage without propositions is compared by its sentences, one without sentences by its
+            propositions, and one without either as a whole: so is each passage of a store that
+            embeds no sentences, unless it was opened with granularities that leave them out.
+        parents: What to return: the k best distinct passages, each with the units that made it a
+            hit in `matches`; the k best distinct documents; or the units themselves. "auto" is
+            "passage", but a document that is one passage comes back whole, as it was added: the
+            frameworks' default. It does so if its text is stored, nothing was deleted from it, and
+            no filter excludes a part.
+        filter: Conditions on metadata, applied before the search (see `factoid.filters`). What they
+            exclude is in no answer in any form: a passage or document is returned, compared and
+            read only if all of its units pass as well. In place of a passage of which a part is
+            excluded comes its best unit that passes; in place of such a document its best passage
             that passes as a whole, else its best unit.
         document_ids: Only units of these documents are searched.
-        unit_ids: Only these units and those directly under them are searched; their passages and neighbours are returned with
-            them, whether they are named or not.
+        unit_ids: Only these units and those directly under them are searched; their passages and
+            neighbours are returned with them, whether they are named or not.
         min_score: Only hits with at least this score.
-        weights: How much the passage and the query's words count in a hit's score, beside the compared units. None for the
-            store's weights (`Weights()`, unless tuned), without words if the query has no text;
-            `Weights(0, 0)` for the units alone.
-        lexical: The share of words, overriding that of `weights`: from 0, vectors alone, to 1, BM25 alone, which needs no encoder
-            and finds passages.
-        mmr: Choose by maximal marginal relevance among the `fetch_k` best hits (at least k): weight of the similarity to the
-            query, from 0 (only diversity counts) to 1 (it does not). It compares vectors, so `lexical=1` makes no use of it.
+        weights: How much the passage and the query's words count in a hit's score, beside the
+            compared units. None for the store's weights (`Weights()`, unless tuned), without words
+            if the query has no text; `Weights(0, 0)` for the units alone.
+        lexical: The share of words, overriding that of `weights`: from 0, vectors alone, to 1, BM25
+            alone, which needs no encoder and finds passages.
+        mmr: Choose by maximal marginal relevance among the `fetch_k` best hits (at least k): weight
+            of the similarity to the query, from 0 (only diversity counts) to 1 (it does not). It
+            compares vectors, so `lexical=1` makes no use of it.
         fetch_k: See `mmr`.
-        expand: Number of sentences to put into `neighbours` before and after each matched fact, with those it comes from; for a
-            passage, the number of passages around it.
-        parameters: For approximate indexes: {"nprobe": 32} or {"efSearch": 128}; each index takes those that it knows.
-        rerank: "tokens" compares the best passages with the query token by token, with the store's own encoder, and takes the
-            mean of that and the search's score; `parts` has the first as "tokens", on the scale of the candidates' scores. It
-            needs an encoder that gives vectors of tokens, such as `SentenceTransformerEncoder`, and encodes the passages in each
+        expand: Number of sentences to put into `neighbours` before and after each matched fact,
+            with those it comes from; for a passage, the number of passages around it.
+        parameters: For approximate indexes: {"nprobe": 32} or {"efSearch": 128}; each index takes
+            those that it knows.
+        rerank: "tokens" compares the best passages with the query token by token, with the store's
+            own encoder, and takes the mean of that and the search's score; `parts` has the first as
+            "tokens", on the scale of the candidates' scores. It needs an encoder that gives vectors
+            of tokens, such as `SentenceTransformerEncoder`, and encodes the passages in each
             search. Such an encoder in place of the word does the same where the store has none.
-            Otherwise what ranks the best passages of the search again, or the units of one granularity in them; a
-            `factoid.AnyGranularityRanker`. Its scores become those of the hits, and `min_score` applies to them; `parts` has them
-            beside those by which the search found the passage. Units of a granularity that the store does not search are cut from
+            Otherwise what ranks the best passages of the search again, or the units of one
+            granularity in them; a `factoid.AnyGranularityRanker`. Its scores become those of the
+            hits, and `min_score` applies to them; `parts` has them beside those by which the search
+            found the passage. Units of a granularity that the store does not search are cut from
             the passages.
-        candidates: How many passages `rerank` gets, at least k. None for 50 with "tokens", else 100.
+        candidates: How many passages `rerank` gets, at least k. None for 50 with "tokens", else
+            100.
 
     Raises:
         InvalidInputError: An option is out of range; the message names it and what it takes.
@@ -176,29 +217,40 @@ class SearchOptions:
 
     def __post_init__(self) -> None:
         if self.parents not in get_args(Parents):
-            raise InvalidInputError(f"parents must be 'auto', 'passage', 'document' or 'unit', got {self.parents!r}")
+            raise InvalidInputError(
+                f"parents must be 'auto', 'passage', 'document' or 'unit', got {self.parents!r}"
+            )
         if not isinstance(self.weights, Weights | None):
-            raise InvalidInputError(f"weights must be factoid.Weights(passage=..., lexical=...), got {self.weights!r}")
+            raise InvalidInputError(
+                f"weights must be factoid.Weights(passage=..., lexical=...), got {self.weights!r}"
+            )
         for name, number in (("min_score", self.min_score), ("mmr", self.mmr)):
-            if number is not None and not isinstance(number, SupportsFloat):  # which takes longer to find out for None
+            # which takes longer to find out for None
+            if number is not None and not isinstance(number, SupportsFloat):
                 raise InvalidInputError(f"{name} must be a number, got {number!r}")
         if not (self.rerank is None or self.by_tokens or isinstance(self.rerank, Reranker)):
             raise InvalidInputError(
-                "rerank must be 'tokens', for the token vectors of the store's encoder, or a ranker such as "
-                f"factoid.AnyGranularityRanker(model), got {self.rerank!r}"
+                "rerank must be 'tokens', for the token vectors of the store's encoder, or a "
+                f"ranker such as factoid.AnyGranularityRanker(model), got {self.rerank!r}"
             )
         if self.lexical is not None:
             Weights(lexical=self.lexical)  # rejects a value out of range
         if self.mmr is not None and not 0 <= self.mmr <= 1:
-            raise InvalidInputError(f"mmr must be from 0 (only diversity counts) to 1 (it does not), got {self.mmr!r}")
+            raise InvalidInputError(
+                f"mmr must be from 0 (only diversity counts) to 1 (it does not), got {self.mmr!r}"
+            )
         for name, least in (("expand", 0), ("fetch_k", 1), ("candidates", 1)):
             if name == "candidates" and self.candidates is None:
                 continue
             if type(value := getattr(self, name)) is not int or value < least:
                 whole_number(name, value, least=least)
         if self.rerank is not None and self.mmr is not None:
-            raise InvalidInputError("rerank and mmr each choose the order of the hits: leave one of them out")
-        if self.parameters is not None and (not isinstance(self.parameters, Mapping) or self.parameters.keys() - NAMES):
+            raise InvalidInputError(
+                "rerank and mmr each choose the order of the hits: leave one of them out"
+            )
+        if self.parameters is not None and (
+            not isinstance(self.parameters, Mapping) or self.parameters.keys() - NAMES
+        ):
             raise InvalidInputError(
                 f'parameters must be a dict such as {{"nprobe": 32, "efSearch": 128}}, got {self.parameters!r}'
             )
@@ -221,11 +273,19 @@ class SearchOptions:
         if has_texts or not weights.lexical:
             return weights
         if requested:
-            raise InvalidInputError(f"lexical={weights.lexical} needs the text of the query: give text, or lexical=0")
+            raise InvalidInputError(
+                f"lexical={weights.lexical} needs the text of the query: give text, or lexical=0"
+            )
         return replace(weights, lexical=0)
 
-    def kinds(self, searched: Sequence[Granularity]) -> list[Granularity]:
-        """Return the granularities to compare with the query; raise InvalidInputError for any that cannot be compared."""
+    def kinds(
+        self, searched: Sequence[Granularity], *, substitute: bool = False
+    ) -> list[Granularity]:
+        """Return the granularities to compare with the query.
+
+        With `substitute`, what is searched stands for sentences or propositions that are not, as it
+        does in each passage. Raise InvalidInputError for any that cannot be compared.
+        """
         if self.rerank is not None and not self.by_tokens:
             kind = self.ranked_granularity(searched)
             return [kind if kind in searched else min(searched, key=FINEST_FIRST.index)]
@@ -235,17 +295,27 @@ class SearchOptions:
             return list(searched)
         names = [self.granularity] if isinstance(self.granularity, str) else self.granularity
         kinds = list(dict.fromkeys(map(Granularity, names)))
+        if substitute:
+            kinds = list(dict.fromkeys(_substitute(kind, searched) for kind in kinds))
         if not kinds or not set(kinds) <= set(searched):
-            missing = next((f"it has no index of {kind}s" for kind in kinds if kind not in searched), None)
-            raise InvalidInputError(f"this store searches {', '.join(searched)}: {missing or 'name one, or several'}")
+            missing = next(
+                (f"it has no index of {kind}s" for kind in kinds if kind not in searched), None
+            )
+            raise InvalidInputError(
+                f"this store searches {', '.join(searched)}: {missing or 'name one, or several'}"
+            )
         return kinds
 
     def ranked_granularity(self, searched: Sequence[Granularity]) -> Granularity:
         """Return the granularity that a ranker ranks."""
         if self.granularity is None:
             return min(searched, key=FINEST_FIRST.index)
-        if not isinstance(self.granularity, str) or self.granularity in (MIXED, Granularity.DOCUMENT):
+        if not isinstance(self.granularity, str) or self.granularity in (
+            MIXED,
+            Granularity.DOCUMENT,
+        ):
             raise InvalidInputError(
-                f"rerank ranks units of one granularity, passage, sentence or proposition: got {self.granularity!r}"
+                "rerank ranks units of one granularity, passage, sentence or proposition: got "
+                f"{self.granularity!r}"
             )
         return Granularity(self.granularity)

@@ -3,97 +3,148 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TYPE_CHECKING
 
 from factoid.errors import InvalidInputError
 from factoid.store.database.snapshot import Snapshot
-from factoid.store.indexes.compared import SUBSTITUTES
 from factoid.store.indexes.live import IndexState
 from factoid.store.indexes.wall import MIXED_PASSAGES, Wall
-from factoid.store.options import FINEST_FIRST, RankedParents, Reranker
-from factoid.store.search import Query, find_within, open_documents, wall_of, whole_documents, with_neighbours
+from factoid.store.opened import OpenedStore
+from factoid.store.options import FINEST_FIRST, SUBSTITUTES, RankedParents, Reranker
+from factoid.store.search import (
+    Query,
+    find_within,
+    open_documents,
+    wall_of,
+    whole_documents,
+    with_neighbours,
+)
 from factoid.units import Granularity, Hit, Unit
-
-if TYPE_CHECKING:
-    from factoid.store.unit_store import UnitStore
 
 RERANK = "rerank"
 """The reranker's score among the parts of a hit."""
 
 _CANDIDATES = 100  # as in AGRaME, §4.1
 
-Children = Mapping[str, Sequence[Unit]]
-"""The stored units of passages, by the passage's id."""
+
+@dataclass(slots=True)
+class _Candidates:
+    """What a reranker gets, and what may come back."""
+
+    # The best passages of each query. A unit stands for a passage that is closed or not stored.
+    hits: list[list[Hit]]
+    # The units to rank, by the id of their passage; None if the reranker cuts the passages.
+    units: Mapping[str, Sequence[Unit]] | None = None
+    # The documents that may come back, by id: for document hits the open ones, with
+    # parents="auto" those that are one passage.
+    documents: Mapping[str, Unit] = field(default_factory=dict)
 
 
-def answer(store: UnitStore, query: Query) -> list[list[Hit]]:
+def reranked_search(store: OpenedStore, query: Query) -> list[list[Hit]]:
     """Return the k best hits for each query, ranked by its reranker.
 
-    The reranker runs after the search has ended, so neither writes nor other searches wait for its model.
+    The reranker runs after the search has ended, so neither writes nor other searches wait for its
+    model.
+
+    Raises:
+        InvalidInputError: The query has no text.
     """
     texts = query.texts
     if texts is None:
-        raise InvalidInputError("rerank needs the text of the query: give text, or leave rerank out")
-    kind = query.options.ranked_granularity(store.granularities)
-    stored = kind in store.granularities and kind is not Granularity.PASSAGE
-    results, children, documents = store.indexes.at(
-        query.indexes, partial(_candidates, query, kind if stored else None)
-    )
-    ranked = [_ranked(text, query, kind, hits, children, documents) for text, hits in zip(texts, results, strict=True)]
-    if not query.options.expand:
-        return ranked
-    mixed = [name for name in query.indexes if name == MIXED_PASSAGES]
-    return store.indexes.at(mixed, partial(expanded, query, ranked))
+        raise InvalidInputError(
+            "rerank needs the text of the query: give text, or leave rerank out"
+        )
+    granularity = query.options.ranked_granularity(store.granularities)
+    stored = None  # the granularity of the stored units to rank
+    if granularity in store.granularities and granularity is not Granularity.PASSAGE:
+        stored = granularity
+    candidates = store.indexes.at(query.indexes, partial(_candidates, query, stored))
+    ranked = []
+    for text, hits in zip(texts, candidates.hits, strict=True):
+        ranked.append(_ranked(text, query, granularity, hits, candidates))
+    return with_expansion(store, query, ranked)
 
 
-def expanded(
-    query: Query, ranked: Sequence[Sequence[Hit]], snapshot: Snapshot, states: Sequence[IndexState]
+def with_expansion(
+    store: OpenedStore, query: Query, results: Sequence[Sequence[Hit]]
 ) -> list[list[Hit]]:
-    """Return hits with their neighbours."""
-    wall, count = wall_of(query, snapshot, states), query.options.expand
-    return [[with_neighbours(snapshot, hit, count, wall) for hit in hits] for hits in ranked]
+    """Return the hits of each query with their neighbours, if the query asks for them."""
+    if not query.options.expand:
+        return [list(hits) for hits in results]
+    mixed = [name for name in query.indexes if name == MIXED_PASSAGES]
+    return store.indexes.at(mixed, partial(_expanded, query, results))
+
+
+def _expanded(
+    query: Query,
+    results: Sequence[Sequence[Hit]],
+    snapshot: Snapshot,
+    states: Sequence[IndexState],
+) -> list[list[Hit]]:
+    wall = wall_of(query, snapshot, states)
+    count = query.options.expand
+    expanded = []
+    for hits in results:
+        expanded.append([with_neighbours(snapshot, hit, count, wall) for hit in hits])
+    return expanded
+
+
+# -- Candidates --
 
 
 def _candidates(
-    query: Query, kind: Granularity | None, snapshot: Snapshot, states: Sequence[IndexState]
-) -> tuple[list[list[Hit]], Children | None, dict[str, Unit]]:
-    """Return the best passages for each query, their units to rank, and the documents that may come back, by id.
+    query: Query, granularity: Granularity | None, snapshot: Snapshot, states: Sequence[IndexState]
+) -> _Candidates:
+    """Return the best passages for each query, with their units of a granularity.
 
-    These are for document hits the open ones, and with parents="auto" those that are one passage. A unit stands for a passage
-    that is closed, or not stored. For document hits, the best passage of each further document is also a candidate. Without a
-    kind, the reranker cuts the passages into units.
+    For document hits, the best passage of each further document is also a candidate.
     """
     wall = wall_of(query, snapshot, states)
     options = replace(query.options, parents="passage", min_score=None, expand=0, rerank=None)
-    first = replace(query, k=max(query.k, options.candidates or _CANDIDATES), options=options)
-    results = find_within(wall, first, snapshot, states)
-    documents: dict[str, Unit] = {}
+    most = max(query.k, options.candidates or _CANDIDATES)
+    first = replace(query, k=most, options=options)
+    candidates = _Candidates(find_within(wall, first, snapshot, states))
+
+    # -- Documents that may come back --
     if query.options.parents == "document":
         by_document = replace(first, k=query.k, options=replace(options, parents="document"))
-        document_hits = find_within(wall, by_document, snapshot, states)
-        results = [
-            [*passages, *_of_others(snapshot, passages, best)]
-            for passages, best in zip(results, document_hits, strict=True)
-        ]
-        ids = {hit.unit.document_id for passages in results for hit in passages}
-        rows = snapshot.document_rows(sorted(ids)).tolist()
-        documents = {unit.id: unit for unit in open_documents(snapshot, rows, wall).values()}
+        best_documents = find_within(wall, by_document, snapshot, states)
+        for passages, best in zip(candidates.hits, best_documents, strict=True):
+            passages += _passages_of_others(snapshot, passages, best)
+        document_ids: set[str] = set()
+        for hits in candidates.hits:
+            document_ids.update(hit.unit.document_id for hit in hits)
+        rows = snapshot.document_rows(sorted(document_ids)).tolist()
+        candidates.documents = _by_id(open_documents(snapshot, rows, wall))
     elif query.options.parents == "auto":
-        rows = snapshot.unit_rows(sorted({hit.unit.id for passages in results for hit in passages})).tolist()
-        documents = {unit.id: unit for unit in whole_documents(snapshot, rows, wall).values()}
-    if kind is None:
-        return results, None, documents
-    units_under = partial(_units_under, snapshot, kind, options.unit_ids, wall)
+        unit_ids: set[str] = set()
+        for hits in candidates.hits:
+            unit_ids.update(hit.unit.id for hit in hits)
+        rows = snapshot.unit_rows(sorted(unit_ids)).tolist()
+        candidates.documents = _by_id(whole_documents(snapshot, rows, wall))
+
+    # -- Units to rank --
+    if granularity is None:
+        return candidates
+    units_under = partial(_units_under, snapshot, granularity, options.unit_ids, wall)
     if query.options.parents == "unit" and wall is not None:
-        above = {hit.unit.parent_id for passages in results for hit in passages if not _is_passage(hit)}
+        above: set[str] = set()
+        for hits in candidates.hits:
+            above.update(hit.unit.parent_id for hit in hits if not _is_passage(hit))
         siblings = units_under(sorted(above))
-        results = [_with_siblings(passages, siblings) for passages in results]
-    parents = {hit.unit.id: hit.unit for passages in results for hit in passages}
+        candidates.hits = [_with_siblings(hits, siblings) for hits in candidates.hits]
+    parents: dict[str, Unit] = {}
+    for hits in candidates.hits:
+        parents |= {hit.unit.id: hit.unit for hit in hits}
     children = units_under(sorted(parents))
     # A unit that stands for its passage is ranked as its own one.
-    return results, {unit_id: children.get(unit_id, [unit]) for unit_id, unit in parents.items()}, documents
+    candidates.units = {id_: children.get(id_, [unit]) for id_, unit in parents.items()}
+    return candidates
+
+
+def _by_id(documents: Mapping[int, Unit]) -> dict[str, Unit]:
+    return {document.id: document for document in documents.values()}
 
 
 def _is_passage(hit: Hit) -> bool:
@@ -102,111 +153,164 @@ def _is_passage(hit: Hit) -> bool:
 
 def _units_under(
     snapshot: Snapshot,
-    kind: Granularity,
+    granularity: Granularity,
     unit_ids: Sequence[str] | None,
     wall: Wall | None,
     passage_ids: Sequence[str],
 ) -> dict[str, list[Unit]]:
-    """Return the units under some passages that a search compares and that may be shown, by the passage's id.
+    """Return the units under some passages that a search compares and may show.
 
-    A passage that has no unit of the kind is ranked by those that take their place, as in the search itself.
+    They come by the passage's id. A passage that has no unit of the granularity is ranked by those
+    that take their place, as in the search itself.
     """
-    allowed = None if wall is None else wall.allowed
-    having = {unit.parent_id for unit in snapshot.searched_units(passage_ids, kind, None)}
-    lacking = [passage_id for passage_id in passage_ids if passage_id not in having]
-    own = snapshot.searched_units(passage_ids, kind, unit_ids, allowed)
-    substitutes = snapshot.searched_units(lacking, SUBSTITUTES[kind], unit_ids, allowed)
-    units = [*own, *substitutes]
+    allowed = None
+    if wall is not None:
+        allowed = wall.allowed
+    every = snapshot.searched_units(passage_ids, granularity, None)
+    represented = {unit.parent_id for unit in every}
+    lacking = [passage_id for passage_id in passage_ids if passage_id not in represented]
+    units = snapshot.searched_units(passage_ids, granularity, unit_ids, allowed)
+    units += snapshot.searched_units(lacking, SUBSTITUTES[granularity], unit_ids, allowed)
+    if wall is not None:
+        units = wall.shown(snapshot, units)
     by_passage: dict[str, list[Unit]] = {}
-    for unit in units if wall is None else wall.shown(snapshot, units):
+    for unit in units:
         by_passage.setdefault(unit.parent_id, []).append(unit)
     return by_passage
 
 
-def _with_siblings(passages: Sequence[Hit], siblings: Mapping[str, Sequence[Unit]]) -> list[Hit]:
-    """Return the hits, and in place of a unit that stands for its passage, all allowed units of the passage."""
-    hits = []
-    for hit in passages:
+def _with_siblings(hits: Sequence[Hit], siblings: Mapping[str, Sequence[Unit]]) -> list[Hit]:
+    """Return hits with all allowed units of the passage in place of a unit that stands for it."""
+    result = []
+    for hit in hits:
         units = siblings.get(hit.unit.parent_id, [])
         # The passage that a unit names may be of another document, and is not above it then.
-        units = units if any(unit.id == hit.unit.id for unit in units) else [hit.unit]
-        hits += [replace(hit, unit=unit) for unit in units]
-    return hits
+        if not any(unit.id == hit.unit.id for unit in units):
+            units = [hit.unit]
+        result += [replace(hit, unit=unit) for unit in units]
+    return result
 
 
-def _of_others(snapshot: Snapshot, passages: Sequence[Hit], best: Sequence[Hit]) -> list[Hit]:
+def _passages_of_others(
+    snapshot: Snapshot, passages: Sequence[Hit], documents: Sequence[Hit]
+) -> list[Hit]:
     """Return the best passage of each of the best documents that has none among the passages."""
     known = {hit.unit.document_id for hit in passages}
     hits = []
-    for document in best:
-        if document.unit.document_id in known:
-            continue
-        unit = document.unit
-        if unit.granularity is Granularity.DOCUMENT:  # it is open, and so are its passages
-            unit = document.matches[0].unit
-            stored = [] if unit.granularity is Granularity.PASSAGE else snapshot.units_by_id([unit.parent_id])
-            unit = stored[0] if stored and stored[0].document_id == unit.document_id else unit
-        hits.append(replace(document, unit=unit))
+    for document in documents:
+        if document.unit.document_id not in known:
+            hits.append(replace(document, unit=_best_passage(snapshot, document)))
     return hits
+
+
+def _best_passage(snapshot: Snapshot, document: Hit) -> Unit:
+    """Return the best passage of a document hit, or the unit that stands for it."""
+    unit = document.unit
+    if unit.granularity is not Granularity.DOCUMENT:
+        return unit
+    unit = document.matches[0].unit  # the document is open, and so are its passages
+    if unit.granularity is not Granularity.PASSAGE:
+        for passage in snapshot.units_by_id([unit.parent_id]):
+            if passage.document_id == unit.document_id:
+                return passage
+    return unit
+
+
+# -- Ranking --
 
 
 def _ranked(
     text: str,
     query: Query,
-    kind: Granularity,
-    candidates: Sequence[Hit],
-    children: Children | None,
-    documents: Mapping[str, Unit],
+    granularity: Granularity,
+    hits: Sequence[Hit],
+    candidates: _Candidates,
 ) -> list[Hit]:
-    """Return the k best reranked hits, as hits of the search."""
+    """Return the k best reranked hits of one query, as hits of the search."""
     options = query.options
-    if not isinstance(options.rerank, Reranker) or not candidates:
+    if not isinstance(options.rerank, Reranker) or not hits:
         return []
-    by_id = {hit.unit.id: hit for hit in candidates}
-    passages = [_placed(hit.unit) for hit in candidates]
-    units, originals = None, {}
-    if children is not None:
-        originals = {unit.id: unit for passage_id in by_id for unit in children[passage_id]}
-        units = [
-            [_within(unit, hit.unit, passage) for unit in children[passage.id]]
-            for hit, passage in zip(candidates, passages, strict=True)
-        ]
-    level: RankedParents = "unit" if options.parents == "unit" else "passage"
-    hits: dict[str, Hit] = {}
-    for hit in options.rerank.rank(text, passages, kind, k=None, parents=level, units=units):
+    by_id = {hit.unit.id: hit for hit in hits}
+    passages = [_placed(hit.unit) for hit in hits]
+    originals: dict[str, Unit] = {}  # stored units, by id
+    units: list[list[Unit]] | None = None
+    if candidates.units is not None:
+        units = []
+        for hit, passage in zip(hits, passages, strict=True):
+            children = candidates.units[hit.unit.id]
+            originals |= {unit.id: unit for unit in children}
+            units.append([_within(unit, hit.unit, passage) for unit in children])
+    parents: RankedParents = "passage"
+    if options.parents == "unit":
+        parents = "unit"
+    ranked: dict[str, Hit] = {}
+    rank = options.rerank.rank
+    for hit in rank(text, passages, granularity, k=None, parents=parents, units=units):
         candidate = by_id.get(hit.unit.id) or by_id[hit.unit.parent_id]
-        unit = candidate.unit if hit.unit.id in by_id else originals.get(hit.unit.id, hit.unit)
-        matches = tuple(Hit(originals.get(match.unit.id, match.unit), match.score) for match in hit.matches)
+        result = _result(hit, candidate, originals, granularity, query, candidates.documents)
+        key = result.unit.id
         if options.parents == "document":
-            matches = matches or (Hit(unit, hit.score),)
-            unit = documents.get(unit.document_id, unit)
-        elif kind is Granularity.PASSAGE:
-            matches = candidate.matches
-        ranked = {f"{RERANK} {name}": part for name, part in hit.parts.items()} if len(hit.parts) > 1 else {}
-        parts = {**candidate.parts, **ranked, RERANK: hit.score}
-        key = unit.document_id if options.parents == "document" else unit.id
-        if options.parents == "auto" and unit.granularity is Granularity.PASSAGE:
-            unit = documents.get(unit.document_id, unit)
-        found = hits.setdefault(key, Hit(unit, hit.score, matches, parts=parts))
-        if unit.granularity is Granularity.PASSAGE and found.unit.granularity in FINEST_FIRST[:-1]:
-            hits[key] = replace(found, unit=unit)  # the best open passage of a document that is not open itself
-    best = [hit for hit in hits.values() if options.min_score is None or hit.score >= options.min_score]
+            key = result.unit.document_id
+        elif options.parents == "auto" and _is_passage(result):
+            document = candidates.documents.get(result.unit.document_id, result.unit)
+            result = replace(result, unit=document)
+        first = ranked.setdefault(key, result)
+        is_finer = first.unit.granularity in FINEST_FIRST[:-1]
+        if _is_passage(result) and is_finer:
+            # The best open passage of a document that is not open itself.
+            ranked[key] = replace(first, unit=result.unit)
+    best = list(ranked.values())
+    if options.min_score is not None:
+        best = [hit for hit in best if hit.score >= options.min_score]
     return best[: query.k]
 
 
+def _result(
+    hit: Hit,
+    candidate: Hit,
+    originals: Mapping[str, Unit],
+    granularity: Granularity,
+    query: Query,
+    documents: Mapping[str, Unit],
+) -> Hit:
+    """Return a reranker's hit with stored units, and the scores of the search as further parts."""
+    unit = originals.get(hit.unit.id, hit.unit)
+    if hit.unit.id == candidate.unit.id:
+        unit = candidate.unit
+    matches = tuple(
+        Hit(originals.get(match.unit.id, match.unit), match.score) for match in hit.matches
+    )
+    if query.options.parents == "document":
+        matches = matches or (Hit(unit, hit.score),)
+        unit = documents.get(unit.document_id, unit)
+    elif granularity is Granularity.PASSAGE:
+        matches = candidate.matches
+    parts = dict(candidate.parts)
+    if len(hit.parts) > 1:
+        parts |= {f"{RERANK} {name}": part for name, part in hit.parts.items()}
+    parts[RERANK] = hit.score
+    return Hit(unit, hit.score, matches, parts=parts)
+
+
 def _placed(passage: Unit) -> Unit:
-    """Return a passage whose text is at its span, and without payload; the place of a framework's node may be unknown."""
+    """Return a passage whose text is at its span, and without payload.
+
+    The place of a framework's node may be unknown.
+    """
     if passage.end - passage.start != len(passage.text):
         passage = replace(passage, start=0, end=len(passage.text))
     return replace(passage, granularity=Granularity.PASSAGE, payload="")
 
 
 def _within(unit: Unit, original: Unit, passage: Unit) -> Unit:
-    """Return a unit with its span in the placed passage, or the whole passage if its place is unknown."""
+    """Return a unit with its span in the placed passage, or all of the passage if unknown."""
     unit = replace(unit, payload="")
-    same = (original.start, original.end) == (passage.start, passage.end)
-    if same and passage.start <= unit.start < unit.end <= passage.end:
+    is_in_place = (original.start, original.end) == (passage.start, passage.end)
+    if is_in_place and passage.start <= unit.start < unit.end <= passage.end:
         return unit
     start = passage.text.find(unit.text)
-    start, end = (0, len(passage.text)) if start < 0 else (start, start + len(unit.text))
+    end = start + len(unit.text)
+    if start < 0:
+        start = 0
+        end = len(passage.text)
     return replace(unit, start=passage.start + start, end=passage.start + end)

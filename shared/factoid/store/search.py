@@ -7,30 +7,43 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain, compress
-from operator import itemgetter
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
 from factoid.filters import Condition, to_condition
-from factoid.ranking import LEXICAL, Group, Level, View, Weights, best_by_words, best_groups, diverse_groups
+from factoid.ranking import (
+    LEXICAL,
+    Group,
+    Level,
+    Scale,
+    View,
+    Weights,
+    best_by_words,
+    best_groups,
+    diverse_groups,
+)
+from factoid.split import split_sentences
 from factoid.store.database.records import DamagedRowError
-from factoid.store.database.snapshot import Snapshot
+from factoid.store.database.snapshot import Allowed, Snapshot
 from factoid.store.indexes.live import IndexState, Mask
 from factoid.store.indexes.wall import MIXED_PASSAGES, Wall
+from factoid.store.opened import OpenedStore
 from factoid.store.options import FINEST_FIRST, SearchOptions
 from factoid.units import Granularity, Hit, Unit, check_text, document_unit, whole_number
 from factoid.vectors import RowIds, Similarity, prepare
 
-if TYPE_CHECKING:
-    from factoid.store.unit_store import UnitStore
+# -- The query --
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """A checked query and its options. It is made before indexes are updated, since it determines which ones are needed."""
+    """A checked query and its options.
+
+    It is made before indexes are updated, since it determines which ones are needed.
+    """
 
     vectors: Vectors | None  # shape: (n, dim); None if only words count
     texts: Sequence[str] | None  # None if only vectors are known
@@ -43,120 +56,234 @@ class Query:
 
     @classmethod
     def of(
-        cls, store: UnitStore, texts: Sequence[str] | None, vectors: Vectors | None, k: int, options: SearchOptions
+        cls,
+        store: OpenedStore,
+        texts: Sequence[str] | None,
+        vectors: Vectors | None,
+        k: int,
+        options: SearchOptions,
     ) -> Self:
         """Return a checked query, encoding the texts if no vectors are given."""
-        condition = None if options.filter is None else to_condition(options.filter)
-        present = store.granularities if options.granularity else _present(store)
-        searched, k = options.kinds(present), whole_number("k", k)
+        condition = None
+        if options.filter is not None:
+            condition = to_condition(options.filter)
+        present: Sequence[Granularity] = store.granularities
+        if not options.granularity:
+            present = _present(store)
+        searched = store.compared(options, present)
+        k = whole_number("k", k)
         for text in texts or ():
             check_text(text, "query")
         weights = options.blend(store.weights, has_texts=texts is not None)
         if weights.lexical == 1:
             vectors = None
         elif vectors is None:
-            if store.encoder is None:
-                raise InvalidInputError("this store has no encoder: use search_by_vector, or give UnitStore an encoder")
-            vectors = np.asarray(store.encoder.encode_queries(texts or ()), np.float32)
-        indexes: list[str] = [] if vectors is None else list(searched)
-        if indexes and weights.passage and Granularity.PASSAGE in store.granularities:
-            indexes.append(Granularity.PASSAGE)
+            vectors = _encoded(store, texts or ())
+
+        indexes: list[str] = []
+        if vectors is not None:
+            indexes += searched
+            if weights.passage and Granularity.PASSAGE in store.granularities:
+                indexes.append(Granularity.PASSAGE)
         if weights.lexical:
             indexes.append(LEXICAL)
         if condition is not None:
             indexes.append(MIXED_PASSAGES)
-        return cls(vectors, texts, k, options, condition, searched, weights, list(dict.fromkeys(indexes)))
+        needed = list(dict.fromkeys(indexes))
+        return cls(vectors, texts, k, options, condition, searched, weights, needed)
 
 
-def _present(store: UnitStore) -> Sequence[Granularity]:
-    """Return the searched granularities that have vectors, or all if there are none, or if the finest is known to have them."""
+def _encoded(store: OpenedStore, texts: Sequence[str]) -> Vectors:
+    """Return the vectors of queries. Shape: (n, dim)."""
+    if store.encoder is None:
+        raise InvalidInputError(
+            "this store has no encoder: use search_by_vector, or give UnitStore an encoder"
+        )
+    return np.asarray(store.encoder.encode_queries(texts), np.float32)
+
+
+def _present(store: OpenedStore) -> Sequence[Granularity]:
+    """Return the searched granularities that have vectors.
+
+    These are all if none has any, or if the finest is known to have some.
+    """
     if len(store.granularities) == 1:
         return store.granularities
-    state = store.indexes.states[min(store.granularities, key=FINEST_FIRST.index)]
+    finest = min(store.granularities, key=FINEST_FIRST.index)
+    state = store.indexes.states[finest]
     with store.connections.reading() as snapshot:
         if state.generation == snapshot.generation and state.has_own:
             return store.granularities
-        return [kind for kind in snapshot.searched() if kind in store.granularities] or store.granularities
+        present = [kind for kind in snapshot.searched() if kind in store.granularities]
+    return present or store.granularities
+
+
+# -- The search --
+
+
+def search(store: OpenedStore, query: Query) -> list[list[Hit]]:
+    """Return the k best hits for each query."""
+    return store.indexes.at(query.indexes, partial(find, query))
+
+
+def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list[list[Hit]]:
+    """Return the k best hits for each query in a snapshot.
+
+    The indexes are those that the query needs, of the same generation.
+    """
+    return find_within(wall_of(query, snapshot, states), query, snapshot, states)
 
 
 def wall_of(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> Wall | None:
-    """Return what the filter of a query lets through, from the indexes that the query needs; None without a filter."""
+    """Return what the filter of a query lets through; None without a filter."""
     if query.condition is None:
         return None
     [mixed] = [state for state in states if state.granularity == MIXED_PASSAGES]
     return mixed.wall(snapshot, query.condition)
 
 
-def find(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list[list[Hit]]:
-    """Return the k best hits for each query in a snapshot and the indexes it needs, of the same generation."""
-    return find_within(wall_of(query, snapshot, states), query, snapshot, states)
-
-
-def find_within(wall: Wall | None, query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list[list[Hit]]:
+def find_within(
+    wall: Wall | None, query: Query, snapshot: Snapshot, states: Sequence[IndexState]
+) -> list[list[Hit]]:
     """Return the k best hits for each query among what a wall lets through; None is no wall."""
-    options, texts, limit = query.options, query.texts or (), query.k
-    limited = not (wall is None and options.document_ids is None and options.unit_ids is None)
-    views: dict[str, View] = {}
-    mask: Mask | None = None
-    words: IndexState | None = None
-    scale, highest = None, 1.0
-    for state in states:
-        if state.index is None or (state.granularity != LEXICAL and not len(state.index)):
-            continue
-        searched = query.vectors is None or state.granularity in query.searched
-        mask = state.selection(snapshot, options, wall) if limited and searched else None
-        if state.granularity == LEXICAL:
-            words = state
-            continue
-        kind, exact = Granularity(state.granularity), state.index.vectors
-        if not state.index.ability.holds_vectors:
-            exact = partial(_stored, snapshot, state.index.similarity)
-        scale = scale or state.scale  # of the first that is searched
-        views[kind] = View(kind, state.index, state.columns, exact, mask, options.parameters)
+    options = query.options
+    searched = _searched_indexes(wall, query, snapshot, states)
+    highest = 1.0
     if query.vectors is None:
-        groups: list[list[Group]] = [[] for _ in texts]
-        if words is not None:
-            groups = best_by_words(words.index, texts, limit, words.columns, level=options.level, allowed=mask)
+        groups = _by_words(query, searched)
     else:
-        chosen = list(filter(None, map(views.get, query.searched)))
-        if not chosen:
-            counts = snapshot.counts()
-            if counts and not {*query.searched} & {*counts}:
-                raise InvalidInputError(
-                    f"the store holds {' and '.join(f'{kind}s' for kind in counts)}, and no "
-                    f"{' or '.join(f'{kind}s' for kind in query.searched)}: search what it holds, with granularity=..., or "
-                    "add what is missing"
-                )
+        views = [searched.views[kind] for kind in query.searched if kind in searched.views]
+        if not views:
+            _check_present(query, snapshot)
             return [[] for _ in query.vectors]
-        queries = chosen[0].index.prepare(query.vectors)  # all indexes compare vectors in the same way
-        limit = limit if options.mmr is None else max(limit, options.fetch_k)
-        groups = best_groups(
-            chosen,
-            views.get(Granularity.PASSAGE),
-            queries,
-            limit,
-            level=options.level,
-            weights=query.weights,
-            lexical=None if words is None else words.index,
-            texts=texts,
-            scale=scale,
-            closed=None if wall is None else wall.closed,
-        )
-        if chosen[0].index.similarity is not Similarity.COSINE:
+        # All indexes compare vectors in the same way.
+        vectors = views[0].index.prepare(query.vectors)
+        groups = _by_vectors(query, vectors, views, searched, wall)
+        if views[0].index.similarity is not Similarity.COSINE:
             highest = math.inf  # float32 rounds some cosines beyond 1
-    if options.min_score is not None:
-        groups = [[group for group in best if group.score >= options.min_score] for best in groups]
+    least = options.min_score
+    if least is not None:
+        groups = [_at_least(least, best) for best in groups]
     if options.mmr is not None and query.vectors is not None:
-        groups = [
-            diverse_groups(chosen, vector, best, query.k, lambda_mult=options.mmr)
-            for vector, best in zip(queries, groups, strict=True)
-        ]
+        diverse = []
+        for vector, best in zip(vectors, groups, strict=True):
+            diverse.append(diverse_groups(views, vector, best, query.k, lambda_mult=options.mmr))
+        groups = diverse
     return _hits(snapshot, groups, options, highest, wall)
 
 
-def _stored(snapshot: Snapshot, similarity: Similarity, ids: RowIds) -> Vectors:
+@dataclass(slots=True)
+class _SearchedIndexes:
+    """The indexes that a query needs, as they are ranked."""
+
+    views: dict[Granularity, View]  # those of vectors
+    words: IndexState | None = None
+    allowed_words: Mask | None = None  # passages that may be found by words alone; None for all
+    scale: Scale | None = None  # of the first granularity that is searched
+
+
+def _searched_indexes(
+    wall: Wall | None, query: Query, snapshot: Snapshot, states: Sequence[IndexState]
+) -> _SearchedIndexes:
+    """Return the indexes of a query that hold anything, with masks of what may be found."""
+    options = query.options
+    is_limited = wall is not None
+    if options.document_ids is not None or options.unit_ids is not None:
+        is_limited = True
+    searched = _SearchedIndexes({})
+    for state in states:
+        if state.index is None:
+            continue
+        if state.granularity == LEXICAL:
+            searched.words = state
+            if is_limited and query.vectors is None:
+                searched.allowed_words = state.selection(snapshot, options, wall)
+            continue
+        if not len(state.index):
+            continue
+        kind = Granularity(state.granularity)
+        mask = None
+        if is_limited and (query.vectors is None or kind in query.searched):
+            mask = state.selection(snapshot, options, wall)
+        exact = state.index.vectors
+        if not state.index.ability.holds_vectors:
+            exact = partial(_stored_vectors, snapshot, state.index.similarity)
+        searched.scale = searched.scale or state.scale
+        searched.views[kind] = View(
+            kind, state.index, state.columns, exact, mask, options.parameters
+        )
+    return searched
+
+
+def _stored_vectors(snapshot: Snapshot, similarity: Similarity, ids: RowIds) -> Vectors:
     """Return vectors of the database in the form that is compared. Shape: (n, dim)."""
     return prepare(snapshot.vectors(ids), similarity)
+
+
+def _by_words(query: Query, searched: _SearchedIndexes) -> list[list[Group]]:
+    """Return the best passages or documents for each query by words alone."""
+    texts = query.texts or ()
+    words = searched.words
+    if words is None:
+        return [[] for _ in texts]
+    return best_by_words(
+        words.index,
+        texts,
+        query.k,
+        words.columns,
+        level=query.options.level,
+        allowed=searched.allowed_words,
+    )
+
+
+def _by_vectors(
+    query: Query,
+    vectors: Vectors,
+    views: Sequence[View],
+    searched: _SearchedIndexes,
+    wall: Wall | None,
+) -> list[list[Group]]:
+    """Return the best parents for each query by vectors, and words if they count."""
+    limit = query.k
+    if query.options.mmr is not None:
+        limit = max(limit, query.options.fetch_k)
+    lexical = None
+    if searched.words is not None:
+        lexical = searched.words.index
+    closed = None
+    if wall is not None:
+        closed = wall.closed
+    return best_groups(
+        views,
+        searched.views.get(Granularity.PASSAGE),
+        vectors,
+        limit,
+        level=query.options.level,
+        weights=query.weights,
+        lexical=lexical,
+        texts=query.texts or (),
+        scale=searched.scale,
+        closed=closed,
+    )
+
+
+def _check_present(query: Query, snapshot: Snapshot) -> None:
+    """Refuse a search of granularities of which a store that is not empty has no units."""
+    counts = snapshot.counts()
+    if counts and not {*query.searched} & {*counts}:
+        present = " and ".join(f"{kind}s" for kind in counts)
+        missing = " or ".join(f"{kind}s" for kind in query.searched)
+        raise InvalidInputError(
+            f"the store holds {present}, and no {missing}: search what it holds, with "
+            "granularity=..., or add what is missing"
+        )
+
+
+def _at_least(score: float, groups: Sequence[Group]) -> list[Group]:
+    return [group for group in groups if group.score >= score]
+
+
+# -- Groups into hits --
 
 
 def _hits(
@@ -166,52 +293,79 @@ def _hits(
     highest: float,
     wall: Wall | None,
 ) -> list[list[Hit]]:
-    level = options.level
-    documents: dict[int, Unit] = {}  # by row of the parent: of the document, or with parents="auto" of its only passage
+    # By row of the parent: of the document, or with parents="auto" of its only passage.
+    documents: dict[int, Unit] = {}
     keys = {group.key for group in chain.from_iterable(groups)}
-    if level == "document":
+    if options.level == "document":
         documents = open_documents(snapshot, keys, wall)
     elif options.parents == "auto":
         documents = whole_documents(snapshot, keys, wall)
-    shown = [[_shown_row(group, level, documents, wall) for group in best] for best in groups]
-    rows = {row for row in chain.from_iterable(shown) if row is not None}
-    for group in chain.from_iterable(groups):
-        rows.update(map(itemgetter(0), group.matches))
-    units = snapshot.units(sorted(rows))
-    if len(units) < len(rows):
-        raise DamagedRowError(min(rows - units.keys()), what="unit of row")
-    if wall is not None:
-        units = dict(zip(units, wall.shown(snapshot, list(units.values())), strict=True))
+    shown: list[list[int | None]] = []
+    for best in groups:
+        shown.append([_shown_row(group, options.level, documents, wall) for group in best])
+    units = _units_of(snapshot, groups, shown, wall)
     hits: list[list[Hit]] = []
-    for best, parents in zip(groups, shown, strict=True):
-        of_query = []
-        for group, row in zip(best, parents, strict=True):
-            parent = documents[group.key] if row is None else units[row]
+    for best, rows in zip(groups, shown, strict=True):
+        query_hits = []
+        for group, row in zip(best, rows, strict=True):
+            if row is None:
+                parent = documents[group.key]
+            else:
+                parent = units[row]
             matches: tuple[Hit, ...] = ()
-            if level != "unit" or parent.granularity is Granularity.PASSAGE:
+            if options.level != "unit" or parent.granularity is Granularity.PASSAGE:
                 matches = _matches(group, units, highest)
             hit = Hit(parent, min(group.score, highest), matches, parts=dict(group.parts))
-            of_query.append(with_neighbours(snapshot, hit, options.expand, wall) if options.expand else hit)
-        hits.append(of_query)
+            if options.expand:
+                hit = with_neighbours(snapshot, hit, options.expand, wall)
+            query_hits.append(hit)
+        hits.append(query_hits)
     return hits
 
 
-def _shown_row(group: Group, level: Level, documents: Mapping[int, Unit], wall: Wall | None) -> int | None:
+def _units_of(
+    snapshot: Snapshot,
+    groups: Sequence[Sequence[Group]],
+    shown: Sequence[Sequence[int | None]],
+    wall: Wall | None,
+) -> dict[int, Unit]:
+    """Return the units of groups, by row: those that are shown, and the matches."""
+    rows = {row for row in chain.from_iterable(shown) if row is not None}
+    for group in chain.from_iterable(groups):
+        rows.update(match.row for match in group.matches)
+    units = snapshot.units(sorted(rows))
+    if len(units) < len(rows):
+        raise DamagedRowError(min(rows - units.keys()), what="unit of row")
+    if wall is None:
+        return units
+    visible = wall.shown(snapshot, list(units.values()))
+    return dict(zip(units, visible, strict=True))
+
+
+def _shown_row(
+    group: Group, level: Level, documents: Mapping[int, Unit], wall: Wall | None
+) -> int | None:
     """Return the row of the unit that is returned for a group; None for its document.
 
-    In place of a document that is not open this is the best of its open passages, and in place of a passage its best unit.
+    In place of a document that is not open this is the best of its open passages, and in place of a
+    passage its best unit.
     """
     if group.key in documents:
         return None
+    if level == "document" and group.passage is not None:
+        return group.passage
     if level == "document":
-        return group.matches[0].row if group.passage is None else group.passage
+        return group.matches[0].row
     if level == "passage" and wall is not None and wall.is_closed(group.key):
         return group.matches[0].row
     return group.key
 
 
 def _matches(group: Group, units: Mapping[int, Unit], highest: float) -> tuple[Hit, ...]:
-    """Leave out units already matched at another granularity, such as a proposition equal to its sentence."""
+    """Return the matches of a group, each text at one granularity only.
+
+    A proposition may be equal to its sentence.
+    """
     first: dict[str, Granularity] = {}
     matches = []
     for row, score in group.matches:
@@ -234,10 +388,17 @@ def open_documents(snapshot: Snapshot, rows: Iterable[int], wall: Wall | None) -
 
 
 def whole_documents(snapshot: Snapshot, rows: Iterable[int], wall: Wall | None) -> dict[int, Unit]:
-    """Return the documents of which some passages are all there is, as units by the passage's row: those to show as added."""
+    """Return the documents that are one passage each, as units by the passage's row.
+
+    They are shown as they were added.
+    """
     documents = snapshot.whole_documents(sorted(rows))
     units = open_documents(snapshot, documents.values(), wall)
-    return {passage: units[document] for passage, document in documents.items() if document in units}
+    by_passage: dict[int, Unit] = {}
+    for passage, document in documents.items():
+        if document in units:
+            by_passage[passage] = units[document]
+    return by_passage
 
 
 def _document_units(snapshot: Snapshot, rows: Iterable[int]) -> dict[int, Unit]:
@@ -246,57 +407,120 @@ def _document_units(snapshot: Snapshot, rows: Iterable[int]) -> dict[int, Unit]:
     for row, (document_id, document) in snapshot.documents(sorted(rows)).items():
         if document is None:
             raise InvalidInputError(
-                f"the store holds units of document {document_id!r}, and not its text: parents='document' needs documents "
-                "that were added by add_documents; use parents='passage'"
+                f"the store holds units of document {document_id!r}, and not its text: "
+                "parents='document' needs documents that were added by add_documents; use "
+                "parents='passage'"
             )
         units[row] = document_unit(document)
     return units
 
 
 def with_neighbours(snapshot: Snapshot, hit: Hit, count: int, wall: Wall | None) -> Hit:
-    """Return a hit with its neighbours; a parent's are those of its matches, unless only itself matched."""
+    """Return a hit with its neighbours.
+
+    A parent's are those of its matches, unless only itself matched.
+    """
     if any(match.unit.id != hit.unit.id for match in hit.matches):
         matches = []
         for match in hit.matches:
-            is_parent = match.unit.id == hit.unit.id
-            matches.append(match if is_parent else with_neighbours(snapshot, match, count, wall))
+            if match.unit.id != hit.unit.id:
+                match = with_neighbours(snapshot, match, count, wall)
+            matches.append(match)
         return replace(hit, matches=tuple(matches))
     unit = hit.unit
-    kind = Granularity.PASSAGE if unit.granularity is Granularity.PASSAGE else Granularity.SENTENCE
-    allowed = None if wall is None else wall.allowed
-    around = snapshot.neighbours(unit.document_id, kind, unit.start, unit.end, count, allowed)
-    return replace(hit, neighbours=tuple(around if wall is None else wall.shown(snapshot, around)))
+    kind = Granularity.SENTENCE
+    if unit.granularity is Granularity.PASSAGE:
+        kind = Granularity.PASSAGE
+    allowed = None
+    if wall is not None:
+        allowed = wall.allowed
+    span = (unit.start, unit.end)
+    neighbours = snapshot.neighbours(unit.document_id, kind, *span, count, allowed)
+    if kind is Granularity.SENTENCE and not neighbours:
+        neighbours = _cut_sentences(snapshot, unit, count, allowed)
+    if wall is not None:
+        neighbours = wall.shown(snapshot, neighbours)
+    return replace(hit, neighbours=tuple(neighbours))
+
+
+# -- Units by their ids --
+
+
+def _cut_sentences(
+    snapshot: Snapshot, unit: Unit, count: int, allowed: Allowed | None
+) -> list[Unit]:
+    """Return the sentences around a unit, cut from the passages, for a document whose sentences are not stored."""
+    passages = snapshot.neighbours(
+        unit.document_id, Granularity.PASSAGE, unit.start, unit.end, count, allowed
+    )
+    sentences = []
+    for passage in passages:
+        if passage.end - passage.start == len(
+            passage.text
+        ):  # the place of a framework's node may be unknown
+            sentences += split_sentences(replace(passage, payload=""))
+    before = [sentence for sentence in sentences if sentence.end <= unit.start]
+    within = [
+        sentence
+        for sentence in sentences
+        if sentence.end > unit.start and sentence.start < unit.end
+    ]
+    after = [sentence for sentence in sentences if sentence.start >= unit.end]
+    return [*before[-count:], *within, *after[:count]]
 
 
 def allowed_ids(
-    condition: Condition, ids: Sequence[str] | None, snapshot: Snapshot, states: Sequence[IndexState]
+    condition: Condition,
+    ids: Sequence[str] | None,
+    snapshot: Snapshot,
+    states: Sequence[IndexState],
 ) -> list[str]:
-    """Return the ids of units that a filter lets a search return, oldest first: of all, or of some."""
+    """Return the ids of units that a filter lets a search return, of all or of some.
+
+    The oldest come first.
+    """
     names, rows, metadata = snapshot.unit_metadata(ids)
     wall = states[0].wall(snapshot, condition)
     return list(compress(names, wall.allowed(rows, metadata).tolist()))
 
 
 def allowed_units(
-    condition: Condition, ids: Sequence[str], documents: bool, snapshot: Snapshot, states: Sequence[IndexState]
+    condition: Condition,
+    ids: Sequence[str],
+    documents: bool,
+    snapshot: Snapshot,
+    states: Sequence[IndexState],
 ) -> list[Unit]:
     """Return what `stored_by_id` returns, without what a filter excludes."""
     wall = states[0].wall(snapshot, condition)
-    found = stored_by_id(snapshot, ids, documents=documents)
-    units = [unit for unit in found if unit.granularity is not Granularity.DOCUMENT]
-    allowed = {*allowed_ids(condition, [unit.id for unit in units], snapshot, states)}
-    shown = {unit.id: unit for unit in wall.shown(snapshot, [unit for unit in units if unit.id in allowed])}
-    whole = [unit.id for unit in found if unit.granularity is Granularity.DOCUMENT]
-    for document in open_documents(snapshot, snapshot.document_rows(whole).tolist(), wall).values():
+    stored = stored_by_id(snapshot, ids, documents=documents)
+    unit_ids: list[str] = []
+    document_ids: list[str] = []
+    for unit in stored:
+        if unit.granularity is Granularity.DOCUMENT:
+            document_ids.append(unit.id)
+        else:
+            unit_ids.append(unit.id)
+    allowed = {*allowed_ids(condition, unit_ids, snapshot, states)}
+    units = [unit for unit in stored if unit.id in allowed]
+    shown = {unit.id: unit for unit in wall.shown(snapshot, units)}
+    rows = snapshot.document_rows(document_ids).tolist()
+    for document in open_documents(snapshot, rows, wall).values():
         shown[document.id] = document
-    return [shown[unit.id] for unit in found if unit.id in shown]
+    return [shown[unit.id] for unit in stored if unit.id in shown]
 
 
 def stored_by_id(snapshot: Snapshot, ids: Sequence[str], *, documents: bool) -> list[Unit]:
-    """Return the units with these ids, in this order; with `documents`, documents whose texts are stored come before units."""
+    """Return the units with these ids, in this order.
+
+    With `documents`, documents whose texts are stored come before units.
+    """
     if not documents:
         return snapshot.units_by_id(ids)
-    whole = {document.id: document_unit(document) for document, _ in snapshot.documents_by_id(ids).values()}
-    units = {unit.id: unit for unit in snapshot.units_by_id([unit_id for unit_id in ids if unit_id not in whole])}
-    found = units | whole
-    return [found[unit_id] for unit_id in ids if unit_id in found]
+    stored: dict[str, Unit] = {}
+    for document, _ in snapshot.documents_by_id(ids).values():
+        stored[document.id] = document_unit(document)
+    others = [unit_id for unit_id in ids if unit_id not in stored]
+    for unit in snapshot.units_by_id(others):
+        stored[unit.id] = unit
+    return [stored[unit_id] for unit_id in ids if unit_id in stored]

@@ -17,10 +17,16 @@ from factoid.units import Granularity
 from factoid.vectors import AUTO, Similarity, check_factory
 from factoid.vectors.terms import check_language
 
+GRANULARITIES = (Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION)
+# All that the default score compares.
+DEFAULT_GRANULARITIES = (Granularity.PASSAGE, Granularity.PROPOSITION)
+"""What a store encodes and searches if it is not told."""
+
 _ADVICE = {
     "encoder": (
-        " If both are the same weights, say so by the first name: name={0!r} of SentenceTransformerEncoder, of EmbeddingsEncoder "
-        "(LangChain) or of EmbeddingEncoder (LlamaIndex)"
+        " If both are the same weights, say so by the first name: name={0!r} of "
+        "SentenceTransformerEncoder, of EmbeddingsEncoder (LangChain) or of EmbeddingEncoder "
+        "(LlamaIndex)"
     ),
     "embed_metadata": (
         " It is embed_metadata={0} of the store or, in LlamaIndex, of the node parser, as in "
@@ -34,7 +40,8 @@ class Settings:
     """How a store's vectors are compared and indexed; the options are those of `UnitStore`."""
 
     similarity: Similarity = Similarity.INNER_PRODUCT
-    kinds: Mapping[Granularity, str] = field(default_factory=dict)  # "auto" for granularities not named
+    # "auto" for granularities not named
+    kinds: Mapping[Granularity, str] = field(default_factory=dict)
     language: str = "en"
     weights: Weights = field(default_factory=Weights)  # for a search that names none
 
@@ -59,7 +66,10 @@ class Settings:
         language: str | None = None,
         weights: Weights | None = None,
     ) -> Settings:
-        """Return these settings, replaced by the arguments that are not None; raise InvalidInputError for unknown ones."""
+        """Return these settings, replaced by the arguments that are not None.
+
+        Raise InvalidInputError for unknown ones.
+        """
         kinds = dict(self.kinds)
         if isinstance(index, str):
             kinds = dict.fromkeys(Granularity, index)
@@ -68,22 +78,33 @@ class Settings:
         for kind in set(kinds.values()) - {AUTO, *self.kinds.values()}:
             check_factory(kind)
         language = self.language if language is None else check_language(language)
-        return Settings(Similarity(similarity or self.similarity), kinds, language, weights or self.weights)
+        return Settings(
+            Similarity(similarity or self.similarity), kinds, language, weights or self.weights
+        )
 
 
-def keep_settings(connections: Connections, *, dtype: str | None = None, **requested: Any) -> Settings:
+def keep_settings(
+    connections: Connections, *, dtype: str | None = None, **requested: Any
+) -> Settings:
     """Return the settings of a store, updated by those requested, and keep them unless it is read-only."""
     with connections.reading() as snapshot:
-        stored, stored_dtype, dim = Settings.of(snapshot), str(snapshot.dtype), snapshot.meta.get("dim")
+        stored, stored_dtype, dim = (
+            Settings.of(snapshot),
+            str(snapshot.dtype),
+            snapshot.meta.get("dim"),
+        )
     settings = stored.updated(**requested)
     new_dtype = dtype not in (None, stored_dtype)
     if dim is not None and new_dtype:
         raise InvalidInputError(
-            f"the store at {connections.path} keeps vectors as {stored_dtype}: that cannot be changed"
+            f"the store at {connections.path} keeps vectors as {stored_dtype}: that cannot be "
+            "changed"
         )
     if not connections.read_only and (settings != stored or new_dtype):
         with connections.writing() as connection:
-            write_meta(connection, settings=json.dumps(asdict(settings)), dtype=dtype or stored_dtype)
+            write_meta(
+                connection, settings=json.dumps(asdict(settings)), dtype=dtype or stored_dtype
+            )
     return settings
 
 
@@ -91,8 +112,12 @@ def check_identity(snapshot: Snapshot, source: str, **identity: object) -> None:
     """Reject vectors made in another way than those of a store; None stands for what is unknown."""
     for name, value in identity.items():
         stored = snapshot.meta.get(name)
-        if value is not None and stored is not None and bare_name(str(value)) != bare_name(str(stored)):
+        if (
+            value is not None
+            and stored is not None
+            and bare_name(str(value)) != bare_name(str(stored))
+        ):
             raise EncoderMismatchError(
-                f"the store was built with the {name} {stored!r}, and {source} {value!r}: use the first one, or a new store."
-                + _ADVICE.get(name, "").format(stored)
+                f"the store was built with the {name} {stored!r}, and {source} {value!r}: use the "
+                "first one, or a new store." + _ADVICE.get(name, "").format(stored)
             )

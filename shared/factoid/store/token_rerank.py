@@ -1,8 +1,10 @@
-"""Search with `rerank="tokens"`: the best passages are compared with the query token by token, by the store's own encoder.
+"""Search with `rerank="tokens"`.
 
-A passage's similarity is MaxSim (Khattab and Zaharia, 2020): the mean, over the query's tokens, of the largest inner product with
-a token of the passage. It is brought to the mean and the spread of the candidates' scores by the search, and counts as much as
-these. Alone it would lose what words and propositions know.
+The best passages are compared with the query token by token, by the store's own encoder. A
+passage's similarity is MaxSim (Khattab and Zaharia, 2020): the mean, over the query's tokens, of
+the largest inner product with a token of the passage. It is brought to the mean and the spread of
+the candidates' scores by the search, and counts as much as these. Alone it would lose what words
+and propositions know.
 """
 
 from __future__ import annotations
@@ -12,7 +14,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import compress
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -21,14 +22,12 @@ from factoid.errors import InvalidInputError
 from factoid.inner_products import products
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.indexes.live import IndexState
-from factoid.store.indexes.wall import MIXED_PASSAGES, Wall
+from factoid.store.indexes.wall import Wall
+from factoid.store.opened import OpenedStore
 from factoid.store.options import BY_TOKENS
-from factoid.store.rerank import expanded
+from factoid.store.rerank import with_expansion
 from factoid.store.search import Query, find_within, wall_of
 from factoid.units import Granularity, Hit, Unit
-
-if TYPE_CHECKING:
-    from factoid.store.unit_store import UnitStore
 
 _CANDIDATES = 50
 _UNITS = 3  # candidates of a search for units, for each passage that is read
@@ -38,59 +37,73 @@ Candidate = tuple[Hit, Unit]
 """A hit of the search, and the passage that is compared for it."""
 
 
-def answer_by_tokens(store: UnitStore, query: Query) -> list[list[Hit]]:
-    """Return the k best hits for each query by the search's score and the similarity of tokens, half and half.
+def token_reranked_search(store: OpenedStore, query: Query) -> list[list[Hit]]:
+    """Return the k best hits for each query.
 
-    The model runs after the search has ended, so neither writes nor other searches wait for it.
+    Their score is half that of the search, and half the similarity of tokens. The model runs after
+    the search has ended, so neither writes nor other searches wait for it.
 
     Raises:
         InvalidInputError: There is no text, or the encoder gives no vectors of tokens.
     """
     if query.texts is None:
-        raise InvalidInputError("rerank needs the text of the query: give text, or leave rerank out")
+        raise InvalidInputError(
+            "rerank needs the text of the query: give text, or leave rerank out"
+        )
     encoder = query.options.rerank
     if not isinstance(encoder, TokenVectorEncoder):
         encoder = token_vector_encoder(store.encoder)
     template = store.template
-    found = store.indexes.at(query.indexes, partial(_candidates, query))
+    candidates = store.indexes.at(query.indexes, partial(_candidates, query))
     tokens: OrderedDict[str, Vectors] = OrderedDict()
     results = []
-    for text, candidates in zip(query.texts, found, strict=True):
-        similarities = _similarities(
-            encoder, text, [encoded_text(passage, template) for _, passage in candidates], tokens
-        )
-        hits = _mixed([hit for hit, _ in candidates], similarities)
-        if query.options.min_score is not None:
-            hits = [hit for hit in hits if hit.score >= query.options.min_score]
+    for text, pairs in zip(query.texts, candidates, strict=True):
+        texts = [encoded_text(passage, template) for _, passage in pairs]
+        similarities = _similarities(encoder, text, texts, tokens)
+        hits = _mixed([hit for hit, _ in pairs], similarities)
+        least = query.options.min_score
+        if least is not None:
+            hits = [hit for hit in hits if hit.score >= least]
         results.append(hits[: query.k])
-    if not query.options.expand:
-        return results
-    mixed = [name for name in query.indexes if name == MIXED_PASSAGES]
-    return store.indexes.at(mixed, partial(expanded, query, results))
+    return with_expansion(store, query, results)
 
 
-def _candidates(query: Query, snapshot: Snapshot, states: Sequence[IndexState]) -> list[list[Candidate]]:
-    """Return the best hits of the search for each query, as many as have so many passages, each with its passage."""
+def _candidates(
+    query: Query, snapshot: Snapshot, states: Sequence[IndexState]
+) -> list[list[Candidate]]:
+    """Return the best hits of the search for each query, each with its passage.
+
+    There are as many hits as have so many passages.
+    """
     wall = wall_of(query, snapshot, states)
     most = max(query.k, query.options.candidates or _CANDIDATES)
-    count = most * _UNITS if query.options.parents == "unit" else most
+    count = most
+    if query.options.parents == "unit":
+        count = most * _UNITS
     options = replace(query.options, min_score=None, expand=0, rerank=None)
     results = find_within(wall, replace(query, k=count, options=options), snapshot, states)
-    compared = [[_compared_unit(hit) for hit in hits] for hits in results]
-    above = {unit.parent_id for units in compared for unit in units if unit.granularity is not Granularity.PASSAGE}
+
+    above: set[str] = set()
+    for hits in results:
+        for hit in hits:
+            unit = _compared_unit(hit)
+            if unit.granularity is not Granularity.PASSAGE:
+                above.add(unit.parent_id)
     passages = {unit.id: unit for unit in _open_units(snapshot, wall, sorted(above))}
+
     candidates: list[list[Candidate]] = []
-    for hits, units in zip(results, compared, strict=True):
-        of_query: list[Candidate] = []
+    for hits in results:
+        pairs: list[Candidate] = []
         read: set[str] = set()
-        for hit, unit in zip(hits, units, strict=True):
+        for hit in hits:
+            unit = _compared_unit(hit)
             passage = passages.get(unit.parent_id, unit)
-            if passage.document_id != unit.document_id:  # the passage that a unit names may be of another document
-                passage = unit
-            if passage.id in read or len(read) < most or len(of_query) < query.k:
+            if passage.document_id != unit.document_id:
+                passage = unit  # the passage that a unit names may be of another document
+            if passage.id in read or len(read) < most or len(pairs) < query.k:
                 read.add(passage.id)
-                of_query.append((hit, passage))
-        candidates.append(of_query)
+                pairs.append((hit, passage))
+        candidates.append(pairs)
     return candidates
 
 
@@ -113,7 +126,10 @@ def _open_units(snapshot: Snapshot, wall: Wall | None, ids: Sequence[str]) -> li
 def _similarities(
     encoder: TokenVectorEncoder, query: str, texts: Sequence[str], tokens: OrderedDict[str, Vectors]
 ) -> Vectors:
-    """Return the MaxSim of the query with each text; `tokens` keeps the vectors of the latest texts. Shape: (texts,)."""
+    """Return the MaxSim of the query with each text.
+
+    `tokens` keeps the vectors of the latest texts. Shape: (texts,).
+    """
     [of_query] = encoder.encode_query_tokens([query])
     missing = [text for text in dict.fromkeys(texts) if text not in tokens]
     if missing:

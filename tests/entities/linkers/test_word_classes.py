@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from factoid import Document
-from factoid.entities.importers.own_documents import build_own_articles
+from factoid.entities.articles.own_documents import build_own_articles
 from factoid.entities.linkers.titles import TitleLinker
 
 

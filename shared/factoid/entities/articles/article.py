@@ -1,4 +1,7 @@
-"""The records of an article store: articles, redirects to them, and the names under which they are found."""
+"""The records of an article store.
+
+Articles, redirects to them, and the names under which they are found.
+"""
 
 from __future__ import annotations
 
@@ -13,13 +16,15 @@ from factoid.units import check_text
 
 @dataclass(frozen=True, slots=True)
 class Article:
-    """An article about one entity, named by its title. Articles without words are counted, but not stored.
+    """An article about one entity, named by its title.
 
-    Links are pairs of a link's text and its target, which is exactly a title or the name of a redirect. They show how often a
-    name means an entity; a store keeps their counts only.
+    Articles without words are counted, but not stored. Links are pairs of a link's text and its
+    target, which is exactly a title or the name of a redirect. They show how often a name means an
+    entity; a store keeps their counts only.
 
     Raises:
-        InvalidInputError: The title, text or document_id is not a string or holds lone surrogates, or an alias is not a string.
+        InvalidInputError: The title, text or document_id is not a string or holds lone surrogates,
+            or an alias is not a string.
     """
 
     title: str
@@ -32,13 +37,20 @@ class Article:
     def __post_init__(self) -> None:
         for name in ("title", "text", "document_id"):
             check_text(getattr(self, name), name)
-        if isinstance(self.aliases, str) or not all(isinstance(alias, str) for alias in self.aliases):
-            raise InvalidInputError(f"aliases of {self.title!r} must be several strings, got {self.aliases!r}")
+        if isinstance(self.aliases, str) or not all(
+            isinstance(alias, str) for alias in self.aliases
+        ):
+            raise InvalidInputError(
+                f"aliases of {self.title!r} must be several strings, got {self.aliases!r}"
+            )
 
 
 @dataclass(frozen=True, slots=True)
 class Redirect:
-    """Another name that leads to an article: `name` leads to the article, or the redirect, called exactly `target`."""
+    """Another name that leads to an article.
+
+    `name` leads to the article, or the redirect, called exactly `target`.
+    """
 
     name: str
     target: str
@@ -57,8 +69,8 @@ class Name:
 
     form: str  # as it is written
     kind: NameKind  # how it relates to the article
-    # How many links with a text of this key lead to the article. Of several names of one key for one article, only the first
-    # has the count, so that sums over names are right.
+    # How many links with a text of this key lead to the article. Of several names of one key for
+    # one article, only the first has the count, so that sums over names are right.
     count: int
     article_id: int  # number of the article in its store
     title: str  # of the article

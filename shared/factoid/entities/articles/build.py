@@ -1,4 +1,7 @@
-"""Building an article store: records go into a new file, which takes the place of an earlier one when it is complete."""
+"""Building an article store.
+
+Records go into a new file, which takes the place of an earlier one when it is complete.
+"""
 
 from __future__ import annotations
 
@@ -36,7 +39,14 @@ from factoid.entities.articles.file import (
     read_meta,
     write_meta,
 )
-from factoid.entities.articles.names import NameForm, NameKind, clean_name, name_key, part_names, spelled_names
+from factoid.entities.articles.names import (
+    NameForm,
+    NameKind,
+    clean_name,
+    name_key,
+    part_names,
+    spelled_names,
+)
 from factoid.errors import InvalidInputError, StoreError, StoreFormatError, UnreadableFileError
 from factoid.files.atomic import move_into_place, part_beside
 from factoid.files.sqlite import connect, explain, identify, is_damage
@@ -51,7 +61,8 @@ _log = logging.getLogger(__name__)
 _CACHE = 64 << 10  # KiB of pages to keep in memory; SQLite sorts in as much
 _MOST_RECORDS = 5_000  # between two commits
 _in_memory = Exclusion()  # of writers
-MOST_IN_PARTS = 100_000  # articles of a store with parts of titles as names: in larger ones nearly every word is one
+# articles of a store with parts of titles as names: in larger ones nearly every word is one
+MOST_IN_PARTS = 100_000
 
 # While a store is built, it has two more tables, and `meta` says how far the sources were read.
 _READ = """
@@ -59,10 +70,9 @@ CREATE TABLE redirect (name TEXT NOT NULL, target TEXT NOT NULL);
 CREATE TABLE link (target TEXT NOT NULL, form TEXT NOT NULL, count INTEGER NOT NULL);
 """
 _TEXTS = "SELECT id, title, text, body.checksum FROM article JOIN body USING (id)"
-_DUPLICATES = (
-    "SELECT stays, id FROM (SELECT id, MIN(id) OVER (PARTITION BY title) AS stays FROM article) WHERE id != stays"
-)
-# `resolved` are the redirects with the articles that they lead to: an article goes before a redirect of its name.
+_DUPLICATES = "SELECT stays, id FROM (SELECT id, MIN(id) OVER (PARTITION BY title) AS stays FROM article) WHERE id != stays"
+# `resolved` are the redirects with the articles that they lead to: an article goes before a
+# redirect of its name.
 _FINISHING = """
 CREATE TEMP TABLE title (title TEXT PRIMARY KEY, id INTEGER NOT NULL) WITHOUT ROWID;
 INSERT INTO title SELECT title, MIN(id) FROM article GROUP BY title ORDER BY title;
@@ -77,17 +87,17 @@ UPDATE resolved SET article = (
     SELECT next.article FROM resolved AS next WHERE next.name = resolved.target ORDER BY next.rowid LIMIT 1
 ) WHERE article IS NULL
 """
-# Links come sorted by their targets, so that the targets are looked up in the order in which they are stored. Links that
-# lead to no article are ignored, since NULL is refused.
+# Links come sorted by their targets, so that the targets are looked up in the order in which they
+# are stored. Links that lead to no article are ignored, since NULL is refused.
 _LINKED = """
 INSERT OR IGNORE INTO name_form SELECT name_key(form), ?, COALESCE(
     (SELECT id FROM title WHERE title.title = link.target),
     (SELECT article FROM resolved WHERE name = link.target AND article IS NOT NULL ORDER BY rowid LIMIT 1)
 ), form, SUM(count) FROM link GROUP BY target, form
 """
-# Of the forms of one article under one key, the first by kind and count has the sum of the counts. Others stay, since the way a
-# name is written may decide, except for texts of links.
-# They come sorted by their keys, since the window sorts them.
+# Of the forms of one article under one key, the first by kind and count has the sum of the counts.
+# Others stay, since the way a name is written may decide, except for texts of links. They come
+# sorted by their keys, since the window sorts them.
 _NAMES = f"""
 SELECT (SELECT title FROM article WHERE id = article), key, kind, article, form, total * (form = best) FROM (
     SELECT *, FIRST_VALUE(form) OVER of_article AS best, SUM(count) OVER of_article AS total
@@ -106,7 +116,8 @@ SELECT (SELECT title FROM article WHERE id = article), key, kind, article, form,
 class BuildReport:
     """Counts of what went into an article store, and of what was left out.
 
-    `left_out` counts by reason what the sources left out: pages of a dump that are not articles, such as disambiguation pages.
+    `left_out` counts by reason what the sources left out: pages of a dump that are not articles,
+    such as disambiguation pages.
     """
 
     articles: int  # in the store
@@ -128,18 +139,20 @@ def build_articles(
 ) -> BuildReport:
     """Build an article store (Entity Retrieval, Appendix A.3), in place of an earlier one if there is one.
 
-    Memory stays bounded whatever the number of articles; SQLite sorts in its folder for temporary files (SQLITE_TMPDIR, else
-    TMPDIR, else /var/tmp). A small `.lock` file stays beside the store. A warning counts articles with one title or without
-    text, and redirects that lead nowhere.
+    Memory stays bounded whatever the number of articles; SQLite sorts in its folder for temporary
+    files (SQLITE_TMPDIR, else TMPDIR, else /var/tmp). A small `.lock` file stays beside the store.
+    A warning counts articles with one title or without text, and redirects that lead nowhere.
 
     Args:
         path: The file to make.
-        sources: Articles and redirects: a `MediaWikiDump`, or any other iterables, read in this order.
+        sources: Articles and redirects: a `MediaWikiDump`, or any other iterables, read in this
+            order.
         words: The number of words to keep of each article, from its first on.
-        duplicates: Which of several articles with one title to keep: the first, all texts joined, or each as an article
-            ("keep", for those of several tenants). Links of all of them count. Aliases are those of the articles kept.
-        resume: A name for the sources. An interrupted build goes on when it is called again with this name, the same words and
-            duplicates; another name, or none, starts it over.
+        duplicates: Which of several articles with one title to keep: the first, all texts joined,
+            or each as an article ("keep", for those of several tenants). Links of all of them
+            count. Aliases are those of the articles kept.
+        resume: A name for the sources. An interrupted build goes on when it is called again with
+            this name, the same words and duplicates; another name, or none, starts it over.
         progress: Show a progress bar on stderr.
 
     Raises:
@@ -152,9 +165,13 @@ def build_articles(
     arguments = {"words": whole_number("words", words), "duplicates": duplicates, "resume": resume}
     _check_duplicates(duplicates)
     if path.is_dir():
-        raise StoreFormatError(f"{path} is a folder: name a file in it, such as {path / 'articles.sqlite'}")
+        raise StoreFormatError(
+            f"{path} is a folder: name a file in it, such as {path / 'articles.sqlite'}"
+        )
     if path.exists() and identify(path)[0] != APPLICATION_ID:
-        raise StoreFormatError(f"{path} is not an article store, and is not replaced: move it, or build another file")
+        raise StoreFormatError(
+            f"{path} is not an article store, and is not replaced: move it, or build another file"
+        )
     with writing(path), Build(path, arguments) as build:
         build.read(sources, progress=progress)
         return build.finish()
@@ -174,7 +191,9 @@ def build_in_memory(
 
 def _check_duplicates(duplicates: Any) -> None:
     if duplicates not in get_args(Duplicates):
-        raise InvalidInputError(f"duplicates must be one of {', '.join(get_args(Duplicates))}, got {duplicates!r}")
+        raise InvalidInputError(
+            f"duplicates must be one of {', '.join(get_args(Duplicates))}, got {duplicates!r}"
+        )
 
 
 @contextmanager
@@ -202,8 +221,9 @@ class Build:
 
     Without a path it is built in memory; `content` then has its bytes when it is finished.
 
-    `meta` has the arguments of the build, how far the sources were read, and counts. What was committed is still there when a
-    build with the same arguments begins after an interruption, if they have a name for the sources.
+    `meta` has the arguments of the build, how far the sources were read, and counts. What was
+    committed is still there when a build with the same arguments begins after an interruption, if
+    they have a name for the sources.
     """
 
     def __init__(self, path: Path | None, arguments: Mapping[str, Any]) -> None:
@@ -216,18 +236,33 @@ class Build:
         if is_new:
             if self._file is not None:
                 self._file.unlink(missing_ok=True)
-            self.meta = {"source": 0, "records": 0, "empty": 0, "links": 0, "left_out": {}, "keys": {}, **arguments}
+            self.meta = {
+                "source": 0,
+                "records": 0,
+                "empty": 0,
+                "links": 0,
+                "left_out": {},
+                "keys": {},
+                **arguments,
+            }
         self._connection = connect(self._file or ":memory:")
-        self._connection.isolation_level = "IMMEDIATE"  # a transaction begins with the first change after a commit
+        self._connection.isolation_level = (
+            "IMMEDIATE"  # a transaction begins with the first change after a commit
+        )
         self._connection.create_function("name_key", 1, name_key, deterministic=True)
         self._connection.execute(f"PRAGMA cache_size = -{_CACHE}")
         if is_new:
             self._connection.executescript(f"BEGIN; {MARKS} {TABLES} {_READ}")
             self.commit()
-        (self._last,) = self._connection.execute("SELECT coalesce(max(id), 0) FROM article").fetchone()
+        (self._last,) = self._connection.execute(
+            "SELECT coalesce(max(id), 0) FROM article"
+        ).fetchone()
 
     def _earlier_meta(self) -> dict[str, Any]:
-        """Return the `meta` of an interrupted build; it is empty if there is none that can be read."""
+        """Return the `meta` of an interrupted build.
+
+        It is empty if there is none that can be read.
+        """
         if self._file is None:
             return {}
         with suppress(sqlite3.Error, ValueError), closing(connect(self._file)) as connection:
@@ -240,7 +275,9 @@ class Build:
     def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
         """Close the file, and remove it unless a build that failed can go on from it."""
         self._connection.close()
-        damaged = isinstance(error, StoreFormatError) or (isinstance(error, sqlite3.Error) and is_damage(error))
+        damaged = isinstance(error, StoreFormatError) or (
+            isinstance(error, sqlite3.Error) and is_damage(error)
+        )
         if self._file is not None and (error is None or damaged or not self.meta["resume"]):
             self._file.unlink()
 
@@ -261,7 +298,9 @@ class Build:
                         self.meta["records"] = number
                         self.commit()
                 self.meta["keys"] |= getattr(source, "keys", {})
-                self.meta["left_out"] = dict(Counter(self.meta["left_out"]) + Counter(getattr(source, "left_out", {})))
+                self.meta["left_out"] = dict(
+                    Counter(self.meta["left_out"]) + Counter(getattr(source, "left_out", {}))
+                )
                 self.meta["source"] += 1
                 self.meta["records"] = skip = 0
                 self.commit()
@@ -275,7 +314,9 @@ class Build:
         if not isinstance(record, Article):
             raise InvalidInputError(f"expected an Article or a Redirect, got {record!r:.80}")
         if not clean_name(record.title):
-            raise InvalidInputError(f"an article needs a title, got {record.title!r} of {record.text[:60]!r}")
+            raise InvalidInputError(
+                f"an article needs a title, got {record.title!r} of {record.text[:60]!r}"
+            )
         if not record.text.strip():
             self.meta["empty"] += 1
             return
@@ -293,8 +334,9 @@ class Build:
         text = cut_words(article.text, self.meta["words"]).encode()
         if len(text) > MOST_BYTES:
             raise InvalidInputError(
-                f"the first {self.meta['words']} words of {article.title!r:.60} have {len(text):,} bytes, more than "
-                f"{MOST_BYTES:,}: divide the article, or keep fewer words"
+                f"the first {self.meta['words']} words of {article.title!r:.60} have "
+                f"{len(text):,} bytes, more than {MOST_BYTES:,}: divide the article, or keep "
+                "fewer words"
             )
         execute = self._connection.execute
         if number is None:
@@ -302,13 +344,21 @@ class Build:
             number = self._last
         aliases = json.dumps(article.aliases, ensure_ascii=False)
         row = (number, clean_name(article.title), aliases, metadata, article.document_id or None)
-        execute("INSERT OR REPLACE INTO article VALUES (?, ?, ?, ?, ?, ?)", [*row, head_checksum(*row)])
+        execute(
+            "INSERT OR REPLACE INTO article VALUES (?, ?, ?, ?, ?, ?)", [*row, head_checksum(*row)]
+        )
         body = zlib.compress(text, level=4)  # 1 % larger than the slower 6
-        execute("INSERT OR REPLACE INTO body VALUES (?, ?, ?)", [number, body, body_checksum(number, body)])
+        execute(
+            "INSERT OR REPLACE INTO body VALUES (?, ?, ?)",
+            [number, body, body_checksum(number, body)],
+        )
 
     def commit(self) -> None:
         """Commit what was added, with how far the sources were read."""
-        rows = [(clean_name(target), clean_name(form), count) for (form, target), count in self._links.items()]
+        rows = [
+            (clean_name(target), clean_name(form), count)
+            for (form, target), count in self._links.items()
+        ]
         if rows:  # the table is gone at the end
             self._connection.executemany(
                 "INSERT INTO link VALUES (?, ?, ?)", (row for row in rows if row[0] and row[1])
@@ -329,14 +379,19 @@ class Build:
             with part_beside(self._path) as part:
                 self._connection.execute("VACUUM INTO ?", [str(part)])
                 move_into_place(part, self._path)
-        counts = {name: self.meta[name] for name in ("articles", "redirects", "dangling", "empty", "left_out")}
+        counts = {
+            name: self.meta[name]
+            for name in ("articles", "redirects", "dangling", "empty", "left_out")
+        }
         names = sum(self.meta["names"].values())
         report = BuildReport(**counts, names=names, duplicates=self.meta["repeated"])
         faults = {name: getattr(report, name) for name in ("duplicates", "empty", "dangling")}
         faults = {name: count for name, count in faults.items() if count}
         if faults:
             place = self._path or "an article store in memory"
-            _log.warning("%s was built, but some records are not in it as they were given: %s", place, faults)
+            _log.warning(
+                "%s was built, but some records are not in it as they were given: %s", place, faults
+            )
         return report
 
     def _index_names(self) -> None:
@@ -346,10 +401,13 @@ class Build:
             for first, other in repeated:
                 self._join(first, other)
         for table in ("article", "body"):
-            self._connection.executemany(f"DELETE FROM {table} WHERE id = ?", [(other,) for _, other in repeated])  # noqa: S608
+            delete = f"DELETE FROM {table} WHERE id = ?"  # noqa: S608
+            self._connection.executemany(delete, [(other,) for _, other in repeated])
         (articles,) = execute("SELECT COUNT(*) FROM article").fetchone()
         if not articles:
-            raise InvalidInputError(f"there is no article to store: {self.meta['empty']} had no text")
+            raise InvalidInputError(
+                f"there is no article to store: {self.meta['empty']} had no text"
+            )
         for statement in _FINISHING.split(";"):
             execute(statement)
         before, dangling = -1, execute(_STEP).rowcount
@@ -358,11 +416,18 @@ class Build:
         forms = self._name_forms(with_parts=articles <= MOST_IN_PARTS)
         self._connection.executemany("INSERT INTO name_form VALUES (?, ?, ?, ?, ?)", forms)
         execute(_LINKED, [NameKind.ANCHOR])
-        self._connection.executemany("INSERT INTO name VALUES (?, ?, ?, ?, ?, ?)", _with_checksums(execute(_NAMES)))
+        self._connection.executemany(
+            "INSERT INTO name VALUES (?, ?, ?, ?, ?, ?)", _with_checksums(execute(_NAMES))
+        )
         kinds = dict(execute("SELECT kind, COUNT(*) FROM name GROUP BY kind"))
         (redirects,) = execute("SELECT COUNT(article) FROM resolved").fetchone()
         names = {kind.name.lower(): kinds.get(int(kind), 0) for kind in NameKind}
-        self.meta |= {"articles": articles, "redirects": redirects, "dangling": dangling, "names": names}
+        self.meta |= {
+            "articles": articles,
+            "redirects": redirects,
+            "dangling": dangling,
+            "names": names,
+        }
         self.meta["repeated"] = len(repeated)
         execute("DROP TABLE redirect")
         execute("DROP TABLE link")
@@ -373,7 +438,10 @@ class Build:
         rows = [self._connection.execute(ARTICLE, [one]).fetchone() for one in (number, other)]
         first, second = (article_of(self._path or "memory", row) for row in rows)
         text, metadata = f"{first.text}\n\n{second.text}", {**second.metadata, **first.metadata}
-        self._write(replace(first, text=text, aliases=first.aliases + second.aliases, metadata=metadata), number)
+        self._write(
+            replace(first, text=text, aliases=first.aliases + second.aliases, metadata=metadata),
+            number,
+        )
 
     def _name_forms(self, *, with_parts: bool) -> Iterator[NameForm]:
         execute = self._connection.execute
@@ -387,7 +455,9 @@ class Build:
             yield from spelled_names(article, title, NameKind.TITLE)
             for alias in filter(None, map(clean_name, names)):
                 yield from spelled_names(article, alias, NameKind.ALIAS)
-        for article, name in execute("SELECT article, name FROM resolved WHERE article IS NOT NULL"):
+        for article, name in execute(
+            "SELECT article, name FROM resolved WHERE article IS NOT NULL"
+        ):
             yield from spelled_names(article, name, NameKind.REDIRECT)
         if with_parts:
             for article, title, body, written in execute(_TEXTS):
@@ -404,4 +474,11 @@ def _with_checksums(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]
         of_key = list(group)
         names = len(of_key)
         for title, key, kind, article, form, count in of_key:
-            yield key, kind, article, form, count, name_checksum(title, key, kind, article, form, count, names)
+            yield (
+                key,
+                kind,
+                article,
+                form,
+                count,
+                name_checksum(title, key, kind, article, form, count, names),
+            )

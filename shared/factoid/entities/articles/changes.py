@@ -1,4 +1,7 @@
-"""Changes to a finished store of documents: articles added, replaced or deleted, in a file that takes its place."""
+"""Changes to a finished store of documents.
+
+Articles added, replaced or deleted, in a file that takes its place.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +19,19 @@ from factoid.errors import InvalidInputError
 _ALL = f"{ARTICLES} ORDER BY id"
 
 
-def change_articles(file: ArticleFile, articles: Sequence[Article], deleted: Collection[str]) -> None:
+def change_articles(
+    file: ArticleFile, articles: Sequence[Article], deleted: Collection[str]
+) -> None:
     """Add, replace and delete articles by `document_id`, all or nothing, by building the store again.
 
-    The file then reads the new one. Articles that stay or are replaced keep their numbers, and no new one has the number
-    of one that is deleted.
+    The file then reads the new one. Articles that stay or are replaced keep their numbers, and no
+    new one has the number of one that is deleted.
     """
     for article in articles:
         if not (clean_name(article.title) and article.document_id and article.text.strip()):
-            raise InvalidInputError(f"an article needs a title, a document_id and a text, got {article!r:.200}")
+            raise InvalidInputError(
+                f"an article needs a title, a document_id and a text, got {article!r:.200}"
+            )
     ids = [article.document_id for article in articles]
     if len({*ids}) < len(ids):
         raise InvalidInputError(f"the id {max(ids, key=ids.count)!r} was given twice")
@@ -34,18 +41,26 @@ def change_articles(file: ArticleFile, articles: Sequence[Article], deleted: Col
             stored = {row[0]: article_of(file.place, row) for row in latest.query(_ALL)}
         if meta["redirects"] or meta["links"]:
             raise InvalidInputError(
-                f"the article store in {file.place} has redirects or links, which a change would lose: build it again"
+                f"the article store in {file.place} has redirects or links, which a change would "
+                "lose: build it again"
             )
         numbers = {article.document_id or None: number for number, article in stored.items()}
         if unknown := [document_id for document_id in deleted if document_id not in numbers]:
             raise InvalidInputError(f"no article has the id {unknown[0]!r}")
         changed = {*ids, *deleted}
-        unchanged = {number: article for number, article in stored.items() if article.document_id not in changed}
+        unchanged = {
+            number: article
+            for number, article in stored.items()
+            if article.document_id not in changed
+        }
         titles = Counter(article.title for article in unchanged.values())
         titles.update(clean_name(article.title) for article in articles)
-        if meta["duplicates"] != "keep" and (repeated := [title for title, number in titles.items() if number > 1]):
+        if meta["duplicates"] != "keep" and (
+            repeated := [title for title, number in titles.items() if number > 1]
+        ):
             raise InvalidInputError(
-                f"several articles would have the title {repeated[0]!r}: give the id of the one to replace, or build the store "
+                f"several articles would have the title {repeated[0]!r}: give the id of the one "
+                "to replace, or build the store "
                 'with duplicates="keep" to keep all'
             )
         settings = {name: meta[name] for name in ("words", "duplicates", "keys")}

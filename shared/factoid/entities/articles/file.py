@@ -1,4 +1,7 @@
-"""The SQLite file of an article store, which is never changed once finished: its tables, and a connection."""
+"""The SQLite file of an article store, which is never changed once finished.
+
+Its tables, and a connection.
+"""
 
 from __future__ import annotations
 
@@ -22,8 +25,9 @@ _CACHE = 16 << 10  # KiB of pages that a reader keeps
 MOST_BYTES = 32 << 20  # of a stored text; unpacking stops there
 _LEAST_ROW = 4  # bytes of a row in a file
 
-# `body.text` is zlib of UTF-8, in a table of its own, so that looking up names reads no text. Every row has a checksum. That of a
-# name also covers the title of its article and the number of names of its key, so that none is lost unnoticed.
+# `body.text` is zlib of UTF-8, in a table of its own, so that looking up names reads no text. Every
+# row has a checksum. That of a name also covers the title of its article and the number of names of
+# its key, so that none is lost unnoticed.
 TABLES = """
 CREATE TABLE article (
     id INTEGER PRIMARY KEY, title TEXT NOT NULL, aliases TEXT NOT NULL, metadata TEXT NOT NULL, document_id TEXT,
@@ -40,10 +44,20 @@ MARKS = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMA
 HEAD = "id, title, aliases, metadata, document_id, article.checksum"  # what `check_head` takes
 ARTICLES = f"SELECT {HEAD}, text, body.checksum FROM article LEFT JOIN body USING (id)"  # noqa: S608 - for `read_article`
 ARTICLE = f"{ARTICLES} WHERE id = ?"
-_META = {"articles": int, "names": dict, "redirects": int, "links": int, "words": int, "duplicates": str, "keys": dict}
+_META = {
+    "articles": int,
+    "names": dict,
+    "redirects": int,
+    "links": int,
+    "words": int,
+    "duplicates": str,
+    "keys": dict,
+}
 
 
-def check_head(number: int, title: str, aliases: str, metadata: str, document_id: str | None, written: int) -> None:
+def check_head(
+    number: int, title: str, aliases: str, metadata: str, document_id: str | None, written: int
+) -> None:
     """Raise a ValueError unless a row of `HEAD` is as it was written."""
     try:
         intact = head_checksum(number, title, aliases, metadata, document_id) == written
@@ -88,7 +102,10 @@ def read_article(*row: Any) -> Article:
 
 
 def read_body(number: int, body: bytes, written: int) -> str:
-    """Return the text of an article; raise a ValueError if it is damaged, or longer than MOST_BYTES."""
+    """Return the text of an article.
+
+    Raise a ValueError if it is damaged, or longer than MOST_BYTES.
+    """
     if not isinstance(body, bytes) or body_checksum(number, body) != written:
         raise ValueError("its text differs from what was written")
     unpacking = zlib.decompressobj()
@@ -103,8 +120,13 @@ def read_body(number: int, body: bytes, written: int) -> str:
     return text.decode()
 
 
-def head_checksum(number: int, title: str, aliases: str, metadata: str, document_id: str | None) -> int:
-    """Return the checksum of a row of `article`; raise a TypeError or ValueError for values of other types."""
+def head_checksum(
+    number: int, title: str, aliases: str, metadata: str, document_id: str | None
+) -> int:
+    """Return the checksum of a row of `article`.
+
+    Raise a TypeError or ValueError for values of other types.
+    """
     texts = (title, aliases, metadata, "" if document_id is None else document_id, f"{number:d}")
     return zlib.crc32("\0".join(texts).encode())
 
@@ -114,14 +136,22 @@ def body_checksum(number: int, body: bytes) -> int:
     return zlib.crc32(body, number & 0xFFFFFFFF)
 
 
-def name_checksum(title: str, key: str, kind: int, article: int, form: str, count: int, names: int) -> int:
-    """Return the checksum of a name, of which its key has several; raise a TypeError or ValueError for values of other types."""
+def name_checksum(
+    title: str, key: str, kind: int, article: int, form: str, count: int, names: int
+) -> int:
+    """Return the checksum of a name, of which its key has several.
+
+    Raise a TypeError or ValueError for values of other types.
+    """
     numbers = f"{kind:d} {article:d} {count:d} {names:d}"
     return zlib.crc32("\0".join((key, form, title, numbers)).encode())
 
 
 def read_meta(connection: sqlite3.Connection) -> dict[str, Any]:
-    """Return the values of the table `meta`, which are JSON; raise a ValueError if they are damaged."""
+    """Return the values of the table `meta`, which are JSON.
+
+    Raise a ValueError if they are damaged.
+    """
     rows = dict(connection.execute("SELECT key, value FROM meta").fetchall())
     written = rows.pop("checksum", "")
     if written != str(row_checksum(*sorted(rows.items(), key=repr))):
@@ -132,7 +162,9 @@ def read_meta(connection: sqlite3.Connection) -> dict[str, Any]:
 def write_meta(connection: sqlite3.Connection, values: Mapping[str, Any]) -> None:
     """Write values to the table `meta`, over earlier ones, with the checksum of all."""
     sql = "INSERT OR REPLACE INTO meta VALUES (?, ?)"
-    connection.executemany(sql, [(key, json.dumps(value, ensure_ascii=False)) for key, value in values.items()])
+    connection.executemany(
+        sql, [(key, json.dumps(value, ensure_ascii=False)) for key, value in values.items()]
+    )
     rows = connection.execute("SELECT key, value FROM meta WHERE key != 'checksum'").fetchall()
     connection.execute(sql, ["checksum", str(row_checksum(*sorted(rows, key=repr)))])
 
@@ -147,7 +179,9 @@ def article_of(place: object, row: Sequence[Any]) -> Article:
 
 def damaged_article(place: object, title: object, error: ValueError) -> StoreFormatError:
     """Return the error for an article that cannot be read."""
-    return StoreFormatError(f"the article {title!r:.100} of {place} is damaged: {error}. Build the store again")
+    return StoreFormatError(
+        f"the article {title!r:.100} of {place} is damaged: {error}. Build the store again"
+    )
 
 
 def _parsed(text: str) -> Any:
@@ -160,12 +194,16 @@ def _parsed(text: str) -> Any:
 def open_file(path: Path) -> sqlite3.Connection:
     """Return a connection that reads an article store; raise a FactoidError if there is none."""
     if not path.is_file():
-        raise UnreadableFileError(f"there is no article store {path}. Build one with factoid build-articles")
+        raise UnreadableFileError(
+            f"there is no article store {path}. Build one with factoid build-articles"
+        )
     if identify(path) != (APPLICATION_ID, FORMAT):
         raise StoreFormatError(
-            f"{path} is not an article store of format {FORMAT}. Build one with factoid build-articles"
+            f"{path} is not an article store of format {FORMAT}. Build one with factoid "
+            "build-articles"
         )
-    return connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1")  # nobody changes it: without locks
+    # nobody changes it: without locks
+    return connect(f"{path.absolute().as_uri()}?mode=ro&immutable=1")
 
 
 def open_content(content: bytes) -> sqlite3.Connection:
@@ -177,7 +215,9 @@ def open_content(content: bytes) -> sqlite3.Connection:
 
 
 class ArticleFile:
-    """A connection to a store that keeps reading its file when another one replaces it. Threads take turns.
+    """A connection to a store that keeps reading its file when another one replaces it.
+
+    Threads take turns.
 
     Args:
         path: The file; None for a store in memory.
@@ -216,7 +256,10 @@ class ArticleFile:
                 raise self._damaged(error) from error
 
     def reopen(self, content: bytes = b"") -> None:
-        """Switch to the file that is at the path now; in memory, to other content if there is some."""
+        """Switch to the file that is at the path now.
+
+        In memory, to other content if there is some.
+        """
         with at_work(), self._lock:
             if self.path is None:
                 self.content = content or self.content

@@ -1,7 +1,8 @@
 """Names of articles: their spellings, and the key under which they are found.
 
-MediaWiki writes a title with spaces or underscores, and its first letter in upper case. A key also ignores case, the forms
-of quotes and dashes, full width, and Unicode's several ways to write one character.
+MediaWiki writes a title with spaces or underscores, and its first letter in upper case. A key also
+ignores case, the forms of quotes and dashes, full width, and Unicode's several ways to write one
+character.
 """
 
 from __future__ import annotations
@@ -13,8 +14,9 @@ from enum import IntEnum
 
 from factoid.words import UNSPACED
 
-# Marks without width (zero-width space, word joiner, byte order mark, soft hyphen) and of direction; MediaWiki drops the
-# latter as well. The joiners U+200C and U+200D stay: they tell words of Persian and Indic scripts apart.
+# Marks without width (zero-width space, word joiner, byte order mark, soft hyphen) and of
+# direction; MediaWiki drops the latter as well. The joiners U+200C and U+200D stay: they tell words
+# of Persian and Indic scripts apart.
 _INVISIBLE = re.compile("[\u00ad\u200b\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff]+")
 _TYPOGRAPHY = str.maketrans("‘’‚‛ʼʻ′＇“”„‟″‐‑‒–—−", "''''''''" + '"""""' + "------") | {
     code: code - 0xFEE0
@@ -23,12 +25,35 @@ _TYPOGRAPHY = str.maketrans("‘’‚‛ʼʻ′＇“”„‟″‐‑‒–�
 }
 _ACCENT = re.compile("(?<=[A-Za-z])[\u0300-\u036f]+")
 _PLAIN_LETTERS = str.maketrans(
-    {"ł": "l", "Ł": "L", "ø": "o", "Ø": "O", "đ": "d", "Đ": "D", "ħ": "h", "Ħ": "H", "ı": "i", "ŧ": "t", "Ŧ": "T"}
-    | {"æ": "ae", "Æ": "AE", "œ": "oe", "Œ": "OE", "ð": "d", "Ð": "D", "þ": "th", "Þ": "Th", "ß": "ss"}
+    {
+        "ł": "l",
+        "Ł": "L",
+        "ø": "o",
+        "Ø": "O",
+        "đ": "d",
+        "Đ": "D",
+        "ħ": "h",
+        "Ħ": "H",
+        "ı": "i",
+        "ŧ": "t",
+        "Ŧ": "T",
+    }
+    | {
+        "æ": "ae",
+        "Æ": "AE",
+        "œ": "oe",
+        "Œ": "OE",
+        "ð": "d",
+        "Ð": "D",
+        "þ": "th",
+        "Þ": "Th",
+        "ß": "ss",
+    }
 )
 _MARKS = "-./'·・"
 _SEPARATOR = re.compile(rf"(?<=[\w&]) ?(?:[{_MARKS}] ?| )(?=[\w&])")
-# Why a name may be written without its spaces: a mark inside, letters beside digits, "and", a script without spaces.
+# Why a name may be written without its spaces: a mark inside, letters beside digits, "and", a
+# script without spaces.
 _SQUEEZABLE = re.compile(
     rf"(?<=\w) ?[{_MARKS}&] ?(?=\w)|(?<=[^\W\d_]) (?=\d)|(?<=\d) (?=[^\W\d_])| and "
     rf"| (?={UNSPACED.pattern})|(?<={UNSPACED.pattern}) "
@@ -39,8 +64,11 @@ _COMPANY = frozenset(
     """inc incorporated corp corporation co company ltd limited llc llp lp plc gmbh mbh ag kg kgaa ohg se sa sas sarl srl spa
     bv nv ab as asa oy oyj aps kk pty pte sro doo zrt kft &""".split()
 )
-_PARTICLES = frozenset("van von der den de del della da di du la le ten ter zu zur bin ibn al el y e dos das".split())
-_BEFORE = re.compile(r"(?:^|[\s(])[a-z][a-z'’-]*[,;]?\s\Z")  # inside a sentence, and not inside a longer name
+_PARTICLES = frozenset(
+    "van von der den de del della da di du la le ten ter zu zur bin ibn al el y e dos das".split()
+)
+# inside a sentence, and not inside a longer name
+_BEFORE = re.compile(r"(?:^|[\s(])[a-z][a-z'’-]*[,;]?\s\Z")
 
 NameForm = tuple[str, int, int, str, int]  # key, kind, article, form as it is written, count
 
@@ -54,7 +82,8 @@ class NameKind(IntEnum):
     UNACCENTED = 3  # one of these typed without accents
     SQUEEZED = 4  # one of these without the marks and spaces inside it: "nodejs" for "Node.js"
     ANCHOR = 5  # the text of links to the article
-    # The title without its distinguishing part: "Mercury" of "Mercury (planet)", "Albany" of "Albany, Georgia".
+    # The title without its distinguishing part: "Mercury" of "Mercury (planet)", "Albany" of
+    # "Albany, Georgia".
     BASE = 6
     PART = 7  # a part of the title: see `name_parts`
     CAPITAL_PART = 8  # a part that names the article only with its capitals
@@ -75,8 +104,9 @@ def canonical_title(title: str) -> str:
 
 
 def name_key(name: str) -> str:
-    """Return the key of a name: equal for names that only differ in case, quotes, dashes, width, spaces or composition.
+    """Return the key of a name.
 
+    Equal for names that only differ in case, quotes, dashes, width, spaces or composition.
     It is "" if the name has no visible character; such a name finds nothing.
     """
     if name.isascii():  # most names of most languages' Wikipedias; takes an eighth of the time
@@ -96,16 +126,20 @@ def without_accents(name: str) -> str | None:
 
 
 def squeeze(name: str) -> str:
-    """Return "Nodejs" for "Node.js", "T40" for "T 40", "AT&T" for "AT and T"; "C++" and ".NET" stay."""
+    """Return "Nodejs" for "Node.js", "T40" for "T 40", "AT&T" for "AT and T".
+
+    "C++" and ".NET" stay.
+    """
     name = name.replace(" and ", " & ")
     together = name.replace(" ", "")
     return together if together.replace("&", "").isalnum() else _SEPARATOR.sub("", name)
 
 
 def squeezed_key(name: str, *, spaces: bool = False) -> str | None:
-    """Return the key that all spellings of a name share: "nodejs" of "Node.js", "t40" of "T-40", "at&t" of "AT & T".
+    """Return the key that all spellings of a name share.
 
-    None where the name has only one spelling: without a letter, or (unless `spaces`) of words with only spaces between.
+    "nodejs" of "Node.js", "t40" of "T-40", "at&t" of "AT & T". None where the name has only one
+    spelling: without a letter, or (unless `spaces`) of words with only spaces between.
     """
     key = name_key(without_accents(name) or name)
     if key.isalnum() or not ((spaces and " " in key) or _SQUEEZABLE.search(key)):
@@ -120,7 +154,8 @@ def split_title(title: str) -> tuple[str, str]:
         return match[1], match[2]
     if match := _AFTER_COMMA.fullmatch(title):
         place = match[2].split()
-        if len(place) <= 3 and all(word[0].isupper() for word in place):  # not "William, Duke of Normandy"
+        # not "William, Duke of Normandy"
+        if len(place) <= 3 and all(word[0].isupper() for word in place):
             return match[1], match[2]
     return title, ""
 
@@ -129,13 +164,21 @@ def spelled_out(title: str) -> tuple[str, str] | None:
     """Return both names of "Federal Bureau of Investigation (FBI)" or "FBI (Federal Bureau of Investigation)", else None."""
     if match := _IN_BRACKETS.fullmatch(title):
         short, long = sorted(match.groups(), key=len)
-        if sum(map(str.isupper, short)) > 1 and " " not in short and " " in long and short[0] == long[0]:
+        if (
+            sum(map(str.isupper, short)) > 1
+            and " " not in short
+            and " " in long
+            and short[0] == long[0]
+        ):
             return match[1], match[2]
     return None
 
 
 def spelled_names(article: int, name: str, kind: NameKind) -> Iterator[NameForm]:
-    """Yield a name and its other forms: without accents, brackets or marks, and initials and their words apart."""
+    """Yield a name and its other forms.
+
+    Without accents, brackets or marks, and initials and their words apart.
+    """
     yield name_key(name), kind, article, name, 0
     forms = [(name, NameKind.UNACCENTED)]
     if kind is NameKind.TITLE:
@@ -157,7 +200,13 @@ def spelled_names(article: int, name: str, kind: NameKind) -> Iterator[NameForm]
 def part_names(article: int, title: str, text: str) -> Iterator[NameForm]:
     """Yield the parts of a title that name its article."""
     for part, needs_capital in name_parts(title, text):
-        yield name_key(part), NameKind.CAPITAL_PART if needs_capital else NameKind.PART, article, part, 0
+        yield (
+            name_key(part),
+            NameKind.CAPITAL_PART if needs_capital else NameKind.PART,
+            article,
+            part,
+            0,
+        )
 
 
 def name_parts(title: str, text: str) -> Iterator[tuple[str, bool]]:
@@ -165,8 +214,9 @@ def name_parts(title: str, text: str) -> Iterator[tuple[str, bool]]:
 
     * A company's name without its legal form: "Acme Pumps" of "Acme Pumps GmbH".
     * The first and the last of three or four names: "John Kennedy" of "John Fitzgerald Kennedy".
-    * The end of a title of names ("Coolidge", "V11" of "Dyson V11"), but not of "Bank of America". It needs its capitals
-      unless it has a digit or the article uses it: no rule of form tells "Calvin Coolidge" from "Station Check".
+    * The end of a title of names ("Coolidge", "V11" of "Dyson V11"), but not of "Bank of America".
+      It needs its capitals unless it has a digit or the article uses it: no rule of form tells
+      "Calvin Coolidge" from "Station Check".
     """
     name = split_title(title)[0]
     words = name.replace(",", " ").split()
@@ -180,7 +230,9 @@ def name_parts(title: str, text: str) -> Iterator[tuple[str, bool]]:
     are_names = all(word[0].isupper() or word[0].isdigit() or word in _PARTICLES for word in words)
     if not 2 <= len(words) <= 6 or not are_names:
         return
-    if len(words) in (3, 4) and all(word.replace("-", "").replace("'", "").rstrip(".").isalpha() for word in words):
+    if len(words) in (3, 4) and all(
+        word.replace("-", "").replace("'", "").rstrip(".").isalpha() for word in words
+    ):
         yield f"{words[0]} {words[-1]}", False
     if words[0].casefold() in ("the", "a", "an"):
         return

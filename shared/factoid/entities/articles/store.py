@@ -1,4 +1,7 @@
-"""An article store: finds articles by title and other names, in one file (Entity Retrieval, Appendix A.3)."""
+"""An article store.
+
+Finds articles by title and other names, in one file (Entity Retrieval, Appendix A.3).
+"""
 
 from __future__ import annotations
 
@@ -46,9 +49,10 @@ _KEYS_IN_VIEWS = f"SELECT names, {_COLUMNS}, {HEAD} {_OF_KINDS}"
 class ArticleStore:
     """Finds articles by title, redirect or alias, in a file that `build_articles` or `factoid build-articles` made.
 
-    Any number of processes and threads may read one file. When a new build, or a change by another instance, replaces the
-    file, an instance keeps reading the one that it opened: `reload` reads the new one. It may be pickled; the copy opens the
-    file at the path, or has the same content in memory.
+    Any number of processes and threads may read one file. When a new build, or a change by another
+    instance, replaces the file, an instance keeps reading the one that it opened: `reload` reads
+    the new one. It may be pickled; the copy opens the file at the path, or has the same content in
+    memory.
 
     Raises:
         UnreadableFileError: There is no such file.
@@ -70,12 +74,16 @@ class ArticleStore:
         return self._file.version
 
     def reload(self) -> None:
-        """Switch to the file that is at the path now; readers in other threads go on without an error."""
+        """Switch to the file that is at the path now.
+
+        Readers in other threads go on without an error.
+        """
         self._file.reopen()
 
     def delete(self, document_ids: Iterable[str]) -> None:
-        """Delete the articles of some documents, all or none; an unknown id is an InvalidInputError.
+        """Delete the articles of some documents, all or none.
 
+        An unknown id is an InvalidInputError.
         The file is built again, so delete many at once. This instance then reads the new one.
         """
         if isinstance(document_ids, str):
@@ -101,7 +109,10 @@ class ArticleStore:
         return view
 
     def _passes(self, *head: Any) -> bool:
-        """Tell whether an article passes the filters of a view, by its columns `HEAD`; raise if they are damaged."""
+        """Tell whether an article passes the filters of a view, by its columns `HEAD`.
+
+        Raise if they are damaged.
+        """
         _, title, _, metadata, *_ = head
         try:
             check_head(*head)
@@ -111,10 +122,11 @@ class ArticleStore:
         return all(test(values) for test in self._tests)
 
     def get(self, title: str) -> Article | None:
-        """Return the article of a title, redirect or alias; None if there is none, or if several share the name equally.
+        """Return the article of a title, redirect or alias.
 
-        A name written exactly so goes before one that differs in the case of its first letter, and that before any other
-        spelling. Of names written alike, a title goes before a redirect, and a redirect before an alias.
+        None if there is none, or if several share the name equally. A name written exactly so goes
+        before one that differs in the case of its first letter, and that before any other spelling.
+        Of names written alike, a title goes before a redirect, and a redirect before an alias.
         """
         name = self.resolve(title)
         return None if name is None else self.find(name.article_id)
@@ -124,11 +136,18 @@ class ArticleStore:
         return _nearest(title, self._named(title))
 
     def articles_titled(self, title: str) -> list[int]:
-        """Return the numbers of the articles that a title means: the one of `get`, or several with exactly this title."""
+        """Return the numbers of the articles that a title means.
+
+        The one of `get`, or several with exactly this title.
+        """
         named = self._named(title)
         if name := _nearest(title, named):
             return [name.article_id]
-        return list(dict.fromkeys(name.article_id for name in named if name.title in (title, canonical_title(title))))
+        return list(
+            dict.fromkeys(
+                name.article_id for name in named if name.title in (title, canonical_title(title))
+            )
+        )
 
     def _named(self, title: str) -> list[Name]:
         key = name_key(title)
@@ -138,7 +157,10 @@ class ArticleStore:
         return [name for name in names if name.kind < NameKind.ANCHOR]
 
     def _check_absence(self, key: str) -> None:
-        """Raise a StoreFormatError if the keys before and after one without names are damaged: it may have had some."""
+        """Raise a StoreFormatError if the keys before and after one without names are damaged.
+
+        It may have had some.
+        """
         before, after = (self._file.query(sql, [key]) for sql in (_BEFORE, _AFTER))
         try:
             ordered = all(row[0] < key for row in before) and all(row[0] > key for row in after)
@@ -148,7 +170,8 @@ class ArticleStore:
         rows_of = self._rows(neighbours) if ordered else {}
         if len(rows_of) != len(neighbours) or not ordered:
             raise StoreFormatError(
-                f"the names beside {key!r:.100} in {self._file.place} are damaged. Build the store again"
+                f"the names beside {key!r:.100} in {self._file.place} are damaged. Build the "
+                "store again"
             )
         for rows in rows_of.values():
             for row in rows:
@@ -160,7 +183,11 @@ class ArticleStore:
         for key, rows in self._rows(keys).items():
             checked = [self._checked(row, len(rows)) for row in rows]
             if self._tests:
-                checked = [name for name, row in zip(checked, rows, strict=True) if self._passes(*row[_NAME:])]
+                checked = [
+                    name
+                    for name, row in zip(checked, rows, strict=True)
+                    if self._passes(*row[_NAME:])
+                ]
             if checked:
                 names[key] = checked
         return names
@@ -173,7 +200,10 @@ class ArticleStore:
         return rows_of
 
     def _checked(self, row: Sequence[Any], names: int) -> Name:
-        """Return the name in a row, of which its key has so many; raise a StoreFormatError if the row has changed."""
+        """Return the name in a row, of which its key has so many.
+
+        Raise a StoreFormatError if the row has changed.
+        """
         written, title, key, kind, article, form, count = row[:_NAME]
         try:
             if name_checksum(title, key, kind, article, form, count, names) == written:
@@ -182,11 +212,15 @@ class ArticleStore:
         except (TypeError, ValueError, KeyError) as error:
             reason = f"is damaged ({error})"
         raise StoreFormatError(
-            f"the name {key!r:.100} in {self._file.place} {reason}, or another of its key is lost. Build the store again"
+            f"the name {key!r:.100} in {self._file.place} {reason}, or another of its key is "
+            "lost. Build the store again"
         )
 
     def find(self, article_id: int) -> Article | None:
-        """Return an article by its number; None if there is none that passes, or it was deleted after its name was looked up."""
+        """Return an article by its number.
+
+        None if there is none that passes, or it was deleted after its name was looked up.
+        """
         rows = self._file.query(ARTICLE, [article_id])
         article = article_of(self._file.place, rows[0]) if rows else None
         if article is None or not all(test(dict(article.metadata)) for test in self._tests):
@@ -205,7 +239,9 @@ class ArticleStore:
             last = rows[-1][0]
         if self.version == version and count != self._file.meta["articles"]:
             expected = self._file.meta["articles"]
-            raise StoreFormatError(f"{self._file.place} has {count:,} of {expected:,} articles. Build the store again")
+            raise StoreFormatError(
+                f"{self._file.place} has {count:,} of {expected:,} articles. Build the store again"
+            )
 
     def keys(self, kinds: Collection[NameKind]) -> list[str]:
         """Return the keys of all names of some kinds, each once."""
@@ -213,7 +249,9 @@ class ArticleStore:
         rows = self._file.query(_KEYS_IN_VIEWS if self._tests else _KEYS, [json.dumps([*kinds])])
         expected = sum(counts.get(kind.name.lower(), 0) for kind in {*kinds})
         if self.version == version and len(rows) != expected:
-            raise StoreFormatError(f"{self._file.place} has {len(rows):,} of {expected:,} names. Build the store again")
+            raise StoreFormatError(
+                f"{self._file.place} has {len(rows):,} of {expected:,} names. Build the store again"
+            )
         keys: dict[str, None] = {}
         for names, *row in rows:
             self._checked(row, names)
@@ -222,7 +260,9 @@ class ArticleStore:
         return list(keys)
 
     def verify(self) -> list[str]:
-        """Check every row of the file at the path; return what is wrong, each with what to do about it.
+        """Check every row of the file at the path.
+
+        Return what is wrong, each with what to do about it.
 
         Raises:
             UnreadableFileError, StoreFormatError: The file cannot be opened as an article store.
@@ -231,11 +271,17 @@ class ArticleStore:
             return verify_articles(file)
 
     def stats(self) -> dict[str, Any]:
-        """Return counts of what the store holds, and how it was built: numbers of names by kind, words kept of each article."""
+        """Return counts of what the store holds, and how it was built.
+
+        Numbers of names by kind, words kept of each article.
+        """
         return {**self._file.meta, "bytes": self._file.size}
 
     def __len__(self) -> int:
-        """Return the number of articles; in a view each is read, and those that pass the filter count."""
+        """Return the number of articles.
+
+        In a view each is read, and those that pass the filter count.
+        """
         return sum(1 for _ in self.titles()) if self._tests else int(self._file.meta["articles"])
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -253,13 +299,21 @@ class ArticleStore:
 
 
 def _distance(title: str, form: str) -> int:
-    return 0 if form == clean_name(title) else 1 if canonical_title(form) == canonical_title(title) else 2
+    return (
+        0
+        if form == clean_name(title)
+        else 1
+        if canonical_title(form) == canonical_title(title)
+        else 2
+    )
 
 
 def _nearest(title: str, names: Sequence[Name]) -> Name | None:
     """Return the name nearest to a title; None if names of several articles are equally near."""
     # Forms without accents or marks are not spellings of their own, only what people may type.
-    distances = [(name.kind >= NameKind.UNACCENTED, _distance(title, name.form), name.kind) for name in names]
+    distances = [
+        (name.kind >= NameKind.UNACCENTED, _distance(title, name.form), name.kind) for name in names
+    ]
     least = min(distances, default=None)
     nearest = [name for name, distance in zip(names, distances, strict=True) if distance == least]
     return nearest[0] if len({name.article_id for name in nearest}) == 1 else None

@@ -19,7 +19,10 @@ _NAMES = """SELECT checksum, (SELECT title FROM article WHERE id = article), key
 
 
 def verify_articles(file: ArticleFile) -> list[str]:
-    """Return what is wrong with an article store that was just opened; see `ArticleStore.verify`."""
+    """Return what is wrong with an article store that was just opened.
+
+    See `ArticleStore.verify`.
+    """
     meta = file.meta
     place = f"the article store in {file.place}"
     with closing(file.connect()) as connection:
@@ -60,10 +63,16 @@ def _names(connection: sqlite3.Connection, expected: dict[str, int]) -> Iterable
             damaged[key] = None
     if damaged:
         yield f"{len(damaged):,} names changed on disk ({_some([*damaged])}). {_AGAIN}"
-    if counts != {int(kind): expected[kind.name.lower()] for kind in NameKind if expected.get(kind.name.lower())}:
+    if counts != {
+        int(kind): expected[kind.name.lower()]
+        for kind in NameKind
+        if expected.get(kind.name.lower())
+    }:
         yield f"{counts.total():,} of {sum(expected.values()):,} names are there. {_AGAIN}"
 
 
 def _some(values: list[Any]) -> str:
     """Return the first values, with dots if there are more."""
-    return ", ".join([*(f"{value!r:.60}" for value in values[:_SHOWN]), *(["…"] if len(values) > _SHOWN else [])])
+    return ", ".join(
+        [*(f"{value!r:.60}" for value in values[:_SHOWN]), *(["…"] if len(values) > _SHOWN else [])]
+    )

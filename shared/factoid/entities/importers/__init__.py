@@ -1,7 +1,6 @@
-"""Importers of articles from dumps, datasets and the user's own documents."""
+"""Importers of articles from dumps of Wikipedia and from datasets."""
 
 from factoid.entities.importers.datasets import read_kilt, read_parquet
 from factoid.entities.importers.mediawiki import MediaWikiDump
-from factoid.entities.importers.own_documents import OwnDocuments
 
-__all__ = ["MediaWikiDump", "OwnDocuments", "read_kilt", "read_parquet"]
+__all__ = ["MediaWikiDump", "read_kilt", "read_parquet"]

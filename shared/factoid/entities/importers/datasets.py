@@ -1,4 +1,7 @@
-"""Articles from published datasets: KILT's knowledge source (Petroni et al., 2021) and Hugging Face's `wikimedia/wikipedia`."""
+"""Articles from published datasets.
+
+KILT's knowledge source (Petroni et al., 2021) and Hugging Face's `wikimedia/wikipedia`.
+"""
 
 from __future__ import annotations
 
@@ -26,22 +29,34 @@ def read_kilt(file: str | Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> Itera
 
 def _kilt_article(fields: dict[str, Any]) -> Article:
     title, (_, *paragraphs) = fields["wikipedia_title"], fields["text"]
-    text = "\n".join(_BULLET.sub("", line.strip()) for line in paragraphs if not line.startswith(_HEADING))
-    targets = ((anchor["text"], unquote(anchor["href"]).partition("#")[0]) for anchor in fields.get("anchors") or ())
+    text = "\n".join(
+        _BULLET.sub("", line.strip()) for line in paragraphs if not line.startswith(_HEADING)
+    )
+    targets = (
+        (anchor["text"], unquote(anchor["href"]).partition("#")[0])
+        for anchor in fields.get("anchors") or ()
+    )
     links = tuple(
-        (name, canonical_title(target)) for name, target in targets if name and target and "://" not in target
+        (name, canonical_title(target))
+        for name, target in targets
+        if name and target and "://" not in target
     )
     wikidata = fields.get("wikidata_info") or {}
     aliases = (wikidata.get("aliases") or {}).get("alias") or ()
     ids = {"id": fields.get("wikipedia_id"), "wikidata_id": wikidata.get("wikidata_id")}
-    return Article(title, text, tuple(aliases), links, {name: value for name, value in ids.items() if value})
+    return Article(
+        title, text, tuple(aliases), links, {name: value for name, value in ids.items() if value}
+    )
 
 
 def read_parquet(file: str | Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> Iterator[Article]:
-    """Yield the articles of a Parquet file with the columns title and text; id and url become metadata.
+    """Yield the articles of a Parquet file with the columns title and text.
+
+    Id and url become metadata.
 
     Raises:
-        UnreadableFileError: The file is damaged or lacks a column, or a text is longer than the limit of unpacked bytes.
+        UnreadableFileError: The file is damaged or lacks a column, or a text is longer than the
+            limit of unpacked bytes.
         MissingDependencyError: pyarrow is not installed.
     """
     pa, parquet = require("pyarrow", extra="parquet"), require("pyarrow.parquet", extra="parquet")
@@ -49,16 +64,22 @@ def read_parquet(file: str | Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> It
         with parquet.ParquetFile(file) as table:
             names = table.schema_arrow.names
             if not {"title", "text"} <= {*names}:
-                raise UnreadableFileError(f"{file}: expected the columns title and text, got {', '.join(names)}")
+                raise UnreadableFileError(
+                    f"{file}: expected the columns title and text, got {', '.join(names)}"
+                )
             columns = [name for name in ("title", "text", "id", "url") if name in names]
             batches = table.iter_batches(_ROWS, columns=columns)
             rows = (row for batch in batches for row in batch.to_pylist())
             for number, row in enumerate(rows, start=1):
                 if len(row["text"] or "") > limits.unpacked_bytes:
-                    limits.refuse(f"{file}, row {number}: the text has", "unpacked_bytes", "characters")
+                    limits.refuse(
+                        f"{file}, row {number}: the text has", "unpacked_bytes", "characters"
+                    )
                 with located(f"{file}, row {number}"):
                     yield Article(row.pop("title"), row.pop("text"), metadata=row)
     except UnreadableFileError:
         raise
     except (pa.ArrowException, OSError) as error:
-        raise UnreadableFileError(f"{file} cannot be read as Parquet: {error}. Copy or download it again") from error
+        raise UnreadableFileError(
+            f"{file} cannot be read as Parquet: {error}. Copy or download it again"
+        ) from error

@@ -22,8 +22,8 @@ from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
 from factoid.files.lines import DAMAGE, opened
 from factoid.units import whole_number
 
-# Templates at the foot of disambiguation pages, on the largest Wikipedias. "Disambiguation needed" and "dablink" do not count:
-# they stand in articles.
+# Templates at the foot of disambiguation pages, on the largest Wikipedias. "Disambiguation needed"
+# and "dablink" do not count: they stand in articles.
 _DISAMBIGUATION = re.compile(
     r"\{\{\s*+(?:"
     r"(?:[\w -]{0,60}[ _-])?(?:disambig(?:uation)?|disamb|dab)(?:[ _-]?(?:page|cleanup))?|"
@@ -35,7 +35,8 @@ _DISAMBIGUATION = re.compile(
     re.IGNORECASE,
 )
 _DISAMBIGUATION_TITLE = re.compile(
-    r".*\((?:disambiguation|Begriffsklärung|homonymie|desambiguación|desambiguação)\)", re.IGNORECASE
+    r".*\((?:disambiguation|Begriffsklärung|homonymie|desambiguación|desambiguação)\)",
+    re.IGNORECASE,
 )
 _ENCODING = re.compile(rb"""[^<]{0,8}<\?xml[^<>]{0,100}\sencoding\s*=\s*["']([\w.-]+)""")
 _HIDDEN = ("6", "14")  # namespaces whose links show nothing: files and categories
@@ -47,17 +48,20 @@ _BATCHES_AHEAD = 3  # for each process
 class MediaWikiDump:
     """A source of articles: one or several XML dumps of a wiki.
 
-    A page becomes an article, with the links of the whole page and the first words of its text; a redirect becomes a
-    redirect. Pages of other namespaces, pages that are not wikitext, and disambiguation pages, which are not about one entity,
-    are left out and counted by reason in `left_out`, which is complete once all was read.
+    A page becomes an article, with the links of the whole page and the first words of its text; a
+    redirect becomes a redirect. Pages of other namespaces, pages that are not wikitext, and
+    disambiguation pages, which are not about one entity, are left out and counted by reason in
+    `left_out`, which is complete once all was read.
 
     Args:
-        paths: A file, or several files, read one after the other: `.xml`, plain or compressed with bzip2 (also multistream),
-            gzip or xz.
-        workers: Processes that clean pages; 1 cleans in this process. With more, a script must guard what it runs with
-            `if __name__ == "__main__":`.
-        words: Clean a page only until it has this many words, to the end of a paragraph; None for whole pages.
-        limits: Of what is read at once: `unpacked_bytes` of a page, and `depth` of its elements. A dump may have any size.
+        paths: A file, or several files, read one after the other: `.xml`, plain or compressed with
+            bzip2 (also multistream), gzip or xz.
+        workers: Processes that clean pages; 1 cleans in this process. With more, a script must
+            guard what it runs with `if __name__ == "__main__":`.
+        words: Clean a page only until it has this many words, to the end of a paragraph; None for
+            whole pages.
+        limits: Of what is read at once: `unpacked_bytes` of a page, and `depth` of its elements. A
+            dump may have any size.
     """
 
     def __init__(
@@ -72,7 +76,8 @@ class MediaWikiDump:
         self._workers = whole_number("workers", workers)
         self._words = words if words is None else whole_number("words", words)
         self._limits = limits
-        self._hidden = {"file", "image", "media", "category"}  # prefixes of links that show nothing, and the wiki's own
+        # prefixes of links that show nothing, and the wiki's own
+        self._hidden = {"file", "image", "media", "category"}
         self.left_out: Counter[str] = Counter()
 
     def __iter__(self) -> Iterator[Record]:
@@ -106,8 +111,16 @@ class MediaWikiDump:
                 for event, element in events:
                     depth += 1 if event == "start" else -1
                     if depth > self._limits.depth:
-                        self._limits.refuse(f"{file}, after the page {title!r}: elements are nested", "depth", "deep")
-                    if event == "end" and element.tag.endswith("namespace") and element.get("key") in _HIDDEN:
+                        self._limits.refuse(
+                            f"{file}, after the page {title!r}: elements are nested",
+                            "depth",
+                            "deep",
+                        )
+                    if (
+                        event == "end"
+                        and element.tag.endswith("namespace")
+                        and element.get("key") in _HIDDEN
+                    ):
                         self._hidden.add((element.text or "").lower())
                     elif event == "end" and element.tag.endswith("page"):
                         title = element.findtext("{*}title", "").strip()
@@ -127,15 +140,19 @@ class MediaWikiDump:
             *DAMAGE,
         ) as error:  # the latter two: an encoding that expat does not know
             raise UnreadableFileError(
-                f"{file} is cut off or damaged after the page {title!r}, or is not a MediaWiki XML export: {error}. Download it "
-                "again, and compare its checksum with the dump's"
+                f"{file} is cut off or damaged after the page {title!r}, or is not a MediaWiki "
+                f"XML export: {error}. Download it again, and compare its checksum with the dump's"
             ) from error
 
     def _clean_batches(self, pages: Iterator[Record]) -> Iterator[Record]:
         """Yield the records of pages in order, cleaned in several processes."""
-        # Forked processes could inherit locks that other threads hold. An interrupt is the parent's business.
+        # Forked processes could inherit locks that other threads hold. An interrupt is the parent's
+        # business.
         executor = ProcessPoolExecutor(
-            self._workers, multiprocessing.get_context("spawn"), signal.signal, (signal.SIGINT, signal.SIG_IGN)
+            self._workers,
+            multiprocessing.get_context("spawn"),
+            signal.signal,
+            (signal.SIGINT, signal.SIG_IGN),
         )
         waiting: deque[Future[list[Record]]] = deque()
         try:
@@ -179,7 +196,10 @@ class _Pages:
         if encoding and encoding[1].lower() not in (b"utf-8", b"utf-16", b"us-ascii"):
             raise ParseError(f"its encoding is {encoding[1].decode()}: dumps are in UTF-8")
         if b"<!DOCTYPE" in self._head:
-            raise ParseError("it declares a document type, as no dump does: entities allow an attack by amplification")
+            raise ParseError(
+                "it declares a document type, as no dump does: entities allow an attack by "
+                "amplification"
+            )
 
 
 def _record(page: Element, title: str) -> Record | str:
@@ -207,7 +227,10 @@ def _id(element: Element) -> int:
 
 def is_disambiguation(title: str, wikitext: str) -> bool:
     """Tell by its title or templates whether a page only lists what a name may mean."""
-    return _DISAMBIGUATION_TITLE.fullmatch(title) is not None or _DISAMBIGUATION.search(wikitext) is not None
+    return (
+        _DISAMBIGUATION_TITLE.fullmatch(title) is not None
+        or _DISAMBIGUATION.search(wikitext) is not None
+    )
 
 
 def _clean(record: Record, hidden: Set[str], words: int | None) -> Record:

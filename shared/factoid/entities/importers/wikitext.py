@@ -1,4 +1,7 @@
-"""Wikitext as plain text, by replacing markup from the inside out. Templates show nothing, except those that stand for words."""
+"""Wikitext as plain text, by replacing markup from the inside out.
+
+Templates show nothing, except those that stand for words.
+"""
 
 from __future__ import annotations
 
@@ -15,26 +18,32 @@ _DROPPED = (
     "source|pre|includeonly|hiero|table|del|s|strike|inputbox|categorytree|indicator|style|script"
 )
 _EMPTY = re.compile(rf"<!--.*?(?:-->|\Z)|<(?:{_DROPPED})(?:\s[^<>]*)?/>", re.IGNORECASE | re.DOTALL)
-# An element ends before another one of its name, so that one that is never closed costs nothing but its tag.
+# An element ends before another one of its name, so that one that is never closed costs nothing but
+# its tag.
 _CONTENT = r"\b[^<>]*>([^<]*+(?:<(?!/?\1\b)[^<]*+)*+)</\1\s*>"
 _DROP = re.compile(rf"<({_DROPPED}){_CONTENT}", re.IGNORECASE)
 _VERBATIM = re.compile(rf"<(math|chem|ce|nowiki){_CONTENT}", re.IGNORECASE)
 _MARKUP = re.compile(r"[]\[{}|'<>=*#:;_~]")
 _RAISED = re.compile(r"<sup\b[^<>]*>([\d+−-]+)</sup\s*>", re.IGNORECASE)
 _SMALL = str.maketrans("0123456789+−-", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻")
-_BLOCK = re.compile(r"</?(?:blockquote|center|dd|div|dl|dt|h[1-6]|hr|li|ol|p|poem|tr|ul)\b[^<>]*>", re.IGNORECASE)
+_BLOCK = re.compile(
+    r"</?(?:blockquote|center|dd|div|dl|dt|h[1-6]|hr|li|ol|p|poem|tr|ul)\b[^<>]*>", re.IGNORECASE
+)
 _BREAK = re.compile(r"<br\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"</?[a-z][^<>]*>|__[A-Z]+__", re.IGNORECASE)
 
 _DEEPEST = 40  # markup in markup; MediaWiki allows as many templates
 _TEMPLATE = re.compile(r"\{\{([^{}]*)\}\}")
 _TABLE = re.compile(r"^[ \t:*#]*\{\|(?:(?!\{\|).)*?^[ \t]*\|\}", re.MULTILINE | re.DOTALL)
-# Letters right after a link belong to it: "[[bus]]es" shows "buses". Only in scripts with spaces between words.
+# Letters right after a link belong to it: "[[bus]]es" shows "buses". Only in scripts with spaces
+# between words.
 _LINK = re.compile(
-    r"\[\[([^][|{}<>\n]*)(?:\|((?:[^][]|(?<!\[)\[(?!\[)[^][]*\])*+))?\]\]([a-zß-öø-ÿā-ſά-ώа-џ]*)", re.IGNORECASE
+    r"\[\[([^][|{}<>\n]*)(?:\|((?:[^][]|(?<!\[)\[(?!\[)[^][]*\])*+))?\]\]([a-zß-öø-ÿā-ſά-ώа-џ]*)",
+    re.IGNORECASE,
 )
 _EXTERNAL = re.compile(
-    r"\[(?:(?:https?|ftp):)?//[^][\s]++ ?([^][\n]*+)\]|(?:https?|ftp)://[^][\s]*[^][\s.,;)]", re.IGNORECASE
+    r"\[(?:(?:https?|ftp):)?//[^][\s]++ ?([^][\n]*+)\]|(?:https?|ftp)://[^][\s]*[^][\s.,;)]",
+    re.IGNORECASE,
 )
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z-]+)?:")  # the same article in another language
 _LONGEST = 300  # characters; a longer text of a link is not a name
@@ -42,15 +51,17 @@ _LONGEST = 300  # characters; a longer text of a link is not a name
 _HEADING = re.compile(r"(={1,6})(.+)\1")
 _ITEM = re.compile(r"[*#:;]+\s*")
 _REST_OF_TABLE = ("|", "!", "{|", "{{", "}}")  # of a table or box that was never closed
-# Headings of notes and lists that are not part of the article itself, in the languages of the largest Wikipedias.
+# Headings of notes and lists that are not part of the article itself, in the languages of the
+# largest Wikipedias.
 _APPENDICES = frozenset(
     (
-        "see also|references|external links|notes|further reading|bibliography|sources|citations|footnotes|gallery|"
-        "notes and references|works cited|einzelnachweise|weblinks|siehe auch|literatur|anmerkungen|quellen|voir aussi|"
-        "notes et références|références|liens externes|bibliographie|véase también|referencias|enlaces externos|"
-        "bibliografía|notas|note|bibliografia|voci correlate|altri progetti|collegamenti esterni|ver também|referências|"
-        "ligações externas|zie ook|bronnen|externe links|см. также|примечания|литература|ссылки|przypisy|脚注|関連項目|"
-        "外部リンク|参考文献|参考资料|参见|外部链接"
+        "see also|references|external links|notes|further "
+        "reading|bibliography|sources|citations|footnotes|gallery|notes and references|works "
+        "cited|einzelnachweise|weblinks|siehe auch|literatur|anmerkungen|quellen|voir aussi|notes "
+        "et références|références|liens externes|bibliographie|véase también|referencias|enlaces "
+        "externos|bibliografía|notas|note|bibliografia|voci correlate|altri progetti|collegamenti "
+        "esterni|ver também|referências|ligações externas|zie ook|bronnen|externe links|см. "
+        "также|примечания|литература|ссылки|przypisy|脚注|関連項目|外部リンク|参考文献|参考资料|参见|外部链接"
     ).split("|")
 )
 _STRAY = re.compile(r"'{2,5}|\{\{+|\}\}+|\[\[+|\]\]+")
@@ -74,41 +85,71 @@ _BEFORE = {
     "us$": "US$", "usd": "US$", "£": "£", "gbp": "£", "€": "€", "eur": "€", "inr": "₹",
 }  # fmt: skip
 _FIRST = frozenset(
-    "nowrap nobr nobold small smaller big large larger sc smallcaps sub abbr ill quote blockquote cquote quotation math "
+    "nowrap nobr nobold small smaller big large larger sc smallcaps sub abbr ill quote blockquote "
+    "cquote quotation math "
     "mvar chem2 ipa linktext text strong em code iast unicode visible-anchor flag flagu".split()
 )
 _SECOND = frozenset("lang langx native-name rtl-lang".split())
 _LAST = frozenset("transl transliteration script".split())
-_BETWEEN = {"-": "–", "–": "–", "x": " × ", "to": " to ", "and": " and ", "or": " or ", "by": " by "}
-_UNITS = {"sqkm": "km²", "km2": "km²", "m2": "m²", "sqmi": "sq mi", "sqft": "sq ft", "c": "°C", "f": "°F"}
-_DATES = frozenset(f"{event} date{rest}" for event in ("birth", "death", "start", "end") for rest in ("", " and age"))
+_BETWEEN = {
+    "-": "–",
+    "–": "–",
+    "x": " × ",
+    "to": " to ",
+    "and": " and ",
+    "or": " or ",
+    "by": " by ",
+}
+_UNITS = {
+    "sqkm": "km²",
+    "km2": "km²",
+    "m2": "m²",
+    "sqmi": "sq mi",
+    "sqft": "sq ft",
+    "c": "°C",
+    "f": "°F",
+}
+_DATES = frozenset(
+    f"{event} date{rest}"
+    for event in ("birth", "death", "start", "end")
+    for rest in ("", " and age")
+)
 _MONTHS = "_ January February March April May June July August September October November December".split()
 
 
 def prepare(wikitext: str) -> str:
-    """Return wikitext without comments, notes, tags, and content for pictures or programs. Formulas stay as they are written."""
+    """Return wikitext without comments, notes, tags, and content for pictures or programs.
+
+    Formulas stay as they are written.
+    """
     text = _DROP.sub("", _EMPTY.sub("", wikitext))
-    text = _VERBATIM.sub(lambda part: _MARKUP.sub(lambda mark: f"&#{ord(mark[0])};", " ".join(part[2].split())), text)
+    text = _VERBATIM.sub(
+        lambda part: _MARKUP.sub(lambda mark: f"&#{ord(mark[0])};", " ".join(part[2].split())), text
+    )
     text = _RAISED.sub(lambda raised: raised[1].translate(_SMALL), text)
     return _TAG.sub("", _BREAK.sub(" ", _BLOCK.sub("\n\n", text)))
 
 
 def plain_text(prepared: str, hidden: Collection[str], *, words: int | None = None) -> str:
-    """Return a prepared page's text: paragraphs with a blank line between them, headings and list items in lines of their own.
+    """Return a prepared page's text.
 
-    It ends with the line that brings it to `words` words. `hidden` are the prefixes of links that show nothing, in lower case:
-    those of files and categories.
+    Paragraphs with a blank line between them, headings and list items in lines of their own. It
+    ends with the line that brings it to `words` words. `hidden` are the prefixes of links that show
+    nothing, in lower case: those of files and categories.
     """
     text, before = prepared, ""
     for _ in range(_DEEPEST):
         if text == before:
             break
         before = text
-        text = _LINK.sub(lambda link: link[3] if _target(link, hidden) is None else _shown(link), text)
+        text = _LINK.sub(
+            lambda link: link[3] if _target(link, hidden) is None else _shown(link), text
+        )
         text = _TABLE.sub("", _TEMPLATE.sub(_template, text))
     blocks: list[list[str]] = []  # the parts of each
     headings: list[tuple[int, str]] = []  # of sections that are still empty
-    last, appendix, count = "", 0, 0  # kind of the previous line, level of the current appendix, words
+    # kind of the previous line, level of the current appendix, words
+    last, appendix, count = "", 0, 0
     for line in _EXTERNAL.sub(r"\1", text).split("\n"):
         if heading := _HEADING.fullmatch(line.rstrip()):
             level, title, last = len(heading[1]), _tidy(heading[2]), ""
@@ -141,7 +182,11 @@ def links(prepared: str, hidden: Collection[str]) -> list[tuple[str, str]]:
     pairs = []
     for link in _LINK.finditer(prepared):
         title = _target(link, hidden)
-        if title and (shown := _tidy(_TEMPLATE.sub(_template, _shown(link)))) and len(shown) <= _LONGEST:
+        if (
+            title
+            and (shown := _tidy(_TEMPLATE.sub(_template, _shown(link))))
+            and len(shown) <= _LONGEST
+        ):
             pairs.append((shown, title))
     return pairs
 
@@ -208,7 +253,13 @@ def _template(template: re.Match[str]) -> str:
         case "e":
             return f"×10{values[0].translate(_SMALL)}"
         case "frac" | "fraction":
-            whole, above, below = values[:3] if values[2] else ("", *values[:2]) if values[1] else ("", "1", values[0])
+            whole, above, below = (
+                values[:3]
+                if values[2]
+                else ("", *values[:2])
+                if values[1]
+                else ("", "1", values[0])
+            )
             return f" {whole} {above}/{below}"
         case "nihongo":
             notes = ", ".join(filter(None, values[1:3]))
@@ -227,7 +278,10 @@ def _date(values: list[str]) -> str:
 
 
 def _measure(values: list[str]) -> str:
-    """Return "12 km" for {{convert|12|km|mi}}: the measured value, without its value in other units."""
+    """Return "12 km" for {{convert|12|km|mi}}.
+
+    The measured value, without its value in other units.
+    """
     numbers = values[:1]
     at = 1
     while values[at] in _BETWEEN:

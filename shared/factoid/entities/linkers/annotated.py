@@ -15,12 +15,14 @@ Annotation = str | Mention | Iterable[str | Mention] | None
 class AnnotatedLinker:
     """Returns the mentions that are already known for each question.
 
-    A title without a span is looked up in the text, in any case and as whole words. Where the text does not have it ("Abraham
-    Lincoln" in "Did Lincoln sign it?"), the mention spans the whole text and comes last; these mentions may overlap.
+    A title without a span is looked up in the text, in any case and as whole words. Where the text
+    does not have it ("Abraham Lincoln" in "Did Lincoln sign it?"), the mention spans the whole text
+    and comes last; these mentions may overlap.
 
     Args:
-        annotations: Maps a question to its titles or mentions, or a function of the question. Questions match in any case,
-            whatever their white space, and with or without a question mark. An unknown question has no mention.
+        annotations: Maps a question to its titles or mentions, or a function of the question.
+            Questions match in any case, whatever their white space, and with or without a question
+            mark. An unknown question has no mention.
     """
 
     def __init__(self, annotations: Mapping[str, Annotation] | Callable[[str], Annotation]) -> None:
@@ -28,8 +30,14 @@ class AnnotatedLinker:
 
     def link(self, text: str) -> list[Mention]:
         """Return the mentions of a question."""
-        mentions = [_mention(text, annotation) for annotation in dict.fromkeys(_listed(self._annotate(text))) if text]
-        return sorted(mentions, key=lambda mention: (mention.end - mention.start == len(text), mention.start))
+        mentions = [
+            _mention(text, annotation)
+            for annotation in dict.fromkeys(_listed(self._annotate(text)))
+            if text
+        ]
+        return sorted(
+            mentions, key=lambda mention: (mention.end - mention.start == len(text), mention.start)
+        )
 
 
 def _by_question(annotations: Mapping[str, Annotation]) -> Callable[[str], Annotation]:

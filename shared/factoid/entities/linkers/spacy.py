@@ -18,8 +18,9 @@ class SpacyLinker:
 
     Args:
         nlp: A pipeline that sets `doc.ents`.
-        titles: Maps an entity's identifier to the title of its article, or a function that returns None for unknown ones.
-            The identifier is `ent.kb_id_` (such as "Q937"), or else `ent.ent_id_`, the "id" of an EntityRuler's pattern.
+        titles: Maps an entity's identifier to the title of its article, or a function that returns
+            None for unknown ones. The identifier is `ent.kb_id_` (such as "Q937"), or else
+            `ent.ent_id_`, the "id" of an EntityRuler's pattern.
         labels: The entity types to take, such as {"PERSON", "GPE"}; None takes all.
     """
 

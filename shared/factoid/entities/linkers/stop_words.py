@@ -1,13 +1,19 @@
-"""Words of English questions that are not names on their own, in lower case; they may be part of a name ("The Who")."""
+"""Words of English questions that are not names on their own, in lower case.
+
+They may be part of a name ("The Who").
+"""
 
 from __future__ import annotations
 
 ARTICLES = frozenset("the a an".split())
 
-# Before a noun they ask for it: in "Which band wrote it?", "band" says what the answer is, not what "it" is.
+# Before a noun they ask for it: in "Which band wrote it?", "band" says what the answer is, not what
+# "it" is.
 DETERMINERS_OF_QUESTIONS = frozenset("what which whose".split())
 
-QUESTION_WORDS = frozenset("who whom whose what which when where why how whatever whoever whichever".split())
+QUESTION_WORDS = frozenset(
+    "who whom whose what which when where why how whatever whoever whichever".split()
+)
 
 # Question words, pronouns, forms of verbs, prepositions, conjunctions, adverbs.
 FUNCTION_WORDS = QUESTION_WORDS | frozenset(
@@ -39,8 +45,9 @@ COMMON_WORDS = frozenset(
     """.split()
 )
 
-# Adjectives, adverbs and verbs of most texts: in lower case they are rarely somebody's title. Counted in the treebanks
-# UD English EWT and PUD (forms that occur 25 times, seldom as a noun), without words of the news.
+# Adjectives, adverbs and verbs of most texts: in lower case they are rarely somebody's title.
+# Counted in the treebanks UD English EWT and PUD (forms that occur 25 times, seldom as a noun),
+# without words of the news.
 PLAIN_WORDS = frozenset(
     """
     able absolutely according active actually add added additional advanced ago allowed almost alone amazing anyway
@@ -67,5 +74,6 @@ PLAIN_WORDS = frozenset(
     """.split()
 )
 
-NAMES_IN_CAPITALS = COMMON_WORDS | {"may", "will"}  # with a capital inside a sentence: "Time", the month, the person
+# with a capital inside a sentence: "Time", the month, the person
+NAMES_IN_CAPITALS = COMMON_WORDS | {"may", "will"}
 STOP_WORDS = ARTICLES | FUNCTION_WORDS | COMMON_WORDS

@@ -27,9 +27,11 @@ from factoid.entities.mention import Candidate, Match, Mention
 from factoid.inner_products import products
 from factoid.units import check_text
 
-_GLOSSARY = 10_000  # most articles of a store whose names somebody chose, so that they need no capitals
+# most articles of a store whose names somebody chose, so that they need no capitals
+_GLOSSARY = 10_000
 _MOST_MEANT = 4  # articles that a part of a name may mean
-_OTHERWISE, _DOUBT = 0.9, 0.5  # factors of the score: for other capitals or spellings; for doubtful mentions
+# factors of the score: for other capitals or spellings; for doubtful mentions
+_OTHERWISE, _DOUBT = 0.9, 0.5
 _OF_MATCH = {Match.NAME: 1.0, Match.PART: 0.55, Match.MISSPELLING: 0.45}
 # Links that a name of each kind is worth.
 _WORTH = dict(zip(NameKind, (8.0, 4.0, 2.0, 1.0, 1.0, 1.0, 0.5, 0.5, 0.5), strict=True))
@@ -38,30 +40,37 @@ _SAID = 1e6  # factor of the worth for such words right beside it
 _MARGIN = 0.08  # in cosines: how much more the text must favour an article than the bare name does
 _AROUND = 300  # characters on each side of a mention that an encoder gets
 _FIRST = 400  # characters of an article that an encoder gets
-_KINDS = (NameKind.TITLE, NameKind.REDIRECT, NameKind.ALIAS, NameKind.UNACCENTED, NameKind.BASE)  # that may be misspelt
+# that may be misspelt
+_KINDS = (NameKind.TITLE, NameKind.REDIRECT, NameKind.ALIAS, NameKind.UNACCENTED, NameKind.BASE)
 _SHORTEST, _LONG = 5, 9  # characters of a name in which one, and two, may be wrong
 _NO_DIGIT = re.compile(r"\D+")
 
 
 class TitleLinker:
-    """Finds the names of a store's articles in a text: titles, redirects, aliases and texts of links.
+    """Finds the names of a store's articles in a text.
 
-    Of all spans that are a name, the longest is taken, then the longest that does not overlap it, and so on. A name of several
-    articles means the one whose distinguishing words stand nearest in the text ("the planet Mercury"), else the one that most
-    links lead to, else the one whose title it is. An encoder orders articles that are still tied; those that it does not
-    clearly prefer are marked as ambiguous.
+    Titles, redirects, aliases and texts of links. Of all spans that are a name, the longest is
+    taken, then the longest that does not overlap it, and so on. A name of several articles means
+    the one whose distinguishing words stand nearest in the text ("the planet Mercury"), else the
+    one that most links lead to, else the one whose title it is. An encoder orders articles that are
+    still tied; those that it does not clearly prefer are marked as ambiguous.
 
-    A mention's score is the share of its candidate, less where the capitals or the spelling differ. Parts of names have at most
-    0.55, misspelt names 0.45. A verb in lower case ("it aims to grow") is no name of the same spelling ("AIMS"). Half of the
-    score counts where a capitalized word stands beside the mention, which may then be a part of a longer name, where the mention
-    is one only because nothing else is, and where a word in lower case is rather a common noun ("the nature of light").
+    A mention's score is the share of its candidate, less where the capitals or the spelling differ.
+    Parts of names have at most 0.55, misspelt names 0.45. A verb in lower case ("it aims to grow")
+    is no name of the same spelling ("AIMS"). Half of the score counts where a capitalized word
+    stands beside the mention, which may then be a part of a longer name, where the mention is one
+    only because nothing else is, and where a word in lower case is rather a common noun ("the
+    nature of light").
 
     Args:
         store: The articles. The linker does not close it.
-        encoder: Breaks ties by comparing the text with the title and the beginning of each candidate.
-        lower_case: Whether names need no capital; None for stores of at most 10,000 articles, such as a glossary. In others,
-            single words without a capital are mentions only in texts without any, where nothing else is.
-        min_score: Leave out mentions below this score: 0.6 in running text, where doubtful mentions are mostly wrong.
+        encoder: Breaks ties by comparing the text with the title and the beginning of each
+            candidate.
+        lower_case: Whether names need no capital; None for stores of at most 10,000 articles, such
+            as a glossary. In others, single words without a capital are mentions only in texts
+            without any, where nothing else is.
+        min_score: Leave out mentions below this score: 0.6 in running text, where doubtful mentions
+            are mostly wrong.
         misspellings: Take unknown words for the nearest name, as `Misspellings` does.
 
     Raises:
@@ -92,7 +101,10 @@ class TitleLinker:
         """Return the mentions in a text, in order."""
         check_text(text)
         words = Words(text)
-        keys = [(span, self._keys(span, words.telling)) for span in words.spans(lower_case=self.lower_case)]
+        keys = [
+            (span, self._keys(span, words.telling))
+            for span in words.spans(lower_case=self.lower_case)
+        ]
         names = self.store.names(list(dict.fromkeys(key for _, some in keys for key in some)))
         unknown = [span for span, some in keys if not _match(span, some, names, words.telling)]
         known = [span for span, _ in keys if span.names and self._may_be_a_name(words, span)]
@@ -113,7 +125,10 @@ class TitleLinker:
         return [mention for mention in mentions if mention.score >= self.min_score]
 
     def _may_be_a_name(self, words: Words, span: Span) -> bool:
-        """Return whether a single word in lower case may be a name that is written in capitals; note if it hardly is."""
+        """Return whether a single word in lower case may be a name that is written in capitals.
+
+        Note if it hardly is.
+        """
         start, end = words.extent(span)
         form = words.text[start:end]
         forms = {name.form for name in span.names}
@@ -128,11 +143,15 @@ class TitleLinker:
         return use is not Use.VERB and not (is_acronym and use is Use.NOUN and form.endswith("s"))
 
     def _keys(self, span: Span, telling: bool) -> list[str]:
-        """Return the keys of a span, of its singulars, and of other spellings: "t40" for "T-40" or "T 40"."""
+        """Return the keys of a span, of its singulars, and of other spellings.
+
+        "t40" for "T-40" or "T 40".
+        """
         key = name_key(span.form)
         if "'" in key:
             return [key]
-        plural = self.lower_case or not (telling and span.form.rpartition(" ")[2][:1].isupper())  # not "Ivans"
+        # not "Ivans"
+        plural = self.lower_case or not (telling and span.form.rpartition(" ")[2][:1].isupper())
         others = (without_accents(key), squeezed_key(span.form, spaces=self.lower_case))
         return [key, *(singulars(key) if plural else ()), *filter(None, others)]
 
@@ -141,7 +160,9 @@ class TitleLinker:
         for span in spans:
             if not (span.exact or span.weak) and span.form[0].isalnum() and span.form[-1].isalnum():
                 names = self.store.names(misspellings.nearest(name_key(span.form)))
-                span.names = [name for some in names.values() for name in some if name.kind in _KINDS]
+                span.names = [
+                    name for some in names.values() for name in some if name.kind in _KINDS
+                ]
                 span.match = Match.MISSPELLING
                 if span.names:
                     yield span
@@ -149,7 +170,9 @@ class TitleLinker:
     def _mention(self, words: Words, span: Span) -> Mention:
         """Return the mention of a span, with the articles that its names may mean, best first."""
         start, end = words.extent(span)
-        names = [name for name in span.names if not name.title.endswith("(disambiguation)")] or span.names
+        names = [
+            name for name in span.names if not name.title.endswith("(disambiguation)")
+        ] or span.names
         titles = {name.article_id: name.title for name in names}
         worth = _worth(names, words.around(span, _NEAR))
         ranked = sorted(worth, key=lambda article: (-worth[article], titles[article]))
@@ -166,11 +189,17 @@ class TitleLinker:
         score *= 1.0 if span.is_written or span.match is not Match.NAME else _OTHERWISE
         return Mention(start, end, candidates[0].title, score, candidates, ambiguous, span.match)
 
-    def _nearest(self, encoder: Encoder, text: str, name: str, articles: Sequence[int]) -> tuple[int, bool]:
+    def _nearest(
+        self, encoder: Encoder, text: str, name: str, articles: Sequence[int]
+    ) -> tuple[int, bool]:
         """Return which article is the most similar to a text, and whether the text hardly favours it."""
         contents = [self.store.find(article) for article in articles]
-        units = encoder.encode_units([f"{a.title}. {a.text[:_FIRST]}" if a else "" for a in contents])
-        to_text, to_name = products(np.asarray(encoder.encode_queries([text, name])), np.asarray(units).T)
+        units = encoder.encode_units(
+            [f"{a.title}. {a.text[:_FIRST]}" if a else "" for a in contents]
+        )
+        to_text, to_name = products(
+            np.asarray(encoder.encode_queries([text, name])), np.asarray(units).T
+        )
         gains, best = to_text - to_name, int(to_text.argmax())
         return articles[best], bool(gains[best] - np.delete(gains, best).max() < _MARGIN)
 
@@ -178,9 +207,10 @@ class TitleLinker:
 class Misspellings:
     """Finds the names of a store that are nearest to a misspelt one.
 
-    An extra, missing, different or transposed letter is one mistake: names of at least five characters may have one, of at
-    least nine two. Digits may have none: "Tern 60" is not "Tern 40". All names are read on first use and stay in memory, about
-    100 bytes each; each look-up compares with all of them (some milliseconds for 100,000 names).
+    An extra, missing, different or transposed letter is one mistake: names of at least five
+    characters may have one, of at least nine two. Digits may have none: "Tern 60" is not "Tern 40".
+    All names are read on first use and stay in memory, about 100 bytes each; each look-up compares
+    with all of them (some milliseconds for 100,000 names).
     """
 
     def __init__(self, store: ArticleStore) -> None:
@@ -190,20 +220,35 @@ class Misspellings:
         self._read: tuple[int, list[str]] = (-1, [])  # the store's version, and its keys
 
     def nearest(self, key: str) -> list[str]:
-        """Return the keys of the names nearest to a misspelt key; none if all have too many mistakes."""
+        """Return the keys of the names nearest to a misspelt key.
+
+        None if all have too many mistakes.
+        """
         if len(key) < _SHORTEST:
             return []
         if self._read[0] != (version := self._store.version):
-            self._read = version, [known for known in self._store.keys(_KINDS) if len(known) >= _SHORTEST]
+            self._read = (
+                version,
+                [known for known in self._store.keys(_KINDS) if len(known) >= _SHORTEST],
+            )
         limit = 1 if len(key) < _LONG else 2
-        similar = self._extract(key, self._read[1], scorer=self._distance, score_cutoff=limit, limit=None)
+        similar = self._extract(
+            key, self._read[1], scorer=self._distance, score_cutoff=limit, limit=None
+        )
         digits = _NO_DIGIT.sub("", key)
-        near = [(distance, known) for known, distance, _ in similar if _NO_DIGIT.sub("", known) == digits]
+        near = [
+            (distance, known)
+            for known, distance, _ in similar
+            if _NO_DIGIT.sub("", known) == digits
+        ]
         return [known for distance, known in near if distance == near[0][0]]
 
 
 def singulars(key: str) -> list[str]:
-    """Return the keys whose English plural a key may be, by its last letters; codes ("t40s") count, decades do not."""
+    """Return the keys whose English plural a key may be, by its last letters.
+
+    Codes ("t40s") count, decades do not.
+    """
     last = key.rpartition(" ")[2]
     if not last.endswith("s") or last.endswith(("ss", "us", "is")):
         return []
@@ -211,22 +256,36 @@ def singulars(key: str) -> list[str]:
         return []  # "gas", "1990s"
     if last.endswith("ies"):
         return [key[:-1], key[:-3] + "y"]
-    return [key[:-1], key[:-2]] if last.endswith(("sses", "shes", "ches", "xes", "zes")) else [key[:-1]]
+    return (
+        [key[:-1], key[:-2]]
+        if last.endswith(("sses", "shes", "ches", "xes", "zes"))
+        else [key[:-1]]
+    )
 
 
 def _match(span: Span, keys: Sequence[str], names: Mapping[str, list[Name]], telling: bool) -> bool:
-    """Give a span the names that it may mean, out of those of some keys; return whether there are any."""
+    """Give a span the names that it may mean, out of those of some keys.
+
+    Return whether there are any.
+    """
     if names.keys().isdisjoint(keys):  # as for most spans
         return False
     whole: list[Name] = []
     for key in keys:
-        # Beside a function word only names with a mark are joined: "on call" is "on-call", but "a 4" is not the "A4".
+        # Beside a function word only names with a mark are joined: "on call" is "on-call", but "a
+        # 4" is not the "A4".
         joined = span.function and "&" not in key and key.count(" ") < keys[0].count(" ")
         some = names.get(key, ())
-        whole = whole or [n for n in some if (n.kind is NameKind.SQUEEZED if joined else n.kind < NameKind.PART)]
+        whole = whole or [
+            n for n in some if (n.kind is NameKind.SQUEEZED if joined else n.kind < NameKind.PART)
+        ]
     if not whole:
         named = telling and span.inner
-        parts = [n for n in names.get(keys[0], ()) if n.kind is NameKind.PART or (named and n.form == span.form)]
+        parts = [
+            n
+            for n in names.get(keys[0], ())
+            if n.kind is NameKind.PART or (named and n.form == span.form)
+        ]
         span.names = parts if len({name.article_id for name in parts}) <= _MOST_MEANT else []
         span.match = Match.PART
         return bool(span.names)
@@ -250,7 +309,10 @@ def _plain(form: str) -> str:
 
 
 def _worth(names: Sequence[Name], around: Mapping[str, int]) -> dict[int, float]:
-    """Return what each article of some names is worth in links; words of its title's suffix in the text count most."""
+    """Return what each article of some names is worth in links.
+
+    Words of its title's suffix in the text count most.
+    """
     by_article: dict[int, list[Name]] = {}
     for name in names:
         by_article.setdefault(name.article_id, []).append(name)

@@ -9,7 +9,8 @@ from factoid.propositions.syntax.tree import VERB
 
 _AROUND = 200  # characters on each side of a word that show its class
 _NOUNS = frozenset({"NN", "NNS", "NNP", "NNPS"})
-_SUBJECTS = frozenset({*_NOUNS, "PRP", "TO", "MD", "WP", "WDT", "EX"})  # tags of what precedes a verb
+# tags of what precedes a verb
+_SUBJECTS = frozenset({*_NOUNS, "PRP", "TO", "MD", "WP", "WDT", "EX"})
 _DETERMINERS = frozenset({"DT", "PRP$", "CD", "JJ", "JJR", "JJS", "PDT", "POS"})
 _lock = threading.Lock()  # spaCy pipelines add to their vocabulary while they work
 
@@ -25,8 +26,8 @@ class Use(Enum):
 def use_of(text: str, start: int, end: int, *, is_acronym: bool) -> Use:
     """Return how a text uses the word at [start, end), by the parser of `SyntaxPropositionizer`.
 
-    A verb follows its subject, "to" or an auxiliary; anything else may be a name that somebody typed in lower case. Acronyms have
-    no article and no plural, and a name has nothing "of" it.
+    A verb follows its subject, "to" or an auxiliary; anything else may be a name that somebody
+    typed in lower case. Acronyms have no article and no plural, and a name has nothing "of" it.
     """
     first = max(0, start - _AROUND)
     tags, place = _tags(text[first : end + _AROUND], start - first)
@@ -44,7 +45,10 @@ def use_of(text: str, start: int, end: int, *, is_acronym: bool) -> Use:
 
 
 def _tags(text: str, at: int) -> tuple[list[str], int]:
-    """Return the tags of a text's tokens, and the number of the token at a place; -1 if no token begins there."""
+    """Return the tags of a text's tokens, and the number of the token at a place.
+
+    -1 if no token begins there.
+    """
     from factoid.propositions.syntax.propositionizer import _parser
 
     with _lock:

@@ -1,4 +1,7 @@
-"""SpEL as an entity linker: words of a text, their subwords, and phrases of words that mean one entity."""
+"""SpEL as an entity linker.
+
+Words of a text, their subwords, and phrases of words that mean one entity.
+"""
 
 from __future__ import annotations
 
@@ -26,18 +29,23 @@ if TYPE_CHECKING:
 class SpELLinker:
     """Links entities with a SpEL model (Shavarani and Sarkar, 2023), the linker of the Entity Retrieval paper.
 
-    Files are read on first use. Threads may share a linker; it serves one at a time. A text of up to 512 tokens, such as any
-    question, is read in one pass, as in Entity Retrieval; longer ones in parts of whole sentences.
+    Files are read on first use. Threads may share a linker; it serves one at a time. A text of up
+    to 512 tokens, such as any question, is read in one pass, as in Entity Retrieval; longer ones in
+    parts of whole sentences.
 
     Args:
-        model: A folder with a published .pt checkpoint and the vocabulary files under their published names.
-        tokenizer: RoBERTa's tokenizer: "roberta-base", which is downloaded on first use, or a folder; None for the model's.
-        top_k: The number of entities to consider for each subword: 10 as in the Entity Retrieval paper, 1 as in SpEL's own
-            evaluation.
-        device: The device for PyTorch, for example "cuda"; None for a GPU if there is one, else the CPU.
+        model: A folder with a published .pt checkpoint and the vocabulary files under their
+            published names.
+        tokenizer: RoBERTa's tokenizer: "roberta-base", which is downloaded on first use, or a
+            folder; None for the model's.
+        top_k: The number of entities to consider for each subword: 10 as in the Entity Retrieval
+            paper, 1 as in SpEL's own evaluation.
+        device: The device for PyTorch, for example "cuda"; None for a GPU if there is one, else the
+            CPU.
 
     Raises:
-        InvalidInputError: `top_k` is below 1; on first use, the vocabulary does not belong to the checkpoint.
+        InvalidInputError: `top_k` is below 1; on first use, the vocabulary does not belong to the
+            checkpoint.
         UnreadableFileError: On first use: a file is missing, damaged or of another format.
     """
 
@@ -59,7 +67,9 @@ class SpELLinker:
         check_text(text)
         with self._lock:
             if self._loaded is None:
-                self._loaded = SpELModel(self.model, self.tokenizer, top_k=self.top_k, device=self.device)
+                self._loaded = SpELModel(
+                    self.model, self.tokenizer, top_k=self.top_k, device=self.device
+                )
             return _link(self._loaded, text)
 
 
@@ -69,7 +79,8 @@ class Phrase:
 
     start: int
     end: int  # of the span [start, end) in characters
-    candidates: Prediction  # the ids that all words and subwords have in common, with mean probabilities, best first
+    # the ids that all words and subwords have in common, with mean probabilities, best first
+    candidates: Prediction
 
     @property
     def entity(self) -> int:
@@ -92,19 +103,29 @@ def _link(model: SpELModel, text: str) -> list[Mention]:
                 if title := model.titles[entity]:
                     scores.setdefault(title, min(score, 1.0))
             candidates = tuple(Candidate(title, score) for title, score in scores.items())
-            mentions.append(Mention(phrase.start, phrase.end, candidates[0].title, candidates[0].score, candidates))
+            mentions.append(
+                Mention(
+                    phrase.start, phrase.end, candidates[0].title, candidates[0].score, candidates
+                )
+            )
     return mentions
 
 
 def cut_tokens(text: str, offsets: Sequence[Span], limit: int) -> Iterator[range]:
     """Yield ranges of at most `limit` tokens, which begin where sentences do if possible."""
     starts = [start for start, _ in offsets]
-    sentences = [bisect_left(starts, start) for start, _ in sentence_spans(text)] if len(starts) > limit else []
+    sentences = (
+        [bisect_left(starts, start) for start, _ in sentence_spans(text)]
+        if len(starts) > limit
+        else []
+    )
     first = 0
     while first < len(starts):
         last = len(starts)
         if last - first > limit:
-            last = max((cut for cut in sentences if first < cut <= first + limit), default=first + limit)
+            last = max(
+                (cut for cut in sentences if first < cut <= first + limit), default=first + limit
+            )
         yield range(first, last)
         first = last
 
@@ -112,7 +133,10 @@ def cut_tokens(text: str, offsets: Sequence[Span], limit: int) -> Iterator[range
 def find_phrases(
     text: str, words: Sequence[Span], offsets: Sequence[Span], predictions: Sequence[Prediction]
 ) -> list[Phrase]:
-    """Return the phrases of a text, including those without an entity; adjacent mentions of one entity are one phrase."""
+    """Return the phrases of a text, including those without an entity.
+
+    Adjacent mentions of one entity are one phrase.
+    """
     resolved = [
         resolve_word([predictions[at] for at in group], offsets[group[0]][0], offsets[group[-1]][1])
         for group in group_subwords(words, offsets)
@@ -123,14 +147,18 @@ def find_phrases(
         members = list(group)
         start, end = members[0].start, members[-1].end
         surface = text[start:end]
-        start += len(surface) - len(surface.lstrip())  # a line end is a subword of the word after it
+        # a line end is a subword of the word after it
+        start += len(surface) - len(surface.lstrip())
         end = max(start, end - len(surface) + len(surface.rstrip()))
         phrases.append(Phrase(start, end, _shared([word.candidates for word in members])))
     return phrases
 
 
 def resolve_word(subwords: Sequence[Prediction], start: int, end: int) -> Phrase:
-    """Return a word's entity: the best of those that all its subwords list, else that of most subwords."""
+    """Return a word's entity.
+
+    The best of those that all its subwords list, else that of most subwords.
+    """
     candidates = _shared(subwords)
     if not candidates:
         votes = Counter(next(iter(subword)) for subword in subwords)
@@ -151,8 +179,8 @@ def _shared(listed: Sequence[Prediction]) -> Prediction:
 def split_words(text: str) -> list[Span]:
     """Return the spans of the words, in characters.
 
-    If a piece between white space begins or ends with ASCII punctuation, its leading run, core and trailing run are words of
-    their own; otherwise a trailing 's is one.
+    If a piece between white space begins or ends with ASCII punctuation, its leading run, core and
+    trailing run are words of their own; otherwise a trailing 's is one.
     """
     spans: list[Span] = []
     for match in re.finditer(r"\S+", text):
@@ -162,12 +190,17 @@ def split_words(text: str) -> list[Span]:
             core_end = max(core, start + len(piece.rstrip(string.punctuation)))
         else:
             core, core_end = start, end - 2 if piece.endswith(("'s", "'S")) else end
-        spans += [span for span in ((start, core), (core, core_end), (core_end, end)) if span[0] < span[1]]
+        spans += [
+            span for span in ((start, core), (core, core_end), (core_end, end)) if span[0] < span[1]
+        ]
     return spans
 
 
 def group_subwords(words: Sequence[Span], offsets: Sequence[Span]) -> list[range]:
-    """Return the subwords of each word: those that start before its end, and not in an earlier word."""
+    """Return the subwords of each word.
+
+    Those that start before its end, and not in an earlier word.
+    """
     starts = [start for start, _ in offsets]
     ends = [bisect_left(starts, end) for _, end in words]
     return [range(*pair) for pair in pairwise([0, *ends])]

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 OUTSIDE = 0  # the id of "no entity"
-_VOCABULARY = ("aida.txt", "enwiki_20230827.txt", "out_of_domain.txt")  # as published, in the order of their ids
+# as published, in the order of their ids
+_VOCABULARY = ("aida.txt", "enwiki_20230827.txt", "out_of_domain.txt")
 _AT_ONCE = 32  # tokens whose probabilities for all entities, some megabytes each, are in memory
 _HEAD_SIZE = 64  # dimensions of an attention head, in every RoBERTa
 _LAYER = re.compile(r"encoder\.layer\.(\d+)\.")
@@ -29,17 +30,25 @@ class SpELModel:
     """A loaded model; arguments are those of `SpELLinker`.
 
     Attributes:
-        titles: The title of each entity by its id; "" for no entity, padding, and the empty entry after a last line end.
+        titles: The title of each entity by its id; "" for no entity, padding, and the empty entry
+            after a last line end.
         tokenizer: A fast tokenizer of transformers.
         limit: The most tokens of a text, <s> and </s> included.
     """
 
-    def __init__(self, folder: Path, tokenizer: str | PathLike[str], *, top_k: int, device: Any) -> None:
-        torch, transformers = require("torch", extra="models"), require("transformers", extra="models")
+    def __init__(
+        self, folder: Path, tokenizer: str | PathLike[str], *, top_k: int, device: Any
+    ) -> None:
+        torch, transformers = (
+            require("torch", extra="models"),
+            require("transformers", extra="models"),
+        )
         checkpoints = sorted(folder.glob("*.pt"))
         if len(checkpoints) != 1:
             names = ", ".join(path.name for path in checkpoints) or "none"
-            raise UnreadableFileError(f"expected one .pt checkpoint of SpEL in {folder}, found {names}")
+            raise UnreadableFileError(
+                f"expected one .pt checkpoint of SpEL in {folder}, found {names}"
+            )
         try:
             self.tokenizer = transformers.RobertaTokenizerFast.from_pretrained(tokenizer)
             encoder, out = read_checkpoint(checkpoints[0])
@@ -48,21 +57,32 @@ class SpELModel:
             raise
         except Exception as error:  # each of the libraries below raises its own
             # PyTorch advises loading the file anyway, which would run its code.
-            reason = "it holds code" if "weights_only" in str(error) else str(error).partition("\n")[0][:200]
+            reason = (
+                "it holds code"
+                if "weights_only" in str(error)
+                else str(error).partition("\n")[0][:200]
+            )
             raise UnreadableFileError(
-                f"cannot load {checkpoints[0]} with the tokenizer {str(tokenizer)!r}: {reason or type(error).__name__}. "
-                "Expected a whole checkpoint as SpEL's authors published it, and RoBERTa's tokenizer"
+                f"cannot load {checkpoints[0]} with the tokenizer {str(tokenizer)!r}: "
+                f"{reason or type(error).__name__}. Expected a whole checkpoint as SpEL's authors "
+                "published it, and RoBERTa's tokenizer"
             ) from error
         self.limit = encoder.config.max_position_embeddings - encoder.config.pad_token_id - 1
         usable = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
-        self._encoder, self._out, self._top_k = encoder.to(usable), out.to(usable), min(top_k, len(out))
+        self._encoder, self._out, self._top_k = (
+            encoder.to(usable),
+            out.to(usable),
+            min(top_k, len(out)),
+        )
 
     def predict(self, tokens: Sequence[int]) -> list[Prediction]:
         """Return a prediction for each token of a text, <s> and </s> included."""
         torch = require("torch", extra="models")
         predictions: list[Prediction] = []
         with torch.inference_mode():
-            hidden = self._encoder(torch.tensor([tokens], device=self._out.device)).last_hidden_state[0]
+            hidden = self._encoder(
+                torch.tensor([tokens], device=self._out.device)
+            ).last_hidden_state[0]
             for some in hidden.split(_AT_ONCE):
                 best = (some @ self._out.T).softmax(-1).topk(self._top_k)
                 rows = zip(best.indices.tolist(), best.values.tolist(), strict=True)
@@ -71,10 +91,11 @@ class SpELModel:
 
 
 def read_titles(folder: Path, rows: int) -> list[str]:
-    """Return the title of each row of an output embedding: those of aida.txt if their number fits, else of all files.
+    """Return the title of each row of an output embedding.
 
-    Each line of the published files is the entity of one id. Underscores become spaces, and the %27 and %26 of
-    out_of_domain.txt become characters.
+    Those of aida.txt if their number fits, else of all files. Each line of the published files is
+    the entity of one id. Underscores become spaces, and the %27 and %26 of out_of_domain.txt become
+    characters.
 
     Raises:
         InvalidInputError: The files have another length.
@@ -89,25 +110,31 @@ def read_titles(folder: Path, rows: int) -> list[str]:
         missing = ", ".join(path.name for path in files if not path.is_file())
         fault = f"{missing} is missing" if missing else "a file is cut short or of another version"
         raise InvalidInputError(
-            f"the vocabulary in {folder} has {len(entries):,} entries, but the checkpoint's output embedding has {rows:,} rows: "
-            f"{fault}"
+            f"the vocabulary in {folder} has {len(entries):,} entries, but the checkpoint's "
+            f"output embedding has {rows:,} rows: {fault}"
         )
-    titles = [entry.replace("%27", "'").replace("%26", "&").replace("_", " ").strip() for entry in entries]
+    titles = [
+        entry.replace("%27", "'").replace("%26", "&").replace("_", " ").strip() for entry in entries
+    ]
     return ["", "", *titles[2:]]
 
 
 def read_checkpoint(path: Path) -> tuple[Any, Tensor]:
     """Return the encoder and the output embedding of a checkpoint in the published format.
 
-    The format is a dict with `bert_lm`, the state dict of a `RobertaForMaskedLM`, and `out`, the state dict of an `Embedding`
-    with a row for each entity.
+    The format is a dict with `bert_lm`, the state dict of a `RobertaForMaskedLM`, and `out`, the
+    state dict of an `Embedding` with a row for each entity.
     """
     torch, transformers = require("torch", extra="models"), require("transformers", extra="models")
     # With mmap the language model's head takes no memory.
     content = torch.load(path, map_location="cpu", weights_only=True, mmap=True)
     state = content["bert_lm"]
     names = {name: name.removeprefix("roberta.") for name in state if name.startswith("roberta.")}
-    tensors = {own: state[name].float().contiguous() for name, own in names.items() if not _UNUSED.fullmatch(own)}
+    tensors = {
+        own: state[name].float().contiguous()
+        for name, own in names.items()
+        if not _UNUSED.fullmatch(own)
+    }
     words, hidden = tensors["embeddings.word_embeddings.weight"].shape
     config = transformers.RobertaConfig(
         vocab_size=words,
@@ -120,7 +147,8 @@ def read_checkpoint(path: Path) -> tuple[Any, Tensor]:
         pad_token_id=1,
         layer_norm_eps=1e-5,
     )
-    with torch.device("meta"):  # random weights would take seconds, and advance the caller's random numbers
+    # random weights would take seconds, and advance the caller's random numbers
+    with torch.device("meta"):
         model = transformers.RobertaModel(config, add_pooling_layer=False)
     model.load_state_dict(tensors, assign=True)
     positions = torch.arange(config.max_position_embeddings).unsqueeze(0)

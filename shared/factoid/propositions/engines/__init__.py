@@ -18,18 +18,23 @@ _DTYPES = {"transformers": _FLOATS, "ctranslate2": (*_FLOATS, "int8")}
 
 
 def choose(engine: str, device: Any, dtype: Any) -> tuple[str, str, str]:
-    """Return engine, device and dtype: what the caller left open, by the installed packages and the machine.
+    """Return engine, device and dtype.
+
+    What the caller left open, by the installed packages and the machine.
 
     Raises:
-        InvalidInputError: There is no such engine or device, or the engine does not compute in this dtype.
+        InvalidInputError: There is no such engine or device, or the engine does not compute in this
+            dtype.
     """
     torch = require("torch", extra="models")
     device = usable_device(device)
     is_cpu, is_cuda = device.type == "cpu", device.type == "cuda"
     has_amx = getattr(torch.cpu, "_is_amx_tile_supported", bool)()  # no public API yet
-    is_fast = has_amx if is_cpu else is_cuda and torch.cuda.get_device_capability(device) >= (8, 0)  # in bfloat16
+    # in bfloat16
+    is_fast = has_amx if is_cpu else is_cuda and torch.cuda.get_device_capability(device) >= (8, 0)
     if engine == "auto":
-        # Measured in docs/engines.md: bfloat16 with drafts is faster than eight bits if the CPU multiplies in it.
+        # Measured in docs/engines.md: bfloat16 with drafts is faster than eight bits if the CPU
+        # multiplies in it.
         wants_int8 = is_cpu and find_spec("ctranslate2") and not is_fast
         engine = "ctranslate2" if wants_int8 or dtype == "int8" else "transformers"
     if dtype is None and engine == "ctranslate2":
@@ -38,7 +43,9 @@ def choose(engine: str, device: Any, dtype: Any) -> tuple[str, str, str]:
         dtype = "bfloat16" if is_fast else "float16" if is_cuda else "float32"
     name = str(dtype).removeprefix("torch.")
     if name not in _DTYPES.get(engine, ()):
-        raise InvalidInputError(f"expected an engine and one of its dtypes, {_DTYPES}, got {engine!r} and {name!r}")
+        raise InvalidInputError(
+            f"expected an engine and one of its dtypes, {_DTYPES}, got {engine!r} and {name!r}"
+        )
     return engine, str(device), name
 
 
@@ -50,16 +57,27 @@ def usable_device(device: Any) -> Any:
     """
     torch = require("torch", extra="models")
     if device is None:
-        device = "cuda" if torch.cuda.is_available() else "mps" if torch.backends.mps.is_available() else "cpu"
+        device = (
+            "cuda"
+            if torch.cuda.is_available()
+            else "mps"
+            if torch.backends.mps.is_available()
+            else "cpu"
+        )
     try:
         usable = torch.device(device)
         torch.zeros(1, device=usable).item()  # on "meta" a tensor can be made, but is empty
-    except Exception as error:  # of six types, if PyTorch was built without a device, or does not find it
-        raise InvalidInputError(f"PyTorch cannot use the device {device!r}: {str(error).splitlines()[0]}") from error
+    except Exception as error:
+        # of six types, if PyTorch was built without a device, or does not find it
+        raise InvalidInputError(
+            f"PyTorch cannot use the device {device!r}: {str(error).splitlines()[0]}"
+        ) from error
     return usable
 
 
-def load(checkpoint: Checkpoint, engine: str, device: str, dtype: str, *, copy: bool) -> Engine:
+def load(
+    checkpoint: Checkpoint, engine: str, device: str, dtype: str, *, copy: bool | None
+) -> Engine:
     """Load a checkpoint into the chosen engine."""
     if engine == "ctranslate2":
         from factoid.propositions.engines.ctranslate2_engine import CTranslate2Engine

@@ -5,8 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 
-_GROWTH = 2  # expected length of an output, as a multiple of its input's: the paper's Propositionizer writes 1.9 times
-_SMALL = 8  # too few inputs to share between workers: a step of one row takes about as long as one of eight
+# expected length of an output, as a multiple of its input's: the paper's Propositionizer writes 1.9
+# times
+_GROWTH = 2
+# too few inputs to share between workers: a step of one row takes about as long as one of eight
+_SMALL = 8
 
 
 class Written(NamedTuple):
@@ -22,7 +25,9 @@ class Engine(Protocol):
     tokenizer: Any  # the model's, of transformers
     limit: int  # maximum number of tokens of an input
 
-    def generate(self, inputs: Sequence[Sequence[int]], max_new_tokens: int) -> Iterator[tuple[int, Written]]:
+    def generate(
+        self, inputs: Sequence[Sequence[int]], max_new_tokens: int
+    ) -> Iterator[tuple[int, Written]]:
         """Yield the position of each input, given as tokens, and its greedy output, as batches end."""
         ...
 
@@ -32,7 +37,8 @@ def batches(
 ) -> Iterator[list[int]]:
     """Yield positions of inputs by decreasing length, so that a lack of memory shows at once.
 
-    A batch has as many as the budget holds, padding and expected outputs included, but few enough to share between workers.
+    A batch has as many as the budget holds, padding and expected outputs included, but few enough
+    to share between workers.
     """
     positions = sorted(range(len(inputs)), key=lambda position: len(inputs[position]), reverse=True)
     start = 0

@@ -1,4 +1,7 @@
-"""A seq2seq checkpoint from the Hugging Face hub or a folder: its tokenizer, its model, and its identity."""
+"""A seq2seq checkpoint from the Hugging Face hub or a folder.
+
+Its tokenizer, its model, and its identity.
+"""
 
 from __future__ import annotations
 
@@ -59,7 +62,10 @@ class Checkpoint(NamedTuple):
         return _fingerprint(folder) if folder == Path(self.name) else folder.name
 
     def label(self) -> str:
-        """Return the name and commit of a model on the hub; for a folder what its files are, wherever it lies."""
+        """Return the name and commit of a model on the hub.
+
+        For a folder what its files are, wherever it lies.
+        """
         identity = self.identity()
         return f"weights {identity}" if Path(self.name).is_dir() else f"{self.name}@{identity}"
 
@@ -76,16 +82,20 @@ class Checkpoint(NamedTuple):
         except (OSError, ValueError, RuntimeError, damaged) as error:
             at = f" at revision {self.revision!r}" if self.revision else ""
             raise PropositionizerError(
-                f"cannot load the seq2seq model {self.name!r}{at}: {str(error).strip().partition(chr(10))[0]} Expected "
-                "a model of the Hugging Face hub (its first use downloads it; without network, run `hf download` on a "
-                "machine that has one and pass the folder), or a folder as save_pretrained writes it"
+                f"cannot load the seq2seq model {self.name!r}{at}: "
+                f"{str(error).strip().partition(chr(10))[0]} Expected a model of the Hugging Face "
+                "hub (its first use downloads it; without network, run `hf download` on a "
+                "machine that has one and pass the folder), or a folder as save_pretrained "
+                "writes it"
             ) from error
 
 
 def _fingerprint(folder: Path) -> str:
     """Return twelve hexadecimal digits that change with the model, whatever the folder's name, dates and pages about it."""
     digest = hashlib.sha256()
-    for path in sorted(path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")):
+    for path in sorted(
+        path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")
+    ):
         if path.suffix == ".md" or path.name == "training_args.bin":
             continue
         if path.name in _CONFIGS:

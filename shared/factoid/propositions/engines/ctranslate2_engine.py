@@ -20,7 +20,8 @@ from factoid.propositions.engines.checkpoint import Checkpoint
 
 logger = logging.getLogger(__name__)
 
-_SUPPORTED = frozenset({"t5", "mt5"})  # others take their input differently, or need a newer CTranslate2
+# others take their input differently, or need a newer CTranslate2
+_SUPPORTED = frozenset({"t5", "mt5"})
 _BUDGETS = {"cpu": 12_288, "cuda": 65_536}  # tokens of a batch
 
 
@@ -35,7 +36,8 @@ class CTranslate2Engine:
         config = checkpoint.config()
         if config.model_type not in _SUPPORTED:
             raise PropositionizerError(
-                f"the ctranslate2 engine runs {', '.join(sorted(_SUPPORTED))}, and {checkpoint.name!r} is {config.model_type}. "
+                f"the ctranslate2 engine runs {', '.join(sorted(_SUPPORTED))}, and "
+                f"{checkpoint.name!r} is {config.model_type}. "
                 'Use engine="transformers", which runs any seq2seq model'
             )
         self.tokenizer = checkpoint.tokenizer()
@@ -43,8 +45,13 @@ class CTranslate2Engine:
         kind, _, index = device.partition(":")
         self._budget, self._workers = _BUDGETS.get(kind, 0), 1
         threads = {}
-        if kind == "cpu":  # one batch on each core: nothing has to wait for the slowest core of a step
-            self._workers = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+        # one batch on each core: nothing has to wait for the slowest core of a step
+        if kind == "cpu":
+            self._workers = (
+                len(os.sched_getaffinity(0))
+                if hasattr(os, "sched_getaffinity")
+                else os.cpu_count() or 1
+            )
             threads = {"inter_threads": self._workers, "intra_threads": 1}
         compute_type = "int8_float16" if (kind, dtype) == ("cuda", "int8") else dtype
         folder = os.fspath(converted(checkpoint, compute_type))
@@ -53,8 +60,13 @@ class CTranslate2Engine:
             folder, device=kind, device_index=device_index, compute_type=compute_type, **threads
         )
 
-    def generate(self, inputs: Sequence[Sequence[int]], max_new_tokens: int) -> Iterator[tuple[int, Written]]:
-        """Yield the position of each input and its greedy output; a few batches are ahead of the consumer."""
+    def generate(
+        self, inputs: Sequence[Sequence[int]], max_new_tokens: int
+    ) -> Iterator[tuple[int, Written]]:
+        """Yield the position of each input and its greedy output.
+
+        A few batches are ahead of the consumer.
+        """
         running: deque[tuple[list[int], list[Any]]] = deque()
         for batch in batches(inputs, max_new_tokens, budget=self._budget, workers=self._workers):
             results = self._translator.translate_batch(
@@ -76,20 +88,31 @@ class CTranslate2Engine:
         for position, result in zip(batch, results, strict=True):
             tokens = result.result().hypotheses[0]
             ended = tokens[-1:] == [self.tokenizer.eos_token]
-            yield position, Written(self.tokenizer.convert_tokens_to_ids(tokens[:-1] if ended else tokens), not ended)
+            yield (
+                position,
+                Written(
+                    self.tokenizer.convert_tokens_to_ids(tokens[:-1] if ended else tokens),
+                    not ended,
+                ),
+            )
 
 
 def converted(checkpoint: Checkpoint, quantization: str) -> Path:
     """Return the folder of a checkpoint in CTranslate2's format, converted on first use.
 
-    It is in the folder `FACTOID_CACHE`, or `factoid` in the user's cache folder, and appears whole or not at all.
+    It is in the folder `FACTOID_CACHE`, or `factoid` in the user's cache folder, and appears whole
+    or not at all.
     """
     user_cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "factoid"
     cache = Path(os.environ.get("FACTOID_CACHE") or user_cache) / "ctranslate2"
     source = checkpoint.folder()
-    name = re.sub(r"[^\w.-]+", "-", source.name if source == Path(checkpoint.name) else checkpoint.name)
+    name = re.sub(
+        r"[^\w.-]+", "-", source.name if source == Path(checkpoint.name) else checkpoint.name
+    )
     target = cache / f"{name}-{checkpoint.identity()[:12]}-{quantization}"
-    converter = require("ctranslate2.converters", extra="fast").TransformersConverter(os.fspath(source))
+    converter = require("ctranslate2.converters", extra="fast").TransformersConverter(
+        os.fspath(source)
+    )
     converter.load_model = lambda *_, **__: checkpoint.model(
         require("torch", extra="models").float32
     )  # of this revision
@@ -97,13 +120,18 @@ def converted(checkpoint: Checkpoint, quantization: str) -> Path:
         cache.mkdir(parents=True, exist_ok=True)
         with FileLock(f"{target}.lock"):
             if not target.exists():
-                logger.info("converting %s for CTranslate2 (%s) into %s", checkpoint.name, quantization, target)
+                logger.info(
+                    "converting %s for CTranslate2 (%s) into %s",
+                    checkpoint.name,
+                    quantization,
+                    target,
+                )
                 with part_beside(target, folder=True) as part:
                     converter.convert(os.fspath(part / "model"), quantization=quantization)
                     move_into_place(part / "model", target)
     except OSError as error:
         raise PropositionizerError(
-            f"cannot write the converted model to {target}: {error}. Free some space, or name another folder in the "
-            "environment variable FACTOID_CACHE"
+            f"cannot write the converted model to {target}: {error}. Free some space, or name "
+            "another folder in the environment variable FACTOID_CACHE"
         ) from error
     return target

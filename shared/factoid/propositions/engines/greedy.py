@@ -1,7 +1,8 @@
 """Greedy decoding with drafts: the model's own output in fewer steps.
 
-Propositions repeat their passage and each other, so the tokens that followed the last few tokens earlier in the input or
-output often come next. The decoder checks such a draft in one step and keeps what it would have written itself.
+Propositions repeat their passage and each other, so the tokens that followed the last few tokens
+earlier in the input or output often come next. The decoder checks such a draft in one step and
+keeps what it would have written itself.
 """
 
 from __future__ import annotations
@@ -15,13 +16,15 @@ from factoid.propositions.engines.t5_decoder import Fed, KVCache, T5Decoder
 _LONGEST_DRAFT = 8  # tokens
 _LONGEST_MATCH = 12  # tokens in agreement beyond which more are not informative
 _BOUNDARY = -1  # between input and output: not a token of any model
-_LEAVE = 0.75  # share of active rows below which the others leave the batch: leaving copies the cache
+# share of active rows below which the others leave the batch: leaving copies the cache
+_LEAVE = 0.75
 
 
 class Acceptance:
-    """How often a draft was right, by the number of tokens that agreed before it. Shared by the rows of a batch.
+    """How often a draft was right, by the number of tokens that agreed before it.
 
-    The shares start at those of real propositions, as if seen ten times: if a model does not copy, they fall, and drafts end.
+    Shared by the rows of a batch. The shares start at those of real propositions, as if seen ten
+    times: if a model does not copy, they fall, and drafts end.
     """
 
     def __init__(self) -> None:
@@ -36,9 +39,10 @@ class Acceptance:
 
 
 class Row:
-    """One output in progress, and drafts of its next tokens: those that followed the longest run of its last ones before.
+    """One output in progress, and drafts of its next tokens.
 
-    Of several places the latest counts, and it is kept as long as the output follows it. There are no drafts without acceptance.
+    Those that followed the longest run of its last ones before. Of several places the latest
+    counts, and it is kept as long as the output follows it. There are no drafts without acceptance.
     """
 
     def __init__(self, source: Sequence[int], acceptance: Acceptance | None) -> None:
@@ -61,7 +65,9 @@ class Row:
         if self._pointer is None:
             self._find()
         chance = 1.0
-        for token in [] if self._pointer is None else self._text[self._pointer : self._pointer + limit]:
+        for token in (
+            [] if self._pointer is None else self._text[self._pointer : self._pointer + limit]
+        ):
             chance *= self._acceptance.shares[min(self._agreed + len(self._draft), _LONGEST_MATCH)]
             if chance < threshold or token == _BOUNDARY:
                 break
@@ -117,18 +123,23 @@ def decode(
 ) -> list[Written]:
     """Write one output for each row of a new batch, whose `cache` is what `decoder.start` returned.
 
-    Drafts are copied from `sources`, input tokens without padding. `free` is the number of positions that a step computes in the
-    time of one; None for one token per step. `start` is the token before the first one, `ends` are tokens that end an output.
+    Drafts are copied from `sources`, input tokens without padding. `free` is the number of
+    positions that a step computes in the time of one; None for one token per step. `start` is the
+    token before the first one, `ends` are tokens that end an output.
     """
     acceptance = None if free is None else Acceptance()
     rows = [Row(source, acceptance) for source in sources]
     threshold = 0.0
-    while active := [(place, rows[index]) for place, index in enumerate(cache.order) if not rows[index].ended]:
+    while active := [
+        (place, rows[index]) for place, index in enumerate(cache.order) if not rows[index].ended
+    ]:
         if len(active) < _LEAVE * len(cache.order):
             cache.keep([place for place, _ in active])
             active = [(place, row) for place, (_, row) in enumerate(active)]
         limits = [min(_LONGEST_DRAFT, max_new_tokens - len(row.tokens) - 1) for _, row in active]
-        drafts = [row.draft(limit, threshold) for (_, row), limit in zip(active, limits, strict=True)]
+        drafts = [
+            row.draft(limit, threshold) for (_, row), limit in zip(active, limits, strict=True)
+        ]
         fed = [
             (token, place, slot, len(row.tokens) + slot)
             for (place, row), draft in zip(active, drafts, strict=True)
@@ -138,9 +149,12 @@ def decode(
         gained = 0
         for (_, row), draft in zip(active, drafts, strict=True):
             written = [next(choices) for _ in range(len(draft) + 1)]
-            right = next((index for index, token in enumerate(draft) if token != written[index]), len(draft))
+            right = next(
+                (index for index, token in enumerate(draft) if token != written[index]), len(draft)
+            )
             gained += right + 1
             row.add(written[: right + 1], ends, max_new_tokens)
-        # A drafted token is worth computing if it is likelier to be right than positions are to gain a token.
+        # A drafted token is worth computing if it is likelier to be right than positions are to
+        # gain a token.
         threshold = gained / ((free or 0.0) + len(fed))
     return [Written(row.tokens, row.cut_off) for row in rows]

@@ -1,8 +1,9 @@
-"""The decoder of a T5, computed over rows at positions of their own. Import it late: it imports torch.
+"""The decoder of a T5, computed over rows at positions of their own.
 
-Drafts are right for different lengths, so the rows of a batch drift apart, but transformers' own forward pass takes one position
-for all of them. Here every token has its row and its position: linear layers run over the existing tokens, and only attention is
-laid out in rows.
+Import it late: it imports torch. Drafts are right for different lengths, so the rows of a batch
+drift apart, but transformers' own forward pass takes one position for all of them. Here every token
+has its row and its position: linear layers run over the existing tokens, and only attention is laid
+out in rows.
 """
 
 from __future__ import annotations
@@ -63,7 +64,9 @@ class T5Decoder:
         positions[row, slot] = position
         sdpa = torch.nn.functional.scaled_dot_product_attention
 
-        def attend(query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, mask: Any) -> torch.Tensor:
+        def attend(
+            query: torch.Tensor, keys: torch.Tensor, values: torch.Tensor, mask: Any
+        ) -> torch.Tensor:
             if in_order:
                 laid = query[:, :, None]
             else:
@@ -77,13 +80,18 @@ class T5Decoder:
         hidden = self._embed(token)
         bias: torch.Tensor | None = None
         for index, layer in enumerate(self._layers):
-            query, key, value = layer.past(layer.past_norm(hidden)).unflatten(-1, (3, -1, self._dim)).unbind(1)
+            query, key, value = (
+                layer.past(layer.past_norm(hidden)).unflatten(-1, (3, -1, self._dim)).unbind(1)
+            )
             keys, values = cache.past[index]
             keys[row, :, position] = key
             values[row, :, position] = value
             if bias is None or layer.compute_bias is not None:
                 bias = self._bias(index, positions, cache.width, length)
-            hidden = _added(hidden, layer.past_out(attend(query, keys[:, :, :length], values[:, :, :length], bias)))
+            hidden = _added(
+                hidden,
+                layer.past_out(attend(query, keys[:, :, :length], values[:, :, :length], bias)),
+            )
             query = layer.cross(layer.cross_norm(hidden)).unflatten(-1, (-1, self._dim))
             hidden = _added(hidden, layer.cross_out(attend(query, *cache.cross[index], cache.mask)))
             hidden = _added(hidden, layer.feed(layer.feed_norm(hidden)))
@@ -96,15 +104,19 @@ class T5Decoder:
     def _bias(self, index: int, positions: torch.Tensor, width: int, length: int) -> torch.Tensor:
         """Return the bias of positions (rows, slots) on the scores of a layer, -inf for those ahead.
 
-        The cache has room for `width` positions, of which `length` count. Shape: (rows, heads, slots, length).
+        The cache has room for `width` positions, of which `length` count. Shape: (rows, heads,
+        slots, length).
         """
         if self._table_width < width:
             self._tables, self._table_width = {}, width
         if index not in self._tables:
-            scores = self._layers[index].compute_bias(self._table_width, self._table_width)[0, :, -1]
+            scores = self._layers[index].compute_bias(self._table_width, self._table_width)[
+                0, :, -1
+            ]
             ahead = torch.full_like(scores, float("-inf"))
             self._tables[index] = torch.cat([scores, ahead], dim=1)
-        # The scores of one position are a window of the table: distances down to 0, and then the positions ahead.
+        # The scores of one position are a window of the table: distances down to 0, and then the
+        # positions ahead.
         windows = self._tables[index].unfold(1, length, 1)[:, self._table_width - 1 - positions]
         return windows.permute(1, 0, 2, 3).contiguous()
 
@@ -114,17 +126,20 @@ class KVCache:
 
     def __init__(self, cross: list[Pair], mask: torch.Tensor | None) -> None:
         self.cross = cross  # of the input: (rows, heads, input tokens, dim)
-        self.mask = mask  # what to add to its scores, None if nothing is padded: (rows, 1, 1, input tokens)
+        # what to add to its scores, None if nothing is padded: (rows, 1, 1, input tokens)
+        self.mask = mask
         first = cross[0][0]
         self.order = list(range(len(first)))  # the input, by number, that each row belongs to
-        self.past: list[Pair] = [(first[:, :, :0], first[:, :, :0]) for _ in cross]  # (rows, heads, width, dim)
+        # (rows, heads, width, dim)
+        self.past: list[Pair] = [(first[:, :, :0], first[:, :, :0]) for _ in cross]
         self.width = 0  # positions for which there is room
 
     def keep(self, rows: Sequence[int]) -> None:
         """Keep only these rows."""
         index = torch.tensor(rows, device=self.cross[0][0].device)
         for pairs in (self.cross, self.past):
-            for at, (keys, values) in enumerate(pairs):  # one layer at a time, so that the old ones are freed
+            # one layer at a time, so that the old ones are freed
+            for at, (keys, values) in enumerate(pairs):
                 pairs[at] = (keys[index], values[index])
         self.mask = None if self.mask is None else self.mask[index]
         self.order = [self.order[row] for row in rows]
@@ -135,8 +150,11 @@ class KVCache:
             return
         grown = -(-width // _BLOCK) * _BLOCK
         for at, pair in enumerate(self.past):
-            buffers = [tensor.new_zeros(*tensor.shape[:2], grown, tensor.shape[3]) for tensor in pair]
-            for buffer, tensor in zip(buffers, pair, strict=True):  # of zeros: masked values must still be numbers
+            buffers = [
+                tensor.new_zeros(*tensor.shape[:2], grown, tensor.shape[3]) for tensor in pair
+            ]
+            # of zeros: masked values must still be numbers
+            for buffer, tensor in zip(buffers, pair, strict=True):
                 buffer[:, :, : self.width] = tensor
             self.past[at] = (buffers[0], buffers[1])
         self.width = grown
@@ -151,7 +169,9 @@ class _Layer:
         self.past_norm = past.layer_norm
         self.past = _joined(attention.q, attention.k, attention.v)
         self.past_out = attention.o
-        self.compute_bias: Any = attention.compute_bias if attention.has_relative_attention_bias else None
+        self.compute_bias: Any = (
+            attention.compute_bias if attention.has_relative_attention_bias else None
+        )
         attention = cross.EncDecAttention
         self.cross_norm = cross.layer_norm
         self.cross = attention.q
@@ -193,6 +213,8 @@ def _joined(*linears: Any) -> Any:
     weight = torch.cat([linear.weight.detach() for linear in linears])
     joined = torch.nn.Linear(weight.shape[1], weight.shape[0], bias=False, device="meta")
     joined.weight = torch.nn.Parameter(weight, requires_grad=False)
-    for linear, part in zip(linears, torch.split(weight, [len(linear.weight) for linear in linears]), strict=True):
+    for linear, part in zip(
+        linears, torch.split(weight, [len(linear.weight) for linear in linears]), strict=True
+    ):
         linear.weight = torch.nn.Parameter(part, requires_grad=False)
     return joined

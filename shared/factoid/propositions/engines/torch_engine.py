@@ -1,4 +1,7 @@
-"""The engine of torch and transformers: any seq2seq model, and T5 with drafts copied from its input. Import it late."""
+"""The engine of torch and transformers.
+
+Any seq2seq model, and T5 with drafts copied from its input. Import it late.
+"""
 
 from __future__ import annotations
 
@@ -17,21 +20,28 @@ logger = logging.getLogger(__name__)
 
 _BUDGET = 12_288  # tokens of a batch
 _CUDA_BUDGET = 131_072  # a GPU is kept busy by hundreds of rows
-# Device memory for each token of a batch, as a multiple of a hidden state's: flan-t5-large takes 166 times as much.
+# Device memory for each token of a batch, as a multiple of a hidden state's: flan-t5-large takes
+# 166 times as much.
 _CUDA_STATES = 300
-# Positions that a step computes in the time of one: weights, keys and values have to be read anyway. Measured on a CPU, in
-# float32 and bfloat16 alike (docs/engines.md).
+# Positions that a step computes in the time of one: weights, keys and values have to be read
+# anyway. Measured on a CPU, in float32 and bfloat16 alike (docs/engines.md).
 _FREE, _CUDA_FREE = 200.0, 512.0
 
 
 class TorchEngine:
-    """A seq2seq model of transformers; T5 drafts its output from its input, unless `copy` is False."""
+    """A seq2seq model of transformers.
 
-    def __init__(self, checkpoint: Checkpoint, *, device: str, dtype: str, copy: bool = True) -> None:
+    T5 drafts its output from its input if `copy` is True, or None on a device without CUDA.
+    """
+
+    def __init__(
+        self, checkpoint: Checkpoint, *, device: str, dtype: str, copy: bool | None = None
+    ) -> None:
         self.tokenizer = checkpoint.tokenizer()
         model = checkpoint.model(getattr(torch, dtype))
         self.limit = checkpoint.limit(model.config, self.tokenizer)
-        self._lock = Lock()  # one batch at a time: several would compete for the same cores or memory
+        # one batch at a time: several would compete for the same cores or memory
+        self._lock = Lock()
         self._settings = model.generation_config
         ends = self._settings.eos_token_id
         self._ends = frozenset(ends if isinstance(ends, list) else [ends])
@@ -40,18 +50,31 @@ class TorchEngine:
         self._budget, free = _BUDGET, _FREE
         if self._device.type == "cuda":
             token = _CUDA_STATES * getattr(model.config, "hidden_size", 1024) * model.dtype.itemsize
-            self._budget, free = min(_CUDA_BUDGET, torch.cuda.mem_get_info(self._device)[0] // token), _CUDA_FREE
+            self._budget, free = (
+                min(_CUDA_BUDGET, torch.cuda.mem_get_info(self._device)[0] // token),
+                _CUDA_FREE,
+            )
+        if copy is None:
+            copy = self._device.type != "cuda"
         self._free = free if copy else None
         self._decoder: T5Decoder | None = None
-        if (kind := model.config.model_type) in SUPPORTED and self._settings.decoder_start_token_id is not None:
+        if (
+            kind := model.config.model_type
+        ) in SUPPORTED and self._settings.decoder_start_token_id is not None:
             for block in model.encoder.block:
                 dense = block.layer[-1].DenseReluDense
                 dense.act = fused(dense.act)
             self._decoder = T5Decoder(model)
         else:
-            logger.info("%s (%s) decodes with transformers' own generate, without drafts", checkpoint.name, kind)
+            logger.info(
+                "%s (%s) decodes with transformers' own generate, without drafts",
+                checkpoint.name,
+                kind,
+            )
 
-    def generate(self, inputs: Sequence[Sequence[int]], max_new_tokens: int) -> Iterator[tuple[int, Written]]:
+    def generate(
+        self, inputs: Sequence[Sequence[int]], max_new_tokens: int
+    ) -> Iterator[tuple[int, Written]]:
         """Yield the position of each input and its greedy output, batch by batch."""
         for batch in batches(inputs, max_new_tokens, budget=self._budget):
             with self._lock, torch.inference_mode():
@@ -60,12 +83,16 @@ class TorchEngine:
 
     def _outputs(self, inputs: Sequence[Sequence[int]], max_new_tokens: int) -> list[Written]:
         longest, padding = max(map(len, inputs)), self.tokenizer.pad_token_id or 0
-        ids = torch.tensor([[*tokens, *[padding] * (longest - len(tokens))] for tokens in inputs]).to(self._device)
+        ids = torch.tensor(
+            [[*tokens, *[padding] * (longest - len(tokens))] for tokens in inputs]
+        ).to(self._device)
         lengths = torch.tensor([len(tokens) for tokens in inputs])
         mask = (torch.arange(longest) < lengths[:, None]).long().to(self._device)
         if self._decoder is None:
             options = {"max_new_tokens": max_new_tokens, "do_sample": False, "num_beams": 1}
-            outputs = self.model.generate(input_ids=ids, attention_mask=mask, **options)[:, 1:].tolist()
+            outputs = self.model.generate(input_ids=ids, attention_mask=mask, **options)[
+                :, 1:
+            ].tolist()
             return [self._written(output) for output in outputs]
         encoded = self.model.encoder(input_ids=ids, attention_mask=mask)[0]
         return decode(

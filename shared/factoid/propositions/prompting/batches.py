@@ -1,7 +1,7 @@
 """Decompose a corpus through OpenAI's Batch API: half the price, within a day, and no rate limits.
 
-Each batch is recorded in a file before it is created, under a key that the server keeps with it, so that a batch whose creation
-was interrupted is found again instead of created twice.
+Each batch is recorded in a file before it is created, under a key that the server keeps with it, so
+that a batch whose creation was interrupted is found again instead of created twice.
 """
 
 from __future__ import annotations
@@ -66,40 +66,49 @@ class BatchReport:
     """The results of batches. Reports can be added."""
 
     answered: int = 0  # requests whose propositions are now in the cache
-    failures: Mapping[str, int] = field(default_factory=dict)  # requests that failed for good, by reason; also cached
-    returned: Mapping[str, int] = field(default_factory=dict)  # requests that the next `submit` sends again, by reason
+    # requests that failed for good, by reason; also cached
+    failures: Mapping[str, int] = field(default_factory=dict)
+    # requests that the next `submit` sends again, by reason
+    returned: Mapping[str, int] = field(default_factory=dict)
     usage: Usage = field(default_factory=Usage)
 
     def __add__(self, other: BatchReport) -> BatchReport:
         failures = dict(Counter(self.failures) + Counter(other.failures))
         returned = dict(Counter(self.returned) + Counter(other.returned))
-        return BatchReport(self.answered + other.answered, failures, returned, self.usage + other.usage)
+        return BatchReport(
+            self.answered + other.answered, failures, returned, self.usage + other.usage
+        )
 
     def __str__(self) -> str:
         parts = [f"{self.answered:,} passages answered"]
         parts += [f"{count:,} failed ({reason})" for reason, count in self.failures.items()]
-        parts += [f"{count:,} came back without an answer ({reason})" for reason, count in self.returned.items()]
+        parts += [
+            f"{count:,} came back without an answer ({reason})"
+            for reason, count in self.returned.items()
+        ]
         return ", ".join(parts)
 
 
 class PropositionBatch:
     """Decompose passages through OpenAI's Batch API, into a cache where indexing finds the results.
 
-    Every method can be interrupted or killed at any moment and called again: no request is submitted twice. Answers from a batch
-    that failed, expired or was cancelled are kept, and `submit` with the same passages sends the rest.
+    Every method can be interrupted or killed at any moment and called again: no request is
+    submitted twice. Answers from a batch that failed, expired or was cancelled are kept, and
+    `submit` with the same passages sends the rest.
 
     Args:
-        propositionizer: The model, the prompt and a synchronous client. Requests have a schema only with `structured=True`,
-            because a batch cannot test whether the model accepts one.
+        propositionizer: The model, the prompt and a synchronous client. Requests have a schema only
+            with `structured=True`, because a batch cannot test whether the model accepts one.
         cache: Where results go, under the propositionizer's name; a `PropositionCache` or its path.
-        max_requests: Maximum number of requests of a batch. OpenAI allows 50,000 and 200 MB, and fewer to accounts with a short
-            queue.
+        max_requests: Maximum number of requests of a batch. OpenAI allows 50,000 and 200 MB, and
+            fewer to accounts with a short queue.
         progress: Whether `wait` shows a bar over requests.
 
     Raises:
-        PropositionizerError: The propositionizer has an asynchronous client. In methods: the server rejects the request, or
-            cannot be reached.
-        StoreError: In methods: another process uses these batches, or their folder cannot be written.
+        PropositionizerError: The propositionizer has an asynchronous client. In methods: the server
+            rejects the request, or cannot be reached.
+        StoreError: In methods: another process uses these batches, or their folder cannot be
+            written.
     """
 
     def __init__(
@@ -121,7 +130,10 @@ class PropositionBatch:
         self._client = propositionizer._client
 
     def submit(self, passages: Sequence[Unit]) -> list[Batch]:
-        """Submit passages that are neither in the cache nor in a batch; return all batches not yet collected."""
+        """Submit passages that are neither in the cache nor in a batch.
+
+        Return all batches not yet collected.
+        """
         name = self.propositionizer.name
         with self._exclusive():
             for batch in self._batches():
@@ -135,7 +147,9 @@ class PropositionBatch:
                 requests.pop(key, None)
             keys = list(requests)
             for start in range(0, len(keys), self.max_requests):
-                self._create({key: requests[key] for key in keys[start : start + self.max_requests]})
+                self._create(
+                    {key: requests[key] for key in keys[start : start + self.max_requests]}
+                )
         return self.poll()
 
     def poll(self) -> list[Batch]:
@@ -153,10 +167,15 @@ class PropositionBatch:
         return report
 
     def wait(self) -> BatchReport:
-        """Collect batches as they end, until all have ended. Call `submit` first; an interrupt loses nothing."""
+        """Collect batches as they end, until all have ended.
+
+        Call `submit` first; an interrupt loses nothing.
+        """
         total = sum(batch.requests for batch in self.poll())
         report = self.collect()
-        with tqdm(total=total, desc="propositions", unit=" passages", disable=not self.progress) as bar:
+        with tqdm(
+            total=total, desc="propositions", unit=" passages", disable=not self.progress
+        ) as bar:
             while live := [batch for batch in self.poll() if batch.batch_id]:
                 bar.update(total - sum(batch.requests - batch.completed for batch in live) - bar.n)
                 time.sleep(_POLL)
@@ -165,7 +184,10 @@ class PropositionBatch:
         return report
 
     def run(self, passages: Sequence[Unit]) -> BatchReport:
-        """Submit, wait and collect; send unanswered requests again as long as a round brings answers."""
+        """Submit, wait and collect.
+
+        Send unanswered requests again as long as a round brings answers.
+        """
         report = BatchReport()
         while self.submit(passages):
             latest = self.wait()
@@ -192,7 +214,11 @@ class PropositionBatch:
                     unfinished.unlink()
                 yield
         except OSError as error:
-            reason = "another process is using it: try again" if isinstance(error, Timeout) else explain(error)
+            reason = (
+                "another process is using it: try again"
+                if isinstance(error, Timeout)
+                else explain(error)
+            )
             raise StoreError(f"cannot use the folder of batches {self.folder}: {reason}") from error
         except require("openai", extra="openai").OpenAIError as error:
             problem = f"the Batch API failed: {error}. Nothing is lost: call again, and no batch is created twice"
@@ -205,7 +231,9 @@ class PropositionBatch:
             try:
                 batches.append(Batch(**parse_object(path.read_bytes())))
             except (InvalidInputError, TypeError) as error:
-                problem = f"{path} is not the record of a batch, or is damaged: {error}. Move it away"
+                problem = (
+                    f"{path} is not the record of a batch, or is damaged: {error}. Move it away"
+                )
                 raise StoreFormatError(problem) from error
         matching = (batch for batch in batches if batch.name == self.propositionizer.name)
         return sorted(matching, key=lambda batch: batch.created)
@@ -218,8 +246,12 @@ class PropositionBatch:
 
     def _create(self, requests: Mapping[str, Unit]) -> None:
         batch = Batch(self.propositionizer.name, uuid4().hex, time.time(), list(requests))
-        lines = b"".join(_request_line(self.propositionizer, key, passage) for key, passage in requests.items())
-        upload = self._client.files.create(file=(f"factoid-{batch.key}.jsonl", lines), purpose="batch")
+        lines = b"".join(
+            _request_line(self.propositionizer, key, passage) for key, passage in requests.items()
+        )
+        upload = self._client.files.create(
+            file=(f"factoid-{batch.key}.jsonl", lines), purpose="batch"
+        )
         self._save(batch)  # from here on the batch may exist
         create = self._client.with_options(max_retries=0).batches.create
         window: dict[str, Any] = {"endpoint": _ENDPOINT, "completion_window": "24h"}
@@ -241,9 +273,14 @@ class PropositionBatch:
         for batch in self._batches():
             current = self._client.batches.retrieve(batch.batch_id) if batch.batch_id else None
             if current is not None:
-                errors = [f"{entry.code}: {entry.message}" for entry in (current.errors and current.errors.data) or ()]
+                errors = [
+                    f"{entry.code}: {entry.message}"
+                    for entry in (current.errors and current.errors.data) or ()
+                ]
                 completed = (current.request_counts and current.request_counts.completed) or 0
-                batch = replace(batch, status=current.status, completed=completed, error="; ".join(errors))
+                batch = replace(
+                    batch, status=current.status, completed=completed, error="; ".join(errors)
+                )
             yield batch, current
 
     def _collect(self, batch: Batch, current: Any) -> BatchReport:
@@ -253,12 +290,20 @@ class PropositionBatch:
             logger.warning("the batch %s failed: %s", batch.batch_id, batch.error)
             reason = batch.error.partition(":")[0].replace("_", " ") or reason
         files = (file for file in (current.output_file_id, current.error_file_id) if file)
-        lines = (line for file in files for line in self._client.files.content(file).text.split("\n") if line)
+        lines = (
+            line
+            for file in files
+            for line in self._client.files.content(file).text.split("\n")
+            if line
+        )
         try:
-            results = {record["custom_id"]: _read_result(record) for record in map(parse_object, lines)}
+            results = {
+                record["custom_id"]: _read_result(record) for record in map(parse_object, lines)
+            }
         except (InvalidInputError, KeyError, AttributeError) as error:
             problem = (
-                f"the results of the batch {batch.batch_id} cannot be read: {error}. Collect it again, or cancel it"
+                f"the results of the batch {batch.batch_id} cannot be read: {error}. Collect it "
+                "again, or cancel it"
             )
             raise PropositionizerError(problem) from error
         missing = NoPropositions(reason, transient=True), Usage()
@@ -291,5 +336,7 @@ def _read_result(record: Mapping[str, Any]) -> tuple[list[str], Usage]:
         if failure is None or error:  # batch_expired, batch_cancelled, request_timeout
             failure = Failure(str(error.get("code")).replace("_", " "), transient=True)
         # An error that concerns every passage says nothing about this one.
-        return NoPropositions(failure.reason, transient=failure.transient or bool(failure.remedy)), Usage()
+        return NoPropositions(
+            failure.reason, transient=failure.transient or bool(failure.remedy)
+        ), Usage()
     return reply.propositions(), reply.usage

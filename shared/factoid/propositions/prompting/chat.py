@@ -1,4 +1,7 @@
-"""The base class of all propositionizers that prompt a model: concurrent requests, rate limits, failures and usage."""
+"""The base class of all propositionizers that prompt a model.
+
+Concurrent requests, rate limits, failures and usage.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +31,10 @@ from factoid.units import Unit, whole_number
 
 logger = logging.getLogger(__name__)
 
-_PATIENCE = 8  # passages that fail before any has an answer: there is no server, or no working model
-_CUT_OFF = ("length", "max_tokens", "MAX_TOKENS")  # tuples, because servers also send lists, which no set takes
+# passages that fail before any has an answer: there is no server, or no working model
+_PATIENCE = 8
+# tuples, because servers also send lists, which no set takes
+_CUT_OFF = ("length", "max_tokens", "MAX_TOKENS")
 _REFUSALS = ("content_filter", "refusal", "SAFETY")
 
 
@@ -45,7 +50,11 @@ class Reply:
     def propositions(self) -> list[str]:
         """Return the propositions, or `NoPropositions`."""
         texts = read_propositions(self.text, cut_off=self.finish in _CUT_OFF)
-        return texts if texts or not (self.refused or self.finish in _REFUSALS) else NoPropositions("refusal")
+        return (
+            texts
+            if texts or not (self.refused or self.finish in _REFUSALS)
+            else NoPropositions("refusal")
+        )
 
 
 class Pace:
@@ -55,11 +64,18 @@ class Pace:
     """
 
     def __init__(self, requests_per_minute: float | None, tokens_per_minute: float | None) -> None:
-        limits = {"requests_per_minute": requests_per_minute, "tokens_per_minute": tokens_per_minute}
+        limits = {
+            "requests_per_minute": requests_per_minute,
+            "tokens_per_minute": tokens_per_minute,
+        }
         for name, limit in limits.items():
             if limit is not None and not limit > 0:
-                raise InvalidInputError(f"{name} must be above 0, or None for no limit, got {limit}")
-        self._per_request, self._per_token = (60 / limit if limit else 0.0 for limit in limits.values())
+                raise InvalidInputError(
+                    f"{name} must be above 0, or None for no limit, got {limit}"
+                )
+        self._per_request, self._per_token = (
+            60 / limit if limit else 0.0 for limit in limits.values()
+        )
         self._next_request = self._next_token = float("-inf")
         self._alone = Exclusion()
 
@@ -130,29 +146,40 @@ class ChatPropositionizer(ABC):
         return versioned_name(self.model, self.prompt)
 
     def propositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
-        """Return one list of propositions for each passage, in order; `NoPropositions` for one that failed.
+        """Return one list of propositions for each passage, in order.
 
+        `NoPropositions` for one that failed.
         After an interrupt no further passages are sent; requests under way end in the background.
 
         Raises:
-            PropositionizerError: The client is async, no request has an answer, or the server rejects something that
-                concerns every passage: the key, the model, the arguments, an exhausted quota.
+            PropositionizerError: The client is async, no request has an answer, or the server
+                rejects something that concerns every passage: the key, the model, the arguments, an
+                exhausted quota.
         """
         return in_order(self.stream(passages))
 
     async def apropositionize(self, passages: Sequence[Unit]) -> list[list[str]]:
-        """Do the same as `propositionize` without blocking the event loop. After a cancellation no further requests are sent."""
+        """Do the same as `propositionize` without blocking the event loop.
+
+        After a cancellation no further requests are sent.
+        """
         async with aclosing(self.astream(passages)) as results:
             return in_order([result async for result in results])
 
     def stream(self, passages: Sequence[Unit]) -> Generator[Result]:
-        """Yield the position of each passage and its propositions as they arrive; raises as `propositionize` does."""
+        """Yield the position of each passage and its propositions as they arrive.
+
+        Raises as `propositionize` does.
+        """
         if not self._can_send:
             raise PropositionizerError(
-                "propositionize() needs a synchronous client, got an async one: await apropositionize(), or pass "
-                "openai.OpenAI(...)"
+                "propositionize() needs a synchronous client, got an async one: await "
+                "apropositionize(), or pass openai.OpenAI(...)"
             )
-        with self._bar(len(passages)) as bar, closing(self._threads(passages, threading.Event())) as results:
+        with (
+            self._bar(len(passages)) as bar,
+            closing(self._threads(passages, threading.Event())) as results,
+        ):
             for result in results:
                 bar.update()
                 yield result
@@ -162,7 +189,9 @@ class ChatPropositionizer(ABC):
         stop = threading.Event()
         results = in_background(self._threads(passages, stop), stop)
         if self._can_asend:
-            results = in_tasks(partial(self._aask, len(passages)), passages, width=self.max_concurrency)
+            results = in_tasks(
+                partial(self._aask, len(passages)), passages, width=self.max_concurrency
+            )
         with self._bar(len(passages)) as bar:
             async with aclosing(results):
                 async for result in results:
@@ -170,7 +199,9 @@ class ChatPropositionizer(ABC):
                     yield result
 
     def _threads(self, passages: Sequence[Unit], stop: threading.Event) -> Generator[Result]:
-        return in_threads(partial(self._ask, len(passages), stop), passages, width=self.max_concurrency, stop=stop)
+        return in_threads(
+            partial(self._ask, len(passages), stop), passages, width=self.max_concurrency, stop=stop
+        )
 
     def _bar(self, total: int) -> tqdm[Any]:
         hidden = not self.progress or total < 2
@@ -217,7 +248,10 @@ class ChatPropositionizer(ABC):
         return reply.propositions()
 
     def _failed(self, error: Exception, request: Any, count: int) -> NoPropositions | None:
-        """Return the result for a passage whose request failed, None to send another one; raise what every passage would."""
+        """Return the result for a passage whose request failed, None to send another one.
+
+        Raise what every passage would.
+        """
         if self._adapts(request, error):
             return None
         failure = judge(error)
@@ -225,7 +259,9 @@ class ChatPropositionizer(ABC):
             raise error
         if failure.remedy:
             remedy = failure.remedy.format(arguments=", ".join(self._arguments))
-            problem = f"requests for the model {self.model!r} are rejected: {str(error).rstrip('.')}"
+            problem = (
+                f"requests for the model {self.model!r} are rejected: {str(error).rstrip('.')}"
+            )
             raise PropositionizerError(f"{problem}. {remedy}") from error
         level = logging.INFO if failure.transient else logging.WARNING
         logger.log(level, "no propositions for a passage: %s: %s", type(error).__name__, error)
@@ -233,11 +269,13 @@ class ChatPropositionizer(ABC):
         with at_work(), self._alone.lock:
             self._answered |= failure.answered
             self._unanswered += 1
-            is_hopeless = self._unanswered >= (min(patience, count) if "Connect" in failure.reason else patience)
+            is_hopeless = self._unanswered >= (
+                min(patience, count) if "Connect" in failure.reason else patience
+            )
         if is_hopeless and not self._answered:
             raise PropositionizerError(
-                f"no request to {self._address} has been answered so far, the last error: {error!r}. Check the client's "
-                "base_url, and that the server and the model work"
+                f"no request to {self._address} has been answered so far, the last error: "
+                f"{error!r}. Check the client's base_url, and that the server and the model work"
             ) from error
         # Before the first answer, the model may be set up wrongly.
         return NoPropositions(failure.reason, transient=failure.transient or not self._answered)
@@ -259,15 +297,20 @@ class ChatPropositionizer(ABC):
         """Do the same as `_send` without blocking the event loop."""
 
 
-def split_options(function: Callable[..., Any], options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def split_options(
+    function: Callable[..., Any], options: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the options that a function or a class takes as keyword-only arguments, and the others."""
     parameters = signature(function).parameters.values()
     return split_names(
-        {parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY}, options
+        {parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY},
+        options,
     )
 
 
-def split_names(names: Set[str], options: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+def split_names(
+    names: Set[str], options: Mapping[str, Any]
+) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the options with these names, and the others."""
     chosen = {key: value for key, value in options.items() if key in names}
     return chosen, {key: value for key, value in options.items() if key not in names}

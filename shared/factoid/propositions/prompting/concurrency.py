@@ -24,11 +24,14 @@ def in_threads(
 ) -> Generator[tuple[int, R]]:
     """Yield (position, result) for every item, each worked on in a copy of the caller's context.
 
-    An early end sets `stop`, and running threads finish in the background; but before one of our own errors is raised they are
-    awaited, since the caller may close their client.
+    An early end sets `stop`, and running threads finish in the background; but before one of our
+    own errors is raised they are awaited, since the caller may close their client.
     """
     executor = ThreadPoolExecutor(width, thread_name_prefix="propositions")
-    futures = {executor.submit(copy_context().run, work, item): position for position, item in enumerate(items)}
+    futures = {
+        executor.submit(copy_context().run, work, item): position
+        for position, item in enumerate(items)
+    }
     awaited = False
     try:
         for future in as_completed(futures):
@@ -61,7 +64,9 @@ async def in_tasks(
         await asyncio.gather(*tasks, return_exceptions=True)
 
 
-async def in_background(results: Generator[R], stop: threading.Event | None = None) -> AsyncGenerator[R]:
+async def in_background(
+    results: Generator[R], stop: threading.Event | None = None
+) -> AsyncGenerator[R]:
     """Yield from a blocking generator, running it in a thread; an early end sets `stop`."""
     try:
         while (result := await asyncio.to_thread(next, results, None)) is not None:

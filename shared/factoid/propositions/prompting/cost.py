@@ -11,9 +11,11 @@ from factoid.propositions.cache import PropositionCache, passage_key
 from factoid.propositions.prompting.prompt import prompt_for, versioned_name
 from factoid.units import Unit
 
-# English prose has 4.2 to 4.9 characters per token in cl100k_base and o200k_base; other scripts have about one.
+# English prose has 4.2 to 4.9 characters per token in cl100k_base and o200k_base; other scripts
+# have about one.
 _CHARACTERS_PER_TOKEN = 4.5
-ANSWER_RATIO = 1.35  # tokens of an answer for each token of its passage (docs/prompting.md says why)
+# tokens of an answer for each token of its passage (docs/prompting.md says why)
+ANSWER_RATIO = 1.35
 _FRAME = 8  # tokens that mark a message and its role, and the object around the list
 _CHUNK = 1024  # passages looked up together
 
@@ -38,8 +40,14 @@ class Prices:
     output_per_million: float  # tokens of answers
 
     def cost(self, usage: Usage, *, batch: bool = False) -> float:
-        """Return the cost of some usage; `batch` for requests sent through the Batch API, at half the price."""
-        total = usage.prompt_tokens * self.input_per_million + usage.completion_tokens * self.output_per_million
+        """Return the cost of some usage.
+
+        `batch` for requests sent through the Batch API, at half the price.
+        """
+        total = (
+            usage.prompt_tokens * self.input_per_million
+            + usage.completion_tokens * self.output_per_million
+        )
         return total / (2e6 if batch else 1e6)
 
 
@@ -61,7 +69,10 @@ class Estimate:
         ]
         if self.cost is not None and self.batch_cost is not None:
             digits = 2 if self.cost >= 10 else 4
-            lines.append(f"about {self.cost:,.{digits}f}; through the Batch API {self.batch_cost:,.{digits}f}")
+            lines.append(
+                f"about {self.cost:,.{digits}f}; through the Batch API "
+                f"{self.batch_cost:,.{digits}f}"
+            )
         return "\n".join(lines)
 
 
@@ -75,7 +86,8 @@ def estimate(
 ) -> Estimate:
     """Estimate the cost of decomposing passages by prompting. Nothing is sent.
 
-    4.5 characters of ASCII, or one other character, count as a token. Answers take 1.35 times the tokens of their passage.
+    4.5 characters of ASCII, or one other character, count as a token. Answers take 1.35 times the
+    tokens of their passage.
 
     Args:
         passages: Passages, as `split_passages` returns them.

@@ -1,7 +1,7 @@
 """Classify errors of chat models' clients: for this passage, for all passages, or transient.
 
-Clients have different error classes, and frameworks pass on those of many clients. So errors are recognised by what clients have
-in common: an HTTP status, and their words.
+Clients have different error classes, and frameworks pass on those of many clients. So errors are
+recognised by what clients have in common: an HTTP status, and their words.
 """
 
 from __future__ import annotations
@@ -11,8 +11,11 @@ from dataclasses import dataclass
 
 from factoid.errors import FactoidError
 
-# The words of OpenAI, Azure, Anthropic, vLLM and llama.cpp, and of integrations that do not raise HTTP errors.
-_TOO_LONG = re.compile(r"context.?(?:length|size|window|overflow)|string_above_max_length|too long", re.IGNORECASE)
+# The words of OpenAI, Azure, Anthropic, vLLM and llama.cpp, and of integrations that do not raise
+# HTTP errors.
+_TOO_LONG = re.compile(
+    r"context.?(?:length|size|window|overflow)|string_above_max_length|too long", re.IGNORECASE
+)
 _REFUSED = re.compile(
     r"content.?(?:filter|policy|management)|\bblock(?:ed|list)|\bsafety\b|\brecitation\b|\bprohibited|\bmoderation\b",
     re.IGNORECASE,
@@ -58,11 +61,15 @@ def judge(error: Exception) -> Failure | None:
     if not status:
         return Failure(f"the model raised {name}", answered=False)
     if "insufficient_quota" in text:
-        return Failure("quota exhausted", remedy="Check the quota of the account that the client's key belongs to")
+        return Failure(
+            "quota exhausted",
+            remedy="Check the quota of the account that the client's key belongs to",
+        )
     if status in {408, 409, 425, 429} or status >= 500:
         return Failure(f"HTTP error {status}", transient=True)
     remedy = (
-        "Check the client's key and base_url, the name of the model, and whether it takes these arguments: {arguments}"
+        "Check the client's key and base_url, the name of the model, and whether it takes these "
+        "arguments: {arguments}"
     )
     return Failure(f"HTTP error {status}", remedy=remedy)
 
@@ -76,6 +83,10 @@ def _status(error: Exception) -> int:
     """Return the HTTP status of an error, 0 if it has none."""
     holders = (error, getattr(error, "response", None))
     values = (
-        getattr(holder, name, 0) for holder in holders for name in ("status_code", "http_status", "status", "code")
+        getattr(holder, name, 0)
+        for holder in holders
+        for name in ("status_code", "http_status", "status", "code")
     )
-    return next((int(value) for value in values if isinstance(value, int) and 400 <= value <= 599), 0)
+    return next(
+        (int(value) for value in values if isinstance(value, int) and 400 <= value <= 599), 0
+    )

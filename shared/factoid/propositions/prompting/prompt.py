@@ -18,7 +18,9 @@ def passage_input(passage: Unit) -> str:
     An empty title or section leaves its label empty, as in the model card of
     `chentong00/propositionizer-wiki-flan-t5-large`.
     """
-    title, section, content = (" ".join(text.split()) for text in (passage.title, passage.section, passage.searched))
+    title, section, content = (
+        " ".join(text.split()) for text in (passage.title, passage.section, passage.searched)
+    )
     return f"Title: {title}. Section: {section}. Content: {content}"
 
 

@@ -24,10 +24,15 @@ _SCHEMA = {  # strict schemas need an object at the top
     "required": ["propositions"],
     "additionalProperties": False,
 }
-_RESPONSE_FORMAT = {"type": "json_schema", "json_schema": {"name": "propositions", "strict": True, "schema": _SCHEMA}}
+_RESPONSE_FORMAT = {
+    "type": "json_schema",
+    "json_schema": {"name": "propositions", "strict": True, "schema": _SCHEMA},
+}
 # Arguments that can be left out, and the words with which servers refuse them.
 _OPTIONAL = {
-    "response_format": re.compile(r"response.?format|json.?schema|structured.?output|guided.?(?:json|decoding)", re.I),
+    "response_format": re.compile(
+        r"response.?format|json.?schema|structured.?output|guided.?(?:json|decoding)", re.I
+    ),
     "temperature": re.compile(r"\btemperature\b", re.I),
 }
 
@@ -35,26 +40,32 @@ _OPTIONAL = {
 class PromptPropositionizer(ChatPropositionizer):
     """Decompose passages with a chat model, one request for each passage, several at a time.
 
-    The client's key, address (`base_url`) and time-out are used. The client itself tries again after rate limits (429), server
-    errors (5xx), time-outs and lost connections, and waits as long as the server says, up to two minutes. A passage that finally
-    fails, or whose answer holds no list, gets `NoPropositions` with the reason; the others continue.
+    The client's key, address (`base_url`) and time-out are used. The client itself tries again
+    after rate limits (429), server errors (5xx), time-outs and lost connections, and waits as long
+    as the server says, up to two minutes. A passage that finally fails, or whose answer holds no
+    list, gets `NoPropositions` with the reason; the others continue.
 
     Args:
-        client: `openai.OpenAI`, which async methods use in threads; `openai.AsyncOpenAI`, which only they can use; or an object
-            with the same `chat.completions.create`, which may return a dict.
+        client: `openai.OpenAI`, which async methods use in threads; `openai.AsyncOpenAI`, which
+            only they can use; or an object with the same `chat.completions.create`, which may
+            return a dict.
         model: Name of the model on the server.
-        structured: Whether to request JSON by a schema (`response_format`), until the server refuses one; None does so except in
-            batches. Answers are parsed in the same way in any case.
+        structured: Whether to request JSON by a schema (`response_format`), until the server
+            refuses one; None does so except in batches. Answers are parsed in the same way in any
+            case.
         max_concurrency: Maximum number of concurrent requests of a call.
-        temperature: 0 for the likeliest answer; None to send none. If the server refuses it, as those of reasoning models do,
-            none is sent any more.
-        max_tokens: Maximum number of tokens of an answer; None to send no limit. If an answer is cut off, its complete
-            propositions are kept.
-        prompt: Instructions before the passage, with or without examples; None for Figure 8 of the paper.
-        options: Further arguments of `chat.completions.create`, such as `{"max_completion_tokens": 2000, "seed": 1}`.
+        temperature: 0 for the likeliest answer; None to send none. If the server refuses it, as
+            those of reasoning models do, none is sent any more.
+        max_tokens: Maximum number of tokens of an answer; None to send no limit. If an answer is
+            cut off, its complete propositions are kept.
+        prompt: Instructions before the passage, with or without examples; None for Figure 8 of the
+            paper.
+        options: Further arguments of `chat.completions.create`, such as `{"max_completion_tokens":
+            2000, "seed": 1}`.
         max_retries: Maximum number of further tries of one request, by the client.
         requests_per_minute: Maximum number of requests, which are spread evenly. None for no limit.
-        tokens_per_minute: Maximum tokens of prompts and answers, estimated before a request and corrected by its answer.
+        tokens_per_minute: Maximum tokens of prompts and answers, estimated before a request and
+            corrected by its answer.
         progress: Whether to show a bar when there is more than one passage.
 
     Raises:
@@ -94,7 +105,11 @@ class PromptPropositionizer(ChatPropositionizer):
         self._client: Any = client.with_options(max_retries=max_retries) if has_options else client
         self._address = str(getattr(client, "base_url", "the server"))
         schema = None if self.structured is False else _RESPONSE_FORMAT
-        arguments = {"temperature": temperature, "max_tokens": max_tokens, "response_format": schema}
+        arguments = {
+            "temperature": temperature,
+            "max_tokens": max_tokens,
+            "response_format": schema,
+        }
         self._arguments: dict[str, Any] = {
             key: value for key, value in arguments.items() if value is not None
         } | options
@@ -117,7 +132,9 @@ class PromptPropositionizer(ChatPropositionizer):
         names = _OPTIONAL.keys() & request.keys()
         refused = next((name for name in names if _OPTIONAL[name].search(words(error))), None)
         if refused and self._arguments.pop(refused, None) is not None:  # once, in whichever thread
-            logger.warning("the server accepts no %s for %r: sending none from now on", refused, self.model)
+            logger.warning(
+                "the server accepts no %s for %r: sending none from now on", refused, self.model
+            )
         return refused is not None
 
 
@@ -125,19 +142,24 @@ def _is_async(client: Any) -> bool:
     create = getattr(getattr(getattr(client, "chat", None), "completions", None), "create", None)
     if not callable(create):
         kind = type(client).__name__
-        raise InvalidInputError(f"expected a client with chat.completions.create, such as openai.OpenAI, got {kind}")
-    return inspect.iscoroutinefunction(inspect.unwrap(create))  # the openai package wraps its methods
+        raise InvalidInputError(
+            f"expected a client with chat.completions.create, such as openai.OpenAI, got {kind}"
+        )
+    # the openai package wraps its methods
+    return inspect.iscoroutinefunction(inspect.unwrap(create))
 
 
 def read_completion(response: Any) -> Reply:
     """Return the answer in a chat completion, given as the client's object or its JSON.
 
-    Raises `NoCompletionError` for anything else, such as an error under status 200, or the page of a website.
+    Raises `NoCompletionError` for anything else, such as an error under status 200, or the page of
+    a website.
     """
     body = response.model_dump(warnings=False) if hasattr(response, "model_dump") else response
     try:
         choice = body["choices"][0]
-        message, usage = choice.get("message") or {}, body.get("usage") or {}  # a filter may leave out the message
+        # a filter may leave out the message
+        message, usage = choice.get("message") or {}, body.get("usage") or {}
         text = _text(message.get("content") or "")
         used = Usage(1, usage.get("prompt_tokens") or 0, usage.get("completion_tokens") or 0)
         return Reply(text, choice.get("finish_reason"), bool(message.get("refusal")), used)
@@ -146,7 +168,10 @@ def read_completion(response: Any) -> Reply:
 
 
 def _text(content: Any) -> str:
-    """Return the text of a message's content: a string, or parts, of which those that are reasoning are left out."""
+    """Return the text of a message's content.
+
+    A string, or parts, of which those that are reasoning are left out.
+    """
     if isinstance(content, str):
         return content
     if not isinstance(content, list):

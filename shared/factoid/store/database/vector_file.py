@@ -1,13 +1,14 @@
 """The vectors of a store, in one file beside its database: the one place where each vector is kept.
 
-`vectors-NAME.bin` holds a record for each row of the table of vectors: the components, and a CRC-32 of the row and the
-components. The name is in the database. Records are only added: those of a transaction reach the disk before its commit, and
-what a transaction that was not committed has left behind the last row is written over by the next one. So a reader at any
-generation finds the vectors of its rows, whatever others write meanwhile. The file is mapped into memory, and a record is
+`vectors-NAME.bin` holds a record for each row of the table of vectors: the components, and a CRC-32
+of the row and the components. The name is in the database. Records are only added: those of a
+transaction reach the disk before its commit, and what a transaction that was not committed has left
+behind the last row is written over by the next one. So a reader at any generation finds the vectors
+of its rows, whatever others write meanwhile. The file is mapped into memory, and a record is
 checked when it is first read.
 
-`compact` writes a new file without the records of vectors that were deleted. It begins with the rows of those that were left,
-ascending; later rows follow each other.
+`compact` writes a new file without the records of vectors that were deleted. It begins with the
+rows of those that were left, ascending; later rows follow each other.
 """
 
 from __future__ import annotations
@@ -36,7 +37,9 @@ Rows = NDArray[np.int64]
 Numbers = NDArray[Any]
 
 _MAGIC = b"factoid vectors 1"
-_HEADER = 64  # bytes: the magic, the number of rows that are listed, and the last row before those that are added
+_HEADER = (
+    64  # bytes: the magic, the number of listed rows, and the last row before those that follow
+)
 _CHECKSUM = 4  # bytes
 _BLOCK = 10_000  # records that are copied or checked at a time
 _GROWN = 1.5  # by which memory grows
@@ -67,13 +70,15 @@ def checked_name(name: object) -> str:
 
 
 def write_header(out: IO[bytes], rows: Rows, before: int) -> None:
-    """Write the beginning of a file for the records of some rows, ascending, and of those after `before`."""
+    """Write the beginning of a file for some rows, ascending, and for those after `before`."""
     numbers = np.array([len(rows), before, *rows.tolist()], "<i8")
     out.write(_MAGIC.ljust(_HEADER - 16) + numbers.tobytes())
 
 
 class VectorFile:
-    """The vectors of one file, or of a store in memory (no path), by row. Threads may read it while one adds.
+    """The vectors of one file, or of a store in memory (no path), by row.
+
+    Threads may read it while one adds.
 
     Args:
         source: Its path; for a store in memory, the content of a file.
@@ -108,7 +113,9 @@ class VectorFile:
             self._checked = np.ones(len(self._numbers), np.bool_)
 
     def write_to(self, out: IO[bytes], rows: Rows, before: int) -> None:
-        """Write a file with the records of some rows, ascending, as they are; later rows will be those after `before`.
+        """Write a file with the records of some rows, ascending, as they are.
+
+        Later rows will be those after `before`.
 
         Raises:
             OSError: It cannot be written.
@@ -143,7 +150,9 @@ class VectorFile:
                 out.seek(self._begin + place * records.shape[1] * self.dtype.itemsize)
                 out.write(records.tobytes())
         except OSError as error:
-            raise StoreError(f"the vectors in {self.path} cannot be written: {explain(error)}") from error
+            raise StoreError(
+                f"the vectors in {self.path} cannot be written: {explain(error)}"
+            ) from error
 
     def sync(self) -> None:
         """Wait until the disk holds all vectors.
@@ -157,7 +166,9 @@ class VectorFile:
             with self.path.open("r+b") as out:
                 os.fsync(out.fileno())
         except OSError as error:
-            raise StoreError(f"the vectors in {self.path} cannot be written: {explain(error)}") from error
+            raise StoreError(
+                f"the vectors in {self.path} cannot be written: {explain(error)}"
+            ) from error
 
     def read(self, rows: Rows) -> Numbers:
         """Return the vectors of some rows. Shape: (n, dim).
@@ -180,7 +191,7 @@ class VectorFile:
         return records[:, : self.dim]
 
     def damaged(self, rows: Rows) -> Iterator[tuple[Rows, Numbers, Rows]]:
-        """Yield some rows in blocks, with their vectors as they are, and those of them that are missing or differ."""
+        """Yield rows in blocks, with their vectors as they are, and those of them that differ."""
         for start in range(0, len(rows), _BLOCK):
             block = rows[start : start + _BLOCK]
             present = []
@@ -212,17 +223,25 @@ class VectorFile:
         self._before = int.from_bytes(header[-8:], "little")
         self._begin = _HEADER + 8 * count
         damage = DamagedRowError(name, what="the file of vectors")
-        if not header.startswith(_MAGIC) or len(header) < _HEADER or self._begin > len(self._content):
+        if (
+            not header.startswith(_MAGIC)
+            or len(header) < _HEADER
+            or self._begin > len(self._content)
+        ):
             raise damage
         if self._before > _HIGHEST:
             raise damage
         self._listed = np.frombuffer(self._content[_HEADER : self._begin], "<i8").astype(np.int64)
         ascending = bool((np.diff(self._listed) > 0).all())
-        if not ascending or self._listed.min(initial=1) < 1 or self._listed.max(initial=0) > self._before:
+        if (
+            not ascending
+            or self._listed.min(initial=1) < 1
+            or self._listed.max(initial=0) > self._before
+        ):
             raise damage
 
     def _places(self, rows: Rows) -> Rows:
-        """Return the numbers of the records of some rows; raise DamagedRowError for a row that has none. Shape: (n,)."""
+        """Return the numbers of the records of some rows; raise DamagedRowError if one has none."""
         places = rows + (len(self._listed) - self._before - 1)
         early = rows <= self._before
         if early.any():
@@ -234,13 +253,13 @@ class VectorFile:
         return places
 
     def _up_to(self, count: int, last: int) -> Numbers:
-        """Return the records, of which there must be so many; raise DamagedRowError, naming the last row, otherwise."""
+        """Return the records; raise DamagedRowError, naming the last row, if less than `count`."""
         with self._lock:
             if self.path is None:
                 if count > len(self._numbers):
                     raise DamagedRowError(last, what="vector")
                 return self._numbers
-            # A file that was cut short while it is mapped would end a process that reads behind its end.
+            # To read behind the end of a file that was cut short would end the process.
             present = (self._size(self.path) - self._begin) // (self._width * self.dtype.itemsize)
             if count > present:
                 raise DamagedRowError(last, what="vector")
@@ -257,7 +276,7 @@ class VectorFile:
             return self._numbers
 
     def _size(self, path: Path) -> int:
-        """Return the size of the file now; it may have another name, or none, since it was mapped."""
+        """Return the size of the file now; it may have been removed since it was mapped."""
         if isinstance(self._content, mmap.mmap):
             return self._content.size()
         return path.stat().st_size
@@ -266,7 +285,9 @@ class VectorFile:
         try:
             self._map(path)
         except OSError as error:
-            raise DamagedRowError(f"{path.name} ({explain(error)})", what="the file of vectors") from error
+            raise DamagedRowError(
+                f"{path.name} ({explain(error)})", what="the file of vectors"
+            ) from error
 
     def _as_records(self) -> Numbers:
         """Return the whole records of the content. Shape: (n, width)."""
@@ -278,8 +299,12 @@ class VectorFile:
         """Return vectors as records, with their checksums. Shapes: (n, dim) to (n, width)."""
         records = np.empty((len(vectors), self._width), self.dtype)
         records[:, : self.dim] = vectors
-        checksums = [zlib.crc32(row[: self.dim], first + at & 0xFFFFFFFF) for at, row in enumerate(records)]
-        records[:, self.dim :] = np.array(checksums, "<u4").view(self.dtype).reshape(len(vectors), -1)
+        checksums = [
+            zlib.crc32(row[: self.dim], first + at & 0xFFFFFFFF) for at, row in enumerate(records)
+        ]
+        records[:, self.dim :] = (
+            np.array(checksums, "<u4").view(self.dtype).reshape(len(vectors), -1)
+        )
         return records
 
     def _differing(self, rows: Rows, records: Numbers) -> Rows:
@@ -287,12 +312,16 @@ class VectorFile:
         vectors = np.ascontiguousarray(records[:, : self.dim])
         written = np.ascontiguousarray(records[:, self.dim :]).view("<u4")[:, 0].tolist()
         pairs = zip(rows.tolist(), vectors, written, strict=True)
-        wrong = [row for row, vector, checksum in pairs if zlib.crc32(vector, row & 0xFFFFFFFF) != checksum]
+        wrong = [
+            row
+            for row, vector, checksum in pairs
+            if zlib.crc32(vector, row & 0xFFFFFFFF) != checksum
+        ]
         return np.array(wrong, np.int64)
 
 
 class VectorFiles:
-    """The file of vectors that an open store reads and adds to; in memory, an array in its place."""
+    """The file of vectors that an open store reads and adds to; in memory, an array instead."""
 
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
@@ -314,16 +343,26 @@ class VectorFiles:
         try:
             file = VectorFile(path, dim, dtype)
         except OSError as error:
-            raise DamagedRowError(f"{path.name} ({explain(error)})", what="the file of vectors") from error
+            raise DamagedRowError(
+                f"{path.name} ({explain(error)})", what="the file of vectors"
+            ) from error
         # A search of an earlier generation goes on with the one before.
         before = dict(list(self._open.items())[-1:])
         self._open = {**before, key: file}
         return file
 
     def create(
-        self, name: str, dim: int, dtype: np.dtype[Any], write: Callable[[IO[bytes]], None], *, current: str | None
+        self,
+        name: str,
+        dim: int,
+        dtype: np.dtype[Any],
+        write: Callable[[IO[bytes]], None],
+        *,
+        current: str | None,
     ) -> None:
-        """Make a new file, and remove all but this and the current one; the caller has the right to write the database.
+        """Make a new file, and remove all but this and the current one.
+
+        The caller has the right to write the database.
 
         Raises:
             StoreError: It cannot be made.
@@ -345,16 +384,19 @@ class VectorFiles:
             raise StoreError(f"{path} cannot be written: {explain(error)}") from error
 
     def sweep(self, name: str | None) -> None:
-        """Remove all files but the one with a name: of what was compacted or cleared, or of a killed process.
+        """Remove all files but the one with a name.
 
-        The caller has the right to write the database: otherwise another process may be making a file.
+        They are of what was compacted or cleared, or of a killed process. The caller has the right
+        to write the database: otherwise another process may be making a file.
         """
         if self.folder is None:
             self._open = {key: file for key, file in self._open.items() if key[0] == name}
             return
         with suppress(OSError):
             for file in self.folder.iterdir():
-                if is_vector_file(file.name) and (name is None or file != vector_path(self.folder, name)):
+                if is_vector_file(file.name) and (
+                    name is None or file != vector_path(self.folder, name)
+                ):
                     file.unlink()
 
     def after_fork(self) -> None:

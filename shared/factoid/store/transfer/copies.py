@@ -7,29 +7,27 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from factoid.errors import InvalidInputError, StoreError
-from factoid.files.atomic import move_into_place, part_beside, remove_leftovers, sync_file, sync_folder
+from factoid.files.atomic import (
+    move_into_place,
+    part_beside,
+    remove_leftovers,
+    sync_file,
+    sync_folder,
+)
 from factoid.files.sqlite import FILE, SENT, explain
 from factoid.store.database.connections import Connections
 from factoid.store.database.schema import local_folder, prepare
 from factoid.store.database.snapshot import Snapshot, write_meta
 from factoid.store.database.vector_file import new_name, vector_path
 from factoid.store.indexes.build import INDEXES
+from factoid.store.opened import OpenedStore
 from factoid.vectors.files import index_files
 
-if TYPE_CHECKING:
-    from factoid.store.unit_store import UnitStore
 
-
-def copy_to(store: UnitStore, path: str | Path) -> None:
-    """Copy a store to a new folder, which appears when the copy is complete.
-
-    Raises:
-        InvalidInputError: There is something at the path.
-        StoreError: The copy cannot be written.
-    """
+def copy_to(store: OpenedStore, path: str | Path) -> None:
+    """Do what `UnitStore.copy_to` describes."""
     target = new_folder(path)
     with explained(f"cannot copy the store to {target}"), part_beside(target, folder=True) as part:
         write_database(store, part / FILE, part)
@@ -37,15 +35,8 @@ def copy_to(store: UnitStore, path: str | Path) -> None:
         put_in_place(part, target)
 
 
-def copy_over(store: UnitStore, path: str | Path) -> None:
-    """Do what `copy_to` does, or replace the content of a store that is at the path, in one commit; other files there stay.
-
-    A store is not copied over itself.
-
-    Raises:
-        InvalidInputError, StoreFormatError: The path holds something other than a store.
-        StoreError: The copy cannot be written.
-    """
+def copy_over(store: OpenedStore, path: str | Path) -> None:
+    """Do what `UnitStore.copy_over` describes."""
     target = local_folder(path)
     if not (target / FILE).exists():
         copy_to(store, target)
@@ -74,14 +65,17 @@ def new_folder(path: str | Path) -> Path:
     with suppress(OSError):
         remove_leftovers(target)  # of a copy that was complete when its process was killed
     if target.exists() and not (target.is_dir() and not any(target.iterdir())):
-        raise InvalidInputError(f"{target} already exists: name a new folder for the copy, or delete it first")
+        raise InvalidInputError(
+            f"{target} already exists: name a new folder for the copy, or delete it first"
+        )
     return target
 
 
-def write_database(store: UnitStore, file: Path, folder: Path) -> None:
-    """Write the database of a store to a new file, and its vectors into a folder; the indexes' files are then up to date.
+def write_database(store: OpenedStore, file: Path, folder: Path) -> None:
+    """Write the database of a store to a new file, and its vectors into a folder.
 
-    The copy's file of vectors has a name of its own, since the two stores may grow apart.
+    The indexes' files are then up to date. The copy's file of vectors has a name of its own, since
+    the two stores may grow apart.
     """
     store.indexes.save()
     with closing(sqlite3.connect(file, isolation_level=None)) as database:
@@ -93,18 +87,22 @@ def write_database(store: UnitStore, file: Path, folder: Path) -> None:
                     source.write_vectors(out)
                 sync_file(vector_path(folder, name))
                 write_meta(database, vectors=name)
-        database.execute("PRAGMA journal_mode = DELETE")  # one file, which can be read from a read-only disk
+        # one file, which can be read from a read-only disk
+        database.execute("PRAGMA journal_mode = DELETE")
 
 
-def back_up(store: UnitStore, source: Snapshot, database: sqlite3.Connection) -> None:
+def back_up(store: OpenedStore, source: Snapshot, database: sqlite3.Connection) -> None:
     """Write a store into a database as one commit."""
     source.values("SELECT value FROM meta")  # the first read fixes the generation
     with explained(f"cannot copy the store in {store.path or 'memory'}"):
         source.connection.backup(database)
 
 
-def _copy_indexes(store: UnitStore, folder: Path) -> None:
-    """Copy the files of the indexes. Each has its generation in its name, so those of another one do no harm."""
+def _copy_indexes(store: OpenedStore, folder: Path) -> None:
+    """Copy the files of the indexes.
+
+    Each has its generation in its name, so those of another one do no harm.
+    """
     if store.path is None:
         return
     for name in INDEXES:

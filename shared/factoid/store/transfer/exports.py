@@ -1,8 +1,9 @@
 """Export a store to a file of JSON lines or Parquet for other programs and stores, and import such files.
 
-A record is a unit, or a document: one of granularity "document", whose payload is the digest of how it was added. The first line
-of JSON lines, or Parquet's own metadata, says what made the vectors and how many records there are. Each record has a checksum
-of its number and its values, so that what is damaged is refused before anything of it is committed. Others' files have neither.
+A record is a unit, or a document: one of granularity "document", whose payload is the digest of how
+it was added. The first line of JSON lines, or Parquet's own metadata, says what made the vectors
+and how many records there are. Each record has a checksum of its number and its values, so that
+what is damaged is refused before anything of it is committed. Others' files have neither.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import fields, replace
 from itertools import chain, islice
 from math import inf
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
+from typing import Any, NoReturn, TypeVar
 
 import numpy as np
 
@@ -29,11 +30,10 @@ from factoid.progress import progress_bar, tracked
 from factoid.store.database.records import to_json
 from factoid.store.database.snapshot import Snapshot, StoredUnit
 from factoid.store.database.transaction import check_unit
+from factoid.store.ingest import encode
+from factoid.store.opened import OpenedStore
 from factoid.store.settings import check_identity
 from factoid.units import Document, Granularity, Unit, document_unit
-
-if TYPE_CHECKING:
-    from factoid.store.unit_store import UnitStore
 
 Record = dict[str, Any]
 T = TypeVar("T")
@@ -41,22 +41,18 @@ T = TypeVar("T")
 _BLOCK = 1000  # records that are written or committed together, at most
 _BLOCK_CHARACTERS = 50_000_000  # in their texts, at most, but for the last text
 _AGAIN = (
-    "Export or copy it again. If it was edited on purpose, import it with edited=True, or factoid store import --edited"
+    "Export or copy it again. If it was edited on purpose, import it with edited=True, or factoid "
+    "store import --edited"
 )
 _ABOUT = "factoid"  # the key of what describes all records
-_FIELDS = tuple(field.name for field in fields(Unit) if field.name != "sentences")  # those are never stored
+# those are never stored
+_FIELDS = tuple(field.name for field in fields(Unit) if field.name != "sentences")
 
 
-def export(store: UnitStore, path: str | Path, *, vectors: bool = True, progress: bool | None = None) -> int:
-    """Write all units, then all documents, to a file, .jsonl or .parquet, and return the number of records.
-
-    One generation of the store is written, and the file appears whole or not at all. Vectors are written as float32.
-
-    Raises:
-        InvalidInputError: The name has another ending.
-        MissingDependencyError: The format is Parquet, and pyarrow (extra `parquet`) is not installed.
-        StoreError: The file cannot be written, or the store is closed.
-    """
+def export(
+    store: OpenedStore, path: str | Path, *, vectors: bool = True, progress: bool | None = None
+) -> int:
+    """Do what `UnitStore.export` describes."""
     target = Path(path)
     write = {".jsonl": _write_jsonl, ".parquet": _write_parquet}.get(target.suffix)
     if write is None:
@@ -68,7 +64,11 @@ def export(store: UnitStore, path: str | Path, *, vectors: bool = True, progress
             about |= {"records": totals["units"] + totals["documents"], "vectors": vectors}
             about["checksum"] = _about_checksum(about)
             records = _records(snapshot, vectors=vectors)
-            write(part, about, tracked(records, show=progress, unit=" records", total=about["records"]))
+            write(
+                part,
+                about,
+                tracked(records, show=progress, unit=" records", total=about["records"]),
+            )
             move_into_place(part, target)
     except OSError as error:
         raise StoreError(f"cannot export to {target}: {explain(error)}") from error
@@ -76,32 +76,14 @@ def export(store: UnitStore, path: str | Path, *, vectors: bool = True, progress
 
 
 def import_from(
-    store: UnitStore,
+    store: OpenedStore,
     path: str | Path,
     *,
     edited: bool = False,
     limits: ReadLimits = DEFAULT_LIMITS,
     progress: bool | None = None,
 ) -> int:
-    """Add the units and documents of a file, .parquet or else JSON lines, and return the number of records.
-
-    They replace those with the same ids. Units without the field `vector` are encoded; null means that a unit should not be
-    found. Each block of at most a thousand records is checked, then committed whole, and the call can be repeated.
-
-    Args:
-        store: The store.
-        path: The file.
-        edited: Import an export that was changed on purpose: the number of records and their checksums are not compared.
-        limits: Of a line of JSON lines (`unpacked_bytes`), and of the process that reads Parquet (`memory_bytes`; none with
-            `seconds=None`). There is no limit of time.
-        progress: Show a progress bar over records.
-
-    Raises:
-        EncoderMismatchError: The vectors come from another encoder or other texts, or have another dimension.
-        UnreadableFileError: The file is missing, damaged, changed or cut short, or holds something else; the message says where.
-            Nothing of the block in which that is was committed; earlier blocks stay.
-        InvalidInputError: Vectors are needed, and there is no encoder.
-    """
+    """Do what `UnitStore.import_from` describes."""
     file = Path(path)
     with progress_bar(show=progress, unit=" records") as bar:
         importing = _Import(store, file, edited, bar)
@@ -122,7 +104,7 @@ def import_from(
 class _Import:
     """An import that is under way: checks records, and commits them in blocks."""
 
-    def __init__(self, store: UnitStore, file: Path, edited: bool, bar: Any) -> None:
+    def __init__(self, store: OpenedStore, file: Path, edited: bool, bar: Any) -> None:
         self._store, self._file, self._edited, self._bar = store, file, edited, bar
         self._about: Record | None = None
         self._identity = store.identity
@@ -182,7 +164,9 @@ class _Import:
     def finish(self) -> int:
         """Commit the rest, and return the number of records."""
         if self.is_new and not self._edited:
-            raise UnreadableFileError(f"{self._file} holds no records: it was cut short, or is another file. {_AGAIN}")
+            raise UnreadableFileError(
+                f"{self._file} holds no records: it was cut short, or is another file. {_AGAIN}"
+            )
         if self._records not in (self._read, inf):
             self._refuse_count(f"{self._read:,}")
         if self._block:
@@ -191,13 +175,16 @@ class _Import:
 
     @property
     def _records(self) -> float:
-        """The number of records that the file states; infinity if it states none, or may have others."""
+        """The number of records that the file states.
+
+        Infinity if it states none, or may have others.
+        """
         return inf if self._about is None or self._edited else float(self._about["records"])
 
     def _refuse_count(self, count: str) -> NoReturn:
         raise UnreadableFileError(
-            f"{self._file} states {self._records:,.0f} records, and holds {count}, of which {self._count:,} were added: it "
-            f"was cut short, or is another one. {_AGAIN}"
+            f"{self._file} states {self._records:,.0f} records, and holds {count}, of which "
+            f"{self._count:,} were added: it was cut short, or is another one. {_AGAIN}"
         )
 
     def _expected(self, stored: StoredUnit, has_vector: bool) -> int | None:
@@ -208,13 +195,25 @@ class _Import:
 
     def _commit(self) -> None:
         store, block = self._store, self._block
-        units = [stored for stored, _ in block if stored.unit.granularity is not Granularity.DOCUMENT]
-        documents = [stored.unit for stored, _ in block if stored.unit.granularity is Granularity.DOCUMENT]
+        units = [
+            stored for stored, _ in block if stored.unit.granularity is not Granularity.DOCUMENT
+        ]
+        documents = [
+            stored.unit for stored, _ in block if stored.unit.granularity is Granularity.DOCUMENT
+        ]
         missing = [stored.unit for stored, has_vector in block if not has_vector]
-        encoded = {missing[position].id: vector for position, vector in store.encode(missing).items()}
+        kinds = {unit.granularity for unit in missing}
+        kinds.update(stored.unit.granularity for stored in units if stored.vector is not None)
+        store.search_also(kinds)
+        encoded: dict[str, Vectors] = {}
+        for position, vector in encode(store, missing).items():
+            encoded[missing[position].id] = vector
         with store.connections.transaction() as writing:
             check_identity(writing, f"the vectors of {self._file} with", **self._identity)
-            writing.put_units(stored._replace(vector=encoded.get(stored.unit.id, stored.vector)) for stored in units)
+            writing.put_units(
+                stored._replace(vector=encoded.get(stored.unit.id, stored.vector))
+                for stored in units
+            )
             for unit in documents:
                 document = Document(unit.text, unit.title, unit.section, unit.id, unit.metadata)
                 writing.put_document(document, unit.payload)
@@ -226,7 +225,10 @@ class _Import:
 
 
 def _records(snapshot: Snapshot, *, vectors: bool) -> Iterator[Record]:
-    """Yield units, then documents: an import that is interrupted leaves none that counts as complete."""
+    """Yield units, then documents.
+
+    An import that is interrupted leaves none that counts as complete.
+    """
     documents = (StoredUnit(_as_unit(*pair), None) for pair in snapshot.all_documents())
     for number, (unit, vector) in enumerate(chain(snapshot.stored_units(), documents), start=1):
         record = {name: getattr(unit, name) for name in _FIELDS} | {"metadata": dict(unit.metadata)}
@@ -252,9 +254,17 @@ def _write_jsonl(part: Path, about: Record, records: Iterable[Record]) -> None:
 def _write_parquet(part: Path, about: Record, records: Iterable[Record]) -> None:
     """Write one row group for each block, vectors as lists of float32 and metadata as JSON."""
     pa = require("pyarrow", extra="parquet")
-    types = {"start": pa.int64(), "end": pa.int64(), "vector": pa.list_(pa.float32()), "checksum": pa.int64()}
+    types = {
+        "start": pa.int64(),
+        "end": pa.int64(),
+        "vector": pa.list_(pa.float32()),
+        "checksum": pa.int64(),
+    }
     names = [*_FIELDS, *(["vector"] if about["vectors"] else []), "checksum"]
-    schema = pa.schema([(name, types.get(name, pa.string())) for name in names], metadata={_ABOUT: json.dumps(about)})
+    schema = pa.schema(
+        [(name, types.get(name, pa.string())) for name in names],
+        metadata={_ABOUT: json.dumps(about)},
+    )
     with require("pyarrow.parquet", extra="parquet").ParquetWriter(part, schema) as writer:
         for block in _blocks(records):
             rows = [record | {"metadata": json.dumps(record["metadata"])} for record in block]
@@ -274,7 +284,9 @@ def _checked_about(about: Any, *, edited: bool) -> Record:
         raise InvalidInputError(f"expected what describes an export, got {shown(about)}")
     described = {name: value for name, value in about.items() if name != "checksum"}
     if not edited and about.get("checksum") != _about_checksum(described):
-        raise InvalidInputError(f"what describes the export differs from what was written. {_AGAIN}")
+        raise InvalidInputError(
+            f"what describes the export differs from what was written. {_AGAIN}"
+        )
     records = described.get("records")
     names = [described.get(name) for name in ("encoder", "embed_template", "embed_metadata")]
     if type(records) is not int or not all(isinstance(name, str | None) for name in names):
@@ -289,7 +301,10 @@ def _about_checksum(about: Record) -> int:
 
 
 def _checksum(number: int, unit: Unit, vector: Vectors | None, has_vector: bool) -> int:
-    """Return the checksum of a record: of its values, whatever the format, and of its number from 1 on."""
+    """Return the checksum of a record.
+
+    Of its values, whatever the format, and of its number from 1 on.
+    """
     metadata = json.dumps(dict(unit.metadata), sort_keys=True)
     texts = [unit.id, unit.text, str(unit.granularity), unit.document_id, unit.parent_id]
     rest = [unit.title, unit.section, metadata, unit.payload, unit.visible]
@@ -310,7 +325,9 @@ def _parsed(record: Record) -> tuple[StoredUnit, bool, Any]:
         unit = Unit(**content | {"granularity": kind})
         vector = None if vector is None else to_matrix([vector], 1)[0]
     except (TypeError, ValueError, OverflowError) as error:
-        expected = f"{', '.join(_FIELDS)} and vector, a list of numbers; put your own fields into metadata"
+        expected = (
+            f"{', '.join(_FIELDS)} and vector, a list of numbers; put your own fields into metadata"
+        )
         raise InvalidInputError(f"{error}: expected the fields {expected}") from error
     check_unit(unit)
     to_json(unit.metadata)

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Mapping
 from contextlib import ExitStack, closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zipfile import ZIP_STORED, BadZipFile, ZipFile
 
 from factoid._optional import require
@@ -17,37 +17,24 @@ from factoid.files.sqlite import FILE, SENT
 from factoid.store.database.schema import open_reader
 from factoid.store.database.vector_file import checked_name, is_vector_file, vector_path
 from factoid.store.indexes.build import INDEXES
+from factoid.store.opened import OpenedStore
 from factoid.store.transfer.copies import back_up, explained, new_folder, put_in_place
 from factoid.vectors.files import index_files, is_index_file
-
-if TYPE_CHECKING:
-    from factoid.store.unit_store import UnitStore
 
 _ARCHIVE = "store.zip"
 
 
-def save_to(store: UnitStore, url: str, *, storage_options: Mapping[str, Any] | None = None) -> None:
-    """Send a copy of this store, as one zip file, to an address of fsspec such as "s3://bucket/facts.zip".
-
-    A file there is replaced when everything has arrived. Needs the extra `remote`, and room for a copy of the database in
-    the store's folder; a store in memory, or one that is read-only, needs memory for it instead.
-
-    Args:
-        store: The store.
-        url: The address.
-        storage_options: Options of the file system, such as credentials.
-
-    Raises:
-        InvalidInputError: fsspec does not know the URL's protocol.
-        MissingDependencyError: fsspec, or what it needs for the URL, is not installed.
-        StoreError: The copy cannot be made or sent.
-    """
+def save_to(
+    store: OpenedStore, url: str, *, storage_options: Mapping[str, Any] | None = None
+) -> None:
+    """Do what `UnitStore.save_to` describes."""
     system, target = _resolve(url, storage_options)
     arriving = f"{target}.part"
     with explained(f"cannot send the store to {url}"):
         system.makedirs(target.rpartition("/")[0], exist_ok=True)
         try:
-            with system.open(arriving, "wb") as out, ZipFile(out, "w") as archive:  # vectors would hardly shrink
+            # vectors would hardly shrink
+            with system.open(arriving, "wb") as out, ZipFile(out, "w") as archive:
                 _pack(store, archive)
             system.mv(arriving, target)
         except BaseException:
@@ -56,11 +43,14 @@ def save_to(store: UnitStore, url: str, *, storage_options: Mapping[str, Any] | 
             raise
 
 
-def load_from(url: str, path: str | Path, *, storage_options: Mapping[str, Any] | None = None) -> None:
+def load_from(
+    url: str, path: str | Path, *, storage_options: Mapping[str, Any] | None = None
+) -> None:
     """Fetch a store that `save_to` sent into a new folder, which appears when everything has arrived and is checked.
 
     Raises:
-        InvalidInputError: There is something at the path, or fsspec does not know the URL's protocol.
+        InvalidInputError: There is something at the path, or fsspec does not know the URL's
+            protocol.
         MissingDependencyError: fsspec, or what it needs for the URL, is not installed.
         StoreFormatError: There is no store, or it is damaged.
         StoreError: The store cannot be fetched or written.
@@ -74,13 +64,15 @@ def load_from(url: str, path: str | Path, *, storage_options: Mapping[str, Any] 
             system.get_file(source, str(archive))
             _unpack(archive, part)
         except (FileNotFoundError, BadZipFile, NotImplementedError, EOFError) as error:
-            raise StoreFormatError(f"there is no whole store at {url} ({error}): send it again") from error
+            raise StoreFormatError(
+                f"there is no whole store at {url} ({error}): send it again"
+            ) from error
         archive.unlink()
         open_reader(part, read_only=True).close()
         put_in_place(part, target)
 
 
-def _pack(store: UnitStore, archive: ZipFile) -> None:
+def _pack(store: OpenedStore, archive: ZipFile) -> None:
     """Put the database and the indexes of a store into an archive."""
     store.indexes.save()
     with ExitStack() as stack:
@@ -88,9 +80,13 @@ def _pack(store: UnitStore, archive: ZipFile) -> None:
         part: Path | None = None
         if store.path is not None and not store.connections.read_only:
             part = stack.enter_context(part_beside(store.path / SENT))
-        database = stack.enter_context(closing(sqlite3.connect(part or ":memory:", isolation_level=None)))
+        database = stack.enter_context(
+            closing(sqlite3.connect(part or ":memory:", isolation_level=None))
+        )
         back_up(store, source, database)
-        database.execute("PRAGMA journal_mode = DELETE")  # one file, which can be read from a read-only disk
+        database.execute(
+            "PRAGMA journal_mode = DELETE"
+        )  # one file, which can be read from a read-only disk
         if part is None:
             archive.writestr(FILE, database.serialize())
         else:
@@ -103,7 +99,8 @@ def _pack(store: UnitStore, archive: ZipFile) -> None:
         return
     for name in INDEXES:
         for file in index_files(store.path / name):
-            with suppress(FileNotFoundError):  # it was replaced just now: the other side builds its own
+            # it was replaced just now: the other side builds its own
+            with suppress(FileNotFoundError):
                 archive.write(file, file.name)
 
 
@@ -117,8 +114,14 @@ def _unpack(archive: Path, folder: Path) -> None:
             known = member.filename == FILE or is_vector_file(member.filename)
             known = known or is_index_file(member.filename, INDEXES)
             if not known or member.compress_type != ZIP_STORED:
-                raise BadZipFile(f"it holds {member.filename!r:.80}, which is no file of a store as it is sent")
-        if FILE not in names or len(set(names)) < len(names) or sum(member.file_size for member in members) > size:
+                raise BadZipFile(
+                    f"it holds {member.filename!r:.80}, which is no file of a store as it is sent"
+                )
+        if (
+            FILE not in names
+            or len(set(names)) < len(names)
+            or sum(member.file_size for member in members) > size
+        ):
             raise BadZipFile("its files are not those of a store")
         for member in members:
             with content.open(member) as source, (folder / member.filename).open("xb") as out:

@@ -1,4 +1,7 @@
-"""Tune a store to its content: kinds of index by its vectors, and the weights of a search by your questions."""
+"""Tune a store to its content.
+
+Kinds of index by its vectors, and the weights of a search by your questions.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,6 @@ import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -17,13 +19,13 @@ from factoid.inner_products import products
 from factoid.progress import tracked
 from factoid.ranking import Weights
 from factoid.store.indexes.compared import compared_units
+from factoid.store.opened import OpenedStore
+from factoid.store.options import SearchOptions
+from factoid.store.search import Query, search
 from factoid.units import Granularity, Unit, check_text, whole_number
 from factoid.vectors import VectorIndex, check_kind, kinds_to_try, prepare
 from factoid.vectors.kinds import candidates
 from factoid.words import stands_in
-
-if TYPE_CHECKING:
-    from factoid.store.unit_store import UnitStore
 
 _SETTINGS = {"nprobe": (1, 4, 16, 64, 256, 1024), "efSearch": (16, 32, 64, 128, 256, 512)}
 _QUERIES = 200
@@ -32,8 +34,13 @@ _VECTORS = 100_000  # measured, at most
 
 _DEFAULT = Weights()
 _GRID = sorted(
-    (Weights(*pair) for pair in product((0.0, 0.25, 0.5, 0.75), (0.0, 0.05, 0.1, 0.2, 0.33, 0.5, 0.7))),
-    key=lambda weights: abs(weights.passage - _DEFAULT.passage) + abs(weights.lexical - _DEFAULT.lexical),
+    (
+        Weights(*pair)
+        for pair in product((0.0, 0.25, 0.5, 0.75), (0.0, 0.05, 0.1, 0.2, 0.33, 0.5, 0.7))
+    ),
+    key=lambda weights: (
+        abs(weights.passage - _DEFAULT.passage) + abs(weights.lexical - _DEFAULT.lexical)
+    ),
 )
 _DEPTH = 20  # passages looked at for each question
 _FOLDS = 5
@@ -49,14 +56,16 @@ class TuneRow:
 
     kind: str  # the factory string
     parameters: Mapping[str, int]  # search parameters
-    recall: float  # share of the k best vectors that were found; a vector as good as the k-th counts as one
+    # share of the k best vectors that were found; a vector as good as the k-th counts as one
+    recall: float
     median_ms: float  # median time of a single query, with refinement, in milliseconds
-    bytes_per_vector: float  # size of the index per vector, without the exact vectors that refine it
+    # size of the index per vector, without the exact vectors that refine it
+    bytes_per_vector: float
     build_s: float  # time to train it and to add all vectors, in seconds
 
 
 def tune(
-    store: UnitStore,
+    store: OpenedStore,
     *,
     granularity: str = Granularity.PROPOSITION,
     kinds: Sequence[str] | None = None,
@@ -64,28 +73,13 @@ def tune(
     k: int = 10,
     progress: bool | None = None,
 ) -> list[TuneRow]:
-    """Measure kinds of index on the vectors of this store: recall against exact search, time and bytes.
-
-    Of many vectors, 100,000 are measured, chosen at random. Nothing in the store is changed. Kinds that need more vectors for
-    their training are left out, with a line in the log.
-
-    Args:
-        store: The store.
-        granularity: The units whose vectors are searched.
-        kinds: FAISS factory strings; None for those worth trying for that many vectors.
-        questions: Questions of users, of which the first 200 are encoded. None for vectors of the store itself, chosen at random
-            and left out of the search. Questions are farther from facts than these, so their recall may be lower.
-        k: Number of vectors that each search should find.
-        progress: Show a progress bar over kinds.
-
-    Raises:
-        InvalidInputError: There are too few vectors, questions without an encoder, an unknown kind, or a number out of range.
-        StoreError: The store is closed.
-    """
+    """Do what `UnitStore.tune` describes."""
     k, granularity, queries = whole_number("k", k), Granularity(granularity), None
     if questions is not None:
         if store.encoder is None or not questions:
-            raise InvalidInputError("questions need an encoder and at least one question: give both, or no questions")
+            raise InvalidInputError(
+                "questions need an encoder and at least one question: give both, or no questions"
+            )
         for question in questions:
             check_text(question, "question")
         queries = np.asarray(store.encoder.encode_queries(list(questions)[:_QUERIES]), np.float32)
@@ -95,12 +89,15 @@ def tune(
             ids = compared_units(snapshot, granularity).distinct_vectors()
         if len(ids) < (2 if queries is None else 1):
             raise InvalidInputError(
-                f"the store holds {len(ids)} distinct vectors of {granularity}s: too few to compare searches of them"
+                f"the store holds {len(ids)} distinct vectors of {granularity}s: too few to "
+                "compare searches of them"
             )
         withheld = min(_QUERIES, max(1, len(ids) // (_HELD_OUT + 1))) if queries is None else 0
         random = np.random.default_rng(0)  # the same vectors every time
         chosen = ids[random.choice(len(ids), min(len(ids), withheld + _VECTORS), replace=False)]
-        vectors = np.concatenate([block for _, block in snapshot.vector_blocks(np.sort(chosen[withheld:]))])
+        vectors = np.concatenate(
+            [block for _, block in snapshot.vector_blocks(np.sort(chosen[withheld:]))]
+        )
         if queries is None:
             queries = snapshot.vectors(chosen[:withheld])
     count, dim = vectors.shape
@@ -114,14 +111,24 @@ def tune(
     for kind in tracked(kinds or kinds_to_try(count), show=progress, unit=" kinds"):
         needed = check_kind(kind, dim).min_training
         if needed > count:
-            logger.warning("%s is left out: it needs %s vectors to be trained, and there are %s", kind, needed, count)
+            logger.warning(
+                "%s is left out: it needs %s vectors to be trained, and there are %s",
+                kind,
+                needed,
+                count,
+            )
         else:
             rows += _measured(kind, vectors, queries, least, k)
     return rows
 
 
-def _measured(kind: str, vectors: Vectors, queries: Vectors, least: Vectors, k: int) -> Iterator[TuneRow]:
-    """Build an index, and search it with each setting worth trying; `least` is the k-th score of each query."""
+def _measured(
+    kind: str, vectors: Vectors, queries: Vectors, least: Vectors, k: int
+) -> Iterator[TuneRow]:
+    """Build an index, and search it with each setting worth trying.
+
+    `least` is the k-th score of each query.
+    """
     start = time.perf_counter()
     index = VectorIndex(vectors.shape[1], kind=kind)
     index.train(vectors)
@@ -129,11 +136,17 @@ def _measured(kind: str, vectors: Vectors, queries: Vectors, least: Vectors, k: 
     build_s = time.perf_counter() - start
     ability, size = index.ability, index.nbytes / len(vectors)
     count = min(candidates(k) if ability.lossy else k, len(vectors))
-    settings = [{name: value} for name, values in _SETTINGS.items() if name in ability.parameters for value in values]
+    settings = [
+        {name: value}
+        for name, values in _SETTINGS.items()
+        if name in ability.parameters
+        for value in values
+    ]
     for parameters in settings or [{}]:
         if parameters.get("nprobe", 0) > ability.lists:
             continue
-        index.search(queries[:1], k, parameters=parameters)  # the first search starts threads and is not timed
+        # the first search starts threads and is not timed
+        index.search(queries[:1], k, parameters=parameters)
         hits, times = 0, []
         for query, threshold in zip(queries, least, strict=True):
             start = time.perf_counter()
@@ -144,73 +157,77 @@ def _measured(kind: str, vectors: Vectors, queries: Vectors, least: Vectors, k: 
             times.append(time.perf_counter() - start)
             # The same product may be rounded differently.
             hits += int((scores >= threshold - 1e-5 * max(1.0, abs(float(threshold)))).sum())
-        yield TuneRow(kind, parameters, hits / (k * len(queries)), float(np.median(times)) * 1000, size, build_s)
+        yield TuneRow(
+            kind,
+            parameters,
+            hits / (k * len(queries)),
+            float(np.median(times)) * 1000,
+            size,
+            build_s,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightsReport:
-    """What `UnitStore.tune_weights` found. MRR is the mean of 1 / the rank of the first right passage among twenty, or 0."""
+    """What `UnitStore.tune_weights` found.
+
+    MRR is the mean of 1 / the rank of the first right passage among twenty, or 0.
+    """
 
     questions: int
     answerable: int  # questions for which some search found a right passage
     current: Weights  # the store's weights before
     best: Weights  # the best weights on all questions
     current_mrr: float  # with the current weights
-    held_out_mrr: float  # with weights fitted to four fifths of the questions, on the other fifth, in turn
+    # with weights fitted to four fifths of the questions, on the other fifth, in turn
+    held_out_mrr: float
     gain: tuple[float, float]  # 95 % interval of `held_out_mrr - current_mrr`, by paired bootstrap
     applied: bool  # whether the store uses the best weights from now on
 
 
 def tune_weights(
-    store: UnitStore,
+    store: OpenedStore,
     questions: Iterable[tuple[str, Sequence[str]]],
     *,
     granularity: str | Sequence[str] | None = None,
     keep: bool = True,
     progress: bool | None = None,
 ) -> WeightsReport:
-    """Search with a grid of weights of passage and words, and keep the best if they are significantly better.
-
-    A passage is right if it holds an answer as whole words, ignoring case. Five-fold cross-validation measures the gain of
-    fitting on unseen questions; weights are kept if the whole 95 % interval of that gain is above 0.
-
-    Args:
-        store: The store, with its encoder.
-        questions: Questions, each with its answers.
-        granularity: The units that searches will compare; None for the default of searches.
-        keep: Whether to keep better weights in the store, for every search that names none.
-        progress: Show a progress bar over weights.
-
-    Raises:
-        InvalidInputError: Fewer than twenty questions have an answer in the store, or the store has no encoder.
-        StoreError: The store is closed, or is read-only and would have to change.
-    """
+    """Do what `UnitStore.tune_weights` describes."""
     if keep:
         store.connections.check_writable()
     if store.encoder is None:
         raise InvalidInputError(
             "this store has no encoder for questions: give UnitStore the one that it was built with"
         )
-    pairs = [(question, [answers] if isinstance(answers, str) else answers) for question, answers in questions]
+    pairs = [
+        (question, [answers] if isinstance(answers, str) else answers)
+        for question, answers in questions
+    ]
     texts = [question for question, _ in pairs]
     vectors = np.asarray(store.encoder.encode_queries(texts), np.float32)
     current = store.weights
     choices = [current, *_GRID]
     ranks = np.zeros((len(choices), len(pairs)))
     for row, weights in zip(ranks, tracked(choices, show=progress, unit=" weights"), strict=True):
-        results = store.search_batch_by_vector(vectors, _DEPTH, texts=texts, granularity=granularity, weights=weights)
+        options = SearchOptions(granularity=granularity, weights=weights)
+        results = search(store, Query.of(store, texts, vectors, _DEPTH, options))
         for column, (hits, (_, answers)) in enumerate(zip(results, pairs, strict=True)):
-            row[column] = next((1 / rank for rank, hit in enumerate(hits, start=1) if _holds(hit.unit, answers)), 0.0)
+            row[column] = next(
+                (1 / rank for rank, hit in enumerate(hits, start=1) if _holds(hit.unit, answers)),
+                0.0,
+            )
     answerable = int((ranks > 0).any(axis=0).sum())
     if answerable < _LEAST:
         raise InvalidInputError(
-            f"{answerable} of {len(pairs)} questions have an answer among the passages found: give at least {_LEAST} whose "
-            "answers are in the store's texts"
+            f"{answerable} of {len(pairs)} questions have an answer among the passages found: "
+            f"give at least {_LEAST} whose answers are in the store's texts"
         )
     before, fitted = ranks[0], ranks[1:].round(9)
     fold = np.random.default_rng(0).permutation(len(pairs)) % _FOLDS
     held_out = np.empty(len(pairs))
-    for number in range(_FOLDS):  # of equally good weights, the grid has those nearest to the default first
+    # of equally good weights, the grid has those nearest to the default first
+    for number in range(_FOLDS):
         inside = fold == number
         held_out[inside] = fitted[fitted[:, ~inside].mean(axis=1).argmax(), inside]
     samples = np.random.default_rng(0).integers(0, len(pairs), (_RESAMPLES, len(pairs)))
@@ -218,7 +235,7 @@ def tune_weights(
     best = _GRID[int(fitted.mean(axis=1).argmax())]
     is_better = keep and bool(low > 0)
     if is_better:
-        store.weights = best
+        store.keep_weights(best)
     return WeightsReport(
         questions=len(pairs),
         answerable=answerable,

@@ -7,7 +7,7 @@ import sqlite3
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,12 +17,10 @@ from factoid.store.database.records import DamagedRowError, digest
 from factoid.store.database.snapshot import AMONG, DOCUMENT, UNIT, Snapshot, checksum
 from factoid.store.indexes.build import INDEXES, read_index, remove_indexes
 from factoid.store.indexes.compared import compared_units
-from factoid.store.token_vectors import TokenVectorCache
+from factoid.store.opened import OpenedStore
+from factoid.store.token_cache import TokenVectorCache
 from factoid.vectors import VectorIndex
 from factoid.vectors.files import is_complete, record_files
-
-if TYPE_CHECKING:
-    from factoid.store.unit_store import UnitStore
 
 _LOOKS = 5  # at files that are being replaced
 _SHOWN = 3  # examples that a problem names
@@ -35,17 +33,8 @@ _UNITS = f"""SELECT units.row, units.id, {UNIT} FROM units LEFT JOIN documents O
 _DOCUMENTS = f"SELECT row, id, {DOCUMENT} FROM documents WHERE text IS NOT NULL OR checksum"  # noqa: S608
 
 
-def verify(store: UnitStore, *, repair: bool = False) -> list[str]:
-    """Check the database, every unit, document, vector and field of metadata, index files and caches; return what is wrong.
-
-    Each problem says what to do about it. With `repair`, damaged units, documents and entries of caches are deleted, fields of
-    metadata are made again, and wrong index files are removed, to be built by the next search. The problems are those before the
-    repair.
-
-    Raises:
-        StoreFormatError: The database cannot be read.
-        StoreError: The store is closed, or it should be repaired but is read-only or cannot be written.
-    """
+def verify(store: OpenedStore, *, repair: bool = False) -> list[str]:
+    """Do what `UnitStore.verify` describes."""
     indexes: list[str] = []
     with store.connections.reading() as snapshot, _any_text(snapshot.connection):
         lines = snapshot.values(f"PRAGMA integrity_check({_SHOWN})")
@@ -64,20 +53,31 @@ def verify(store: UnitStore, *, repair: bool = False) -> list[str]:
         ]
         written, count = snapshot.meta["units"], snapshot.totals()["units"]
         if count != written:
-            problems.append(f"{count:,} of {written:,} units are there. Add what is missing again. {_MEND}")
-        if store.path is not None and not problems:  # otherwise there is nothing to compare indexes with
+            problems.append(
+                f"{count:,} of {written:,} units are there. Add what is missing again. {_MEND}"
+            )
+        # otherwise there is nothing to compare indexes with
+        if store.path is not None and not problems:
             paths = [store.path / name for name in INDEXES]
             # No file is written meanwhile.
-            indexes = store.indexes.at([], lambda *_: [path.name for path in paths if _is_wrong(snapshot, path)])
+            indexes = store.indexes.at(
+                [], lambda *_: [path.name for path in paths if _is_wrong(snapshot, path)]
+            )
         problems += [
-            f"the index {name} is damaged, or holds other units than the database. {_MEND}" for name in indexes
+            f"the index {name} is damaged, or holds other units than the database. {_MEND}"
+            for name in indexes
         ]
         fields = snapshot.connection.execute("SELECT key, kind, value, metadata FROM fields")
         if sum(map(hash, fields)) != sum(map(hash, _fields(snapshot))):  # the same in any order
-            problems.append(f"filters would miss fields of metadata, or find some that do not exist. {_MEND}")
+            problems.append(
+                f"filters would miss fields of metadata, or find some that do not exist. {_MEND}"
+            )
         entries = damaged_entries(snapshot.connection)
         if entries:
-            problems.append(f"{len(entries):,} outputs of propositionizers changed on disk. They are asked for again")
+            problems.append(
+                f"{len(entries):,} outputs of propositionizers changed on disk. They are asked "
+                "for again"
+            )
     if repair and problems:
         _repair(store, list(units), list(documents), entries, indexes)
     if store.path is not None:
@@ -85,7 +85,13 @@ def verify(store: UnitStore, *, repair: bool = False) -> list[str]:
     return problems
 
 
-def _repair(store: UnitStore, units: list[int], documents: list[int], entries: list[int], indexes: list[str]) -> None:
+def _repair(
+    store: OpenedStore,
+    units: list[int],
+    documents: list[int],
+    entries: list[int],
+    indexes: list[str],
+) -> None:
     """Delete damaged rows, and make again what can be derived from the others."""
     with store.connections.transaction() as writing, _any_text(writing.connection):
         array = [json.dumps(documents)]
@@ -111,7 +117,9 @@ def _damaged_units(snapshot: Snapshot) -> dict[int, str]:
     vectors = _damaged_vectors(snapshot)
     sql = f"""SELECT row, id FROM units
         WHERE vector {AMONG} OR vector IS NOT NULL AND vector NOT IN (SELECT row FROM vectors)"""  # noqa: S608
-    return _changed(snapshot, _UNITS) | dict(snapshot.connection.execute(sql, [json.dumps(vectors)]).fetchall())
+    return _changed(snapshot, _UNITS) | dict(
+        snapshot.connection.execute(sql, [json.dumps(vectors)]).fetchall()
+    )
 
 
 def _damaged_vectors(snapshot: Snapshot) -> list[int]:
@@ -144,8 +152,8 @@ def _fields(snapshot: Snapshot) -> Iterator[tuple[Any, ...]]:
 def _is_wrong(snapshot: Snapshot, path: Path) -> bool:
     """Return whether index files are damaged, or differ from the database.
 
-    Those of an earlier generation follow the database when they are read. What is missing is built again, and is no damage:
-    another process may be replacing it, or was killed meanwhile.
+    Those of an earlier generation follow the database when they are read. What is missing is built
+    again, and is no damage: another process may be replacing it, or was killed meanwhile.
     """
     for _ in range(_LOOKS):
         files = record_files(path, latest=snapshot.generation)

@@ -1,0 +1,246 @@
+"""All that `langchain_factoid` and `llama_index_factoid` take from the core.
+
+An adapter for another framework finds here what it needs: the store and its options, documents into
+units, metadata of results, and helpers that keep the adapters alike. import-linter holds them
+to it.
+"""
+
+from __future__ import annotations
+
+from factoid._optional import require
+from factoid.documents import (
+    LayoutDocument,
+    Region,
+    SummaryReport,
+    asummarize_tables,
+    read_layout,
+    summarize_tables,
+)
+from factoid.documents import clean as clean_layout
+from factoid.documents.boxes import LAYOUT as LAYOUT_KEY
+from factoid.documents.boxes import cut_boxes, regions_in
+from factoid.documents.document import KINDS as PART_KINDS
+from factoid.documents.document import PartKind
+from factoid.documents.read import Loaded, read_loaded
+from factoid.encode import (
+    EMBED_TEMPLATE,
+    Encoder,
+    TokenVectorEncoder,
+    Vectors,
+    check_metadata_keys,
+    check_template,
+    portable_name,
+    split_heading,
+    to_matrix,
+    token_vector_encoder,
+    with_heading,
+)
+from factoid.entities.articles.own_documents import (
+    BuildingKwargs,
+    add_own_articles,
+    build_own_articles,
+)
+from factoid.entities.articles.store import ArticleStore
+from factoid.entities.mention import EntityLinker
+from factoid.entities.reader import ChatReader, ReaderKwargs
+from factoid.entities.retriever import (
+    Ambiguous,
+    EntityHit,
+    EntityKwargs,
+    EntityRetriever,
+    with_fallback,
+)
+from factoid.errors import EncoderMismatchError, InvalidInputError, StoreFormatError, check_names
+from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
+from factoid.files.sqlite import FILE as DATABASE_FILE
+from factoid.filters import (
+    All,
+    AnyOf,
+    Comparison,
+    Filter,
+    Not,
+    Operator,
+    Tree,
+    matches,
+    parse_filter,
+    too_deep,
+)
+from factoid.late_interaction import (
+    AnyGranularityRanker,
+    CitationFields,
+    CitedSentence,
+    PropCite,
+    SpanHit,
+)
+from factoid.late_interaction.cite import citation_fields
+from factoid.metadata import (
+    KIND,
+    WINDOW,
+    MatchFields,
+    hit_fields,
+    match_fields,
+    plain_metadata,
+    with_fields,
+)
+from factoid.progress import Progress, progress_bar, tracked
+from factoid.propositions import (
+    Decomposition,
+    Propositionizer,
+    Report,
+    SyntaxPropositionizer,
+    adecompose,
+    decompose,
+)
+from factoid.propositions.cache import Cache
+from factoid.propositions.cached_propositionizer import with_cache
+from factoid.propositions.decompose import Policy
+from factoid.propositions.prompting.chat import (
+    ChatKwargs,
+    ChatPropositionizer,
+    ModelKwargs,
+    Reply,
+    split_names,
+    split_options,
+)
+from factoid.propositions.prompting.cost import Usage
+from factoid.ranking import Weights
+from factoid.split import MIN_WORDS, WORDS, seen_text, split_passages, split_sentences
+from factoid.store import GRANULARITIES, UnitStore
+from factoid.store.database.schema import local_folder
+from factoid.store.ingest import AddReport, assemble, whole_passage
+from factoid.store.options import (
+    BY_TOKENS,
+    CommonSearchKwargs,
+    IndexKwargs,
+    Parents,
+    RankedParents,
+    Reranker,
+    SearchOptions,
+    StoreKwargs,
+    option_names,
+)
+from factoid.store.sources import AUTO as SOURCE_AUTO
+from factoid.text.markup import MARKUP_KEYS
+from factoid.text.sentence_ends import SentenceSplitter
+from factoid.units import DEPTH, Document, Granularity, Hit, Unit, check_size, check_text
+
+__all__ = [
+    "BY_TOKENS",
+    "DATABASE_FILE",
+    "DEFAULT_LIMITS",
+    "DEPTH",
+    "EMBED_TEMPLATE",
+    "GRANULARITIES",
+    "KIND",
+    "LAYOUT_KEY",
+    "MARKUP_KEYS",
+    "MIN_WORDS",
+    "PART_KINDS",
+    "SOURCE_AUTO",
+    "WINDOW",
+    "WORDS",
+    "AddReport",
+    "All",
+    "Ambiguous",
+    "AnyGranularityRanker",
+    "AnyOf",
+    "ArticleStore",
+    "BuildingKwargs",
+    "Cache",
+    "ChatKwargs",
+    "ChatPropositionizer",
+    "ChatReader",
+    "CitationFields",
+    "CitedSentence",
+    "CommonSearchKwargs",
+    "Comparison",
+    "Decomposition",
+    "Document",
+    "Encoder",
+    "EncoderMismatchError",
+    "EntityHit",
+    "EntityKwargs",
+    "EntityLinker",
+    "EntityRetriever",
+    "Filter",
+    "Granularity",
+    "Hit",
+    "IndexKwargs",
+    "InvalidInputError",
+    "LayoutDocument",
+    "Loaded",
+    "MatchFields",
+    "ModelKwargs",
+    "Not",
+    "Operator",
+    "Parents",
+    "PartKind",
+    "Policy",
+    "Progress",
+    "PropCite",
+    "Propositionizer",
+    "RankedParents",
+    "ReadLimits",
+    "ReaderKwargs",
+    "Region",
+    "Reply",
+    "Report",
+    "Reranker",
+    "SearchOptions",
+    "SentenceSplitter",
+    "SpanHit",
+    "StoreFormatError",
+    "StoreKwargs",
+    "SummaryReport",
+    "SyntaxPropositionizer",
+    "TokenVectorEncoder",
+    "Tree",
+    "Unit",
+    "UnitStore",
+    "Usage",
+    "Vectors",
+    "Weights",
+    "add_own_articles",
+    "adecompose",
+    "assemble",
+    "asummarize_tables",
+    "build_own_articles",
+    "check_metadata_keys",
+    "check_names",
+    "check_size",
+    "check_template",
+    "check_text",
+    "citation_fields",
+    "clean_layout",
+    "cut_boxes",
+    "decompose",
+    "hit_fields",
+    "local_folder",
+    "match_fields",
+    "matches",
+    "option_names",
+    "parse_filter",
+    "plain_metadata",
+    "portable_name",
+    "progress_bar",
+    "read_layout",
+    "read_loaded",
+    "regions_in",
+    "require",
+    "seen_text",
+    "split_heading",
+    "split_names",
+    "split_options",
+    "split_passages",
+    "split_sentences",
+    "summarize_tables",
+    "to_matrix",
+    "token_vector_encoder",
+    "too_deep",
+    "tracked",
+    "whole_passage",
+    "with_cache",
+    "with_fallback",
+    "with_fields",
+    "with_heading",
+]

@@ -1,0 +1,544 @@
+"""Put documents into a store.
+
+Split, decompose, encode and commit them in bounded batches, sync and async.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import operator
+from collections import Counter
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from types import MappingProxyType
+
+from factoid.encode import EMBED_TEMPLATE, AsyncEncoder, Encoder, Vectors, encoded_text, to_matrix
+from factoid.errors import InvalidInputError
+from factoid.progress import Progress, progress_bar
+from factoid.propositions import Decomposition, Propositionizer, Report, adecompose, decompose
+from factoid.propositions.decompose import Policy
+from factoid.split import MIN_WORDS, WORDS, seen_text, split_passages, split_sentences
+from factoid.store.database.snapshot import INCOMPLETE
+from factoid.store.database.transaction import Selection
+from factoid.store.opened import OpenedStore
+from factoid.store.settings import GRANULARITIES
+from factoid.store.sources import Sources
+from factoid.text.sentence_ends import SentenceSplitter
+from factoid.units import Document, Granularity, Unit, child_unit, content_id
+
+# Passages decomposed, encoded and committed together: the most that an interrupted call has to do
+# again.
+_BATCH = 256
+_TEXTS = 2048  # encoded in one call of the encoder
+
+logger = logging.getLogger(__name__)
+
+
+# -- Records --
+
+
+@dataclass(frozen=True, slots=True)
+class AddReport:
+    """What `UnitStore.add_documents` did."""
+
+    documents: int = 0  # added or replaced
+    unchanged: int = 0  # already in the store as given, and left alone
+    units: Mapping[Granularity, int] = field(default_factory=dict)  # added
+    # what became of the passages in the propositionizer
+    decomposition: Report = field(default_factory=Report)
+    removed: int = 0  # earlier documents of the same sources, if `source_key` is set
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """How documents become units (see `UnitStore.add_documents`).
+
+    Part of a document's digest, as it changes the result.
+    """
+
+    granularities: Sequence[Granularity]  # besides passages, which are always made
+    propositionizer: Propositionizer | None = None  # None makes no propositions
+    words: int = WORDS
+    min_words: int = MIN_WORDS
+    unsupported: Policy = "drop"
+    template: str = EMBED_TEMPLATE
+    sentences: SentenceSplitter | None = None  # None for the rules of `factoid.text.sentence_ends`
+
+    def digest(self, document: Document) -> str:
+        """Return a digest of a document and of this recipe."""
+        content = [
+            document.id,
+            document.text,
+            document.title,
+            document.section,
+            dict(document.metadata),
+        ]
+        options = [
+            list(self.granularities),
+            _name_of(self.propositionizer),
+            self.words,
+            self.min_words,
+            self.unsupported,
+            self.template,
+        ]
+        if self.sentences is not None:
+            options.append(_name_of(self.sentences))
+        return content_id(*content, *options)
+
+
+def _name_of(maker: object) -> str:
+    """Return the name that an object has, else that of its class."""
+    return getattr(maker, "name", type(maker).__qualname__)
+
+
+@dataclass(frozen=True, slots=True)
+class SplitDocument:
+    """A document, the digest of its content and recipe, and its passages."""
+
+    document: Document
+    digest: str
+    passages: list[Unit]
+
+
+# -- The way in --
+
+
+def ingest(
+    store: OpenedStore,
+    documents: Iterable[Document],
+    recipe: Recipe,
+    *,
+    sources: Sources | None = None,
+    progress: bool | None = None,
+) -> AddReport:
+    """Split, decompose, encode and commit documents, as `UnitStore.add_documents` does.
+
+    The last of equal ids in a batch wins.
+
+    Raises:
+        InvalidInputError: An item is not a `Document`.
+        EncoderMismatchError: The encoder did not return one vector for each text.
+    """
+    counts: Counter[str] = Counter()
+    total = Report()
+    with _bar(documents, progress) as bar:
+        for batch in _changed_batches(store, documents, recipe, counts, sources):
+            passages = _passages_of(batch)
+            decomposition = Decomposition()
+            for block, propositionizer in _blocks(passages, recipe):
+                decomposition += decompose(block, propositionizer, unsupported=recipe.unsupported)
+                _tell(bar, counts, passages=len(block))
+            units = assemble(passages, decomposition.units, recipe.granularities)
+            reusable = reusable_vectors(store, batch)
+            tell = partial(_tell, bar, counts)
+            vectors = encode(store, units, known=reusable, progress=tell)
+            _commit(store, batch, units, vectors, decomposition, counts)
+            total += decomposition.report
+            bar.reach(counts["read"])
+        bar.reach(counts["read"])  # also where the last ones had not changed
+    removed = 0
+    if sources is not None:
+        removed = sources.delete_others(store.connections)
+    return _report(counts, total, removed)
+
+
+async def aingest(
+    store: OpenedStore,
+    documents: Iterable[Document],
+    recipe: Recipe,
+    *,
+    sources: Sources | None = None,
+    progress: bool | None = None,
+) -> AddReport:
+    """Do the same as `ingest` without blocking the event loop.
+
+    What cannot be awaited runs in threads.
+    """
+    counts: Counter[str] = Counter()
+    total = Report()
+    with _bar(documents, progress) as bar:
+        batches = _changed_batches(store, documents, recipe, counts, sources)
+        while (batch := await asyncio.to_thread(next, batches, None)) is not None:
+            passages = _passages_of(batch)
+            decomposition = Decomposition()
+            for block, propositionizer in _blocks(passages, recipe):
+                decomposition += await adecompose(
+                    block, propositionizer, unsupported=recipe.unsupported
+                )
+                _tell(bar, counts, passages=len(block))
+            units = await asyncio.to_thread(
+                assemble, passages, decomposition.units, recipe.granularities
+            )
+            reusable = await asyncio.to_thread(reusable_vectors, store, batch)
+            tell = partial(_tell, bar, counts)
+            vectors = await _aencode(store, units, reusable, tell)
+            await asyncio.to_thread(_commit, store, batch, units, vectors, decomposition, counts)
+            total += decomposition.report
+            bar.reach(counts["read"])
+        bar.reach(counts["read"])  # also where the last ones had not changed
+    removed = 0
+    if sources is not None:
+        removed = await asyncio.to_thread(sources.delete_others, store.connections)
+    return _report(counts, total, removed)
+
+
+def _bar(documents: Iterable[Document], progress: bool | None) -> Progress:
+    """Return the progress over documents; lazy iterables may tell their length, too."""
+    total = operator.length_hint(documents) or None
+    return progress_bar(show=progress, unit=" documents", total=total, desc="adding")
+
+
+def _tell(bar: Progress, counts: Counter[str], *, passages: int = 0, texts: int = 0) -> None:
+    """Say what was done within a batch of documents."""
+    counts["cut"] += passages
+    counts["encoded"] += texts
+    bar.reach(bar.done, f"{counts['cut']:,} passages, {counts['encoded']:,} texts encoded")
+
+
+def _report(counts: Counter[str], decomposition: Report, removed: int) -> AddReport:
+    units: dict[Granularity, int] = {}
+    if counts["documents"]:
+        units = {kind: counts[kind] for kind in GRANULARITIES}
+    return AddReport(counts["documents"], counts["unchanged"], units, decomposition, removed)
+
+
+# -- Documents into passages --
+
+
+def _changed_batches(
+    store: OpenedStore,
+    documents: Iterable[Document],
+    recipe: Recipe,
+    counts: Counter[str],
+    sources: Sources | None,
+) -> Iterator[list[SplitDocument]]:
+    """Yield batches of the documents that are not stored as given.
+
+    Counts the others, and all that were read.
+    """
+    for batch in _batches(documents, recipe, counts, sources):
+        changed = _changed(store, batch)
+        counts["unchanged"] += len(batch) - len(changed)
+        if changed:
+            yield changed
+
+
+def _changed(store: OpenedStore, batch: Sequence[SplitDocument]) -> list[SplitDocument]:
+    """Return the documents that are not stored as given."""
+    with store.connections.reading() as snapshot:
+        digests = snapshot.digests([split.document.id for split in batch])
+    return [split for split in batch if digests.get(split.document.id) != split.digest]
+
+
+def _batches(
+    documents: Iterable[Document], recipe: Recipe, counts: Counter[str], sources: Sources | None
+) -> Iterator[list[SplitDocument]]:
+    """Yield documents with their passages, about `_BATCH` of these at a time."""
+    if isinstance(documents, Document):
+        raise InvalidInputError("expected a list of documents, got a single one")
+    batch: dict[str, SplitDocument] = {}
+    size = 0
+    for document in documents:
+        counts["read"] += 1
+        if not isinstance(document, Document):
+            raise InvalidInputError(f"expected factoid.Document, got {type(document).__name__}")
+        if sources is not None:
+            sources.note(document)
+        split = _split(document, recipe)
+        earlier = batch.get(document.id)
+        if earlier is not None and earlier.digest != split.digest:
+            logger.warning(
+                "two documents have the id %r: the later one replaces the other", document.id
+            )
+        batch[document.id] = split
+        size += len(split.passages)
+        if size >= _BATCH:
+            yield list(batch.values())
+            batch = {}
+            size = 0
+    if batch:
+        yield list(batch.values())
+
+
+def _split(document: Document, recipe: Recipe) -> SplitDocument:
+    """Split a document into passages."""
+    passages = split_passages(
+        document, words=recipe.words, min_words=recipe.min_words, sentences=recipe.sentences
+    )
+    if not passages and document.text.strip():
+        passages = [whole_passage(document)]  # only headings or front matter: it can still be found
+    return SplitDocument(document, recipe.digest(document), passages)
+
+
+def _passages_of(batch: Iterable[SplitDocument]) -> list[Unit]:
+    passages: list[Unit] = []
+    for split in batch:
+        passages += split.passages
+    return passages
+
+
+# -- Passages into units --
+
+
+def _blocks(
+    passages: Sequence[Unit], recipe: Recipe
+) -> Iterator[tuple[Sequence[Unit], Propositionizer]]:
+    """Yield the passages for one call of the propositionizer, and the propositionizer.
+
+    Yields nothing if there is none.
+    """
+    if recipe.propositionizer is not None:
+        for start in range(0, len(passages), _BATCH):
+            yield passages[start : start + _BATCH], recipe.propositionizer
+
+
+def assemble(
+    passages: Sequence[Unit], propositions: Sequence[Unit], granularities: Sequence[Granularity]
+) -> list[Unit]:
+    """Return passages with the units under them, each id once; parents come before their children.
+
+    A passage without a unit of a wanted granularity, such as a table, is its own child at that
+    granularity, so that searches at it also find the passage.
+    """
+    units = {unit.id: unit for unit in passages}
+    for kind in (Granularity.SENTENCE, Granularity.PROPOSITION):
+        if kind not in granularities:
+            continue
+        children = list(propositions)
+        if kind is Granularity.SENTENCE:
+            children = []
+            for passage in passages:
+                children += split_sentences(passage)
+        parents = {unit.parent_id for unit in children}
+        for passage in passages:
+            if passage.id not in parents:
+                children += own_children(passage, [kind])
+        for unit in children:
+            units[unit.id] = unit
+    return list(units.values())
+
+
+def own_children(passage: Unit, granularities: Sequence[Granularity]) -> list[Unit]:
+    """Return a passage as a unit under itself at each of these granularities except its own.
+
+    White space has none.
+    """
+    if not passage.text.strip():
+        return []
+    children = []
+    for kind in granularities:
+        if kind is not passage.granularity:
+            child = child_unit(passage, passage.text, kind, passage.start, passage.end)
+            children.append(replace(child, visible=passage.visible))
+    return children
+
+
+def whole_passage(document: Document) -> Unit:
+    """Return a document as one passage."""
+    passage = child_unit(document, document.text, Granularity.PASSAGE, 0, len(document.text))
+    return replace(passage, visible=seen_text(document.text, document.metadata))
+
+
+def lone_units(store: OpenedStore, units: Sequence[Unit]) -> set[int]:
+    """Return the positions of units that have to be encoded, or their passage could not be found.
+
+    In a store of propositions or sentences these are passages without a searched unit among the
+    units, and units of granularities that are not searched whose passage is neither among the units
+    nor stored.
+    """
+    if not {Granularity.SENTENCE, Granularity.PROPOSITION} & {*store.granularities}:
+        return set()
+    passages = {unit.id for unit in units if unit.granularity is Granularity.PASSAGE}
+    represented = {unit.parent_id for unit in units if store.searches(unit)}
+    others: list[tuple[int, Unit]] = []
+    above: set[str] = set()
+    for position, unit in enumerate(units):
+        if unit.text.strip() and not store.searches(unit):
+            others.append((position, unit))
+            if unit.granularity is not Granularity.PASSAGE:
+                above.add(unit.parent_id)
+    with store.connections.reading() as snapshot:
+        stored = {unit.id for unit in snapshot.units_by_id(sorted(above - passages))}
+    lone = set()
+    for position, unit in others:
+        if unit.granularity is Granularity.PASSAGE:
+            is_lone = unit.id not in represented
+        else:
+            is_lone = unit.parent_id not in passages | stored
+        if is_lone:
+            lone.add(position)
+    return lone
+
+
+# -- Units into vectors --
+
+
+def encode(
+    store: OpenedStore,
+    units: Sequence[Unit],
+    others: Container[int] = (),
+    *,
+    known: Mapping[str, Vectors] = MappingProxyType({}),
+    progress: Callable[..., None] | None = None,
+) -> dict[int, Vectors]:
+    """Return the vector of each searched unit, and of others, by position.
+
+    Equal texts are encoded once. Shape: (dim,).
+
+    Args:
+        store: The store.
+        units: The units.
+        others: Positions of units that are encoded, too, though they are not searched.
+        known: Vectors of texts that need not be encoded again.
+        progress: Called with the number of `texts` each time that some were encoded.
+
+    Raises:
+        InvalidInputError: There is something to encode, and no encoder.
+        EncoderMismatchError: The encoder did not return one vector for each text.
+    """
+    positions = _positions(store, units, others)
+    vectors = dict(known)
+    for block in _new_texts(positions, known):
+        encoded = _encoder_of(store).encode_units(block)
+        vectors |= zip(block, to_matrix(encoded, len(block)), strict=True)
+        if progress is not None:
+            progress(texts=len(block))
+    return _by_position(positions, vectors)
+
+
+async def _aencode(
+    store: OpenedStore,
+    units: Sequence[Unit],
+    known: Mapping[str, Vectors],
+    progress: Callable[..., None],
+) -> dict[int, Vectors]:
+    if not isinstance(store.encoder, AsyncEncoder):
+        return await asyncio.to_thread(encode, store, units, known=known, progress=progress)
+    positions = await asyncio.to_thread(_positions, store, units)
+    vectors = dict(known)
+    for block in _new_texts(positions, known):
+        encoded = await store.encoder.aencode_units(block)
+        vectors |= zip(block, to_matrix(encoded, len(block)), strict=True)
+        progress(texts=len(block))
+    return _by_position(positions, vectors)
+
+
+def reusable_vectors(store: OpenedStore, batch: Sequence[SplitDocument]) -> dict[str, Vectors]:
+    """Return the vectors of the texts in earlier versions of some documents, by text.
+
+    Only what `add_documents` added counts, by an encoder that has a name: another one may have made
+    the other vectors.
+    """
+    if store.identity["encoder"] is None:
+        return {}
+    template = store.template
+    vectors: dict[str, Vectors] = {}
+    with store.connections.reading() as snapshot:
+        digests = snapshot.digests([split.document.id for split in batch])
+        complete = [
+            document_id for document_id, digest in digests.items() if digest not in ("", INCOMPLETE)
+        ]
+        if complete:
+            for unit, vector in snapshot.stored_units(complete):
+                if vector is not None:
+                    vectors[encoded_text(unit, template)] = vector
+    return vectors
+
+
+def _encoder_of(store: OpenedStore) -> Encoder:
+    if store.encoder is None:
+        raise InvalidInputError(
+            "this store has no encoder: give the vectors, or give UnitStore an encoder"
+        )
+    return store.encoder
+
+
+def _positions(
+    store: OpenedStore, units: Sequence[Unit], others: Container[int] = ()
+) -> dict[str, list[int]]:
+    """Return the distinct texts to encode, each with the positions of its units."""
+    template = store.template  # read from the store once
+    positions: dict[str, list[int]] = {}
+    for position, unit in enumerate(units):
+        if position in others or store.searches(unit):
+            positions.setdefault(encoded_text(unit, template), []).append(position)
+    if positions:
+        _encoder_of(store)  # a missing one is an error even where all vectors are known
+    return positions
+
+
+def _new_texts(texts: Iterable[str], known: Container[str]) -> Iterator[list[str]]:
+    """Yield the texts that are not known, in lists for one call of an encoder."""
+    unknown = [text for text in texts if text not in known]
+    for start in range(0, len(unknown), _TEXTS):
+        yield unknown[start : start + _TEXTS]
+
+
+def _by_position(
+    positions: Mapping[str, Sequence[int]], vectors: Mapping[str, Vectors]
+) -> dict[int, Vectors]:
+    by_position: dict[int, Vectors] = {}
+    for text, places in positions.items():
+        for place in places:
+            by_position[place] = vectors[text]
+    return by_position
+
+
+# -- The commit --
+
+
+def _commit(
+    store: OpenedStore,
+    batch: Sequence[SplitDocument],
+    units: Sequence[Unit],
+    vectors: Mapping[int, Vectors],
+    decomposition: Decomposition,
+    counts: Counter[str],
+) -> None:
+    # A document with a passage that failed, but might succeed on another try, is not skipped the
+    # next time.
+    unfinished = {passage.document_id for passage in decomposition.retry}
+    finished = []
+    for split in batch:
+        if split.document.id in unfinished:
+            finished.append(replace(split, digest=""))
+        else:
+            finished.append(split)
+    replace_documents(store, finished, units, vectors)
+    counts["documents"] += len(batch)
+    counts.update(unit.granularity for unit in units)
+
+
+def replace_documents(
+    store: OpenedStore,
+    batch: Sequence[SplitDocument],
+    units: Sequence[Unit],
+    vectors: Mapping[int, Vectors],
+) -> None:
+    """Replace documents and their units by these; vectors are by the position of their unit."""
+    with store.commit(store.embed_metadata) as writing:
+        writing.remove(Selection(document_ids=[split.document.id for split in batch]))
+        for split in batch:
+            writing.put_document(split.document, split.digest)
+        writing.insert(units, vectors)
+        writing.keep_granularities(store.granularities)
+
+
+def add_embedded(
+    store: OpenedStore, documents: Iterable[Document], vectors: Mapping[str, Vectors]
+) -> None:
+    """Add documents as `UnitStore.add_embedded` does."""
+    batch: list[SplitDocument] = []
+    units: list[Unit] = []
+    for document in documents:
+        batch.append(SplitDocument(document, "", []))
+        passage = whole_passage(document)
+        units.append(passage)
+        units += own_children(passage, store.granularities)
+    by_position: dict[int, Vectors] = {}
+    for position, unit in enumerate(units):
+        if store.searches(unit):
+            by_position[position] = vectors[unit.document_id]
+    replace_documents(store, batch, units, by_position)

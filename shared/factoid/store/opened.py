@@ -1,0 +1,279 @@
+"""An open store, as the modules of `factoid.store` see it: `UnitStore` is its face for users."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from factoid.encode import (
+    EMBED_TEMPLATE,
+    Encoder,
+    check_metadata_keys,
+    check_template,
+    with_metadata,
+)
+from factoid.errors import InvalidInputError
+from factoid.ranking import LEXICAL, Weights
+from factoid.store.database.connections import Connections
+from factoid.store.database.schema import local_folder
+from factoid.store.database.snapshot import Snapshot, metadata_keys
+from factoid.store.database.transaction import Transaction
+from factoid.store.indexes.build import Builder, LexicalBuilder, VectorBuilder
+from factoid.store.indexes.live import LiveIndexes
+from factoid.store.indexes.wall import MIXED_PASSAGES, MixedPassagesBuilder
+from factoid.store.options import SearchOptions
+from factoid.store.settings import (
+    DEFAULT_GRANULARITIES,
+    GRANULARITIES,
+    Settings,
+    check_identity,
+    keep_settings,
+)
+from factoid.store.sources import Source
+from factoid.units import Granularity, Unit
+from factoid.vectors import AUTO, Similarity
+from factoid.vectors.gpu import check_device
+
+
+@dataclass(slots=True, eq=False)
+class OpenedStore:
+    """An open store: its connections, indexes and encoder, and what it does with vectors."""
+
+    connections: Connections
+    indexes: LiveIndexes
+    encoder: Encoder | None
+    granularities: tuple[Granularity, ...]  # those that are encoded and searched
+    named_granularities: tuple[Granularity, ...]  # those that the caller named; none if none were
+    vector_builder: VectorBuilder  # of their indexes
+    settings: Settings
+    requested_template: str | None  # None for that of the store
+    requested_metadata: tuple[str, ...] | None  # None for those of the store
+    progress: bool | None
+    # of the documents that calls of this object added
+    known_sources: set[Source] = field(default_factory=set)
+
+    @property
+    def path(self) -> Path | None:
+        """The folder; None in memory."""
+        return self.connections.path
+
+    @property
+    def similarity(self) -> Similarity:
+        """The similarity that scores measure."""
+        return self.settings.similarity
+
+    @property
+    def weights(self) -> Weights:
+        """The default weights of a search."""
+        return self.settings.weights
+
+    def keep_weights(self, weights: Weights) -> None:
+        """Make weights the default of searches, and write them into the store."""
+        self.connections.check_writable()
+        copied = Weights(weights.passage, weights.lexical)
+        self.settings = keep_settings(self.connections, weights=copied)
+
+    @property
+    def identity(self) -> dict[str, str | None]:
+        """What makes vectors here: the encoder's name, template and metadata; None if unnamed."""
+        return _identity(self.encoder, self.requested_template, self.requested_metadata)
+
+    @property
+    def known_identity(self) -> dict[str, str | None]:
+        """The identity, with what the store was filled with in place of what is not named.
+
+        An empty store gives what it would be filled with.
+        """
+        with self.connections.reading() as snapshot:
+            stored = {name: snapshot.meta.get(name) for name in self.identity}
+        known: dict[str, str | None] = {"embed_template": EMBED_TEMPLATE, "embed_metadata": "[]"}
+        for identity in (stored, self.identity):
+            known |= {name: value for name, value in identity.items() if value is not None}
+        return known
+
+    @property
+    def embed_template(self) -> str:
+        """The template of the text that is encoded for a unit, without metadata."""
+        return self.known_identity["embed_template"] or EMBED_TEMPLATE
+
+    @property
+    def embed_metadata(self) -> tuple[str, ...]:
+        """The keys of metadata that are encoded before the text of a unit."""
+        return metadata_keys(self.known_identity["embed_metadata"])
+
+    @property
+    def template(self) -> str:
+        """The template of the text that is encoded for a unit, with metadata."""
+        known = self.known_identity
+        template = known["embed_template"] or EMBED_TEMPLATE
+        return with_metadata(template, metadata_keys(known["embed_metadata"]))
+
+    def searches(self, unit: Unit) -> bool:
+        """Return whether a unit is encoded.
+
+        Its granularity is searched, and its text is more than white space.
+        """
+        return unit.granularity in self.granularities and bool(unit.text.strip())
+
+    def compared(
+        self, options: SearchOptions, searched: Sequence[Granularity] | None = None
+    ) -> list[Granularity]:
+        """Return the granularities that a search compares with the query, of all or of some.
+
+        Raises:
+            InvalidInputError: One of them cannot be compared.
+        """
+        return options.kinds(
+            searched or self.granularities, substitute=not self.named_granularities
+        )
+
+    def search_also(self, granularities: Iterable[str]) -> None:
+        """Search further granularities, since units of them are being added.
+
+        It does nothing if the store was opened with granularities by name.
+        """
+        names = {*granularities, *self.granularities} - {Granularity.DOCUMENT}
+        if self.named_granularities or len(names) == len(self.granularities):
+            return
+        for name in names.difference(self.granularities):
+            self.indexes.add(name, self.vector_builder)
+        self.granularities = tuple(kind for kind in GRANULARITIES if kind in names)
+
+    @contextmanager
+    def commit(self, embed_metadata: Sequence[str] | None) -> Iterator[Transaction]:
+        """Commit all writes of the block as one generation, and what made their vectors.
+
+        Args:
+            embed_metadata: What was encoded with the texts; None if that is not known.
+
+        Raises:
+            EncoderMismatchError: The store holds vectors of another encoder, template or metadata:
+                another process may have filled it.
+        """
+        with self.connections.transaction() as writing:
+            yield writing
+            self._identify(writing, embed_metadata)
+
+    def _identify(self, writing: Transaction, embed_metadata: Sequence[str] | None) -> None:
+        identity = self.identity
+        check_identity(writing, "was opened with", **identity)
+        requested = identity["embed_metadata"]
+        encoded = requested
+        if embed_metadata is not None:
+            encoded = json.dumps(check_metadata_keys(embed_metadata))
+        identity["embed_metadata"] = requested or encoded
+        if self.encoder is not None:
+            identity["embed_template"] = self.requested_template or EMBED_TEMPLATE
+        writing.identify(identity)
+        check_identity(writing, "these vectors with", embed_metadata=encoded)
+
+
+def open_store(
+    path: str | Path | None,
+    encoder: Encoder | None,
+    granularities: Sequence[str] | None,
+    *,
+    embed_metadata: Sequence[str] | None,
+    embed_template: str | None,
+    index: str | Mapping[str, str] | None,
+    similarity: str | None,
+    language: str | None,
+    dtype: str | None,
+    device: str | Sequence[str],
+    gpu_shard: bool,
+    gpu_float16: bool,
+    mmap: bool,
+    read_only: bool,
+    progress: bool | None,
+) -> OpenedStore:
+    """Open a store with the options of `UnitStore`, or make it; nothing is made if one is wrong."""
+    # -- Options --
+    named = _named_granularities(granularities)
+    requested: dict[str, Any] = {"similarity": similarity, "index": index, "language": language}
+    Settings().updated(**requested)
+    if dtype not in (None, "float32", "float16"):
+        raise InvalidInputError(f"dtype must be one of float32, float16, got {dtype!r}")
+    template = None
+    if embed_template != AUTO:
+        template = check_template(embed_template)
+    keys = None
+    if embed_metadata is not None:
+        keys = check_metadata_keys(embed_metadata)
+    if encoder is not None and not isinstance(encoder, Encoder):
+        raise InvalidInputError(
+            f"expected an encoder, such as SentenceTransformerEncoder({encoder!r:.60}), or None"
+        )
+    check_device(device)
+
+    # -- Database --
+    folder = None
+    if path is not None:
+        folder = local_folder(path)
+    connections = Connections(folder, read_only=read_only)
+    try:
+        with connections.reading() as snapshot:
+            check_identity(snapshot, "was opened with", **_identity(encoder, template, keys))
+            searched = named or _stored_granularities(snapshot, encoder)
+        settings = keep_settings(connections, dtype=dtype, **requested)
+    except BaseException:
+        connections.close()
+        raise
+
+    # -- Indexes --
+    vectors = VectorBuilder(settings, device, gpu_shard, gpu_float16, mmap)
+    builders: dict[str, Builder] = dict.fromkeys(searched, vectors)
+    builders[MIXED_PASSAGES] = MixedPassagesBuilder()
+    builders[LEXICAL] = LexicalBuilder(settings.language)
+    indexes = LiveIndexes(connections, builders, progress=progress)
+    return OpenedStore(
+        connections=connections,
+        indexes=indexes,
+        encoder=encoder,
+        granularities=searched,
+        named_granularities=named,
+        vector_builder=vectors,
+        settings=settings,
+        requested_template=template,
+        requested_metadata=keys,
+        progress=progress,
+    )
+
+
+def _named_granularities(granularities: Sequence[str] | None) -> tuple[Granularity, ...]:
+    """Return the granularities that a store should search; none if they are up to the store."""
+    if granularities is None:
+        return ()
+    named: tuple[Granularity, ...] = ()
+    if not isinstance(granularities, str):
+        named = tuple(map(Granularity, granularities))
+    if not named or Granularity.DOCUMENT in named:
+        raise InvalidInputError(
+            f"granularities must be some of {', '.join(GRANULARITIES)}, got {granularities!r}"
+        )
+    return named
+
+
+def _stored_granularities(snapshot: Snapshot, encoder: Encoder | None) -> tuple[Granularity, ...]:
+    """Return the granularities of a store for which none are named, coarsest first."""
+    default: tuple[Granularity, ...] = DEFAULT_GRANULARITIES
+    if encoder is None:
+        default = GRANULARITIES
+    names = {*(snapshot.granularities or default), *snapshot.searched()}
+    return tuple(kind for kind in GRANULARITIES if kind in names)
+
+
+def _identity(
+    encoder: Encoder | None, template: str | None, metadata: tuple[str, ...] | None
+) -> dict[str, str | None]:
+    keys = None
+    if metadata is not None:
+        keys = json.dumps(metadata)
+    return {
+        "encoder": getattr(encoder, "name", None),
+        "embed_template": template,
+        "embed_metadata": keys,
+    }

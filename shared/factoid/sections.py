@@ -152,7 +152,9 @@ def _has_number_signs(text: str, blocks: Iterable[Block]) -> bool:
     return any(block.kind == "heading" and text.startswith("#", block.start) for block in blocks)
 
 
-def _read_between(text: str, start: int, end: int, markup: Markup, references: Mapping[str, Any]) -> list[Block]:
+def _read_between(
+    text: str, start: int, end: int, markup: Markup, references: Mapping[str, Any]
+) -> list[Block]:
     """Return the blocks between two headings; links in Markdown may be defined anywhere."""
     part = text[start:end]
     blocks = markdown_blocks(part, references=references) if references else read(part, markup)

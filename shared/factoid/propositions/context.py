@@ -56,7 +56,9 @@ class Context:
             if index in self.facts or index in self.leads:
                 # A whole sentence is a fact of its own as well, but for a question.
                 said = [places[lead.start] for lead in block.leads if lead.start in places]
-                above = {place for place in said if sentences[place].text[-1:] not in _STATEMENT_ENDS}
+                above = {
+                    place for place in said if sentences[place].text[-1:] not in _STATEMENT_ENDS
+                }
                 self.repeats.setdefault(index, set()).update(above)
 
     @property

@@ -107,8 +107,8 @@ _REST_PATTERNS = (
     (FOOTNOTE, r"\.\. +\[[^\]\n]+\](?=\s)|\[[\w#*.-]+\]_"),
     (
         DIRECTIVE,
-        r"^[ \t]*\.\. +(?:version\w+|deprecated):: *[\w.]*|^[ \t]*\.\. +(?:code|code-block|sourcecode|figure|prompt|tabs?|"
-        r"tab-set|container|class|parsed-literal|list-table|csv-table|grid|only|ifconfig|math)::(?: [^\n]*)?"
+        r"^[ \t]*\.\. +(?:version[\w-]+|deprecated):: *[\w.]*|^[ \t]*\.\. +(?:code|code-block|sourcecode|figure|prompt|tabs?|"
+        r"tab-set|container|rst-class|parsed-literal|list-table|csv-table|grid|only|ifconfig|math)::(?: [^\n]*)?"
         r"|^[ \t]*\.\. +[\w:+.-]+::",
     ),
     (COMMENT, rf"^(?P<indent>[ \t]*)\.\.(?: +[^\n]*)?{_REST_BODY}"),

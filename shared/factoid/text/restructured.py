@@ -38,13 +38,13 @@ _HIDDEN = (UNSEEN - {"eval-rst"}) | {
     "graphviz",
 }
 _NO_ARGUMENT = frozenset(
-    "figure container class only ifconfig list-table csv-table table tab-set grid hlist productionlist math "
+    "figure container rst-class only ifconfig list-table csv-table table tab-set grid hlist productionlist math "
     "literalinclude code code-block sourcecode code-cell prompt parsed-literal doctest testcode testoutput".split()
 )
 
 _INLINE = re.compile(
     r"""\\(?P<escaped>[^\w\s]|\s|\Z)
-      | ``(?P<literal>(?=\S)(?:[^`]|`(?!`)){1,1000}?(?<=\S))``(?!`)
+      | ``(?P<literal>(?=\S)(?:[^\n]|\n(?!\n)){1,1000}?(?<=\S))``(?!`)
       | (?<![\w:]):(?P<role>[A-Za-z][\w:+.-]{0,40}):`(?P<interpreted>[^`]{1,500})`
       | _?`(?P<label>[^`]{1,500}?)`(?:__?(?!\w)|:(?P<behind>[A-Za-z][\w+.-]{0,40}):)?
       | (?<![\w*])\*\*(?=[^\s*])(?P<strong>(?:[^*]|\*(?!\*)){1,1000}?(?<=\S))\*\*(?![\w*])
@@ -108,9 +108,10 @@ def _read_inline(seen: VisibleText, match: re.Match[str], places: Sequence[int])
         end = _end_of_label(match[group], start)
     if group == "interpreted":
         start += _length_of_path(match.string[start:end])
-    if group == "literal" or is_code:  # with one backtick at each end
-        start -= 1
-        end += 1
+    if group == "literal" or is_code:  # with one backtick at each end, or two around others
+        width = 2 if "`" in match[group] else 1
+        start -= width
+        end += width
     first = len(seen)
     seen.add_at(match.string[start:end], places[start:end])
     if is_protected:
@@ -189,6 +190,9 @@ class _Reader:
                 return self._hide(number)
             self._flush(number)
             self.covered.append((at, at + 1))
+        elif content.startswith("#. "):  # of a list that counts itself
+            self._flush(number)
+            self.covered.append((at, at + 3))
         elif bar := _LINE_BLOCK.match(content):
             self.covered.append((at, at + bar.end()))
         if content.endswith("::") and (end := self._literal_end(number, column)):
@@ -221,7 +225,8 @@ class _Reader:
     def _is_term(self, number: int, column: int, content: str) -> bool:
         """Return whether a line is a term whose definition is indented below it."""
         is_first = number == self.first or not self._content(number - 1) or self._column(number - 1) > column
-        return is_first and self._is_below(number, column) and not line_starts(content) and not _FIELD.match(content)
+        is_marked = bool(line_starts(content)) or content.startswith("#. ") or _FIELD.match(content) is not None
+        return is_first and self._is_below(number, column) and not is_marked
 
     def _behind_body(self, number: int, column: int) -> int:
         """Return the line behind those that are more indented than a column, without blank lines at the end."""
@@ -265,24 +270,22 @@ class _Reader:
             return number + 1
         if note := _NOTE.match(content):
             self.covered.append((at, at + note.end()))
-            self._add_lines(number, number + 1)
-            return number + 1
+            last = self._behind_paragraph(number, behind)
+            self._add_lines(number, last)
+            return last
         directive = REST_DIRECTIVE.fullmatch(content)
         if directive is None or content.startswith(".. |"):
             return behind
         name = directive["name"].lower().rpartition(":")[2]
-        options = self._options(number, behind)
-        following = options
+        first = number + 1  # of the options
         if directive["title"] and name not in _NO_ARGUMENT | _HIDDEN:
             version = _VERSION.match(directive["title"]) if name.startswith(("version", "deprecated")) else None
             begin = directive.start("title") + (version.end() if version else 0)
             self.covered.append((at, at + begin))
-            last = number + 1
-            while options == number + 1 and last < behind and self._content(last):
-                last += 1  # its text goes on below
-            self._add_lines(number, last)
-            following = max(options, last)
-        for line in range(number + 1, options):
+            first = self._behind_paragraph(number, behind)
+            self._add_lines(number, first)
+        options = self._options(first - 1, behind)
+        for line in range(first, options):
             self._show_option(line)
         if name in _HIDDEN:
             return behind
@@ -290,8 +293,18 @@ class _Reader:
             self._add_table(name, number, options, behind)
             return behind
         if name in _CODE:
-            self._add_code(following, behind)
+            self._add_code(options, behind)
             return behind
+        return options
+
+    def _behind_paragraph(self, number: int, behind: int) -> int:
+        """Return the line behind those that go on with a line, before a blank one, options or other markup."""
+        following = number + 1
+        while following < behind and self._content(following):
+            content = self._content(following)
+            if _OPTION.match(content) or _EXPLICIT.match(content) or line_starts(content):
+                break
+            following += 1
         return following
 
     def _options(self, number: int, behind: int) -> int:

@@ -92,7 +92,10 @@ def outline(document: Document) -> tuple[str, list[Paragraph]]:
     has_levels = any(block.kind == "heading" for block in blocks)
     parts = _joined(_parts(text, start, blocks))
     if not has_levels:
-        parts = [piece for part in parts for piece in _cut_at_headings(text, part)]
+        pieces: list[_Part] = []
+        for part in parts:
+            pieces += _cut_at_headings(text, part)
+        parts = pieces
     is_plain = not (has_levels and markup == "markdown" and _has_number_signs(text, blocks))
     headings = {
         heading.place: heading for heading in find_headings(list(_lines(text, parts)), is_plain)
@@ -223,7 +226,7 @@ def _lines(text: str, parts: Iterable[_Part]) -> Iterator[Line]:
     for part in parts:
         gap = max(text.count("\n", before, part.start) - 1, 0)
         marks = text[part.start : part.blocks[0].start]
-        shown = [_marked(block) for block in part.blocks[1:]]
+        shown = list(map(_marked, part.blocks[1:]))
         words = "\n".join([marks + part.blocks[0].visible.text, *shown])
         if part.kind == "heading":
             words = part.text
@@ -251,7 +254,10 @@ def _plain(heading: str) -> str:
 
 
 def _joined(parts: Iterable[_Part]) -> list[_Part]:
-    """Join a paragraph that ends in a colon or a semicolon to the next, as introductions and the clauses of a contract do."""
+    """Join a paragraph that ends in a colon or a semicolon to the next.
+
+    Such are introductions and the clauses of a contract.
+    """
     result: list[_Part] = []
     goes_on = False
     for part in parts:

@@ -35,10 +35,10 @@ def sentence_spans(
     Raises:
         InvalidInputError: The splitter returned something else than places in the text, in order.
     """
-    result = []
+    spans = []
     for sentence in read_sentences(text, splitter, markup=markup):
-        result.append((sentence.start, sentence.end))
-    return result
+        spans.append((sentence.start, sentence.end))
+    return spans
 
 
 def read_sentences(

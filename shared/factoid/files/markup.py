@@ -58,7 +58,10 @@ def parse_html(raw: bytes, place: str, limits: ReadLimits) -> Any:
         return None
     depth = 0
     for event, _ in etree.iterwalk(root, events=("start", "end")):
-        depth += 1 if event == "start" else -1
+        if event == "start":
+            depth += 1
+        else:
+            depth -= 1
         if depth > limits.depth:
             limits.refuse(f"{place} has elements nested", "depth", "deep")
     etree.strip_elements(root, "script", "style", with_tail=False)

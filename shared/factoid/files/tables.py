@@ -64,9 +64,10 @@ def read_rows(path: Path, limits: ReadLimits) -> Iterator[TableRow]:
         delimiter = str(stated[1])
         sample = sample[1:]
         reading.skipped += 1
-    delimiter = delimiter or _delimiter(
-        sample, prefer="\t" if path.suffix.lower() == ".tsv" else ""
-    )
+    preferred = ""
+    if path.suffix.lower() == ".tsv":
+        preferred = "\t"
+    delimiter = delimiter or _delimiter(sample, prefer=preferred)
     parsed = _parsed(sample, delimiter)
     above = _title_rows(parsed)
     levels = _header_levels(parsed[above:])
@@ -112,7 +113,10 @@ def row_text(row: TableRow) -> str:
             and not _NUMBER.fullmatch(cell)
             and not _LABEL_END.search(cell)
         )
-        lines.append(cell if names_row else f"{name}: {cell}")
+        if names_row:
+            lines.append(cell)
+        else:
+            lines.append(f"{name}: {cell}")
     return "\n".join(lines)
 
 
@@ -152,7 +156,10 @@ class _Columns:
         self.unnamed: dict[str, None] = {}
         while self._names and not self._names[-1]:
             self._names.pop()
-        twice = [name for name, count in Counter(self._names).items() if name and count > 1]
+        twice = []
+        for name, count in Counter(self._names).items():
+            if name and count > 1:
+                twice.append(name)
         if twice:
             raise csv.Error(
                 f"several columns are called {', '.join(map(repr, twice))}: give each a name of "
@@ -176,7 +183,11 @@ class _Columns:
                 f"more cells than the {self._width} names: put texts that hold a "
                 f"{self._delimiter!r} into quotes"
             )
-        return {self._name(place): cell for place, cell in enumerate(cells) if cell}
+        result = {}
+        for place, cell in enumerate(cells):
+            if cell:
+                result[self._name(place)] = cell
+        return result
 
     def _name(self, place: int) -> str:
         name = self._names[place] if place < len(self._names) else ""
@@ -214,12 +225,15 @@ def _parsed(lines: Iterable[str], delimiter: str) -> list[list[str]]:
 
 
 def _delimiter(sample: Sequence[str], *, prefer: str) -> str:
-    """Return what cuts most rows into the same number of cells, and into more cells where that is the same."""
+    """Return what cuts most rows into the same number of cells.
+
+    Where that is the same, into more cells.
+    """
     best = (0.0, 0)
     chosen = prefer or _DELIMITERS[0]
     candidates: list[str] = [*prefer, *_DELIMITERS]
     for delimiter in candidates:
-        widths = Counter(len(row) for row in _parsed(sample, delimiter))
+        widths = Counter(map(len, _parsed(sample, delimiter)))
         total = widths.total()
         wide = {width: count for width, count in widths.items() if width > 1}
         if not wide:
@@ -275,7 +289,10 @@ def _names_columns(row: Sequence[str]) -> bool:
 
 
 def _header_levels(rows: Sequence[Sequence[str]]) -> int:
-    """Return 2 if the row below the header gives a name to each column without one, as below a merged cell; else 1."""
+    """Return 2 if the row below the header belongs to it, else 1.
+
+    It does if it gives a name to each column without one, as below a merged cell.
+    """
     if len(rows) < 2:
         return 1
     header, below = rows[:2]
@@ -323,7 +340,10 @@ def _cell(row: Sequence[str], column: int) -> str:
 def _differs(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Return whether a column has only numbers below a name."""
     for column, name in enumerate(header):
-        cells = [row[column] for row in rows if column < len(row) and row[column]]
+        cells = []
+        for row in rows:
+            if column < len(row) and row[column]:
+                cells.append(row[column])
         if name and not _NUMBER.fullmatch(name) and cells and all(map(_NUMBER.fullmatch, cells)):
             return True
     return False

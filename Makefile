@@ -6,9 +6,10 @@ SQUAD ?= ../shared/data/squad-v1.1-dev/dev-v1.1.even.json
 BIN := $(VENV)/bin
 # A process for each core, a file of tests to each. One for a debugger: make test ARGS="-n0 --pdb"
 PYTEST := $(BIN)/python -m pytest -n auto --maxprocesses 4 --dist loadfile
+TORCH ?= 2.13.0
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 
-.PHONY: help demo test test-all check format bench docs clean
+.PHONY: help demo test test-all check format bench docs lock clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(firstword $(MAKEFILE_LIST)) | expand -t 16
@@ -40,6 +41,14 @@ docs: $(VENV)/.installed  ## write docs/cli.md from the command line's help, doc
 	$(BIN)/python tools/cli_help.py
 	$(BIN)/python tools/reference.py
 	$(BIN)/python tools/quotes.py
+
+lock:  ## write constraints.txt from a fresh environment with the newest packages
+	rm -rf build/lock && $(PYTHON) -m venv build/lock
+	build/lock/bin/python -m pip install --quiet --upgrade "pip>=25.1"
+	build/lock/bin/python -m pip install --quiet "torch==$(TORCH)" -e ".[all,demo]"
+	build/lock/bin/python -m pip install --quiet "torch==$(TORCH)" --group dev
+	build/lock/bin/python tools/lock.py > build/lock/constraints.txt
+	mv build/lock/constraints.txt constraints.txt
 
 clean:  ## remove the environment and everything that was built
 	rm -rf $(VENV) build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

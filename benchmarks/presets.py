@@ -19,9 +19,9 @@ import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
@@ -88,17 +88,28 @@ class Setting:
 
 @dataclass(frozen=True)
 class Peer:
-    """Chunks of so many characters, by LangChain's splitter; with words, ranks are fused as EnsembleRetriever fuses them."""
+    """Chunks by LangChain's splitter; with words, ranks are fused as EnsembleRetriever fuses them.
+
+    Attributes:
+        name: That of the row.
+        has_words: Whether BM25 ranks as well.
+        size: Most characters of a chunk, or what `length` counts.
+        length: Measures a text.
+    """
 
     name: str
     has_words: bool
+    size: int = CHUNK
+    length: Callable[[str], int] = len
 
     def cost(self, documents: Sequence[Document], encoder: Encoder) -> Cost:
         with warnings.catch_warnings(action="ignore"):  # the package says that it is being sunset
             from langchain_community.vectorstores import FAISS
         with tempfile.TemporaryDirectory() as folder:
             start = time.process_time()
-            splitter = RecursiveCharacterTextSplitter(chunk_size=CHUNK, chunk_overlap=0)
+            splitter = RecursiveCharacterTextSplitter(
+                chunk_size=self.size, chunk_overlap=0, length_function=self.length
+            )
             chunks = splitter.split_documents([LangChainDocument(document.text) for document in documents])
             store = FAISS.from_documents(chunks, EncoderEmbeddings(encoder))
             store.save_local(folder)
@@ -110,14 +121,15 @@ class Peer:
 
     @contextmanager
     def opened(self, data: DomainSet, encoder: Encoder) -> Iterator[Search]:
-        yield partial(self._search, Chunks(data.documents, CHUNK, encoder), {})
+        chunks = Chunks(data.documents, self.size, encoder, length=self.length)
+        yield partial(self._search, chunks, {})
 
     def _search(self, whole: Chunks, by_scope: dict, question: DomainQuestion, vector: np.ndarray) -> Results:
         chunks = whole
         if question.scope:
             if question.scope not in by_scope:
                 inside = [document for document in whole.documents if document.id in question.scope]
-                by_scope[question.scope] = Chunks(inside, CHUNK, whole.encoder)
+                by_scope[question.scope] = Chunks(inside, self.size, whole.encoder, length=self.length)
             chunks = by_scope[question.scope]
         [found] = chunks.by_cosine(vector[None], FETCHED)
         if self.has_words:
@@ -141,9 +153,21 @@ def folder_size(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
+def count_tokens(text: str) -> int:
+    """Return the number of tokens that the encoder sees of a text, without those that mark its ends."""
+    return len(_tokenizer().encode(text, add_special_tokens=False))
+
+
+@cache
+def _tokenizer() -> Any:
+    return SentenceTransformerEncoder()._model().tokenizer
+
+
 SETTINGS = (
     Peer("chunks of 500 characters, vectors", has_words=False),
     Peer("the same with BM25, ranks fused (EnsembleRetriever)", has_words=True),
+    # What follows MarkdownHeaderTextSplitter or MarkdownNodeParser; these sets have no headings of Markdown.
+    Peer("chunks of 128 tokens", has_words=False, size=128, length=count_tokens),
     Setting("passages", ("passage",)),
     Setting("passages and sentences", ("passage", "sentence")),
     Setting("passages and propositions", ("passage", "proposition")),

@@ -1,4 +1,4 @@
-"""The core alone: index a text at three granularities and look at what each finds.
+"""The core alone: index a text, and look at what each granularity finds.
 
 python examples/core.py
 """

@@ -104,7 +104,7 @@ class MultiGranularRetriever(BaseRetriever):
     def _check(self) -> Self:
         options = self._options({})
         del options["k"]
-        SearchOptions(**options).kinds(self.store.store.granularities)
+        self.store.store.compared(SearchOptions(**options))
         return self
 
     @override

@@ -106,8 +106,8 @@ class MultiGranularFAISS(VectorStore):
         relevance_score_fn: Turns a score into a relevance from 0 to 1; None for `(1 + score) / 2`,
             clipped.
         options: Those of `UnitStore.add_documents`, for all documents, and those of
-            `factoid.UnitStore`, such as `path`; `granularities` is by default what the store has
-            embedded, and all for an empty one.
+            `factoid.UnitStore`, such as `path`; `granularities` is by default what the store was
+            filled with, and passages and propositions for an empty one.
 
     Attributes:
         store: The core store, for what LangChain has no name for.
@@ -137,10 +137,9 @@ class MultiGranularFAISS(VectorStore):
             encoding = embedding
             if not isinstance(encoding, LangChainEncoder):
                 encoding = LangChainEncoder(embedding)  # type: ignore[arg-type]  # refuses None
-            for name in ("progress",):
-                if name in self._recipe:
-                    of_store[name] = self._recipe[name]
-            store = UnitStore(encoder=encoding, **{"granularities": None} | of_store)
+            if "progress" in self._recipe:
+                of_store["progress"] = self._recipe["progress"]
+            store = UnitStore(encoder=encoding, **of_store)
         elif embedding is not None or of_store or store.encoder is None:
             raise InvalidInputError(
                 "store takes a UnitStore that has an encoder, and neither embedding nor options "

@@ -117,9 +117,7 @@ class MultiGranularNodeParser(NodeParser):
 
     model_config = ConfigDict(extra="forbid")
 
-    granularities: tuple[Kind, ...] = Field(
-        default=("passage", "sentence", "proposition"), min_length=1
-    )
+    granularities: tuple[Kind, ...] = Field(default=("passage", "proposition"), min_length=1)
     embed_metadata: Annotated[tuple[str, ...], AfterValidator(check_metadata_keys)] = ()
     words: int = WORDS
     min_words: int = MIN_WORDS

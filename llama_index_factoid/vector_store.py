@@ -91,7 +91,7 @@ class PersistedKwargs(StoreKwargs, total=False):
     embed_model: BaseEmbedding | None
     granularity: Kind | Literal["mixed"] | Sequence[Kind] | None
     parents: ParentsOption
-    granularities: Sequence[Kind]
+    granularities: Sequence[Kind] | None
     settings: Mapping[str, Any] | None
 
 
@@ -152,7 +152,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
             holds, and what they return, as in `factoid.store.SearchOptions`; by default passages,
             and documents that are one. Documents are only in stores that the core, the command line
             or LangChain filled.
-        granularities: What can be searched.
+        granularities: What can be searched; None for the granularities of the nodes.
         settings: Those of `factoid.UnitStore`, here or as options of their own, such as `index` and
             `similarity`.
 
@@ -170,9 +170,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     embed_model: BaseEmbedding | None = Field(default=None, exclude=True, repr=False)
     granularity: Kind | Literal["mixed"] | tuple[Kind, ...] | None = None
     parents: ParentsOption = "auto"
-    granularities: tuple[Kind, ...] = Field(
-        default=("passage", "sentence", "proposition"), min_length=1
-    )
+    granularities: tuple[Kind, ...] | None = Field(default=None, min_length=1)
     settings: dict[str, Any] = Field(default_factory=dict)
     _store: UnitStore = PrivateAttr()
 
@@ -183,7 +181,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         embed_model: BaseEmbedding | None = None,
         granularity: Kind | Literal["mixed"] | Sequence[Kind] | None = None,
         parents: ParentsOption = "auto",
-        granularities: Sequence[Kind] = ("passage", "sentence", "proposition"),
+        granularities: Sequence[Kind] | None = None,
         settings: Mapping[str, Any] | None = None,
         **options: Unpack[StoreKwargs],
     ) -> None:
@@ -388,7 +386,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         search = self._search_options(query, options, owner=owner)
         for name in ("k", "matches"):
             search.pop(name, None)
-        SearchOptions(**search).kinds(self._store.granularities)
+        self._store.compared(SearchOptions(**search))
 
     def _search_options(
         self, query: VectorStoreQuery, options: Mapping[str, Any], *, owner: str

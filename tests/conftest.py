@@ -21,7 +21,8 @@ os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
 # Tests interrupt themselves and their children; a run in the background may have been started with Ctrl-C ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)
 
-DATA = Path(__file__).resolve().parents[2] / "shared" / "data"
+# The sets of docs/data.md
+DATA = Path(os.environ.get("FACTOID_DATA", Path(__file__).resolve().parents[2] / "shared" / "data"))
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
@@ -45,5 +46,5 @@ def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def data() -> Path:
     if not DATA.is_dir():
-        pytest.skip(f"needs the real data in {DATA}, which is not on this machine")
+        pytest.skip(f"needs the data sets of docs/data.md in {DATA}")
     return DATA

@@ -29,7 +29,9 @@ from factoid.entities.spel.linker import split_words
 from factoid.errors import FactoidError
 from factoid.evaluate.answers import f1, has_answer_dpr, has_answer_normalized, normalize_answer
 from factoid.evaluate.citations import split_cited
+from factoid.files.limits import ReadLimits
 from factoid.files.readers import read_file
+from factoid.files.web_pages import page_markdown
 from factoid.filters.fields import field_rows
 from factoid.filters.parse import parse_filter
 from factoid.filters.tree import Comparison, Operator, matches
@@ -366,6 +368,7 @@ READERS: dict[str, Reader] = {
     "names of columns in CSV": _file(".csv", "", "\na,b\n"),
     "JSON": _file(".jsonl", '{"text": "a", "metadata": {"a": ', "}}"),
     "a Markdown file": _file(".md"),
+    "a page in HTML": lambda text: page_markdown(text.encode(), "a.html", ReadLimits()),
     "front matter": _file(".md", "---\na: ", "\n---\n"),
     "LexicalIndex": _lexical,
     "UnitStore": _store,
@@ -377,6 +380,7 @@ NEEDS = {
         ("clean", "clean a result", "markdown_tables", "a cell in HTML", "a row in HTML", "a figure"), "lxml"
     ),
     **dict.fromkeys(("rows between pipes", "rows of Azure"), "lxml"),
+    "a page in HTML": "markdownify",
     "UnitStore": "faiss",
     "LangChain": "langchain_text_splitters",
     "LlamaIndex": "llama_index.core",

@@ -120,7 +120,7 @@ async def test_from_llm_in_splitter_and_node_parser():
     assert [node.text for node in await parser.aget_nodes_from_documents(nodes)] == expected
     assert parser.propositionizer_name == f"scripted-1@{PROMPT_VERSION}"
     kinds = llama_index_factoid.MultiGranularNodeParser.from_llm(models[1])
-    assert len(kinds.get_nodes_from_documents(nodes)) == 1 + 2 + 2
+    assert len(kinds.get_nodes_from_documents(nodes)) == 1 + 2
     for kind, llm in zip((type(splitter), type(parser)), models, strict=True):
         with pytest.raises((TypeError, ValueError), match="max_concurency"):
             kind.from_llm(llm, max_concurency=3)

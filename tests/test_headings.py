@@ -38,7 +38,7 @@ def unit(text, title="", section="", **metadata):
 @pytest.mark.parametrize("granularity", GRANULARITIES)
 def test_texts_that_only_headings_tell_apart_are_found(granularity):
     pytest.importorskip("faiss")
-    with UnitStore(encoder=HashEncoder()) as store:
+    with UnitStore(encoder=HashEncoder(), granularities=GRANULARITIES) as store:
         store.add_documents([*MANUALS, CATALOGUE], propositionizer=SENTENCES)
         for manual in MANUALS:
             (hit,) = store.search(f"How long is the warranty of the {manual.id}?", 1, granularity=granularity)
@@ -51,7 +51,7 @@ def test_texts_that_only_headings_tell_apart_are_found(granularity):
 def test_what_is_encoded_and_what_is_returned():
     pytest.importorskip("faiss")
     encoder = Recording()
-    with UnitStore(encoder=encoder) as store:
+    with UnitStore(encoder=encoder, granularities=GRANULARITIES) as store:
         store.add_documents(
             [Document("# Tern\n\n## Weight\n\nIt weighs 59 kg.", metadata={"year": 1990})], propositionizer=SENTENCES
         )
@@ -94,7 +94,7 @@ def test_templates_name_what_is_wanted():
 @pytest.mark.parametrize("template", ["", "{title}", "{text} {text}", "{text", 3])
 def test_templates_that_are_none(template):
     with pytest.raises(InvalidInputError, match="template"):
-        UnitStore(encoder=HashEncoder(), embed_template=template)
+        UnitStore(encoder=HashEncoder(), embed_template=template, granularities=GRANULARITIES)
 
 
 # Part of the identity of a store
@@ -102,13 +102,13 @@ def test_templates_that_are_none(template):
 
 def test_another_template_is_refused_like_another_encoder(tmp_path):
     pytest.importorskip("faiss")
-    with UnitStore(tmp_path / "s", encoder=Recording(), embed_template=None) as store:
+    with UnitStore(tmp_path / "s", encoder=Recording(), embed_template=None, granularities=GRANULARITIES) as store:
         assert store.embed_template == "{text}"
         store.add_documents(MANUALS, propositionizer=SENTENCES)
         assert not any("X" in text for text in store.encoder.texts)
     with pytest.raises(EncoderMismatchError, match=r"the embed_template '\{text\}', and was opened with"):
-        UnitStore(tmp_path / "s", encoder=HashEncoder(), embed_template=EMBED_TEMPLATE)
-    with UnitStore(tmp_path / "s", encoder=HashEncoder()) as store:
+        UnitStore(tmp_path / "s", encoder=HashEncoder(), embed_template=EMBED_TEMPLATE, granularities=GRANULARITIES)
+    with UnitStore(tmp_path / "s", encoder=HashEncoder(), granularities=GRANULARITIES) as store:
         assert store.embed_template == "{text}"
         assert store.add_documents(MANUALS, propositionizer=SENTENCES).unchanged == 4
         store.clear()
@@ -118,15 +118,18 @@ def test_another_template_is_refused_like_another_encoder(tmp_path):
 
 def test_merged_and_imported_vectors_are_of_the_same_texts(tmp_path):
     pytest.importorskip("faiss")
-    with UnitStore(encoder=HashEncoder(), embed_template="{title}: {text}") as store:
+    with UnitStore(encoder=HashEncoder(), embed_template="{title}: {text}", granularities=GRANULARITIES) as store:
         store.add_documents(MANUALS, propositionizer=SENTENCES)
         store.export(tmp_path / "with.jsonl")
-        with UnitStore(encoder=HashEncoder()) as merged, UnitStore(encoder=HashEncoder()) as imported:
+        with (
+            UnitStore(encoder=HashEncoder(), granularities=GRANULARITIES) as merged,
+            UnitStore(encoder=HashEncoder(), granularities=GRANULARITIES) as imported,
+        ):
             merged.merge(store)
             imported.import_from(tmp_path / "with.jsonl")
             assert merged.embed_template == imported.embed_template == "{title}: {text}"
             imported.add([unit("It swims.", "Olm")])
-        with UnitStore(encoder=HashEncoder(), embed_template=None) as other:
+        with UnitStore(encoder=HashEncoder(), embed_template=None, granularities=GRANULARITIES) as other:
             other.add_documents([CATALOGUE], propositionizer=SENTENCES)
             with pytest.raises(EncoderMismatchError, match=r"the embed_template '\{text\}', and the other one with"):
                 other.merge(store)
@@ -135,10 +138,10 @@ def test_merged_and_imported_vectors_are_of_the_same_texts(tmp_path):
             store.export(tmp_path / "without.jsonl", vectors=False)
             other.import_from(tmp_path / "without.jsonl")
             assert other.verify() == []
-        with UnitStore(tmp_path / "s", encoder=HashEncoder()) as other:
+        with UnitStore(tmp_path / "s", encoder=HashEncoder(), granularities=GRANULARITIES) as other:
             other.import_from(tmp_path / "without.jsonl")
     with pytest.raises(EncoderMismatchError, match="embed_template"):
-        UnitStore(tmp_path / "s", encoder=HashEncoder(), embed_template=None)
+        UnitStore(tmp_path / "s", encoder=HashEncoder(), embed_template=None, granularities=GRANULARITIES)
 
 
 # Readers

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from factoid.store import GRANULARITIES
+
 pytest.importorskip("faiss")
 
 from factoid import Document, UnitStore
@@ -25,7 +27,7 @@ A = Document(TEXT, id="a", metadata={"tenant": "north"})
 
 @pytest.fixture
 def store(tmp_path):
-    with UnitStore(tmp_path / "store", encoder=HashEncoder()) as store:
+    with UnitStore(tmp_path / "store", encoder=HashEncoder(), granularities=GRANULARITIES) as store:
         store.add_documents([A])
         yield store
 
@@ -115,7 +117,7 @@ def test_units_of_another_document(store, tmp_path):
     file.write_text("\n".join(lines))
     with pytest.raises(InvalidInputError, match="has the id of a unit of document 'a'"):
         store.import_from(file)
-    with UnitStore(encoder=HashEncoder()) as other:
+    with UnitStore(encoder=HashEncoder(), granularities=GRANULARITIES) as other:
         other.add(stolen)
         with pytest.raises(InvalidInputError, match="has the id of a unit of document 'a'"):
             store.merge(other)
@@ -145,7 +147,7 @@ def test_units_under_a_passage_of_another_document(store):
 
 def test_a_unit_that_waits_for_a_document(store):
     """Somebody adds units under the ids that a document's units will have: one clear error, and nothing is lost."""
-    with UnitStore(encoder=HashEncoder()) as other:
+    with UnitStore(encoder=HashEncoder(), granularities=GRANULARITIES) as other:
         other.add_documents([A])
         waiting = [replace(unit, document_id="squatter") for unit in other.get(other.ids())]
     store.delete(document_ids=["a"])
@@ -162,7 +164,7 @@ def test_a_unit_that_waits_for_a_document(store):
 
 def test_merging_and_importing_documents_with_ids_of_units(store, tmp_path):
     before, hostile = state_of(store), hostile_documents(store)
-    with UnitStore(tmp_path / "other", encoder=HashEncoder()) as other:
+    with UnitStore(tmp_path / "other", encoder=HashEncoder(), granularities=GRANULARITIES) as other:
         other.add_documents(hostile)
         for suffix in (".jsonl", ".parquet"):
             if suffix == ".parquet":

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 from importlib.util import find_spec
+from itertools import islice
 
 import pytest
 
@@ -65,7 +66,20 @@ def test_texts_that_once_took_long(reader, shape, fragments):
     assert slowness(READERS[reader], shaped(shape, *fragments), _KNOWN_SHORT) == ""
 
 
+@pytest.mark.parametrize("attribute", ["a{}=1 ", "{}* <a ", "a{}='>' ", '{}" '])
+@pytest.mark.parametrize("reader", ["a row in HTML", "a page in HTML"])
+def test_tags_of_many_attributes(reader, attribute):
+    _skip_without_package(reader)
+
+    def text(length):
+        attributes = map(attribute.format, range(length))
+        return f"<td {''.join(islice(attributes, length // 4))}>"
+
+    assert slowness(READERS[reader], text, 8 * _LONG) == ""
+
+
 @pytest.mark.slow
+@pytest.mark.timeout(max(300, 20 * _SAMPLES))
 @pytest.mark.parametrize("reader", READERS)
 def test_readers_take_linear_time_for_many_texts(reader):
     _skip_without_package(reader)
@@ -104,6 +118,7 @@ def test_texts_that_are_nested_deep(reader):
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(max(300, 20 * _SAMPLES))
 @pytest.mark.parametrize("reader", READERS)
 def test_texts_that_are_nested_very_deep(reader):
     """In the long campaign 100,000 deep."""

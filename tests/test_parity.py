@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from factoid.store import GRANULARITIES
+
 pytest.importorskip("langchain_core")
 pytest.importorskip("llama_index.core")
 
@@ -39,7 +41,9 @@ Found = list[tuple[str, float, list[tuple[str, float]], list[str]]]  # text, sco
 @cache
 def langchain_store() -> langchain_factoid.MultiGranularFAISS:
     embeddings = langchain_factoid.EncoderEmbeddings(HashEncoder())
-    store = langchain_factoid.MultiGranularFAISS(embeddings, propositionizer=PROPOSITIONIZER)
+    store = langchain_factoid.MultiGranularFAISS(
+        embeddings, propositionizer=PROPOSITIONIZER, granularities=GRANULARITIES
+    )
     store.add_texts(CORPUS, METADATA)
     return store
 
@@ -49,7 +53,7 @@ def llama_index_index() -> VectorStoreIndex:
     return VectorStoreIndex.from_documents(
         [LlamaIndexDocument(text=text, metadata=row) for text, row in zip(CORPUS, METADATA, strict=True)],
         storage_context=StorageContext.from_defaults(vector_store=llama_index_factoid.MultiGranularFaissVectorStore()),
-        transformations=[llama_index_factoid.MultiGranularNodeParser(PROPOSITIONIZER)],
+        transformations=[llama_index_factoid.MultiGranularNodeParser(PROPOSITIONIZER, granularities=GRANULARITIES)],
         embed_model=llama_index_factoid.EncoderEmbedding(HashEncoder()),
     )
 

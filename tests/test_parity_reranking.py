@@ -6,6 +6,8 @@ from typing import Any
 
 import pytest
 
+from factoid.store import GRANULARITIES
+
 pytest.importorskip("langchain_core")
 pytest.importorskip("llama_index.core")
 
@@ -96,7 +98,7 @@ def test_reranking_by_tokens_is_one_word_in_every_way_in(parents: Any) -> None:
 
 
 def test_embeddings_without_tokens_are_told_what_to_do() -> None:
-    store = MultiGranularFAISS(DeterministicFakeEmbedding(size=5))
+    store = MultiGranularFAISS(DeterministicFakeEmbedding(size=5), granularities=GRANULARITIES)
     store.add_texts(CORPUS)
     with pytest.raises(InvalidInputError, match="in LangChain as EncoderEmbeddings"):
         store.similarity_search("Who designed the Fram?", rerank="tokens")

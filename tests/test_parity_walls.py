@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+from factoid.store import GRANULARITIES
+
 pytest.importorskip("faiss")
 pytest.importorskip("langchain_core")
 pytest.importorskip("llama_index.core")
@@ -287,7 +289,9 @@ SECRET, PLAIN = "The code of the vault is 4711.", "The vault is in the cellar."
 
 def test_a_tenant_asks_for_chunks_and_facts_of_another() -> None:
     """Two chunks of one source have different tenants, and so have the sentences of a document."""
-    store = langchain_factoid.MultiGranularFAISS(langchain_factoid.EncoderEmbeddings(ENCODER))
+    store = langchain_factoid.MultiGranularFAISS(
+        langchain_factoid.EncoderEmbeddings(ENCODER), granularities=GRANULARITIES
+    )
     tenants = {SECRET: "north", PLAIN: "south"}
     chunks = [
         LangChainDocument(page_content=text, id=tenant, metadata={"source": "vault.txt", "tenant": tenant})

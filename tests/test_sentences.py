@@ -146,7 +146,7 @@ def test_other_texts(text, expected):
 
 
 # White space, what nobody sees, and what Markdown does not show: marks of lists, quotes, tables and headings, link definitions.
-UNSEEN = re.compile(rf"(?:[\s>|*+•‣–#=~`:_-]|{INVISIBLE.pattern}|\d{{1,9}}[.)]|\[[^\]]*\]:\s*\S+)*")
+UNSEEN = re.compile(rf"(?:[\s>|*+•‣·∙–#=~`:_-]|{INVISIBLE.pattern}|\d{{1,9}}[.)]|\[[^\]]*\]:\s*\S+)*")
 
 
 def holds(text, spans):

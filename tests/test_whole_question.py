@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from factoid.store import GRANULARITIES
+
 pytest.importorskip("langchain_core")
 pytest.importorskip("llama_index.core")
 
@@ -42,7 +44,7 @@ MODEL = EncoderEmbedding(HashEncoder())
 
 @pytest.fixture
 def core(tmp_path):
-    with UnitStore(tmp_path / "store", encoder=HashEncoder()) as store:
+    with UnitStore(tmp_path / "store", encoder=HashEncoder(), granularities=GRANULARITIES) as store:
         store.add_documents([MANUAL, NOTE])
         yield store
 

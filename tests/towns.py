@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from factoid import Document, UnitStore
+from factoid.store import GRANULARITIES
 from factoid.testing import HashEncoder, ScriptedPropositionizer
 
 PROPOSITIONIZER = ScriptedPropositionizer(lambda passage: [passage.text])
@@ -16,7 +17,7 @@ def document(number):
 
 
 def opened(path, **options):
-    return UnitStore(path, **({"encoder": HashEncoder()} | options))
+    return UnitStore(path, **({"granularities": GRANULARITIES, "encoder": HashEncoder()} | options))
 
 
 def add(store, *numbers):

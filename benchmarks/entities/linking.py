@@ -37,6 +37,7 @@ from pathlib import Path
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 
+from benchmarks.data import DATA
 from benchmarks.entities.page import add_into, into
 from benchmarks.entities.title_sources import Question, dump, dump_titles, entity_questions, kore50, places, titles
 from factoid import SentenceTransformerEncoder
@@ -47,8 +48,6 @@ from factoid.entities.articles.store import ArticleStore
 from factoid.entities.importers.mediawiki import MediaWikiDump
 from factoid.entities.linkers.titles import TitleLinker
 from factoid.entities.mention import Mention
-
-DATA = Path(__file__).resolve().parents[3] / "shared" / "data"
 
 
 def main() -> None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from benchmarks.data import DATA
 from factoid import Document, Granularity, SyntaxPropositionizer, Unit
 from factoid.propositions.prompting.prompt import passage_input
 
 ROOT = Path(__file__).resolve().parents[2]
-SQUAD = ROOT.parent / "shared" / "data" / "squad-v1.1-dev"
+SQUAD = DATA / "squad-v1.1-dev"
 ENCYCLOPEDIA = ROOT / "examples" / "data" / "encyclopedia"
 
 SIZES = {

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -21,7 +21,7 @@ class Chunks:
 
     Attributes:
         documents: The documents.
-        size: Most characters of a chunk.
+        size: Most characters of a chunk, or what `length` counts.
         encoder: Returns vectors of unit length.
         template: What is encoded, and searched for words.
     """
@@ -30,11 +30,14 @@ class Chunks:
     size: int
     encoder: Encoder
     template: str = "{text}"
+    length: Callable[[str], int] = len
     units: list[Unit] = field(init=False)
 
     def __post_init__(self) -> None:
         # no overlap: a word that two chunks of a context hold is counted twice
-        splitter = RecursiveCharacterTextSplitter(chunk_size=self.size, chunk_overlap=0, add_start_index=True)
+        splitter = RecursiveCharacterTextSplitter(
+            chunk_size=self.size, chunk_overlap=0, add_start_index=True, length_function=self.length
+        )
         self.units = []
         for document in self.documents:
             for chunk in splitter.create_documents([document.text]):

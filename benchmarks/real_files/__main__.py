@@ -91,14 +91,14 @@ def measure(paths: Sequence[Path], propositionizer: SyntaxPropositionizer) -> Co
             counts.decomposing += time.process_time() - middle
             counts.reading += middle - start
             counts.size += len(document.text.encode())
-            is_markdown = markup_of(document.text, document.metadata) == "markdown"
-            source = Source(document.text, is_markdown=is_markdown)
+            markup = markup_of(document.text, document.metadata)
+            source = Source(document.text, markup=markup)
             texts = [letters(unit.text) for unit in units]
             _count_markup(counts, path, source, units, passages)
             _count_characters(counts, path, source, passages)
             _count_spans(counts, path, document, passages, sentences, units)
             propositions += texts
-            if is_markdown:
+            if markup == "markdown":
                 _count_rows(counts, path, rows_of(source), texts)
         if path.suffix.lower() in TABLE_ENDINGS:
             _count_rows(counts, path, csv_rows(path.read_text(encoding="utf-8-sig")), propositions)
@@ -111,7 +111,7 @@ def _count_markup(counts: Counts, path: Path, source: Source, units: Sequence[Un
         sentence.start
         for passage in passages
         for sentence in passage.sentences
-        if sentence.block.kind == "code" and _is_indented(source.text, sentence.start)
+        if sentence.block.kind == "code" and (source.markup == "rst" or _is_indented(source.text, sentence.start))
     }
     for unit in units:
         counts.propositions += 1

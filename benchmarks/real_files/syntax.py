@@ -87,6 +87,31 @@ _PATTERNS = (
 PATTERNS = tuple((reason, re.compile(pattern, re.DOTALL | re.MULTILINE)) for reason, pattern in _PATTERNS)
 
 
+# Of reStructuredText: directives with what readers do not see of them, and marks within lines.
+_REST_UNSEEN = (
+    r"toctree|contents|include|literalinclude|image|index|raw|meta|highlight|default-role|role|module|currentmodule|automodule"
+    r"|autoclass|autofunction|autoexception|autodata|automethod|autosummary|sectionauthor|tabularcolumns"
+    r"|testsetup|plot|graphviz|click|program|bibliography|youtube|tableofcontents"
+)
+_REST_BODY = r"(?:\n(?:[ \t]*\n)*(?P=indent)[ \t]+\S[^\n]*)*"
+_REST_PATTERNS = (
+    (DIRECTIVE, rf"^(?P<indent>[ \t]*)\.\. +(?:[a-z]+:)?(?:{_REST_UNSEEN})::[^\n]*{_REST_BODY}"),
+    (DEFINITION, r"^[ \t]*\.\. +(?:_[^\n]*|__:[^\n]*)|^[ \t]*__ \S+$"),
+    (DEFINITION, rf"^(?P<indent>[ \t]*)\.\. +\|[^\n]*{_REST_BODY}"),
+    (FOOTNOTE, r"\.\. +\[[^\]\n]+\](?=\s)|\[[\w#*.-]+\]_"),
+    (
+        DIRECTIVE,
+        r"^[ \t]*\.\. +(?:version\w+|deprecated):: *[\w.]*|^[ \t]*\.\. +(?:code|code-block|sourcecode|figure|prompt|tabs?|"
+        r"tab-set|container|class|parsed-literal|list-table|csv-table|grid|only|ifconfig|math)::(?: [^\n]*)?"
+        r"|^[ \t]*\.\. +[\w:+.-]+::",
+    ),
+    (COMMENT, rf"^(?P<indent>[ \t]*)\.\.(?: +[^\n]*)?{_REST_BODY}"),
+    (DIRECTIVE, r"(?<=::)(?:[^\n]*\n)(?:[ \t]+:[\w-]+:(?: [^\n]*)?\n)+|^[ \t]+:[\w-]+:(?: [^\n]*)?$|^:[\w-]+:$"),
+    (DIRECTIVE, r"(?<![\w:]):[A-Za-z][\w:+.-]*:(?=`)|(?<=`):[a-z]+:"),
+    (TARGET, r"(?<=`)[^`<]*(?P<alt>)<[^<>`]+>(?=`)|(?<=:`)~[\w.-]*\.(?=\w+(?:\(\))?`)"),
+)
+
+
 class Source:
     """A document's text with its code and its syntax.
 
@@ -96,15 +121,17 @@ class Source:
         reasons: For each character, why it is syntax; "" where it is not.
     """
 
-    def __init__(self, text: str, *, is_markdown: bool = True) -> None:
+    def __init__(self, text: str, *, markup: str = "markdown") -> None:
         self.text = text
         self.code: list[tuple[int, int]] = []
         self.fences: list[tuple[int, int]] = []  # code with its fences
         self.inline_code: list[tuple[int, int]] = []
         self.marks: list[tuple[int, int]] = []  # of fences around Markdown
         self.reasons = [""] * len(text)
-        self._is_markdown = is_markdown
-        if not is_markdown:
+        self.markup = markup
+        if markup == "rst":
+            self._read_restructured()
+        if markup != "markdown":
             return
         front = _FRONT.match(text)
         self.start = front.end() if front else 0
@@ -133,6 +160,14 @@ class Source:
         for match in re.finditer(_TAG, text):  # attributes may hold backticks
             if not self.is_code(match.start()) and not any(first <= match.start() < last for first, last in inline):
                 self._paint(*match.span(), TAG)
+
+    def _read_restructured(self) -> None:
+        for reason, pattern in _REST_PATTERNS:
+            for match in re.finditer(pattern, self.text, re.MULTILINE):
+                if reason == COMMENT and re.match(r"[ \t]*\.\. +[\w:+.-]+::", match[0]):
+                    continue
+                start = match.end("alt") if match.groupdict().get("alt") is not None else match.start()
+                self._paint(start, match.end(), reason)
 
     def is_code(self, at: int) -> bool:
         """Say whether a place is in a block of code."""

@@ -103,10 +103,12 @@ def run_demo(
     `citer` cites a prepared answer. Without questions, ask three of the encyclopedia's, or headings
     of the documents.
     """
-    documents, prepared = (
-        load_encyclopedia(find_data()) if docs is None else (list(read_documents([docs])), [])
-    )
-    with UnitStore(encoder=encoder) as store:
+    prepared: Sequence[Question] = []
+    if docs is None:
+        documents, prepared = load_encyclopedia(find_data())
+    else:
+        documents = list(read_documents([docs]))
+    with UnitStore(encoder=encoder, granularities=GRANULARITIES) as store:
         report = store.add_documents(documents, propositionizer=propositionizer, progress=progress)
         units = store.get(store.ids())
         if not units:

@@ -120,7 +120,9 @@ def hit_fields(hit: Hit, start: str, end: str, *, matches: bool = True) -> dict[
     for part in (hit, *hit.matches):
         for unit in part.neighbours:
             around[unit.id] = unit
-    matched = map(attrgetter("unit"), hit.matches if matches else ())
+    matched: list[Unit] = []
+    if matches:
+        matched = list(map(attrgetter("unit"), hit.matches))
     for name, units in (
         ("matches", matched),
         ("neighbours", sorted(around.values(), key=attrgetter("start", "end"))),

@@ -18,16 +18,18 @@ from factoid.text.front_matter import front_matter, title_of
 from factoid.text.inline import inline
 from factoid.text.marked_headings import marked_headings
 from factoid.text.markup import Markup, markup_of
-from factoid.text.paragraphs import part_of, span_of
+from factoid.text.paragraphs import Read, part_of, span_of
 from factoid.text.plain import as_it_is
 from factoid.text.plain_headings import Heading, Line, find_headings, heading_cuts
 from factoid.text.reading import read
+from factoid.text.restructured import restructured_inline
 from factoid.units import LONGEST_HEADING, Document
 
 _BLANK_LINE = re.compile(r"\n[^\S\n]*+\n")
 _IMAGE = re.compile(r"\[?!\[|<img\b", re.IGNORECASE)
 _LEAD_CHARS = 200
 _GOES_ON = re.compile(r"(?:[:：]|[;；](?:\s(?:and|or))?)\Z")
+_INLINE: dict[Markup, Read] = {"markdown": inline, "rst": restructured_inline, "plain": as_it_is}
 _NO_HEADING = tuple(".!;,…。！")
 
 
@@ -96,7 +98,8 @@ def outline(document: Document) -> tuple[str, list[Paragraph]]:
         for part in parts:
             pieces += _cut_at_headings(text, part)
         parts = pieces
-    is_plain = not (has_levels and markup == "markdown" and _has_number_signs(text, blocks))
+    is_marked = markup == "rst" or (markup == "markdown" and _has_number_signs(text, blocks))
+    is_plain = not (has_levels and is_marked)
     headings = {
         heading.place: heading for heading in find_headings(list(_lines(text, parts)), is_plain)
     }
@@ -139,7 +142,7 @@ def _with_marked_headings(text: str, start: int, markup: Markup) -> list[Block]:
     for heading in marked:
         result += _read_between(text, start, heading.start, markup)
         source = text[heading.title_start : heading.title_end]
-        see = inline if markup == "markdown" else as_it_is
+        see = _INLINE[markup]
         visible = see(source, range(heading.title_start, heading.title_end))
         result.append(Block("heading", heading.start, heading.end, visible, heading.level))
         start = heading.end
@@ -217,7 +220,10 @@ def _divided(blocks: Sequence[Block], at: int) -> tuple[tuple[Block, ...], tuple
             ):
                 if visible.text:
                     start, end = span_of(visible)
-                    target.append(replace(block, start=start, end=end, visible=visible))
+                    number = block.number if target is before else 0
+                    target.append(
+                        replace(block, start=start, end=end, visible=visible, number=number)
+                    )
     return tuple(before), tuple(behind)
 
 

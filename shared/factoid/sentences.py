@@ -30,7 +30,7 @@ def sentence_spans(
         text: The text.
         splitter: Finds the ends of sentences within a block, in place of the rules of
             `factoid.text.sentence_ends`.
-        markup: "markdown" or "plain"; None to decide by the marks in the text.
+        markup: "markdown", "rst" or "plain"; None to decide by the marks in the text.
 
     Raises:
         InvalidInputError: The splitter returned something else than places in the text, in order.

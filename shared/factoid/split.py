@@ -141,8 +141,8 @@ def _named_cells(row: Block) -> str:
 def sentences_in(passage: Unit, splitter: SentenceSplitter | None = None) -> Sequence[Sentence]:
     """Return the sentences of a passage with their places in the document.
 
-    A passage from `split_passages` knows them; another is read by itself, as Markdown or plain text
-    as its metadata say.
+    A passage from `split_passages` knows them; another is read by itself, by the markup that its
+    metadata say.
     """
     if (
         passage.sentences

@@ -15,12 +15,12 @@ def test_index_says_what_is_in_the_store_and_skips_what_it_knows(run, report, do
     assert (code, err) == (0, "")
     assert "2 documents indexed" in out
     assert "3 passages → 6 propositions" in out
-    assert "embedded 3 passages, 6 sentences, 6 propositions" in out
-    assert "now holds 3 passages, 6 sentences, 6 propositions" in out
+    assert "embedded 3 passages, 6 propositions" in out
+    assert "now holds 3 passages, 6 propositions" in out
     (docs / "vasa.md").write_text("# Vasa\n\nThe Vasa was raised in 1961.\n")
     counts = report(*command)
     assert (counts["documents"], counts["unchanged"]) == (1, 1)
-    assert counts["total"] == {"passage": 3, "proposition": 5, "sentence": 5}
+    assert counts["total"] == {"passage": 3, "proposition": 5}
 
 
 def test_index_takes_some_granularities(run, report, docs, tmp_path):

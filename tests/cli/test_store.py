@@ -20,7 +20,7 @@ def test_stats_and_compact(run, report, store):
     found = report("store", "stats", store)
     assert (found["documents"], found["units"]["passage"], found["encoder"]) == (2, 3, "HashEncoder(256)")
     out = run("store", "stats", store)[1]
-    assert re.search(r"^units: passage 3, sentence \d+, proposition \d+$", out, re.M)
+    assert re.search(r"^units: passage 3, proposition \d+$", out, re.M)
     found = report("store", "compact", store, "--quiet")
     assert found["after"] <= found["before"]
 
@@ -73,7 +73,7 @@ def test_merge(run, report, store, tmp_path):
 def test_delete_by_id_and_by_filter(run, report, fails, store, docs):
     units = held(store)
     pisa = {id_ for id_, unit in units.items() if unit.metadata["source"].endswith("pisa.md")}
-    first = next(id_ for id_, unit in units.items() if unit.granularity == "sentence" and id_ not in pisa)
+    first = next(id_ for id_, unit in units.items() if unit.granularity == "proposition" and id_ not in pisa)
     assert report("store", "delete", store, first, "unknown") == {"deleted": 1, "unknown": ["unknown"]}
     condition = json.dumps({"source": (docs / "pisa.md").as_posix()})
     assert run("store", "delete", store, "--filter", condition) == (0, f"{len(pisa)} units deleted\n", "")

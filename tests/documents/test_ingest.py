@@ -17,6 +17,7 @@ from factoid.documents import (
 )
 from factoid.documents.read import read_loaded
 from factoid.errors import InvalidInputError
+from factoid.store import GRANULARITIES
 from factoid.testing import HashEncoder, ScriptedPropositionizer
 from factoid.units import Granularity
 
@@ -45,7 +46,7 @@ def document():
 
 @pytest.fixture
 def store():
-    with UnitStore(encoder=HashEncoder()) as made:
+    with UnitStore(encoder=HashEncoder(), granularities=GRANULARITIES) as made:
         yield made
 
 

@@ -8,6 +8,7 @@ from functools import cache
 import numpy as np
 
 from factoid import Document, Granularity, Unit, UnitStore
+from factoid.store import GRANULARITIES
 from factoid.testing import ScriptedPropositionizer
 
 DIM = 16
@@ -38,7 +39,13 @@ class SeededEncoder:
 
 def opened(path, **options):
     index = {"sentence": "HNSW8"}  # which has a file of FAISS's; so few vectors are all compared
-    return UnitStore(path, **({"encoder": SeededEncoder(), "embed_template": None, "index": index} | options))
+    return UnitStore(
+        path,
+        **(
+            {"granularities": GRANULARITIES, "encoder": SeededEncoder(), "embed_template": None, "index": index}
+            | options
+        ),
+    )
 
 
 def unit(own, version):

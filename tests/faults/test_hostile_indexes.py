@@ -12,7 +12,18 @@ from tests.faults.worker import ENVIRONMENT, ROOT
 
 pytest.importorskip("faiss")
 
-KINDS = ["HNSW16", "IVF32,SQ8", "IVF32_HNSW8,Flat", "SQ8", "RaBitQ", "IVF32,RaBitQ", "HNSW16,SQ8", "RR,SQ8"]
+KINDS = [
+    "HNSW16",
+    "IVF32,SQ8",
+    "IVF32_HNSW8,Flat",
+    "SQ8",
+    "RaBitQ",
+    "IVF32,RaBitQ",
+    "IVF1,RaBitQfs",
+    "IVF32,RaBitQfs",
+    "HNSW16,SQ8",
+    "RR,SQ8",
+]
 
 ATTACK = """
 import hashlib, random, resource, sys, time

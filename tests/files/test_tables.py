@@ -46,6 +46,20 @@ def texts(tmp_path, content, name="a.csv"):
         ('Town,Note\rVarn,"a\rb"\rOlm,c', ["Town: Varn\nNote: a\rb", "Town: Olm\nNote: c"]),
         ("Town,Sun\n", []),
         ("", []),
+        # no header
+        ("Oslo,709037\nBergen,291940\n", ["Oslo\ncolumn 2: 709037", "Bergen\ncolumn 2: 291940"]),
+        (
+            "Ann;a@x.org;40\nBo;b@x.org;40\n",
+            ["Ann\ncolumn 2: a@x.org\ncolumn 3: 40", "Bo\ncolumn 2: b@x.org\ncolumn 3: 40"],
+        ),
+        ("2021-04-01,wet\n2021-04-02,dry\n", ["2021-04-01\ncolumn 2: wet", "2021-04-02\ncolumn 2: dry"]),
+        ("Jaws,1975\nAlien,1979\n", ["Jaws\ncolumn 2: 1975", "Alien\ncolumn 2: 1979"]),
+        # numbers and days that are names
+        ("Town,2023,2024\nVarn,5,7\n", ["Town: Varn\n2023: 5\n2024: 7"]),
+        ("Town,2024\nVarn,5\n", ["Town: Varn\n2024: 5"]),
+        ("Shoe,36,38,40\nPrice,10,12,14\n", ["Shoe: Price\n36: 10\n38: 12\n40: 14"]),
+        (",7,9,20\nVarn,5,7,1\n", ["Varn\n7: 5\n9: 7\n20: 1"]),
+        ("Town,2024-01-01\nVarn,5\n", ["Town: Varn\n2024-01-01: 5"]),
         # a second row of names below merged cells
         (
             "Town,2023,,2024,\n,Sun,Rain,Sun,Rain\nVarn,1,2,3,4\n",

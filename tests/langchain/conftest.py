@@ -7,6 +7,7 @@ import pytest
 from langchain_core.embeddings import Embeddings
 
 from factoid import Unit
+from factoid.store import GRANULARITIES
 from factoid.testing import HashEncoder, ScriptedPropositionizer
 from langchain_factoid import MultiGranularFAISS
 from tests.langchain.documents import KAKAPO, OLM, TITAN
@@ -49,7 +50,7 @@ def propositionizer() -> ScriptedPropositionizer:
 
 @pytest.fixture
 def store(embedding: HashEmbeddings, propositionizer: ScriptedPropositionizer) -> Iterator[MultiGranularFAISS]:
-    with MultiGranularFAISS(embedding, propositionizer=propositionizer) as store:
+    with MultiGranularFAISS(embedding, propositionizer=propositionizer, granularities=GRANULARITIES) as store:
         yield store
 
 

@@ -15,6 +15,7 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 
 from factoid import AnyGranularityRanker
+from factoid.store import GRANULARITIES
 from langchain_factoid import (
     AnyGranularityReranker,
     EntityRetriever,
@@ -30,7 +31,7 @@ QUESTION = "Which animal has no eyes?"
 
 @pytest.fixture
 def store(embedding: HashEmbeddings) -> Iterator[MultiGranularFAISS]:
-    with MultiGranularFAISS(embedding) as opened:
+    with MultiGranularFAISS(embedding, granularities=GRANULARITIES) as opened:
         opened.add_documents([KAKAPO, OLM])
         yield opened
 

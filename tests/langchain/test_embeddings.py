@@ -10,6 +10,7 @@ from langchain_core.embeddings import DeterministicFakeEmbedding
 from factoid import Document as CoreDocument
 from factoid import UnitStore
 from factoid.errors import EncoderMismatchError, InvalidInputError
+from factoid.store import GRANULARITIES
 from langchain_factoid import LangChainEncoder, MultiGranularFAISS
 from tests.langchain.conftest import HashEmbeddings
 from tests.langchain.documents import OLM, SENTENCES
@@ -21,7 +22,7 @@ def test_embeddings_as_encoder_of_the_core(embedding: Any) -> None:
     assert encoder.encode_units([]).shape[0] == 0
     assert encoder.encode_units(["a b", "c d"]).shape == (2, 256)
     assert np.array_equal(encoder.encode_queries(["ice", "lead"]), encoder.encode_units(["ice", "lead"]))
-    with UnitStore(encoder=encoder) as core:
+    with UnitStore(encoder=encoder, granularities=GRANULARITIES) as core:
         core.add_documents([CoreDocument(OLM.page_content)], propositionizer=SENTENCES)
         assert core.search("eyes", 1)[0].unit.text == OLM.page_content
     with pytest.raises(InvalidInputError, match="expected Embeddings"):
@@ -52,11 +53,13 @@ def test_texts_with_their_embeddings(embedding: HashEmbeddings) -> None:
 
 
 def test_bad_embeddings_are_refused(embedding: Any, tmp_path: Any) -> None:
-    with MultiGranularFAISS(embedding, propositionizer=SENTENCES, path=tmp_path / "s") as store:
+    with MultiGranularFAISS(
+        embedding, propositionizer=SENTENCES, path=tmp_path / "s", granularities=GRANULARITIES
+    ) as store:
         store.add_documents([OLM])
         for vectors in ([[1.0]], [[1.0], [1.0, 2.0]]):
             embedding.embed_documents = lambda texts, vectors=vectors: vectors
             with pytest.raises(EncoderMismatchError, match="one vector for each of 2 texts, of one dimension"):
                 store.add_texts(["Ice.", "Lead."])
     with pytest.raises(EncoderMismatchError, match=r"HashEmbeddings\(hash-256\)"):
-        MultiGranularFAISS(DeterministicFakeEmbedding(size=5), path=tmp_path / "s")
+        MultiGranularFAISS(DeterministicFakeEmbedding(size=5), path=tmp_path / "s", granularities=GRANULARITIES)

@@ -24,7 +24,7 @@ NOTE = Document(id="note", page_content="A note on thing2.", metadata={"author.n
 
 @pytest.fixture
 def books() -> Any:
-    with MultiGranularFAISS(EMBEDDINGS, propositionizer=SENTENCES) as store:
+    with MultiGranularFAISS(EMBEDDINGS, propositionizer=SENTENCES, granularities=GRANULARITIES) as store:
         store.add_documents([BOOK, NOTE])
         yield store
 
@@ -51,7 +51,7 @@ def test_documents_passages_and_units(books: MultiGranularFAISS, granularity: st
 
 
 def test_a_store_that_is_given(tmp_path: Path) -> None:
-    with UnitStore(encoder=LangChainEncoder(EMBEDDINGS, name="mine")) as core:
+    with UnitStore(encoder=LangChainEncoder(EMBEDDINGS, name="mine"), granularities=GRANULARITIES) as core:
         store = MultiGranularFAISS(store=core, propositionizer=SENTENCES)
         assert store.embeddings is EMBEDDINGS
         store.add_documents([BOOK])

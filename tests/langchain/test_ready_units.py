@@ -24,7 +24,7 @@ EMBEDDINGS = EncoderEmbeddings(HashEncoder())
 @pytest.mark.parametrize("granularity", [None, "passage", "sentence", "proposition", "mixed"])
 @pytest.mark.parametrize("text", [CAT, "Maurice", "# Maurice", "| cat | Maurice |", "cat: Maurice\n---\n"])
 def test_whatever_text_is_added_is_found(text, granularity):
-    with MultiGranularFAISS(EMBEDDINGS, parents="passage") as store:
+    with MultiGranularFAISS(EMBEDDINGS, parents="passage", granularities=GRANULARITIES) as store:
         store.add_documents([LEANS])
         store.add_texts([text])
         found = store.similarity_search("Maurice", k=2, granularity=granularity)
@@ -34,14 +34,14 @@ def test_whatever_text_is_added_is_found(text, granularity):
 
 def test_chunks_of_our_splitters_are_found():
     chunks = PropositionTextSplitter().split_documents([LEANS])
-    with MultiGranularFAISS(EMBEDDINGS) as store:
+    with MultiGranularFAISS(EMBEDDINGS, granularities=GRANULARITIES) as store:
         store.add_texts([chunk.page_content for chunk in chunks])
         assert len(store.similarity_search("tower", k=9)) == len(chunks) == 2
 
 
 def test_passages_of_another_front_end_are_found_beside_documents(tmp_path):
     passage = Unit("cat", CAT, Granularity.PASSAGE, "doc", "doc", 0, len(CAT))
-    with UnitStore(tmp_path / "store", encoder=LangChainEncoder(EMBEDDINGS)) as core:
+    with UnitStore(tmp_path / "store", encoder=LangChainEncoder(EMBEDDINGS), granularities=GRANULARITIES) as core:
         core.add([passage])
     with MultiGranularFAISS(
         EMBEDDINGS, path=tmp_path / "store", granularities=GRANULARITIES, parents="passage"

@@ -10,6 +10,7 @@ from langchain_core.embeddings import DeterministicFakeEmbedding
 
 from factoid import AnyGranularityRanker
 from factoid.errors import InvalidInputError
+from factoid.store import GRANULARITIES
 from langchain_factoid import MultiGranularFAISS
 from tests.langchain.documents import SENTENCES
 from tests.late_interaction.word_vectors import WordVectors
@@ -20,7 +21,7 @@ TEXTS = [f"First{n} stands here. Second{n} follows." for n in range(50)]
 
 @pytest.fixture(scope="module")
 def store() -> Iterator[MultiGranularFAISS]:
-    with MultiGranularFAISS(EMBEDDING, propositionizer=SENTENCES) as store:
+    with MultiGranularFAISS(EMBEDDING, propositionizer=SENTENCES, granularities=GRANULARITIES) as store:
         store.add_texts(TEXTS, ids=[str(n) for n in range(50)])
         yield store
 

@@ -7,6 +7,7 @@ from langchain_core.embeddings import Embeddings
 from pydantic import ValidationError
 
 from factoid.errors import InvalidInputError
+from factoid.store import GRANULARITIES
 from langchain_factoid import MultiGranularFAISS, MultiGranularRetriever
 from tests.langchain.documents import OLM, SENTENCES
 
@@ -33,7 +34,7 @@ async def test_async_awaits_the_embeddings(embedding: Any) -> None:
         async def aembed_query(self, text: str) -> list[float]:
             return embedding.embed_query(text)
 
-    store = MultiGranularFAISS(Awaitable(), propositionizer=SENTENCES)
+    store = MultiGranularFAISS(Awaitable(), propositionizer=SENTENCES, granularities=GRANULARITIES)
     await store.aadd_documents([OLM])
     assert await MultiGranularRetriever(store=store).ainvoke("eyes") == [OLM]
 

@@ -12,6 +12,7 @@ from langchain_core.retrievers import BaseRetriever
 from langchain_core.vectorstores import VectorStore
 from langchain_tests.integration_tests import RetrieversIntegrationTests, VectorStoreIntegrationTests
 
+from factoid.store import GRANULARITIES
 from factoid.testing import ScriptedPropositionizer
 from langchain_factoid import MultiGranularFAISS, MultiGranularRetriever
 
@@ -42,7 +43,9 @@ class TestVectorStore(VectorStoreIntegrationTests):
         options = dict(request.param)
         path = tmp_path / "store" if options.pop("on_disk") else None
         propositionizer = ScriptedPropositionizer(whole_and_words)
-        with MultiGranularFAISS(self.get_embeddings(), propositionizer=propositionizer, path=path, **options) as store:
+        with MultiGranularFAISS(
+            self.get_embeddings(), propositionizer=propositionizer, path=path, **options, granularities=GRANULARITIES
+        ) as store:
             yield store
 
 

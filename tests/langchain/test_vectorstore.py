@@ -11,6 +11,7 @@ import pytest
 from langchain_core.documents import Document
 
 from factoid.errors import InvalidInputError
+from factoid.store import GRANULARITIES
 from langchain_factoid import MultiGranularFAISS
 from tests.langchain.conftest import HashEmbeddings
 from tests.langchain.documents import KAKAPO, OLM, SENTENCES, TITAN
@@ -54,7 +55,7 @@ async def test_documents_are_read_as_they_are_needed(embedding: HashEmbeddings) 
 
 
 async def test_a_progress_bar_over_documents(embedding: Any, capsys: pytest.CaptureFixture[str]) -> None:
-    with MultiGranularFAISS(embedding, propositionizer=SENTENCES, progress=True) as store:
+    with MultiGranularFAISS(embedding, propositionizer=SENTENCES, progress=True, granularities=GRANULARITIES) as store:
         store.add_documents([KAKAPO, OLM, TITAN])
         assert "3/3" in capsys.readouterr().err
         await store.aadd_documents([OLM])

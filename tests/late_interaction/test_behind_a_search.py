@@ -10,6 +10,7 @@ import pytest
 
 from factoid import AnyGranularityRanker, Document, Granularity, UnitStore, Weights
 from factoid.errors import InvalidInputError
+from factoid.store import GRANULARITIES
 from factoid.testing import HashEncoder
 from tests.late_interaction.word_vectors import WordVectors
 
@@ -32,7 +33,7 @@ KINDS = ["sentence", "proposition", "passage"]
 
 @pytest.fixture(scope="module")
 def store():
-    with UnitStore(encoder=HashEncoder()) as store:
+    with UnitStore(encoder=HashEncoder(), granularities=GRANULARITIES) as store:
         store.add_documents(DOCUMENTS, words=12, min_words=0)
         yield store
 
@@ -177,7 +178,7 @@ def test_what_cannot_be_ranked_again(store, ranker, options: dict[str, Any], mes
 
 
 def test_other_searches_and_writes_go_on_meanwhile(tmp_path: Path) -> None:
-    with UnitStore(tmp_path / "store", encoder=HashEncoder()) as store:
+    with UnitStore(tmp_path / "store", encoder=HashEncoder(), granularities=GRANULARITIES) as store:
         store.add_documents(DOCUMENTS)
 
         class Writing(WordVectors):

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import pytest
 from llama_index.core.schema import TextNode
 
+from factoid.store import GRANULARITIES
 from factoid.testing import HashEncoder, ScriptedPropositionizer
 from llama_index_factoid import EncoderEmbedding, MultiGranularFaissVectorStore, MultiGranularNodeParser
 from tests.llama_index.nodes import by_sentence, corpus
@@ -24,7 +25,7 @@ def script() -> ScriptedPropositionizer:
 
 @pytest.fixture
 def parser(script: ScriptedPropositionizer) -> MultiGranularNodeParser:
-    return MultiGranularNodeParser(script)
+    return MultiGranularNodeParser(script, granularities=GRANULARITIES)
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from llama_index.core.node_parser import SentenceSplitter, SentenceWindowNodePar
 from llama_index.core.postprocessor import MetadataReplacementPostProcessor
 from llama_index.core.schema import Document, MetadataMode, QueryBundle
 
+from factoid.store import GRANULARITIES
 from llama_index_factoid import MultiGranularFaissVectorStore, MultiGranularNodeParser, MultiGranularRetriever
 from tests.llama_index.nodes import TEXT, by_sentence, of, relation
 
@@ -26,7 +27,7 @@ async def test_chunks_are_the_parents_of_their_facts(embed_model):
     documents = [Document(text=LONG, id_="d", metadata={"title": "Mills", "page": 7}), Document(text=TEXT, id_="e")]
     chunks = splitter()(documents)
     assert len(chunks) > 4
-    parser = MultiGranularNodeParser(by_sentence(), chunker=splitter())
+    parser = MultiGranularNodeParser(by_sentence(), chunker=splitter(), granularities=GRANULARITIES)
     nodes = parser(documents)
     assert await parser.acall(documents) == nodes
     passages = of(nodes, "passage")

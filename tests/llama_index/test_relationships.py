@@ -5,6 +5,7 @@ from llama_index.core.schema import Document, MetadataMode, NodeRelationship, Te
 
 from factoid.encode import with_heading
 from factoid.split import split_passages
+from factoid.store import GRANULARITIES
 from factoid.units import Document as CoreDocument
 from llama_index_factoid import MultiGranularNodeParser, PropositionNodeParser
 from tests.llama_index.nodes import KINDS, TEXT, by_sentence, of, relation
@@ -31,7 +32,9 @@ def test_source_parent_and_siblings(parser):
 
 def test_siblings_never_cross_documents_and_can_be_left_out(parser):
     nodes = parser([Document(text="One here.", id_="d"), Document(text="Two here.", id_="e")])
-    nodes += MultiGranularNodeParser(by_sentence(), include_prev_next_rel=False)([Document(text=TEXT)])
+    nodes += MultiGranularNodeParser(by_sentence(), include_prev_next_rel=False, granularities=GRANULARITIES)(
+        [Document(text=TEXT)]
+    )
     assert not any(relation(node, "NEXT") or relation(node, "PREVIOUS") for node in nodes)
 
 
@@ -119,5 +122,5 @@ def test_metadata_are_inherited_or_not_and_never_shared(parser):
     nodes[0].metadata["year"] = 0
     assert document.metadata == {"year": 1173}
     assert nodes[1].metadata["year"] == 1173
-    bare = MultiGranularNodeParser(by_sentence(), include_metadata=False)([document])
+    bare = MultiGranularNodeParser(by_sentence(), include_metadata=False, granularities=GRANULARITIES)([document])
     assert all("year" not in node.metadata for node in bare)

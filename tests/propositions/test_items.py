@@ -32,6 +32,32 @@ The doors stay open.""".replace("\n", newline)
     ]
 
 
+def test_items_and_rows_with_the_words_of_another_one():
+    text = """- Adults
+  - 10 euros
+  - Free on Sundays.
+- Children
+  - 10 euros
+  - Free on Sundays.
+
+| Day | Price |
+|---|---|
+| Monday | 10 |
+
+| Weekday | Fare |
+|---|---|
+| Monday | 10 |
+"""
+    assert [fact for fact, _ in facts(text)] == [
+        "Adults: 10 euros",
+        "Adults: Free on Sundays.",
+        "Children: 10 euros",
+        "Children: Free on Sundays.",
+        "Day: Monday; Price: 10",
+        "Weekday: Monday; Fare: 10",
+    ]
+
+
 def test_lists_in_lists():
     text = """The warranty does not cover:
 * damage by frost

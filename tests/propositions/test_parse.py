@@ -35,6 +35,14 @@ READABLE = {  # JSON, whole or cut off, over lines, fenced and in prose: see `te
         r'["$\frac{1}{2} \beta \times \theta$", "$\nabla \neq \rho$ or \(a \not= b\)", "$\tau \to \bar{x}$"]',
         [r"$\frac{1}{2} \beta \times \theta$", r"$\nabla \neq \rho$ or (a \not= b)", r"$\tau \to \bar{x}$"],
     ),
+    "paths that are not escaped": (
+        r'["The files are in C:\new\table.", "Drive D:\bin and E:\root."]',
+        [r"The files are in C:\new\table.", r"Drive D:\bin and E:\root."],
+    ),
+    "paths that are escaped, and new lines": (
+        r'["It is in C:\\new\\bin.", "See C:\\Users\nNext.", "Option C:\nIt is red."]',
+        [r"It is in C:\new\bin.", r"See C:\Users Next.", "Option C: It is red."],
+    ),
     "LaTeX that is escaped": (r'["$\\frac{1}{2} \\nu$", "B."]', [r"$\frac{1}{2} \nu$", "B."]),
     "new lines and tabs beside it": (
         r'["It is\nnot new.\tThe $\nu$", "A\tb\fc\bd\rest."]',

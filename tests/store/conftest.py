@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from factoid import UnitStore
+from factoid.store import GRANULARITIES
 from factoid.testing import HashEncoder
 from tests.store.content import answers, filled, opened, state
 
@@ -17,7 +18,7 @@ def path(request, tmp_path):
 @pytest.fixture
 def store(path):
     """An empty store in memory, and one on disk."""
-    with UnitStore(path, encoder=HashEncoder()) as store:
+    with UnitStore(path, encoder=HashEncoder(), granularities=GRANULARITIES) as store:
         yield store
 
 

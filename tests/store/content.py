@@ -8,6 +8,7 @@ from contextlib import closing
 import numpy as np
 
 from factoid import Document, UnitStore
+from factoid.store import GRANULARITIES
 from factoid.testing import HashEncoder, ScriptedPropositionizer
 from factoid.units import Granularity, Unit
 
@@ -70,7 +71,7 @@ def compared(units, passage_of, kind):
 
 def filled(path=None, count=60, seed=0, **options):
     """Return an open store of two documents with texts and of units without."""
-    store = UnitStore(path, **({"encoder": Numbers()} | options))
+    store = UnitStore(path, **({"granularities": GRANULARITIES, "encoder": Numbers()} | options))
     script = ScriptedPropositionizer(lambda passage: [passage.text, "Shared fact."])
     texts = [
         Document("The tower leans. It is high.", "Tower", "", "tower", {"lang": "en", "year": 1}),
@@ -83,7 +84,7 @@ def filled(path=None, count=60, seed=0, **options):
 
 
 def opened(path, **options):
-    return UnitStore(path, **({"encoder": Numbers()} | options))
+    return UnitStore(path, **({"granularities": GRANULARITIES, "encoder": Numbers()} | options))
 
 
 def put(store, made):

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from factoid import Document, Granularity, UnitStore, Weights
+from factoid.store import GRANULARITIES
 from factoid.testing import HashEncoder, ScriptedPropositionizer
 from factoid.units import Unit
 from tests.late_interaction.word_vectors import WordVectors
@@ -20,7 +21,7 @@ OPEN = {"secret": {"$ne": True}}
 
 @pytest.fixture
 def store():
-    with UnitStore(encoder=HashEncoder()) as store:
+    with UnitStore(encoder=HashEncoder(), granularities=GRANULARITIES) as store:
         store.add_documents([Document(TEXT, id="pisa"), Document("The sea is far.", id="sea")], propositionizer=SPLIT)
         yield store
 

@@ -11,6 +11,7 @@ import pytest
 
 from factoid import Document, UnitStore, forks
 from factoid.errors import StoreError
+from factoid.store import GRANULARITIES
 from factoid.testing import HashEncoder
 from tests.store.forking import in_child
 from tests.towns import add, hits, make, opened
@@ -64,7 +65,7 @@ def test_children_search_add_and_close_while_the_parent_does(path, index, times)
                     store.search_batch(batch)
                     assert add(store, 1000 + number).documents == 1
                     added = hits(store, document_ids=[f"doc{1000 + number}"])[0]
-                    with UnitStore(path, encoder=HashEncoder(), index=index) as fresh:
+                    with UnitStore(path, encoder=HashEncoder(), index=index, granularities=GRANULARITIES) as fresh:
                         while True:  # the parent goes on adding
                             before = fresh.opened.connections
                             with before.reading() as snapshot:

@@ -6,6 +6,7 @@ import pytest
 from factoid import AnyGranularityRanker, Document, UnitStore
 from factoid.encode import SentenceTransformerEncoder, TokenVectorEncoder, encoded_text
 from factoid.errors import InvalidInputError
+from factoid.store import GRANULARITIES
 from factoid.testing import HashEncoder
 
 PLACES = "Bergen Cork Dresden Esbjerg Faro Ghent Hamar Izmir".split()
@@ -23,7 +24,7 @@ QUESTION = "Do dogs travel free on the ferry to Faro?"
 
 @pytest.fixture
 def store():
-    with UnitStore(encoder=HashEncoder()) as store:
+    with UnitStore(encoder=HashEncoder(), granularities=GRANULARITIES) as store:
         store.add_documents(DOCUMENTS, min_words=0)
         yield store
 
@@ -103,7 +104,7 @@ def test_other_options_hold(store):
 
 
 def test_an_empty_store_has_no_hits():
-    with UnitStore(encoder=HashEncoder()) as store:
+    with UnitStore(encoder=HashEncoder(), granularities=GRANULARITIES) as store:
         assert store.search(QUESTION, 3, rerank="tokens") == []
 
 
@@ -112,7 +113,7 @@ class WithoutTokens:
 
 
 def test_an_encoder_without_token_vectors_is_told_what_to_do():
-    with UnitStore(encoder=WithoutTokens()) as store:
+    with UnitStore(encoder=WithoutTokens(), granularities=GRANULARITIES) as store:
         store.add_documents(DOCUMENTS)
         with pytest.raises(InvalidInputError, match=r"WithoutTokens does not give.*SentenceTransformerEncoder"):
             store.search(QUESTION, 1, rerank="tokens")

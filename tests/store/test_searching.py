@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from factoid import Document, Granularity, UnitStore, Weights
 from factoid.errors import EncoderMismatchError, InvalidInputError
+from factoid.store import GRANULARITIES
 from factoid.testing import HashEncoder, ScriptedPropositionizer
 from factoid.units import Unit
 from tests.store.content import compared
@@ -129,7 +130,7 @@ def test_queries_of_another_shape():
 def test_a_text_matches_once_whatever_granularities_have_it():
     """A sentence that is one proposition is no second match; the same sentence elsewhere in the passage is."""
     script = ScriptedPropositionizer(lambda _: ["Anna sang.", "Bob dreamt."])
-    with UnitStore(encoder=HashEncoder()) as store:
+    with UnitStore(encoder=HashEncoder(), granularities=GRANULARITIES) as store:
         store.add_documents([Document("Anna sang. Bob, who slept, dreamt. Anna sang.")], propositionizer=script)
         [mixed] = store.search("Anna sang", k=1, granularity=["sentence", "proposition"])
         [sentences] = store.search("Anna sang", k=1, granularity="sentence")
@@ -143,9 +144,13 @@ def test_what_is_searched_follows_the_store_when_the_last_unit_of_a_granularity_
     above = passage(0)
     units = [above, child(above, 1, SENTENCE), child(above, 2, PROPOSITION)]
     path = tmp_path / "store" if on_disk else None
-    with UnitStore(path, encoder=HashEncoder()) as store:
+    with UnitStore(path, encoder=HashEncoder(), granularities=GRANULARITIES) as store:
         store.add(units)
-        readers = [store, UnitStore(path, encoder=HashEncoder(), read_only=True)] if on_disk else [store]
+        readers = (
+            [store, UnitStore(path, encoder=HashEncoder(), read_only=True, granularities=GRANULARITIES)]
+            if on_disk
+            else [store]
+        )
 
         def matched():
             return [[match.unit for hit in reader.search("passage") for match in hit.matches] for reader in readers]
@@ -161,5 +166,5 @@ def test_what_is_searched_follows_the_store_when_the_last_unit_of_a_granularity_
         assert matched() == [[units[2]]] * len(readers)
         readers[-1].close()
     if on_disk:
-        with UnitStore(path, encoder=HashEncoder()) as store:
+        with UnitStore(path, encoder=HashEncoder(), granularities=GRANULARITIES) as store:
             assert [hit.matches[0].unit for hit in store.search("passage")] == [units[2]]

@@ -11,7 +11,7 @@ from factoid import Granularity, UnitStore
 from factoid.errors import InvalidInputError, MissingDependencyError, StoreError
 from factoid.propositions import NoPropositions, Report
 from factoid.split import split_passages, split_sentences
-from factoid.store import AddReport
+from factoid.store import GRANULARITIES, AddReport
 from factoid.testing import HashEncoder, ScriptedPropositionizer
 from tests.cities import OSLO, PISA, PROPOSITIONIZER, add, found
 
@@ -97,7 +97,7 @@ def test_documents_are_read_once_and_by_type(store):
 
 def test_an_encoder_is_an_object():
     with pytest.raises(InvalidInputError, match=r"SentenceTransformerEncoder\('all-MiniLM-L6-v2'\)"):
-        UnitStore(encoder="all-MiniLM-L6-v2")
+        UnitStore(encoder="all-MiniLM-L6-v2", granularities=GRANULARITIES)
 
 
 def test_deleting_a_document_a_passage_or_a_single_unit(store):

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from factoid import Document, UnitStore, Weights
+from factoid.store import GRANULARITIES
 from factoid.store.ingest import own_children
 from factoid.store.indexes.compared import compared_units
 from factoid.testing import HashEncoder
@@ -27,7 +28,7 @@ def passage(text, own="cat"):
 
 @pytest.fixture
 def store():
-    with UnitStore(encoder=HashEncoder()) as opened:
+    with UnitStore(encoder=HashEncoder(), granularities=GRANULARITIES) as opened:
         opened.add_documents(Document(text) for text in TEXTS)
         yield opened
 
@@ -139,9 +140,9 @@ def test_what_is_compared_follows_every_change(tmp_path):
     """Indexes that are held follow the store as one that is built anew."""
     above = passage(CAT)
     fact = Unit("fact", "Maurice is a cat.", PROPOSITION, "cat", above.id, 0, 9)
-    with UnitStore(tmp_path / "store", encoder=HashEncoder()) as store:
+    with UnitStore(tmp_path / "store", encoder=HashEncoder(), granularities=GRANULARITIES) as store:
         store.add_documents(Document(text) for text in TEXTS)
-        reader = UnitStore(tmp_path / "store", encoder=HashEncoder(), read_only=True)
+        reader = UnitStore(tmp_path / "store", encoder=HashEncoder(), read_only=True, granularities=GRANULARITIES)
         changes = [
             (lambda: store.add([above]), [above]),
             (lambda: store.add([fact]), [fact]),

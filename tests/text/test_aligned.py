@@ -37,6 +37,26 @@ PRICES = ["Name: Pump; Price: 5", "Name: Valve; Price: 7"]
             ["Quarter: Q1 2020; Revenue: 1,200; Profit: 300", "Quarter: Q2 2020; Revenue: 1,350; Profit: 400"],
         ),
         (
+            "Name   City    Team\nAnna   Oslo    Red\nBo     Bergen  Blue\n",
+            ["Name: Anna; City: Oslo; Team: Red", "Name: Bo; City: Bergen; Team: Blue"],
+        ),
+        (
+            "Place  Hours  Staff\nA      9-17   Bo\nB      9-18   Cai\n",
+            ["Place: A; Hours: 9-17; Staff: Bo", "Place: B; Hours: 9-18; Staff: Cai"],
+        ),
+        (
+            "POD    READY\nweb-1  yes\ndb-1   no\nx      no\n",
+            [f"POD: {pod}" for pod in ("web-1; READY: yes", "db-1; READY: no", "x; READY: no")],
+        ),
+        (
+            "Monday    closed  Anna\nTuesday   9-17    Bo\nSaturday  9-14    Cai\n",
+            ["Monday; closed; Anna", "Tuesday; 9-17; Bo", "Saturday; 9-14; Cai"],
+        ),
+        (
+            "Anna   Oslo    Red\nBo     Bergen  Blue\nCai    Hamar   Green\n",
+            ["Anna; Oslo; Red", "Bo; Bergen; Blue", "Cai; Hamar; Green"],
+        ),
+        (
             "Our prices:\n\nName     Price\nPump     5\nValve    7\n\nWe deliver.\n",
             [*(f"Our prices: {row}" for row in PRICES), "We deliver."],
         ),

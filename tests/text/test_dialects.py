@@ -40,7 +40,19 @@ DOCUMENTED = [
     ("MyST", "```{figure} ../fun.png\n---\nwidth: 200px\n---\nThe *caption*\n```", "\n\n\n\nThe *caption*\n"),
     ("MyST", "```{toctree}\n:maxdepth: 2\n\nintro\nmarkdown\n```\nText", "\n\n\n\n\n\nText"),
     ("MyST", "````{grid} 1 2 2 3\n```{card} Title\nText\n```\n````", "\n¶Title\nText\n\n"),
-    ("MyST", "```{eval-rst}\n.. note:: A note\n```", "\n\n"),
+    ("MyST", "```{eval-rst}\n.. note:: A note\n```", "\nA note\n"),
+    ("MyST", "```{image} a.png\n:width: 20px\n```", "\n\n"),
+    ("MyST", ":::{figure} a.png\n:alt: Two fish\n\nThe caption\n:::", "\n¶Two fish\n\nThe caption\n"),
+    # reStructuredText in Markdown
+    ("Sphinx", "Text.\n\n.. note::\n\n   The pump.\n", "Text.\n\n\n\n   The pump.\n"),
+    ("Sphinx", ".. warning:: Switch it off\n   before you go.", "Switch it off\n   before you go."),
+    ("Sphinx", ".. admonition:: Title\n   :class: tip\n\n   Text.", "Title\n\n\n   Text."),
+    ("Sphinx", ".. note::\n\n    Four spaces.\n\nText", "\n\nFour spaces.\n\nText"),
+    ("Sphinx", ".. versionadded:: 2.1\n   The option.", "\n   The option."),
+    ("Sphinx", ".. image:: a.png\n   :alt: A pump\n\nText", "\n   ¶A pump\n\nText"),
+    ("Sphinx", ".. toctree::\n   :maxdepth: 2\n\n   intro\n   usage\n\nText", "\n\n\n\n\n\nText"),
+    ("Sphinx", ".. _a-label:\n\nText", "\n\nText"),
+    ("Sphinx", ".. note:: Text\n\n.. A comment\n   goes on\n\nText", "Text\n\n\n\n\nText"),
     ("MyST", '```{code-block} python\n:lineno-start: 10\na = "{.x}"\n```', '```{code-block} python\n\na = "{.x}"\n```'),
     ("MyST", ":::{code-block} python\n# {.x}\n:::\nText {#a}", "```{code-block} python\n# {.x}\n```\nText"),
     ("MyST", "(syntax/targets)=\n# Targets", "\n# Targets"),
@@ -252,6 +264,7 @@ def test_code_in_fences_stays(pieces, indent):
 
 
 _SLOW = [
+    ".. a:: b\n", ".. note::\n  a\n", ".. _a:\n", ".. code::\n\n  a\n",
     "{", "{{<", "{{< a ", "{%a ", "{/*", "<A ", '<A a="', "<A a={",
     "<A\n", "<A b={\n", "<A>", "`", "`a``", ":::", ":::a[", "{.a ",
     "){.a}", "]{.a}", "[a]{.a}", "%%a ", "a %%", "```{toctree}\n",

@@ -191,7 +191,15 @@ def test_units_of_lists(text, units):
         ("- Dogs?\n  - Monday: free\n- Cats —\n  - Monday: 1 euro", ["Dogs? Monday: free", "Cats: Monday: 1 euro"]),
         (
             "A. Adults\n   1. Monday: 12 euros\n   2. Sunday: 15 euros\nB. Children\n   1. Monday: 6 euros",
-            ["A. Adults: Monday: 12 euros", "A. Adults: Sunday: 15 euros", "B. Children: Monday: 6 euros"],
+            ["Adults: Monday: 12 euros", "Adults: Sunday: 15 euros", "Children: Monday: 6 euros"],
+        ),
+        (
+            "Choose:\n\nA. Red\n   - Dries fast\n   - Costs 20\nB. Blue\n   - Costs 10",
+            ["Choose: Red: Dries fast", "Choose: Red: Costs 20", "Choose: Blue: Costs 10"],
+        ),
+        (
+            "1) Adults:\n- 10 euros\n- free on Sundays\n2) Children:\n- 10 euros",
+            ["Adults: 10 euros", "Children: 10 euros"],
         ),
         ("• Adults\n   o Monday: 12 euros\n• Children\n   o Monday: 6 euros", ["Children: Monday: 6 euros"]),
         (

@@ -25,6 +25,8 @@ KINDS = {
     "IVF32_HNSW8,Flat": 0.9,
     "IVF32,SQ8": 0.9,
     "IVF32,RaBitQ": 0.15,
+    "IVF1,RaBitQfs": 0.14,
+    "IVF32,RaBitQfs": 0.14,
     "PQ16x4fs": 0.5,
     "RR,SQ8": 0.9,
     "IVF32,PQ16x4fs": 0.5,

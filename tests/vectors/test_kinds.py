@@ -75,6 +75,9 @@ def test_what_is_removed_can_come_back_with_another_vector(kind):
         ("HNSW32", "graph", False, True, False, 0, ("efSearch",)), ("HNSW32,SQ8", "graph", True, False, True, 0, ("efSearch",)),
         ("IVF64,Flat", "lists", False, False, True, 64, ("nprobe",)),
         ("IVF64_HNSW8,SQ8", "lists", True, False, True, 64, ("nprobe",)),
+        ("IVF1,RaBitQfs", "lists", True, False, True, 1, ("nprobe",)),
+        ("IVF64_HNSW8,RaBitQfs", "lists", True, False, True, 64, ("nprobe",)),
+        ("RaBitQfs", "other", True, False, True, 0, ()),
         ("RR8,Flat", "other", True, False, True, 0, ()), ("OPQ8,IVF64,PQ8", "other", True, False, True, 64, ()),
     ],
 )  # fmt: skip
@@ -114,37 +117,25 @@ def test_training_needs_enough_vectors_takes_a_sample_and_is_quiet(capfd):
     assert capfd.readouterr() == ("", "")
 
 
-GB = 1 << 30
-
-
 @pytest.mark.parametrize(
-    ("count", "memory", "kind"),
+    ("count", "dim", "kind"),
     [
-        (0, 0, "Flat"), (52_000, 0, "Flat"), (520_000, 2 * GB, "Flat"), (521_000, 2 * GB, "HNSW32"),
-        (520_000, GB, "IVF2048,SQ8"), (1_000_000, 4 * GB, "HNSW32"), (1_000_000, GB, "IVF4096,SQ8"),
-        (1_000_000, GB // 4, "IVF4096,RaBitQ"), (257_000_000, 64 * GB, "IVF65536_HNSW32,RaBitQ"),
+        (0, 384, "Flat"), (104_000, 384, "Flat"), (105_000, 384, "IVF1,RaBitQfs"), (26_000, 1536, "Flat"),
+        (27_000, 1536, "IVF1,RaBitQfs"), (10_000_000, 384, "IVF1,RaBitQfs"), (10_000_001, 384, "IVF16384,RaBitQfs"),
+        (257_000_000, 384, "IVF65536_HNSW32,RaBitQfs"),
     ],
 )  # fmt: skip
-def test_the_automatic_choice(count, memory, kind):
-    assert choose_kind(count, 384, memory) == usable_kind("auto", 384, count, memory) == kind
+def test_the_automatic_choice(count, dim, kind):
+    assert choose_kind(count, dim) == usable_kind("auto", dim, count) == kind
 
 
 def test_a_kind_waits_as_flat_until_it_can_be_trained():
-    assert usable_kind("IVF32,Flat", DIM, 1247, GB) == "Flat"
-    assert usable_kind("IVF32,Flat", DIM, 1248, GB) == "IVF32,Flat"
-    assert usable_kind("HNSW16", DIM, 0, GB) == "HNSW16"
-    assert kinds_to_try(999) == ["Flat", "SQ8", "RaBitQ", "HNSW32"]
-    assert kinds_to_try(MOST)[4:] == ["IVF256,Flat", "IVF256,SQ8", "IVF256,RaBitQ"]
+    assert usable_kind("IVF32,Flat", DIM, 1247) == "Flat"
+    assert usable_kind("IVF32,Flat", DIM, 1248) == "IVF32,Flat"
+    assert usable_kind("HNSW16", DIM, 0) == "HNSW16"
+    assert kinds_to_try(999) == ["Flat", "SQ8", "IVF1,RaBitQfs", "HNSW32"]
+    assert kinds_to_try(MOST)[4:] == ["IVF256,Flat", "IVF256,SQ8", "IVF256,RaBitQfs"]
     assert all(check_kind(kind, DIM).min_training <= MOST for kind in kinds_to_try(MOST))
-
-
-@pytest.mark.parametrize(("limits", "memory"), [([], 8 << 30), (["max\n"], 8 << 30), (["max", "77\n"], 77)])
-def test_the_memory_is_that_of_the_container_if_it_has_less(monkeypatch, tmp_path, limits, memory):
-    for number, text in enumerate(limits):
-        (tmp_path / str(number)).write_text(text)
-    monkeypatch.setattr(kinds, "_LIMITS", [tmp_path / str(number) for number in range(3)])
-    monkeypatch.delattr("os.sysconf")  # as on Windows
-    assert kinds.usable_memory.__wrapped__() == memory
 
 
 @pytest.mark.parametrize("kind", ["IVF32,Flat", "IVF32_HNSW8,Flat", "HNSW16"])

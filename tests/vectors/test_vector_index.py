@@ -157,3 +157,24 @@ def test_a_kind_that_cannot_hold_so_few_is_refused():
     index = VectorIndex(4, kind="NSG16")
     with pytest.raises(InvalidInputError, match="'NSG16' cannot hold these vectors"):
         index.add(np.arange(2), np.eye(2, 4, dtype=np.float32))
+
+
+@pytest.mark.parametrize("kind", ["IVF1,RaBitQfs", "IVF8,RaBitQfs", "IVF8,RaBitQ", "RaBitQ"])
+def test_codes_that_are_added_after_a_removal_are_those_of_a_new_index(kind):
+    ids, vectors = clustered(3000)
+    first, second = (built(ids[:0], vectors, kind) for _ in range(2))
+    first.add(ids[:1000], vectors[:1000])
+    first.remove(ids[100:950])
+    first.add(ids[1000:], vectors[1000:])
+    rest = np.r_[:100, 950:3000]
+    second.add(ids[rest], vectors[rest])
+    for index in (first, second):
+        assert len(index) == len(rest)
+    results = [search(index, vectors[:20], len(rest), nprobe=8) for index in (first, second)]
+    orders = [np.argsort(found, axis=1) for _, found in results]
+    scores, found = (
+        [np.take_along_axis(each[part], order, axis=1) for each, order in zip(results, orders, strict=True)]
+        for part in (0, 1)
+    )
+    assert found[0].tolist() == found[1].tolist()
+    np.testing.assert_allclose(scores[0], scores[1], rtol=1e-5, atol=1e-5)

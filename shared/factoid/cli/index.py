@@ -27,13 +27,14 @@ def index(
     paths: opts.Paths,
     store: Annotated[str, option("DIR", "The store; created if absent, added to otherwise.")],
     granularities: Annotated[
-        str,
+        str | None,
         option(
             "LIST",
             "Granularities to embed and search. Each costs time and space: there are three to "
             "four times as many sentences as passages, and more propositions.",
+            default="the store's, else passage,proposition",
         ),
-    ] = "passage,sentence,proposition",
+    ] = None,
     kind: Annotated[
         str | None,
         option(
@@ -95,7 +96,7 @@ def index(
     if embed_metadata is not None:
         keys = list(filter(None, map(str.strip, embed_metadata.split(","))))
     propositionizer = None
-    if Granularity.PROPOSITION in searched:
+    if searched is None or Granularity.PROPOSITION in searched:
         propositionizer = opts.make_propositionizer(splitting)
     exists = (Path(store) / FILE).exists()
     # Before the store is opened: a missing path must not create one.
@@ -148,8 +149,10 @@ def index(
         )
 
 
-def _read_granularities(text: str) -> list[Granularity]:
-    """Return the granularities that an option lists."""
+def _read_granularities(text: str | None) -> list[Granularity] | None:
+    """Return the granularities that an option lists; None if they are up to the store."""
+    if text is None:
+        return None
     names = list(map(str.strip, text.split(",")))
     if not {*names} <= {*get_args(opts.Kind)}:
         raise typer.BadParameter(f"expected some of passage,sentence,proposition, got {text!r}")

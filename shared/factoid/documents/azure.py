@@ -145,7 +145,10 @@ def _renamed(value: Any, rename: Callable[[str], str]) -> Any:
     Points of the Python packages, dicts of x and y, become flat lists.
     """
     if isinstance(value, Mapping):
-        return {rename(name): _renamed(part, rename) for name, part in value.items()}
+        result = {}
+        for name, part in value.items():
+            result[rename(name)] = _renamed(part, rename)
+        return result
     if not isinstance(value, list):
         return value
     if value and isinstance(value[0], Mapping) and value[0].keys() == {"x", "y"}:

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from factoid._optional import require
 from factoid.documents.tables import SELECTION, Cell, Table, check_unfilled, is_number
 from factoid.errors import InvalidInputError
+from factoid.files.markup import without_many_attributes
 from factoid.sentences import Span
 from factoid.text.inline import inline
 from factoid.text.markdown import block_tokens
@@ -81,9 +82,8 @@ def html_table(source: str, start: int) -> Table:
     """Return a table from its HTML, which begins at `start` in the content."""
     lxml_html: Any = require("lxml.html", extra="documents")
     parser = lxml_html.HTMLParser()
-    parent = lxml_html.fragment_fromstring(
-        _NO_XML.sub(" ", source), create_parent="div", parser=parser
-    )
+    checked = without_many_attributes(_NO_XML.sub(" ", source))
+    parent = lxml_html.fragment_fromstring(checked, create_parent="div", parser=parser)
     for entry in parser.error_log:
         if entry.level_name == "FATAL":  # the parser's limit of depth; it drops the rest
             raise InvalidInputError(

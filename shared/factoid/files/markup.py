@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from itertools import islice
 from typing import Any
 from xml.parsers import expat
 
@@ -19,6 +20,38 @@ _EMPTY_ELEMENT = re.compile(
     r"""([a-z][\w:.-]*)((?:\s[^<>]*["'\s])?)/>""",
     re.IGNORECASE,
 )
+_MOST_ATTRIBUTES = 500  # of one tag: libxml2 compares each with all before it
+_ATTRIBUTE = re.compile(
+    r"""[\s/]++
+      | [^\s/>][^\s/>=]*+
+        (?:\s*+=\s*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^\s>"'][^\s>]*+)?+)?+""",
+    re.VERBOSE,
+)
+_OPENING_TAG = re.compile(
+    rf"<[a-z][^\s/>]*+(?P<attributes>(?:{_ATTRIBUTE.pattern})*+)", re.IGNORECASE | re.VERBOSE
+)
+
+
+def without_many_attributes(source: str) -> str:
+    """Return some HTML of which no tag has more than 500 attributes; further ones are cut off.
+
+    No text is lost: what stands in a tag is not shown, and a tag that is not closed reaches to the
+    end. libxml2 takes quadratic time for the attributes of a tag.
+    """
+    return _OPENING_TAG.sub(_with_first_attributes, source)
+
+
+def _with_first_attributes(tag: re.Match[str]) -> str:
+    start, end = tag.span("attributes")
+    if end - start < 2 * _MOST_ATTRIBUTES:  # a name and a space each
+        return tag[0]
+    attributes = (
+        part for part in _ATTRIBUTE.finditer(tag.string, start, end) if not part[0].isspace()
+    )
+    further = next(islice(attributes, _MOST_ATTRIBUTES, None), None)
+    if further is None:
+        return tag[0]
+    return tag.string[tag.start() : further.start()]
 
 
 def regular_html(raw: bytes, place: str, limits: ReadLimits) -> bytes:
@@ -46,7 +79,8 @@ def parse_html(raw: bytes, place: str, limits: ReadLimits) -> Any:
         UnreadableFileError, MissingDependencyError: See `regular_html`.
     """
     etree: Any = require("lxml.etree", extra="documents")
-    text = _EMPTY_ELEMENT.sub(r"<\1\2></\1>", _decode(raw).replace("\0", ""))
+    text = without_many_attributes(_decode(raw).replace("\0", ""))
+    text = _EMPTY_ELEMENT.sub(r"<\1\2></\1>", text)
     parser = etree.HTMLParser(
         encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True
     )

@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 
 from factoid.errors import UnreadableFileError
@@ -30,6 +30,13 @@ _SAMPLE_CHARACTERS = 1_000_000
 _MOST_TITLES = 10  # rows above the header
 _NUMBER = re.compile(r"[-+]?[$€£]?\s?\d[\d.,' ]*\s?[%€$£]?")
 _LABEL_END = re.compile(r":(?!\S)|\n")
+# Values that name no column where all below have their form: a number, a day, an hour, an address.
+_VALUES = (
+    _NUMBER,
+    re.compile(r"\d{4}-\d\d?-\d\d?(?:[T ]\d\d:\d\d\S*)?|\d{1,2}[./-]\d{1,2}[./-]\d{2,4}"),
+    re.compile(r"\d{1,2}:\d\d(?::\d\d)?"),
+    re.compile(r"[^@\s]+@[^@\s]+\.\w+|https?://\S+"),
+)
 _YEAR = re.compile(r"(?:1[5-9]|20)\d\d")
 
 
@@ -49,7 +56,8 @@ def read_rows(path: Path, limits: ReadLimits) -> Iterator[TableRow]:
 
     The delimiter is the comma, semicolon, tab or "|" that cuts the rows into equally many cells, or
     what a first line such as "sep=;" says. Rows above the header with few cells are the table's
-    title. A column without a name is called "column 3" after its place.
+    title. A column without a name is called "column 3" after its place; so are all columns where
+    the first row holds values, such as a number above numbers.
 
     Raises:
         UnreadableFileError: The file is not such a table, two columns have one name, or a row of
@@ -71,6 +79,8 @@ def read_rows(path: Path, limits: ReadLimits) -> Iterator[TableRow]:
     parsed = _parsed(sample, delimiter)
     above = _title_rows(parsed)
     levels = _header_levels(parsed[above:])
+    if not above and _lacks_header(parsed):
+        levels = 0
     counted = reading.counted(chain(sample, lines))
     reader = csv.reader(counted, delimiter=delimiter, strict=True, skipinitialspace=True)
     titles: list[str] = []
@@ -87,7 +97,9 @@ def read_rows(path: Path, limits: ReadLimits) -> Iterator[TableRow]:
             elif len(header) < levels:
                 header.append(cells)
             else:
-                columns = columns or _Columns(_merged(header), delimiter)
+                columns = columns or _Columns(
+                    _merged(header), delimiter
+                )  # without a header, all names are made up
                 place = f":{reader.line_num + reading.skipped}"
                 title = ", ".join(titles)
                 yield TableRow(
@@ -313,13 +325,50 @@ def _header_levels(rows: Sequence[Sequence[str]]) -> int:
     return 1
 
 
+def _lacks_header(rows: Sequence[Sequence[str]]) -> bool:
+    """Return whether the first row holds values.
+
+    Such are a number, a date or an address above others of its kind. Numbers that count up in equal
+    steps, or only there, and years above other numbers, name their columns.
+    """
+    if len(rows) < 2:
+        return False
+    first, *others = rows
+    if not {*first}.isdisjoint(TEXT_FIELDS) or (not first[0] and all(row[0] for row in others)):
+        return False
+    if _counts_up(first, in_steps=True) or (_counts_up(first) and not all(map(_counts_up, others))):
+        return False
+    years = [column for column, cell in enumerate(first) if _YEAR.fullmatch(cell)]
+    if years and not all(_YEAR.fullmatch(_cell(row, column)) for row in others for column in years):
+        return False
+    for column, cell in enumerate(first):
+        form = next((form for form in _VALUES if form.fullmatch(cell)), None)
+        below = [row[column] for row in others if _cell(row, column)]
+        if form is not None and below and all(map(form.fullmatch, below)):
+            return True
+    return False
+
+
+def _counts_up(row: Sequence[str], *, in_steps: bool = False) -> bool:
+    """Return whether the whole numbers in a row rise, perhaps in equal steps.
+
+    There must be two at least.
+    """
+    numbers = []
+    for cell in row:
+        if cell.isdecimal() and len(cell) < 10:
+            numbers.append(int(cell))
+    steps = [after - before for before, after in pairwise(numbers)]
+    return bool(steps) and min(steps) > 0 and not (in_steps and len({*steps}) > 1)
+
+
 def _merged(levels: Sequence[Sequence[str]]) -> list[str]:
     """Return the names of columns from one or two rows.
 
     The name of a merged cell holds for those at its right.
     """
-    if len(levels) == 1:
-        return list(levels[0])
+    if len(levels) < 2:
+        return list(chain.from_iterable(levels))
     outer, inner = levels
     names: list[str] = []
     last = ""

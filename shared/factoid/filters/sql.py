@@ -248,9 +248,9 @@ def _plan(leaves: Sequence[Comparison]) -> _Plan:
         case Operator.CONTAINS if isinstance(value, int | float):
             return _one_of(ValueKind.ELEMENT, _exact(value)), [ValueKind.OPAQUE]
         case Operator.CONTAINS | Operator.TEXT_MATCH if isinstance(value, str) and is_text(value):
-            elements = (
-                _one_of(ValueKind.ELEMENT, [value]) if leaf.operator is Operator.CONTAINS else []
-            )
+            elements = []
+            if leaf.operator is Operator.CONTAINS:
+                elements = _one_of(ValueKind.ELEMENT, [value])
             return [(f"kind = {ValueKind.STRING} AND instr(value, ?)", [value]), *elements], [
                 ValueKind.OPAQUE
             ]
@@ -270,13 +270,12 @@ def _equal(values: Sequence[Any]) -> _Plan:
             strings.append(value)
         elif isinstance(value, int | float):
             numbers += _exact(value)
-            compared |= set() if abs(value) < 1 << 63 else {ValueKind.OPAQUE}
+            if not abs(value) < 1 << 63:
+                compared.add(ValueKind.OPAQUE)
         else:
-            compared |= (
-                {ValueKind.LIST, ValueKind.OPAQUE}
-                if isinstance(value, list)
-                else {ValueKind.OPAQUE}
-            )
+            if isinstance(value, list):
+                compared.add(ValueKind.LIST)
+            compared.add(ValueKind.OPAQUE)
     return [
         *ranges,
         *_one_of(ValueKind.NUMBER, numbers),

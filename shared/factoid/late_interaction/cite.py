@@ -100,11 +100,11 @@ class Citation:
         `title` and `url` are of the cited document's metadata if they are strings.
         """
         support = self.support.unit
-        return {
-            "number": self.number,
-            **{
-                key: metadata[key] for key in ("title", "url") if isinstance(metadata.get(key), str)
-            },
+        fields: dict[str, Any] = {"number": self.number}
+        for key in ("title", "url"):
+            if isinstance(metadata.get(key), str):
+                fields[key] = metadata[key]
+        fields |= {
             "start_index": self.spans[0][0],
             "end_index": self.spans[-1][1],
             "cited_text": support.text,
@@ -112,8 +112,10 @@ class Citation:
             "cited_end_index": support.end,
             "claim": self.claim,
             "score": self.score,
-            **({"margin": self.margin} if isfinite(self.margin) else {}),
         }
+        if isfinite(self.margin):
+            fields["margin"] = self.margin
+        return fields
 
 
 def citation_fields(record: Mapping[str, Any], source_id: str | None) -> CitationFields:

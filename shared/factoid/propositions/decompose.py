@@ -23,6 +23,7 @@ from factoid.propositions.protocol import (
     check_propositionizer,
 )
 from factoid.propositions.rows import RecordFact, record_facts
+from factoid.text.reading import Sentence
 from factoid.units import LINES, PROPOSITIONS, Granularity, Unit, child_unit
 
 Policy = Literal["drop", "keep", "sentence"]
@@ -260,6 +261,7 @@ def _in_context(
     context = Context([read.sentence for read in sentences])
     if not context.needed:
         return list(placed)
+    placed = [*placed, *_said_again(passage, context, sentences, placed)]
     literal = {index for index, unit in placed if _is_literal(unit, index, sentences)}
     repeated = set().union(*(context.repeats.get(index, set()) for index in literal))
     rows: set[int] = set()  # written
@@ -285,11 +287,37 @@ def _in_context(
                 text = sentence.text
                 start = sentence.start
                 end = sentence.end
-            text = f"{leads} {_without_number(text)}"
+            text = f"{leads} {_without_number(text, sentence)}"
             item = child_unit(passage, text, Granularity.PROPOSITION, start, end)
             units.append((index, replace(item, metadata=unit.metadata)))
         else:
             units.append((index, unit))
+    return units
+
+
+def _said_again(
+    passage: Unit, context: Context, sentences: Sequence[Read], placed: Sequence[tuple[int, Unit]]
+) -> list[tuple[int, Unit]]:
+    """Return units for items and rows that have the words of another one.
+
+    They go on from something else.
+    """
+    by_sentence: dict[int, list[Unit]] = {}
+    for index, unit in placed:
+        if _is_literal(unit, index, sentences):
+            by_sentence.setdefault(index, []).append(unit)
+    by_text = {sentences[index].text: index for index in by_sentence}
+    units: list[tuple[int, Unit]] = []
+    for index in sorted({*context.leads, *context.facts}):
+        twin = by_text.get(sentences[index].text)
+        if twin is None or index in by_sentence:
+            continue
+        sentence = sentences[index].sentence
+        for unit in by_sentence[twin]:
+            again = child_unit(
+                passage, unit.text, Granularity.PROPOSITION, sentence.start, sentence.end
+            )
+            units.append((index, replace(again, metadata=unit.metadata)))
     return units
 
 
@@ -317,10 +345,14 @@ def _is_literal(unit: Unit, index: int, sentences: Sequence[Read]) -> bool:
     )
 
 
-def _without_number(item: str) -> str:
-    number = _NUMBER.match(item)
-    if number:
-        return item[number.end() :]
+def _without_number(item: str, sentence: Sentence) -> str:
+    """Return a text of an item without the number that the item begins with."""
+    block = sentence.block
+    number = block.visible.text[: block.number]
+    if number and item.startswith(number):
+        return item[len(number) :]
+    if written := _NUMBER.match(item):
+        return item[written.end() :]
     return item
 
 

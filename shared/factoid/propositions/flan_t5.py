@@ -47,7 +47,8 @@ class FlanT5Propositionizer:
         max_new_tokens: Maximum length of an output. If an output is cut off, its complete
             propositions are kept.
         copy: Whether a T5 in the transformers engine drafts from the passage, for the same output
-            in fewer steps.
+            in fewer steps. None for yes but on CUDA devices, where large batches are faster
+            without.
         revision: Branch, tag or commit of a model on the hub.
         progress: Whether to show a bar when there is more than one passage.
     """
@@ -62,7 +63,7 @@ class FlanT5Propositionizer:
         device: str | torch.device | None = None,
         dtype: str | torch.dtype | None = None,
         max_new_tokens: int = _MAX_NEW_TOKENS,
-        copy: bool = True,
+        copy: bool | None = None,
         revision: str | None = None,
         progress: bool = False,
     ) -> None:

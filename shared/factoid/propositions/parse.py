@@ -86,6 +86,9 @@ _LATEX = re.compile(
     re.VERBOSE,
 )
 _LATEX_IN_MATH = re.compile(r"n(?:e|i|ot)(?![a-z])")  # elsewhere a new line and a word
+# A path of Windows up to one of its backslashes, none of which is escaped: "C:\new\table".
+_PATH_START = re.compile(r"(?<![A-Za-z0-9])[A-Za-z]:(?:\\[^\\/:*?\"<>|\r\n]{1,100})*\Z")
+_LONGEST_PATH = 300  # characters
 _BULLET = re.compile(r"\s*+(?:[-*+•‣–]|\(?\d{1,3}[.):])\s++(?=\S)")
 
 
@@ -294,7 +297,9 @@ def _unescape(match: re.Match[str]) -> str:
     if code := match[1] or match[2]:
         return chr(int(code, 16))
     char = match[3]
-    if char in _CONTROL and _is_latex(match.string, match.start(3)):
+    if char in _CONTROL and (
+        _is_latex(match.string, match.start(3)) or _is_in_path(match.string, match.start())
+    ):
         return match[0]
     if char not in _CONTROL and char.isalnum():
         return match[0]
@@ -306,6 +311,16 @@ def _is_latex(text: str, at: int) -> bool:
     if _LATEX.match(text, at):
         return True
     return _LATEX_IN_MATH.match(text, at) is not None and _is_in_formula(text, at)
+
+
+def _is_in_path(text: str, at: int) -> bool:
+    """Return whether a backslash stands in a path of Windows, which models forget to escape.
+
+    A new line has a capital.
+    """
+    if text[at + 2 : at + 3].isupper():
+        return False
+    return _PATH_START.search(text, max(0, at - _LONGEST_PATH), at) is not None
 
 
 def _is_in_formula(text: str, at: int) -> bool:

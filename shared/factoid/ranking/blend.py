@@ -152,7 +152,7 @@ def best_groups(
     plan = _plan(views, passages, weights.passage, 1 - lexical_weight, closed)
     is_blended = lexical is not None or len(plan) > 1
     is_whole = all(channel.view.is_small() for channel in plan)
-    if not is_whole and not is_blended and parents == "unit" and not views[0].index.lossy:
+    if not is_whole and not is_blended and parents == "unit":
         return _nearest(views[0], queries, k)
 
     # -- Candidates: the passages that are ranked, all of them or those that the indexes find --

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from factoid.encode import Vectors
 from factoid.units import Granularity
 from factoid.vectors import VectorIndex
+from factoid.vectors.kinds import candidates
 from factoid.vectors.matrix import gathered_products
 from factoid.vectors.vector_index import membership, ranks
 
@@ -25,7 +26,6 @@ _SCATTERED = 6  # times as long takes a product with some vectors as one with as
 # vectors, or the database does.
 _FEW_HELD = 20_000
 _FEW_READ = 2048
-_REFINE = 10  # vectors that an index of codes finds for each of the k
 _WIDER = 4  # times as many vectors, where an index found too few
 
 
@@ -225,15 +225,20 @@ class View:
     def nearest(self, queries: Vectors, k: int) -> Iterator[tuple[Ids, Vectors]]:
         """Yield the allowed units that have the k best vectors for each query, best first.
 
-        The scores are the index's.
+        The best candidates that an index of codes finds are scored again with their exact vectors.
         """
         marks = None
         if self.allowed is not None:
             marks = self.index.marks(self.columns.vectors, self.allowed)
+        count = k
+        if self.index.lossy:
+            count = candidates(k)
         nearest = self.index.search(
-            queries, min(k, len(self.index)), allowed=marks, parameters=self.parameters
+            queries, min(count, len(self.index)), allowed=marks, parameters=self.parameters
         )
-        for scores, ids in zip(*nearest, strict=True):
+        for query, scores, ids in zip(queries, *nearest, strict=True):
+            if self.index.lossy:
+                scores, ids = self._best_exact(query, ids, k)
             positions, which = self.columns.positions_of_vectors(ids)
             if self.allowed is not None:
                 is_allowed = self.allowed[positions]
@@ -241,17 +246,25 @@ class View:
                 which = which[is_allowed]
             yield positions, scores[which]
 
+    def _best_exact(self, query: Vectors, ids: Ids, k: int) -> tuple[Vectors, Ids]:
+        """Return the exact scores and ids of the k best of some vectors, best first.
+
+        The id -1 is none. Shapes: (at most k,).
+        """
+        candidate_ids = ids[ids >= 0]
+        [scores] = gathered_products(query[None], candidate_ids, self.exact)
+        best = np.lexsort((candidate_ids, -scores))[:k]
+        return scores[best], candidate_ids[best]
+
     def passages(self, queries: Vectors, k: int, parents: str, *, alone: bool) -> list[Ids]:
         """Return the passages of the vectors that the index finds for each query.
 
-        They are enough for k parents, if there are k. If the units are ranked `alone` by exact
-        scores, only the k best passages are returned.
+        They are enough for k parents, if there are k. If the units are ranked `alone`, only the k
+        best passages are returned.
         """
         parent_rows = self.columns.values(parents)
         keys = self.columns.by(parents).keys
         count = k  # of vectors
-        if self.index.lossy:
-            count = k * _REFINE
         if len(keys) < len(self.columns):
             # Twice the units of k average parents: units of a good parent come together.
             factor = min(max(2 * len(self.columns) / len(keys), 4), 32)
@@ -268,7 +281,7 @@ class View:
                 best = list(dict.fromkeys(parent_rows[positions].tolist()))
                 if len(best) < min(k, len(keys)) and count < total:
                     short.append(number)
-                elif alone and parents == "passage" and not self.index.lossy:
+                elif alone and parents == "passage":
                     passages[number] = np.array(best[:k], np.int64)
                 else:
                     passages[number] = self.columns.parents[positions]

@@ -528,6 +528,7 @@ def replace_documents(
         for split in batch:
             writing.put_document(split.document, split.digest)
         writing.insert(units, vectors)
+        writing.keep_granularities(store.granularities)
 
 
 def add_embedded(

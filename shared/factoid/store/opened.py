@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,12 +20,19 @@ from factoid.errors import InvalidInputError
 from factoid.ranking import LEXICAL, Weights
 from factoid.store.database.connections import Connections
 from factoid.store.database.schema import local_folder
-from factoid.store.database.snapshot import metadata_keys
+from factoid.store.database.snapshot import Snapshot, metadata_keys
 from factoid.store.database.transaction import Transaction
 from factoid.store.indexes.build import Builder, LexicalBuilder, VectorBuilder
 from factoid.store.indexes.live import LiveIndexes
 from factoid.store.indexes.wall import MIXED_PASSAGES, MixedPassagesBuilder
-from factoid.store.settings import GRANULARITIES, Settings, check_identity, keep_settings
+from factoid.store.options import SearchOptions
+from factoid.store.settings import (
+    DEFAULT_GRANULARITIES,
+    GRANULARITIES,
+    Settings,
+    check_identity,
+    keep_settings,
+)
 from factoid.store.sources import Source
 from factoid.units import Granularity, Unit
 from factoid.vectors import AUTO, Similarity
@@ -40,6 +47,8 @@ class OpenedStore:
     indexes: LiveIndexes
     encoder: Encoder | None
     granularities: tuple[Granularity, ...]  # those that are encoded and searched
+    named_granularities: tuple[Granularity, ...]  # those that the caller named; none if none were
+    vector_builder: VectorBuilder  # of their indexes
     settings: Settings
     requested_template: str | None  # None for that of the store
     requested_metadata: tuple[str, ...] | None  # None for those of the store
@@ -111,6 +120,30 @@ class OpenedStore:
         Its granularity is searched, and its text is more than white space.
         """
         return unit.granularity in self.granularities and bool(unit.text.strip())
+
+    def compared(
+        self, options: SearchOptions, searched: Sequence[Granularity] | None = None
+    ) -> list[Granularity]:
+        """Return the granularities that a search compares with the query, of all or of some.
+
+        Raises:
+            InvalidInputError: One of them cannot be compared.
+        """
+        return options.kinds(
+            searched or self.granularities, substitute=not self.named_granularities
+        )
+
+    def search_also(self, granularities: Iterable[str]) -> None:
+        """Search further granularities, since units of them are being added.
+
+        It does nothing if the store was opened with granularities by name.
+        """
+        names = {*granularities, *self.granularities} - {Granularity.DOCUMENT}
+        if self.named_granularities or len(names) == len(self.granularities):
+            return
+        for name in names.difference(self.granularities):
+            self.indexes.add(name, self.vector_builder)
+        self.granularities = tuple(kind for kind in GRANULARITIES if kind in names)
 
     @contextmanager
     def commit(self, embed_metadata: Sequence[str] | None) -> Iterator[Transaction]:
@@ -186,7 +219,7 @@ def open_store(
     try:
         with connections.reading() as snapshot:
             check_identity(snapshot, "was opened with", **_identity(encoder, template, keys))
-            searched = named or snapshot.searched() or GRANULARITIES
+            searched = named or _stored_granularities(snapshot, encoder)
         settings = keep_settings(connections, dtype=dtype, **requested)
     except BaseException:
         connections.close()
@@ -202,7 +235,9 @@ def open_store(
         connections=connections,
         indexes=indexes,
         encoder=encoder,
-        granularities=tuple(searched),
+        granularities=searched,
+        named_granularities=named,
+        vector_builder=vectors,
         settings=settings,
         requested_template=template,
         requested_metadata=keys,
@@ -222,6 +257,15 @@ def _named_granularities(granularities: Sequence[str] | None) -> tuple[Granulari
             f"granularities must be some of {', '.join(GRANULARITIES)}, got {granularities!r}"
         )
     return named
+
+
+def _stored_granularities(snapshot: Snapshot, encoder: Encoder | None) -> tuple[Granularity, ...]:
+    """Return the granularities of a store for which none are named, coarsest first."""
+    default: tuple[Granularity, ...] = DEFAULT_GRANULARITIES
+    if encoder is None:
+        default = GRANULARITIES
+    names = {*(snapshot.granularities or default), *snapshot.searched()}
+    return tuple(kind for kind in GRANULARITIES if kind in names)
 
 
 def _identity(

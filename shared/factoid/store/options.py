@@ -123,7 +123,26 @@ class StoreKwargs(IndexKwargs, RecipeKwargs, total=False):
     granularities: Sequence[str] | None
 
 
+def _substitute(kind: Granularity, searched: Sequence[Granularity]) -> Granularity:
+    """Return a granularity, or what is searched in its place.
+
+    That is the other of the two finer ones, else passages.
+    """
+    if kind not in SUBSTITUTES:
+        return kind
+    for choice in (kind, SUBSTITUTES[kind], Granularity.PASSAGE):
+        if choice in searched:
+            return choice
+    return kind
+
+
 MIXED = "mixed"
+# For each fine granularity, the one whose units take the place of missing ones in a passage that
+# has none.
+SUBSTITUTES = {
+    Granularity.SENTENCE: Granularity.PROPOSITION,
+    Granularity.PROPOSITION: Granularity.SENTENCE,
+}
 FINEST_FIRST = (Granularity.PROPOSITION, Granularity.SENTENCE, Granularity.PASSAGE)
 
 
@@ -135,7 +154,8 @@ class SearchOptions:
         granularity: The units that are compared with the query: one granularity, several, or
             "mixed" for all. None for propositions, else the finest that the store searches. A
             passage without propositions is compared by its sentences, one without sentences by its
-            propositions, and one without either as a whole.
+            propositions, and one without either as a whole: so is each passage of a store that
+            embeds no sentences, unless it was opened with granularities that leave them out.
         parents: What to return: the k best distinct passages, each with the units that made it a
             hit in `matches`; the k best distinct documents; or the units themselves. "auto" is
             "passage", but a document that is one passage comes back whole, as it was added: the
@@ -263,10 +283,13 @@ class SearchOptions:
             )
         return replace(weights, lexical=0)
 
-    def kinds(self, searched: Sequence[Granularity]) -> list[Granularity]:
+    def kinds(
+        self, searched: Sequence[Granularity], *, substitute: bool = False
+    ) -> list[Granularity]:
         """Return the granularities to compare with the query.
 
-        Raise InvalidInputError for any that cannot be compared.
+        With `substitute`, what is searched stands for sentences or propositions that are not, as it
+        does in each passage. Raise InvalidInputError for any that cannot be compared.
         """
         if self.rerank is not None and not self.by_tokens:
             kind = self.ranked_granularity(searched)
@@ -279,6 +302,8 @@ class SearchOptions:
             return list(searched)
         names = [self.granularity] if isinstance(self.granularity, str) else self.granularity
         kinds = list(dict.fromkeys(map(Granularity, names)))
+        if substitute:
+            kinds = list(dict.fromkeys(_substitute(kind, searched) for kind in kinds))
         if not kinds or not set(kinds) <= set(searched):
             missing = next(
                 (f"it has no index of {kind}s" for kind in kinds if kind not in searched), None

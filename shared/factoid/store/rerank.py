@@ -8,11 +8,10 @@ from functools import partial
 
 from factoid.errors import InvalidInputError
 from factoid.store.database.snapshot import Snapshot
-from factoid.store.indexes.compared import SUBSTITUTES
 from factoid.store.indexes.live import IndexState
 from factoid.store.indexes.wall import MIXED_PASSAGES, Wall
 from factoid.store.opened import OpenedStore
-from factoid.store.options import FINEST_FIRST, RankedParents, Reranker
+from factoid.store.options import FINEST_FIRST, SUBSTITUTES, RankedParents, Reranker
 from factoid.store.search import (
     Query,
     find_within,

@@ -25,8 +25,9 @@ from factoid.ranking import (
     best_groups,
     diverse_groups,
 )
+from factoid.split import split_sentences
 from factoid.store.database.records import DamagedRowError
-from factoid.store.database.snapshot import Snapshot
+from factoid.store.database.snapshot import Allowed, Snapshot
 from factoid.store.indexes.live import IndexState, Mask
 from factoid.store.indexes.wall import MIXED_PASSAGES, Wall
 from factoid.store.opened import OpenedStore
@@ -69,7 +70,7 @@ class Query:
         present: Sequence[Granularity] = store.granularities
         if not options.granularity:
             present = _present(store)
-        searched = options.kinds(present)
+        searched = store.compared(options, present)
         k = whole_number("k", k)
         for text in texts or ():
             check_text(text, "query")
@@ -442,16 +443,45 @@ def with_neighbours(snapshot: Snapshot, hit: Hit, count: int, wall: Wall | None)
     kind = Granularity.SENTENCE
     if unit.granularity is Granularity.PASSAGE:
         kind = Granularity.PASSAGE
+    allowed = None
+    if wall is not None:
+        allowed = wall.allowed
     span = (unit.start, unit.end)
-    if wall is None:
-        neighbours = snapshot.neighbours(unit.document_id, kind, *span, count, None)
-    else:
-        neighbours = snapshot.neighbours(unit.document_id, kind, *span, count, wall.allowed)
+    neighbours = snapshot.neighbours(unit.document_id, kind, *span, count, allowed)
+    if kind is Granularity.SENTENCE and not neighbours:
+        neighbours = _cut_sentences(snapshot, unit, count, allowed)
+    if wall is not None:
         neighbours = wall.shown(snapshot, neighbours)
     return replace(hit, neighbours=tuple(neighbours))
 
 
 # -- Units by their ids --
+
+
+def _cut_sentences(
+    snapshot: Snapshot, unit: Unit, count: int, allowed: Allowed | None
+) -> list[Unit]:
+    """Return the sentences around a unit, for a document whose sentences are not stored.
+
+    They are cut from its passages.
+    """
+    passages = snapshot.neighbours(
+        unit.document_id, Granularity.PASSAGE, unit.start, unit.end, count, allowed
+    )
+    before: list[Unit] = []
+    within: list[Unit] = []
+    after: list[Unit] = []
+    for passage in passages:
+        if passage.end - passage.start != len(passage.text):
+            continue  # the place of a framework's node may be unknown
+        for sentence in split_sentences(replace(passage, payload="")):
+            if sentence.end <= unit.start:
+                before.append(sentence)
+            elif sentence.start >= unit.end:
+                after.append(sentence)
+            else:
+                within.append(sentence)
+    return [*before[-count:], *within, *after[:count]]
 
 
 def allowed_ids(

@@ -18,6 +18,8 @@ from factoid.vectors import AUTO, Similarity, check_factory
 from factoid.vectors.terms import check_language
 
 GRANULARITIES = (Granularity.PASSAGE, Granularity.SENTENCE, Granularity.PROPOSITION)
+# All that the default score compares.
+DEFAULT_GRANULARITIES = (Granularity.PASSAGE, Granularity.PROPOSITION)
 """What a store encodes and searches if it is not told."""
 
 _ADVICE = {

@@ -120,9 +120,10 @@ class TokenVectorCache:
         stored = {}
         damaged = 0
         with suppress(_DamagedCacheError), self._session() as connection:
-            for text in texts if connection else ():
-                key = self._key(model, text)
-                for row in connection.execute(_GET, [key]):  # type: ignore[union-attr]
+            for text in texts:
+                if connection is None:
+                    break
+                for row in connection.execute(_GET, [self._key(model, text)]):
                     tokens = self._checked(model, text, *row)
                     if tokens is None:
                         damaged += 1

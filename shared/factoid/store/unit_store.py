@@ -36,7 +36,6 @@ from factoid.store.opened import open_store
 from factoid.store.options import AddKwargs, SearchKwargs, SearchOptions
 from factoid.store.rerank import reranked_search
 from factoid.store.search import Query, allowed_ids, allowed_units, search, stored_by_id
-from factoid.store.settings import GRANULARITIES
 from factoid.store.sources import Sources
 from factoid.store.token_cache import TokenVectorCache
 from factoid.store.token_rerank import token_reranked_search
@@ -62,7 +61,9 @@ class UnitStore:
         path: The store's folder, made if absent; None keeps everything in memory.
         encoder: Encodes units and queries; None if the caller passes all vectors.
         granularities: The granularities to encode and search; passages are always stored. None for
-            those that the store has vectors of, and for all in an empty store.
+            those that the store has vectors of and that it was filled with, and in an empty store
+            for passages and propositions, which are all that the default score compares; without an
+            encoder, and for units that `add` brings, also for sentences.
         embed_metadata: Keys of the metadata whose values are encoded before the text, as the title
             is, and are words of the index of words: for documents that differ in these only, such
             as ["product", "version"]. None for those that the store was filled with, and for none
@@ -104,7 +105,7 @@ class UnitStore:
         path: str | Path | None = None,
         *,
         encoder: Encoder | None,
-        granularities: Sequence[str] | None = GRANULARITIES,
+        granularities: Sequence[str] | None = None,
         embed_metadata: Sequence[str] | None = None,
         embed_template: str | None = AUTO,
         index: str | Mapping[str, str] | None = None,
@@ -169,6 +170,14 @@ class UnitStore:
     def granularities(self) -> Sequence[Granularity]:
         """The granularities that are encoded and searched."""
         return self.opened.granularities
+
+    def compared(self, options: SearchOptions) -> list[Granularity]:
+        """Return the granularities that a search compares with the query.
+
+        Raises:
+            InvalidInputError: One of them cannot be compared.
+        """
+        return self.opened.compared(options)
 
     @property
     def progress(self) -> bool | None:
@@ -330,10 +339,14 @@ class UnitStore:
             check_unit(unit)
         by_position: dict[int, Vectors | None] = {}
         if vectors is None:
+            self.opened.search_also({unit.granularity for unit in units})
             by_position |= encode(self.opened, units, lone_units(self.opened, units))
             embed_metadata = self.embed_metadata
         else:
             by_position |= enumerate(vectors)
+            pairs = zip(units, vectors, strict=True)
+            kinds = {unit.granularity for unit, vector in pairs if vector is not None}
+            self.opened.search_also(kinds)
         stored = []
         for position, unit in enumerate(units):
             stored.append(StoredUnit(unit, by_position.get(position)))

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from factoid.text.blocks import Visible
 from factoid.text.lines import line_spans, line_starts
 from factoid.words import count_words
 
@@ -55,9 +54,9 @@ def aligned_tables(text: str) -> Iterator[AlignedTable]:
         number += max(len(run), 1)
 
 
-def seen(text: str, cell: Cell, places: Sequence[int]) -> Visible:
-    """Return what a reader sees of a cell; `places` are those of the text's characters in the source."""
-    return Visible(_written(text, cell), [places[place] for place in cell])
+def cell_source(text: str, cell: Cell, places: Sequence[int]) -> tuple[str, list[int]]:
+    """Return the characters of a cell and their places in the source; `places` are those of the text's characters."""
+    return _written(text, cell), [places[place] for place in cell]
 
 
 def _written(text: str, cell: Cell) -> str:

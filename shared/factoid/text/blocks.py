@@ -119,6 +119,7 @@ class Block:
             header, and for the header itself.
         is_header: Whether it is the row with the names of a table's columns.
         leads: What it goes on from, outermost first.
+        number: Of an item, how many characters at its start are its number, such as "A. ".
     """
 
     kind: Kind
@@ -130,6 +131,7 @@ class Block:
     names: tuple[str, ...] = ()
     is_header: bool = False
     leads: tuple[Lead, ...] = field(default=())
+    number: int = 0
 
     def moved(self, by: int) -> Block:
         """Return a block of a part of a text as one of the whole, which begins so many characters before."""

@@ -396,15 +396,18 @@ TITLED = set(
 )
 TEXTUAL = TITLED | set(
     "tab-set grid grid-item figure versionadded versionchanged versionremoved deprecated "
-    "container div only pull-quote highlights compound glossary hlist tabs card-carousel field- "
+    "container div eval-rst only pull-quote highlights compound glossary hlist tabs card-carousel field- "
     "list button-ref blockquote subfigure exercise-start exercise-end solution-start solution-end".split()
 )
 UNSEEN = set(
-    "toctree tableofcontents contents include eval-rst bibliography footbibliography image index "
+    "toctree tableofcontents contents include bibliography footbibliography image index "
     "autosummary automodule autoclass autofunction raw meta tocdepth sectionauthor currentmodule "
     "iframe video youtube embed".split()
 )
 CODE = set("code code-block code-cell sourcecode literalinclude".split())
+# Directives and targets of reStructuredText, which stay behind where documents were moved to Markdown.
+REST_DIRECTIVE = re.compile(r"\.\.[ \t]++(?P<name>[A-Za-z](?:[\w+.-]|:(?!:))*+)::(?:[ \t]++(?P<title>[^\n]*+))?")
+REST_TARGET = re.compile(r"\.\.[ \t]++(?:_[^:\n`]++|_`[^`\n]++`|__):(?:[ \t][^\n]*+)?")
 DIRECTIVE = re.compile(r"\{(?P<name>[A-Za-z][\w:.-]*+)\}[ \t]*+(?P<title>[^\n]*+)")
 
 

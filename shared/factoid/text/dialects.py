@@ -14,6 +14,8 @@ from factoid.text.dialect_rules import (
     LONGEST,
     PARTS,
     REGIONS,
+    REST_DIRECTIVE,
+    REST_TARGET,
     TEXTUAL,
     TITLED,
     UNSEEN,
@@ -32,6 +34,7 @@ _MOST_OPTIONS = 50  # lines
 _COLONS = re.compile(r":{3,}+")
 _VERSION = re.compile(r"v?\d[\w.]*+[ \t]*+")
 _OPTION = re.compile(r":[A-Za-z][\w-]*+:(?:[ \t][^\n]*+)?")
+_ALTERNATIVE = re.compile(r":alt:[ \t]++(?P<shown>[^\n]*+)")
 _PREFIX = re.compile(r"(?:[ \t]*+(?:>|[-+*](?=[ \t])|\d{1,9}[.)](?=[ \t])))*+[ \t]*+")
 _FENCE = re.compile(r"(?P<mark>`{3,}+(?=[^`\n]*+(?:\n|\Z))|~{3,}+)(?P<info>[^\n]*+)")
 _RAW_TAG = re.compile(r"<(?P<name>pre|script|style|textarea)(?=[\s>])", re.IGNORECASE)
@@ -51,7 +54,7 @@ _CONTAINER = re.compile(r"(?:[-+*]|\d{1,9}[.)])[ \t]|!!!|\?\?\?|===[ \t]|///|:[ 
 _BLOCK_START = re.compile(r"[>#|]|===|\d{1,9}[.)][ \t]|```|~~~|!!!|\?\?\?|\{|<|:::|///")
 _SUSPECT = re.compile(
     r"[{<]|::|\[!|\[\^|\*\[|@\[|\[\[|%%|\^|--8<|///|:(?:material|octicons|fontawesome|simple)-|\[toc\]|\[TOC\]"
-    r"|^%|^[ \t>]*+:[A-Za-z]|^[ \t>]*+(?:import|export|:[ \t]|```|~~~|\([A-Za-z]|\+\+\+)",
+    r"|^%|^[ \t>]*+\.\.[ \t]|^[ \t>]*+:[A-Za-z]|^[ \t>]*+(?:import|export|:[ \t]|```|~~~|\([A-Za-z]|\+\+\+)",
     re.MULTILINE,
 )
 _ADMONITION_START = re.compile(r"(?:!!!|\?\?\?\+?|===[!+]?)[ \t]")
@@ -62,6 +65,7 @@ _COMMENT = re.compile(r"%(?:[ \t]|\r?(?:\n|\Z))")  # of MyST
 _FIELD = re.compile(
     r":(?!(?:material|octicons|fontawesome|simple)-)(?P<name>[A-Za-z][\w-]*+(?:[ ]++[\w-]++)*+):[ \t]++(?=\S)"
 )  # of a list of fields in MyST
+_REST_COMMENT = re.compile(r"\.\.(?=[ \t]++[^\s.]|[ \t]*+(?:\n|\Z))")
 _RULE = re.compile(r"---")
 _FORMULA_END = re.compile(r"\$\$(?:[ \t]*\([^()\n]+\))?")  # MyST gives it a label
 _PARAGRAPH_END = re.compile(r"\n(?=[ \t>]*+(?:\r?\n|\Z|[-+*#|:]|\d{1,9}[.)][ \t]|```|~~~))")
@@ -101,6 +105,7 @@ class _Scan:
         self.has_components = False
         self.code: list[tuple[int, int]] = []  # inline code of the paragraph that ends at `code_end`
         self.code_end = 0
+        self.has_rest = re.search(rf"^[ \t]*+{REST_DIRECTIVE.pattern}", text, re.MULTILINE) is not None
         self.has_toml = text.lstrip("\ufeff").startswith("+++")
 
     def result(self) -> str:
@@ -196,6 +201,8 @@ class _Scan:
         colons = _COLONS.match(text, content, end)
         if colons and (directive := DIRECTIVE.fullmatch(text, colons.end(), end)):
             return self._open_directive(number, content, depth, colons[0], directive)
+        if text.startswith("..", content) and (following := self._read_rest(number, content, end)):
+            return following
         if content == at and self._read_definition(number, content, end):
             return number + 1
         if content == at and (field := _FIELD.match(text, content, end)) and field["name"] not in EMOJI:
@@ -352,6 +359,53 @@ class _Scan:
             self.directives.append((mark[0], len(mark), depth))
         return self._hide_options(number)
 
+    def _read_rest(self, number: int, content: int, end: int) -> int:
+        """Read a directive, a target or a comment of reStructuredText; return the line to go on with, 0 if none starts here."""
+        if REST_TARGET.fullmatch(self.text, content, end):
+            return self.cover.hide_lines(number, number + 1)
+        directive = REST_DIRECTIVE.fullmatch(self.text, content, end)
+        if directive is None and not (
+            self.has_rest and self.is_after_blank and _REST_COMMENT.match(self.text, content)
+        ):
+            return 0
+        behind = self._behind_body(number, content)
+        if directive is None:
+            return self.cover.hide_lines(number, behind)
+        name = directive["name"].lower()
+        if name in UNSEEN:
+            self.cover.hide(number, content, end)
+            self._hide_options(number)
+            return self.cover.hide_lines(number + 1, behind) if name not in ("image", "index") else behind
+        if name in CODE:
+            self.cover.hide(number, content, end)
+            first = self._hide_options(number)
+            for line in range(first, behind):  # as far to the right as code has to be for CommonMark
+                start = self.cover.starts[line]
+                if self.text.startswith("  ", start):
+                    self.cover.put(start, "\t")
+            return max(first, behind)
+        version = _VERSION.match(directive["title"] or "") if name.startswith(("version", "deprecated")) else None
+        begin = directive.start("title") + (version.end() if version else 0)
+        shown = (begin, end) if directive["title"] and name != "figure" else None
+        self.cover.hide(number, content, end, shown, "text")
+        if shown:
+            self._read_parts(number, begin)
+        self.container = "definition"  # its lines are indented
+        return self._hide_options(number)
+
+    def _behind_body(self, number: int, content: int) -> int:
+        """Return the number of the line behind those that are more indented than one, without blank lines at the end."""
+        column = content - self.cover.starts[number]
+        last = number
+        for other in range(number + 1, min(len(self.cover.starts), number + _FARTHEST)):
+            start, end = self.cover.starts[other], self.cover.end(other)
+            if start >= end:
+                continue
+            if not self.text[start : min(end, start + column + 1)].isspace():
+                break
+            last = other
+        return last + 1
+
     def _make_fence(self, number: int, content: int, mark: str) -> None:
         """Write the colons around code as backticks: CommonMark reads it as code."""
         closing = self._closing(number, re.compile(f":{{{len(mark)}}}"))
@@ -367,9 +421,14 @@ class _Scan:
         """Hide the options below the first line of a directive; return the number of the line behind them."""
         first = number + 1
         following = first
+        shown: list[int] = []  # lines with the text for an image
         while following < min(len(self.cover.starts), first + _MOST_OPTIONS):
-            if not _OPTION.fullmatch(self.text, self.cover.at(following), self.cover.end(following)):
+            at, end = self.cover.at(following), self.cover.end(following)
+            if not _OPTION.fullmatch(self.text, at, end):
                 break
+            if alternative := _ALTERNATIVE.fullmatch(self.text, at, end):
+                self.cover.hide(following, at, end, alternative.span("shown"))
+                shown.append(following)
             following += 1
         if (
             following == first < len(self.cover.starts)
@@ -378,7 +437,10 @@ class _Scan:
             closing = self._closing(first, _RULE)
             if closing is not None and closing < first + _MOST_OPTIONS:
                 following = closing + 1
-        return self.cover.hide_lines(first, following)
+        for line in range(first, following):
+            if line not in shown:
+                self.cover.hide_lines(line, line + 1)
+        return following
 
     def _read_slashes(self, number: int, content: int, end: int) -> int:
         if self.slashes and _SLASHES_END.fullmatch(self.text, content, end):

@@ -33,6 +33,7 @@ _START = re.compile(
 _AGAIN = re.compile(rf"[^\S\n](?P<bullet>[{_BULLETS}])[^\S\n]*+(?=\S)")  # "• one • two"
 _BULLET_AFTER_COLON = re.compile(rf"(?<=[:：])[^\S\n]++(?P<bullet>[{_BULLETS}])[^\S\n]*+(?=\S)")
 _NUMBER_IN_LINE = re.compile(r"(?<!\S)(?P<value>\d{1,2})(?:\.\)|[.)])[^\S\n]++(?P<first>\S)")
+_ITEM_NUMBER = re.compile(r"\(?(?:\d{1,3}|[A-Za-z]|[ivx]{1,5}|[IVX]{1,5})[.)][ \t]+(?=\S)")
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100, "d": 500, "m": 1000}
 _CHINESE = "零一二三四五六七八九"
 _ENDS = ".:;!?,…。：；！？，"
@@ -167,6 +168,12 @@ def _number(written: str) -> int:
 def _last_before(text: str, at: int) -> str:
     """Return the last character before a place but for white space, "" if none is nearby."""
     return text[max(0, at - _NEARBY) : at].rstrip()[-1:]
+
+
+def number_length(item: str) -> int:
+    """Return how many characters the number of an item takes at its start, with the space behind it; 0 without one."""
+    number = _ITEM_NUMBER.match(item)
+    return number.end() if number else 0
 
 
 def is_bullet(text: str) -> bool:

@@ -12,6 +12,7 @@ from factoid.text.blocks import Block, Kind, Lead, Visible
 from factoid.text.dialects import BREAK, FILLER, without_dialects
 from factoid.text.html import html_blocks
 from factoid.text.inline import inline
+from factoid.text.lines import number_length
 from factoid.text.paragraphs import Above, Source, caption_of, lead_of, paragraph_blocks, span_of, table_blocks
 from factoid.text.plain import is_code_like
 
@@ -70,6 +71,7 @@ class _Reader:
         ends = [match.end() for match in _NEWLINE.finditer(self.source)]
         self.lines = [0, *ends, len(self.source) + 1]  # where each begins, within the source
         self.above = [Above()]
+        self.column = 0  # of the outermost list
         self.result: list[Block] = []
 
     def blocks(self) -> list[Block]:
@@ -100,8 +102,12 @@ class _Reader:
             introduction = lead_of(above.last)
             if not introduction or not introduction[-1].text.endswith((":", "：")):
                 introduction = lead_of(above.item) or introduction  # what the item is about, above its paragraphs
-            leads = above.again or (*above.leads, *introduction)
-            self.above.append(Above(leads=leads, level=above.level + 1))
+            leads = above.again or (*above.leads, *_leads_above(above), *introduction)
+            leads = (*leads, *lead_of(above.unfinished))
+            around = above.again if above.unfinished else None
+            if len(self.above) == 1:
+                self.column = self._column(token.map[0] if token.map else 0)
+            self.above.append(Above(leads=leads, level=above.level + 1, around=around))
         elif token.type == "list_item_open":
             self.above.append(Above(leads=above.leads, level=above.level, is_item_start=True))
         elif token.type == "blockquote_open":
@@ -111,9 +117,17 @@ class _Reader:
         names = ("bullet_list_close", "ordered_list_close", "list_item_close", "blockquote_close")
         if token.type in names and len(self.above) > 1:
             closed = self.above.pop()
-            self.above[-1].last = None
+            above = self.above[-1]
+            above.last = None
             is_list = token.type in ("bullet_list_close", "ordered_list_close")
-            self.above[-1].again = closed.leads if is_list else ()
+            above.again = closed.leads if is_list else ()
+            if is_list and closed.around is not None:
+                above.again = closed.around
+            last = closed.unfinished if is_list else closed.last
+            is_unfinished = (
+                last is not None and last.kind in ("item", "paragraph") and last.visible.text.endswith((":", "："))
+            )
+            above.unfinished = last if is_unfinished else None
 
     # Blocks
 
@@ -162,11 +176,15 @@ class _Reader:
         """Read lines of prose; those that a dialect sets apart are paragraphs of their own."""
         above = self.above[-1]
         parts: list[list[int]] = []
+        around: list[int] = []  # lines of an item of the list around this one
         is_apart = False
         for number in range(first, last):
             line = self._text_of(number)
             if not line.replace(FILLER, "").strip():
                 continue
+            if parts and self._is_item_around(number, line):
+                around = list(range(number, last))
+                break
             starts = BREAK in line
             if starts or not parts or is_apart:
                 parts.append([number])
@@ -179,6 +197,26 @@ class _Reader:
                 self._read_definition(source, above)
             else:
                 self._read_source(source, above)
+        if around:
+            self._read_item_around(around)
+
+    def _is_item_around(self, number: int, line: str) -> bool:
+        """Return whether a line that seems to continue an item is one of a list around it that Markdown does not know: "B. "."""
+        items = self.above[0].items
+        if len(self.above) == 1 or not items or self._column(number) > self.column:
+            return False
+        return bool(number_length(line.lstrip())) and self._column(number) == items[-1][0]
+
+    def _read_item_around(self, numbers: Sequence[int]) -> None:
+        """Read lines as an item of the outermost list; the items below it go on from this one."""
+        above = self.above[0]
+        self._extend(paragraph_blocks(self._lines_of(numbers, numbers[0]), self._inline, above))
+        if above.last is not None:
+            self.above[1].leads = (*above.leads, *_leads_above(above), *lead_of(above.last))
+
+    def _column(self, number: int) -> int:
+        line = self._text_of(number)
+        return len(line) - len(line.lstrip())
 
     def _read_source(self, source: Source, above: Above) -> None:
         kind: Kind = "item" if above.is_item_start else "paragraph"
@@ -340,6 +378,7 @@ class _Reader:
             above.item = block
         above.is_item_start = False
         above.again = ()
+        above.unfinished = None
 
     def _extend(self, blocks: Sequence[Block]) -> None:
         self.result += blocks
@@ -348,6 +387,14 @@ class _Reader:
                 self.above[-1].item = blocks[0]
             self.above[-1].is_item_start = False
             self.above[-1].again = ()
+            self.above[-1].unfinished = None
+
+
+def _leads_above(above: Above) -> tuple[Lead, ...]:
+    """Return what the item above a list goes on from, which Markdown takes for a paragraph."""
+    if above.last is None or above.last.kind != "item":
+        return ()
+    return tuple(lead for lead in above.last.leads if lead not in above.leads)
 
 
 def _blank_marks(line: str) -> str:

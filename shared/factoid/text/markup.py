@@ -1,4 +1,4 @@
-"""Decide whether a text is Markdown or plain: by what its metadata say, else by what stands in it."""
+"""Decide whether a text is Markdown, reStructuredText or plain: by what its metadata say, else by what stands in it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, Literal, cast, get_args
 
 from factoid.text.html.tags import TAGS
 
-Markup = Literal["markdown", "plain"]
+Markup = Literal["markdown", "rst", "plain"]
 
 MARKUP = "markup"  # the key in a document's metadata that says which it is, before all others
 
@@ -18,15 +18,16 @@ _TYPES: dict[str, Markup] = {
     "text/markdown": "markdown",
     "text/x-markdown": "markdown",
     "text/html": "markdown",
+    "text/x-rst": "rst",
+    "text/prs.fallenstein.rst": "rst",
     "text/plain": "plain",
     "text/csv": "plain",
     "application/json": "plain",
 }
 _ENDINGS: dict[str, Markup] = {
     **dict.fromkeys((".md", ".markdown", ".mdown", ".mkd", ".mdx", ".qmd", ".rmd", ".ipynb"), "markdown"),
-    **dict.fromkeys(
-        (".txt", ".text", ".csv", ".tsv", ".log", ".srt", ".vtt", ".json", ".jsonl", ".rst", ".adoc"), "plain"
-    ),
+    **dict.fromkeys((".txt", ".text", ".csv", ".tsv", ".log", ".srt", ".vtt", ".json", ".jsonl", ".adoc"), "plain"),
+    ".rst": "rst",
 }
 _CONTENT_TYPES = ("content_type", "file_type")
 _PLACES = ("source", "file_name", "filename", "file_path", "path")
@@ -74,12 +75,21 @@ _EVIDENCE = re.compile(
 _UNDERLINED = re.compile(
     r"(?:\A|\n[^\S\n]*\n)[ ]{0,3}(?![-=|*+>\d\s])[^\n|]{1,120}\n[ ]{0,3}(?:={3,}|-{3,})[ \t]*(?:\n|\Z)"
 )
+# Directives and roles of reStructuredText; they also stay behind in Markdown, which has headings or fences of its own.
+_RESTRUCTURED = re.compile(
+    r"^[ ]{0,3}\.\.[ ](?:[a-z][a-z:-]{1,40}::(?:[ ]\S.*)?|_[^:\n`]{1,200}:.*)$"
+    r"|(?<![\w:]):(?:ref|doc|class|func|meth|mod|py:\w+):`[^`\n]{1,300}`",
+    re.MULTILINE,
+)
+_HEADING_OR_FENCE = re.compile(
+    r"^[ ]{0,3}(?:#{1,6}[ \t]+\S|```|~~~|\[[^\]\n]{1,200}\]:[ \t]*\S)|\]\([^()\s]+\)", re.MULTILINE
+)
 
 
 def markup_of(text: str, metadata: Mapping[str, Any] | None = None) -> Markup:
-    """Return whether a text is Markdown or plain.
+    """Return whether a text is Markdown, reStructuredText or plain.
 
-    The metadata say it: `markup` ("markdown" or "plain"), else a `content_type`, else the ending of the
+    The metadata say it: `markup` ("markdown", "rst" or "plain"), else a `content_type`, else the ending of the
     file in `source`, `file_name` or `file_path`. If they do not, marks in the text decide that stand in
     Markdown only: headings with "#", fences, links, bold words, rules of tables, tags of HTML.
     """
@@ -103,5 +113,7 @@ def markup_of(text: str, metadata: Mapping[str, Any] | None = None) -> Markup:
 @lru_cache(1024)
 def _by_evidence(text: str) -> Markup:
     shown = text[:_SHOWN].removeprefix("\ufeff")
+    if _RESTRUCTURED.search(shown) and not _HEADING_OR_FENCE.search(shown):
+        return "rst"
     is_marked = _EVIDENCE.search(shown) or _UNDERLINED.search(shown)
     return "markdown" if is_marked else "plain"

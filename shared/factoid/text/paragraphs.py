@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby, pairwise
 
 from factoid.text.blocks import Block, Kind, Lead, Visible, protected_within
-from factoid.text.lines import LineStart, line_spans, line_starts
+from factoid.text.lines import LineStart, line_spans, line_starts, number_length
 from factoid.text.sentence_ends import block_sentences
 from factoid.words import count_words
 
@@ -33,6 +33,24 @@ _CELL_END = re.compile(r"(?<!\\)\|")
 _TERMINATORS = tuple('.!?:;…"”’)]。！？')
 _NAME_WORDS = 5  # most words of a column's name, where nothing but the form of a table marks its header
 NUMBER = re.compile(r"[-+−–~<>≤≥≈]?\s?[$€£¥]?\s?\d[\d.,' ]*\s?[%‰$€£¥]?")
+_DIGIT = re.compile(r"\d")
+# Cells that are values, wherever they stand: numbers, days, and words for none and any.
+_VALUE = re.compile(
+    rf"{NUMBER.pattern}|(?:mon|tues|wednes|thurs|fri|satur|sun)day|(?:mon|tue|wed|thu|fri|sat|sun)\.?|closed|open|none|any|free"
+    r"|unknown|n/?a|tb[ad]|yes|no|true|false|total|sum|[-–—.?]+",
+    re.IGNORECASE,
+)
+# What columns are called.
+_COLUMN_NAME = re.compile(
+    r"(?:^|[ _/-])(?:names?|titles?|types?|kinds?|category|class|group|status|state|city|town|country|region|location"
+    r"|address|place|room|team|department|role|position|owner|author|contact|e-?mail|phone|tel\.?|url|link|website"
+    r"|dates?|day|month|year|time|hours"
+    r"|from|to|start|end|begin|until|price|fare|cost|fee|amount|total|sum|quantity|qty|count|number|no\.|nr\.?|id|code|key|value"
+    r"|default|options?|flag|command|parameters?|arguments?|field|column|property|setting|variable|description|meaning|purpose"
+    r"|notes?|comments?|remarks?|examples?|result|output|unit|size|weight|length|width|height|color|colour|model|version|item"
+    r"|product|service|plan|currency|language|format|file|path|format|severity|priority|level|score|rank|points)$",
+    re.IGNORECASE,
+)
 ONLY_MARKS = re.compile(r"[-+*•‣–|:=~`_#>\s]+")  # of lists, tables and rules, without a word
 _WORD = re.compile(r"\w")
 
@@ -49,6 +67,8 @@ class Above:
         item: The first block of the item that is being read.
         items: The columns of items of a plain list, outermost first, each with what it goes on from and the last of them.
         again: What the list right above went on from: another list goes on from it, too.
+        unfinished: The last block of that list, if it ends in a colon: the other list goes on from it.
+        around: Of a list that goes on from such a block, what the list above it went on from.
     """
 
     last: Block | None = None
@@ -57,6 +77,8 @@ class Above:
     is_item_start: bool = False
     item: Block | None = None
     again: tuple[Lead, ...] = ()
+    unfinished: Block | None = None
+    around: tuple[Lead, ...] | None = None
     items: list[tuple[int, tuple[Lead, ...], Block]] = field(default_factory=list)
 
 
@@ -71,15 +93,16 @@ def lead_of(block: Block | None) -> tuple[Lead, ...]:
     text = visible.text
     if not text.endswith(_GOES_ON) and not _is_question(block) and block.kind != "item":
         return ()
-    first = 0
+    first = block.number
     last = len(text)
     if _SENTENCE_END.search(text) or text.endswith(_GOES_ON):
         sentences = block_sentences(text, visible.protected) or [(0, last)]
-        first, last = sentences[-1 if text.endswith(_GOES_ON) else 0]
+        start, last = sentences[-1 if text.endswith(_GOES_ON) else 0]
+        first = max(first, start)
     lead = text[first:last]
     if count_words(lead) > LONGEST_LEAD or not _WORD.search(lead):
         return ()
-    start = widened_start(visible, visible.offsets[first], block.start)
+    start = block.start if first == block.number else widened_start(visible, visible.offsets[first], block.start)
     end = block.end if last == len(text) else visible.offsets[last - 1] + 1
     return (Lead(start, end, " ".join(lead.split())),)
 
@@ -266,17 +289,30 @@ def _has_edges(line: str) -> bool:
 
 
 def has_header(rows: Sequence[Block | None]) -> bool:
-    """Return whether the first row of a table without a rule names its columns: short names above a column of numbers."""
+    """Return whether the first row of a table without a rule names its columns.
+
+    Its cells are short and different, and no values. Evidence are a column of numbers, or of texts with digits, below a name
+    without any; capitals that are not below; and words that columns are called by.
+    """
     filled = [cell_texts(row) for row in rows if row is not None]
     if len(filled) < 2 or rows[0] is None:
         return False
     names, *below = filled
     is_distinct = len(names) > 1 and all(names) and len({*names}) == len(names)
-    if not is_distinct or any(NUMBER.fullmatch(name) or count_words(name) > _NAME_WORDS for name in names):
+    if not is_distinct or any(count_words(name) > _NAME_WORDS or _VALUE.fullmatch(name) for name in names):
         return False
-    for column in range(len(names)):
-        values = [row[column] for row in below if column < len(row) and row[column]]
-        if values and all(map(NUMBER.fullmatch, values)):
+    columns = [[row[column] for row in below if column < len(row) and row[column]] for column in range(len(names))]
+    if any(name in values for name, values in zip(names, columns, strict=True)):
+        return False
+    if all(map(str.isupper, names)) and not any(cell.isupper() for values in columns for cell in values[:2]):
+        return True
+    known = [name for name in names if _COLUMN_NAME.search(name)]
+    if 2 * len(known) > len(names) and not any(_COLUMN_NAME.search(value) for value in columns[0]):
+        return True
+    for name, values in zip(names, columns, strict=True):
+        are_numbers = all(map(NUMBER.fullmatch, values))
+        have_digits = len(values) > 1 and all(map(_DIGIT.search, values)) and not _DIGIT.search(name)
+        if values and (are_numbers or have_digits):
             return True
     return False
 
@@ -303,7 +339,7 @@ def _text_blocks(visible: Visible, above: Above, kind: Kind, start: int) -> list
         if kind == "item":
             block = replace(block, leads=above.leads)
         elif is_item:
-            block = replace(block, kind="item", level=above.level + 1)
+            block = replace(block, kind="item", level=above.level + 1, number=number_length(piece.text))
             block = replace(block, leads=_leads_of_item(column, block, above))
         elif above.items and column <= above.items[0][0]:
             above.items.clear()  # the list ends; an indented paragraph is one of its last item
@@ -331,7 +367,18 @@ def _leads_of_item(column: int, block: Block, above: Above) -> tuple[Lead, ...]:
     listed = above.items
     while listed and listed[-1][0] > column:
         listed.pop()
-    if listed and listed[-1][0] == column:
+    is_below_number = bool(listed) and listed[-1][0] == column and listed[-1][2].number > 0 and not block.number
+    above_item = listed[-1][2] if is_below_number else None
+    is_child = (
+        above_item is not None
+        and above.last is not None
+        and above.last.start == above_item.start
+        and above_item.visible.text.endswith(_GOES_ON)
+    )
+    if block.number and any(at == column and item.number for at, _, item in listed):
+        while not (listed[-1][0] == column and listed[-1][2].number):  # bullets that went on from a number
+            listed.pop()
+    if listed and listed[-1][0] == column and not is_child:
         leads = listed.pop()[1]
     else:
         introduction = lead_of(above.last)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
-from factoid.text.aligned import AlignedTable, aligned_tables, seen
+from factoid.text.aligned import AlignedTable, aligned_tables, cell_source
 from factoid.text.blocks import Block, Visible
-from factoid.text.paragraphs import Above, caption_of, has_header, joined, named_rows, paragraph_blocks
+from factoid.text.paragraphs import Above, Read, caption_of, has_header, joined, named_rows, paragraph_blocks
 
 _INK = re.compile(r"\S")
 _PARAGRAPH = re.compile(r"[^\S\n]*+\S[^\n]*+(?:\n(?![^\S\n]*+(?:\n|\Z))[^\n]*+)*+")
@@ -16,45 +17,79 @@ _CODE_SIGN = re.compile(r"[=(){}\[\];<>/\\_$|#@]|--")
 _CODE_LINE = re.compile(r"(?: {4}| {0,3}\t)")
 
 
-def plain_blocks(text: str, start: int = 0) -> list[Block]:
-    """Return the blocks of a plain text from a place on, in order; blank lines stand between paragraphs."""
-    above = Above()
+def plain_blocks(
+    text: str,
+    start: int = 0,
+    *,
+    base: int = 0,
+    inline: Read | None = None,
+    above: Above | None = None,
+    finds_code: bool = True,
+) -> list[Block]:
+    """Return the blocks of a plain text from a place on, in order; blank lines stand between paragraphs.
+
+    Args:
+        text: The text.
+        start: Where to begin in it.
+        base: The place in the source where the text begins.
+        inline: Returns what a reader sees of a part of it; None where that is all of it.
+        above: What stands above, which is moved on.
+        finds_code: Whether lines that are indented may be code.
+    """
+    lines = _Lines(text, base, inline or as_it_is, Above() if above is None else above, finds_code)
     blocks: list[Block] = []
     for begin, end in _paragraphs(text, start):
         paragraph = text[begin:end]
         at = begin
-        for table in [] if _is_code(paragraph) else aligned_tables(paragraph):
-            blocks += _blocks_between(text, at, begin + table.start, above)
-            blocks += _rows(paragraph, begin, table, above)
+        for table in [] if lines.are_code(paragraph) else aligned_tables(paragraph):
+            blocks += _blocks_between(lines, at, begin + table.start)
+            blocks += _rows(lines, paragraph, begin, table)
             at = min(begin + table.end + 1, end)
-        blocks += _blocks_between(text, at, end, above)
+        blocks += _blocks_between(lines, at, end)
     return blocks
 
 
-def _blocks_between(text: str, start: int, end: int, above: Above) -> list[Block]:
+class _Lines(NamedTuple):
+    """A text whose lines are read, see `plain_blocks`."""
+
+    text: str
+    base: int
+    inline: Read
+    above: Above
+    finds_code: bool
+
+    def are_code(self, source: str) -> bool:
+        """Return whether some lines are code."""
+        return self.finds_code and _is_code(source)
+
+
+def _blocks_between(lines: _Lines, start: int, end: int) -> list[Block]:
     """Return the blocks of the lines of a paragraph that are in no aligned table."""
     blocks: list[Block] = []
-    for begin, stop in _between_rules(text, start, end):
-        source = text[begin:stop]
-        places = range(begin, stop)
-        if _is_code(source):
+    for begin, stop in _between_rules(lines.text, start, end):
+        source = lines.text[begin:stop]
+        places = range(lines.base + begin, lines.base + stop)
+        if lines.are_code(source):
             stripped = source.rstrip()
             visible = Visible(stripped, places[: len(stripped)], ((0, len(stripped)),))
-            above.last = Block("code", begin, begin + len(stripped), visible)
-            blocks.append(above.last)
+            block = Block("code", places.start, places.start + len(stripped), visible)
+            lines.above.last = block
+            blocks.append(block)
         else:
-            blocks += paragraph_blocks((source, places), as_it_is, above)
+            blocks += paragraph_blocks((source, places), lines.inline, lines.above)
     return blocks
 
 
-def _rows(paragraph: str, start: int, table: AlignedTable, above: Above) -> list[Block]:
+def _rows(lines: _Lines, paragraph: str, start: int, table: AlignedTable) -> list[Block]:
     """Return the rows of an aligned table in a paragraph that begins at a place."""
+    start += lines.base
     places = range(start, start + len(paragraph))
+    above = lines.above
     rows = []
     for cells in table.rows:
         filled = [cell for cell in cells if cell]
         starts = [places[cell[0]] if cell else start for cell in cells[1:]]
-        visible, spans = joined([seen(paragraph, cell, places) for cell in cells], starts)
+        visible, spans = joined([lines.inline(*cell_source(paragraph, cell, places)) for cell in cells], starts)
         first = places[filled[0][0]]
         last = places[filled[-1][-1]]
         rows.append(Block("row", first, last + 1, visible, cells=spans))

@@ -13,6 +13,7 @@ from factoid.text.markdown import markdown_blocks
 from factoid.text.markup import Markup, markup_of
 from factoid.text.paragraphs import ONLY_MARKS, part_of, widened_end, widened_start
 from factoid.text.plain import plain_blocks
+from factoid.text.restructured import restructured_blocks
 from factoid.text.sentence_ends import SentenceSplitter, block_sentences
 from factoid.words import count_words, cut_words
 
@@ -75,11 +76,14 @@ def read(text: str, markup: Markup | None = None, start: int = 0) -> tuple[Block
 
     Args:
         text: The text.
-        markup: "markdown" or "plain"; None to decide by the marks in it (see `factoid.text.markup`).
+        markup: "markdown", "rst" or "plain"; None to decide by the marks in it (see `factoid.text.markup`).
         start: Where to begin, behind front matter.
     """
-    if (markup or markup_of(text)) == "markdown":
+    markup = markup or markup_of(text)
+    if markup == "markdown":
         return tuple(markdown_blocks(text, start))
+    if markup == "rst":
+        return tuple(restructured_blocks(text, start))
     return tuple(plain_blocks(text, start))
 
 

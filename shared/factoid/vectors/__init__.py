@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from factoid.vectors.files import load, save, sweep
-from factoid.vectors.kinds import AUTO, check_factory, check_kind, choose_kind, kinds_to_try, usable_kind, usable_memory
+from factoid.vectors.kinds import AUTO, check_factory, check_kind, choose_kind, kinds_to_try, usable_kind
 from factoid.vectors.vector_index import RowIds, Similarity, VectorIndex, prepare
 
 __all__ = [
@@ -20,5 +20,4 @@ __all__ = [
     "save",
     "sweep",
     "usable_kind",
-    "usable_memory",
 ]

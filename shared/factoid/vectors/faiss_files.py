@@ -19,6 +19,8 @@ from factoid.vectors.kinds import Kind, make
 _BLOCK = 1 << 20
 _ROOM = 8  # FAISS counts up to four bytes for each byte of some arrays
 
+_OF_BLOCKS = ("M", "nbits", "ksub", "M2", "bbs", "qb", "by_residual")  # fields of lists of codes in blocks
+
 _alone = Exclusion()  # FAISS's limits are those of the process
 
 
@@ -100,9 +102,16 @@ def _check_lists(index: Any, expected: Any, dim: int) -> None:
     _check(index.nlist == expected.nlist and index.code_size == expected.code_size, "its lists are others")
     _check_index(index.quantizer, expected.quantizer, dim)
     _check(faiss.downcast_index(index.quantizer).ntotal == index.nlist, "lists lack their centroids")
-    lists = index.invlists
-    same = type(lists) is type(expected.invlists) and lists.code_size == expected.invlists.code_size
+    lists = faiss.downcast_InvertedLists(index.invlists)
+    others = faiss.downcast_InvertedLists(expected.invlists)
+    same = type(lists) is type(others) and lists.code_size == others.code_size
     _check(same and lists.nlist == index.nlist, "its lists have another size")
+    if isinstance(index, faiss.IndexIVFRaBitQFastScan):
+        same = (lists.n_per_block, lists.block_size) == (others.n_per_block, others.block_size)
+        _check(same, "its lists have blocks of another size")
+        for name in _OF_BLOCKS:
+            _check(getattr(index, name) == getattr(expected, name), f"its codes have another {name}")
+        _check(index.rabitq.code_size == expected.rabitq.code_size, "its codes have another size")
     total = sum(lists.list_size(number) for number in range(lists.nlist))
     _check(total == index.ntotal, "vectors are missing in its lists")
 

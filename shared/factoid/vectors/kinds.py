@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import math
-import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from factoid._optional import require
@@ -21,8 +19,8 @@ EXACT = "Flat"
 AUTO = "auto"
 NAMES = ("nprobe", "efSearch")  # search parameters of the kinds
 
-_KNOWN = re.compile(r"(?:IVF\d+(?:_HNSW\d+)?,)?(?:Flat|RaBitQ|SQ\w+)|HNSW\d+(?:,SQ\w+)?")
-_EXAMPLES = '"Flat", "HNSW32", "IVF4096,Flat", "IVF4096,SQ8", "SQ8", "RaBitQ" or "auto"'
+_KNOWN = re.compile(r"(?:IVF\d+(?:_HNSW\d+)?,)?(?:Flat|RaBitQ|SQ\w+)|IVF\d+(?:_HNSW\d+)?,RaBitQfs|HNSW\d+(?:,SQ\w+)?")
+_EXAMPLES = '"Flat", "HNSW32", "IVF4096,Flat", "IVF4096,SQ8", "SQ8", "IVF1,RaBitQfs" or "auto"'
 _USUAL_DIMS = (384, 768, 1024, 1536, 3072, 256, 6, 7, 100)  # a product quantiser's bytes must divide them
 
 _POINTS_PER_CENTROID = 39  # FAISS's own threshold, below which it warns that the centroids are poor
@@ -35,19 +33,22 @@ _WIDTH = 64  # candidates of a walk through a graph
 _FEWEST_PROBES = 16
 _QUERY_BITS = 8  # of RaBitQ
 
-# The time of `Flat` grows with count × dim: with 200 million components a query takes 55 ms on two cores.
-_EXACT_COMPONENTS = 200_000_000
-_SMALL_COMPONENTS = 20_000_000  # 80 MB: exact whatever the memory
+# One bit a component, in the layout that FAISS compares fastest. Only lists of them can be filtered, so that the kind that
+# compares all codes has one list.
+CODES = "RaBitQfs"
+_FEWEST_CANDIDATES = 100
+_CANDIDATES_EACH = 10
+
+_EXACT_COMPONENTS = (
+    40_000_000  # above, comparing the codes and scoring the best again is faster than comparing all vectors
+)
+_MOST_IN_ONE_LIST = 10_000_000  # comparing as many codes takes about 50 ms on one core
 _LINKS = 32
-_SMALLEST = "RaBitQ"  # the smallest codes
-_SHARE = 0.5  # of the memory; the rest is for the encoder, SQLite's pages and a copy while the index is rebuilt
 _MOST_LISTS = 65_536
 _FEWEST_IN_LISTS = 1_000  # vectors below which lists are not worth trying
 _SEARCHED_LISTS = 16_384  # up to this, comparing a query with all centroids is cheap; above it, a graph finds the lists
 _LARGEST_NUMBER = 1 << 20  # in a factory string: a store from a stranger must not ask for 10 billion lists
 _LONGEST = 200  # characters of a factory string
-_UNKNOWN = 8 << 30  # if the system does not report it
-_LIMITS = ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes")  # of a container
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,40 +132,38 @@ def check_factory(kind: str) -> None:
     check_kind(kind, _USUAL_DIMS[0])
 
 
-def choose_kind(count: int, dim: int, memory_bytes: int) -> str:
-    """Choose a kind for this many existing or expected vectors, within the memory that the index may use."""
-    room = memory_bytes * _SHARE
-    exact_bytes = 4 * dim * count
-    if count * dim <= _SMALL_COMPONENTS or (count * dim <= _EXACT_COMPONENTS and exact_bytes <= room):
+def choose_kind(count: int, dim: int) -> str:
+    """Choose a kind for this many existing or expected vectors.
+
+    Below some size comparing all vectors takes a few milliseconds. Above it, codes of one bit a component are compared: they
+    are ready as soon as all vectors were read once, and the best of them are scored again with the exact vectors.
+    """
+    if count * dim <= _EXACT_COMPONENTS:
         return EXACT
-    if exact_bytes + count * (2 * 4 * _LINKS + 8) <= room:
-        return f"HNSW{_LINKS}"
-    return f"{_lists(count)},{'SQ8' if count * (dim + 16) <= room else _SMALLEST}"
+    if count <= _MOST_IN_ONE_LIST:
+        return f"IVF1,{CODES}"
+    return f"{_lists(count)},{CODES}"
+
+
+def candidates(k: int) -> int:
+    """Return how many results of codes are scored again with the exact vectors, to find the k best.
+
+    `benchmarks/store/codes.py` measures what share of the k best they hold.
+    """
+    return _FEWEST_CANDIDATES + _CANDIDATES_EACH * k
 
 
 def kinds_to_try(count: int) -> list[str]:
     """Return kinds worth comparing on `count` vectors: one of each family and size, `Flat` first."""
-    codes = [EXACT, "SQ8", _SMALLEST]
-    in_lists = [f"{_lists(count)},{code}" for code in codes] if count >= _FEWEST_IN_LISTS else []
+    codes = [EXACT, "SQ8", f"IVF1,{CODES}"]
+    in_lists = [f"{_lists(count)},{code}" for code in (EXACT, "SQ8", CODES)] if count >= _FEWEST_IN_LISTS else []
     return [*codes, f"HNSW{_LINKS}", *in_lists]
 
 
-def usable_kind(kind: str, dim: int, count: int, memory_bytes: int) -> str:
+def usable_kind(kind: str, dim: int, count: int) -> str:
     """Return the kind for `count` vectors: "auto" is resolved, and a kind that they are too few to train becomes `Flat`."""
-    wanted = choose_kind(count, dim, memory_bytes) if kind == AUTO else kind
+    wanted = choose_kind(count, dim) if kind == AUTO else kind
     return wanted if count >= check_kind(wanted, dim).min_training else EXACT
-
-
-@lru_cache(maxsize=1)
-def usable_memory() -> int:
-    """Return the bytes of memory that this process may use: the machine's, or its container's if less."""
-    memory = _UNKNOWN
-    with suppress(ValueError, OSError, AttributeError):  # AttributeError: not on Windows
-        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    for limit in _LIMITS:
-        with suppress(ValueError, OSError):
-            memory = min(memory, int(Path(limit).read_text(encoding="ascii")))
-    return memory
 
 
 def search_width(kind: Kind, given: Parameters, *, k: int, share: float, count: int) -> int:
@@ -187,7 +186,7 @@ def search_parameters(kind: Kind, width: int, selector: Any = None) -> Any:
     options: dict[str, Any] = {} if selector is None else {"sel": selector}
     if kind.family == "graph":
         return faiss.SearchParametersHNSW(efSearch=width, **options)
-    bits = {"qb": _QUERY_BITS} if kind.name.endswith("RaBitQ") else {}
+    bits = {"qb": _QUERY_BITS} if kind.name.endswith(("RaBitQ", CODES)) else {}
     if kind.family == "lists":
         options["nprobe"] = width
         if "HNSW" in kind.name:  # the lists themselves are found by a graph

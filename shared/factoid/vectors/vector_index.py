@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from enum import StrEnum
 from typing import TYPE_CHECKING, Any
 
@@ -167,6 +169,7 @@ class VectorIndex:
         else:
             labels = self.by_position[gone] if family == "lists" else np.flatnonzero(gone)
             self.content.remove_ids(faiss.IDSelectorBatch(labels))
+            _clear_free_slots(self.content)
         self.by_position = self.by_position[~gone]
 
     def prepare(self, queries: Vectors) -> Vectors:
@@ -297,9 +300,10 @@ class VectorIndex:
         results: tuple[Vectors, RowIds] | None = None
         if self.gpu is not None and selector is None:
             results = self.gpu.search(self.content, queries, k, width)
-        scores, labels = results or self.content.search(
-            queries, k, params=search_parameters(self.ability, width, selector)
-        )
+        if results is None:
+            with _one_thread() if len(queries) == 1 else nullcontext():
+                results = self.content.search(queries, k, params=search_parameters(self.ability, width, selector))
+        scores, labels = results
         if self.ability.family == "other":  # what is in its lists was not checked
             labels = np.where(labels < len(self.by_position), labels, -1)
         return scores, labels
@@ -357,6 +361,41 @@ class VectorIndex:
 
             self.content = faiss.deserialize_index(faiss.serialize_index(self.content))
             self._mapped = False
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Have FAISS search with the calling thread alone: with several, one query waits longer for them than it computes."""
+    import faiss
+
+    before = faiss.omp_get_max_threads()
+    faiss.omp_set_num_threads(1)  # of this thread's searches
+    try:
+        yield
+    finally:
+        faiss.omp_set_num_threads(before)
+
+
+def _clear_free_slots(index: Any) -> None:
+    """Set the codes behind the last vector of each list to zero, where lists are made of blocks.
+
+    FAISS adds codes to a block by setting bits, and leaves those of removed vectors set: the next vectors would get both.
+    """
+    import faiss
+
+    lists = faiss.try_extract_index_ivf(index)
+    blocks = faiss.downcast_InvertedLists(lists.invlists) if lists else None
+    if not isinstance(blocks, faiss.BlockInvertedLists):
+        return
+    zeros = np.zeros(blocks.packer.code_size, np.uint8)
+    for number in range(blocks.nlist):
+        count = blocks.list_size(number)
+        in_blocks = -(-count // blocks.n_per_block)
+        if count == in_blocks * blocks.n_per_block:
+            continue
+        codes = faiss.rev_swig_ptr(blocks.get_codes(number), in_blocks * blocks.block_size)
+        for slot in range(count, in_blocks * blocks.n_per_block):
+            blocks.packer.pack_1(zeros, slot, codes.reshape(in_blocks, -1))
 
 
 def ranks(values: RowIds, ascending: RowIds) -> RowIds:

@@ -43,6 +43,48 @@ def test_sentences_that_stay_whole(sentence: str) -> None:
     assert made == sentence.split() or made == sentence.replace("; ", ". ").split()
 
 
+RESTING_ON_CLAUSE_BEFORE = [
+    "Employees must report the leave a week ahead; otherwise the days are not paid.",
+    "The office is closed on Monday; otherwise, it opens at eight.",
+    "The chain needs oil every week; it rusts quickly in wet weather otherwise.",
+    "Passwords expire after ninety days; if not, the account is locked.",
+    "The guest pays the fee in cash at the desk; else the hotel keeps the luggage in the cellar.",
+    "The seal is checked, the pump is filled, and the lid is closed; otherwise the motor overheats.",
+    "The fund pays half of the fee; failing that, the company pays the rest.",
+    "The shop is open every day until eight; unless it snows in the town.",
+    "The staff may use the garage at the weekend; but only if the manager agrees to it.",
+    "The rule applies to new members only; the same goes for their guests.",
+]
+
+
+@pytest.mark.parametrize("sentence", RESTING_ON_CLAUSE_BEFORE)
+def test_a_clause_stays_with_the_one_that_it_rests_on(sentence: str) -> None:
+    assert facts(sentence, "Rules") == [sentence]
+
+
+def test_clauses_that_rest_on_nothing_are_divided() -> None:
+    text = "The hall is open to all guests; if it rains, the pool is closed in the morning."
+    assert facts(text) == ["The hall is open to all guests.", "If it rains, the pool is closed in the morning."]
+
+
+NO_REFERENTS = [
+    *("Coffee break", "The next morning", "Day one", "A long winter", "Monday morning", "Small print", "Short answer"),
+    *("Problem", "Status", "Long story short", "New address", "Yes", "Table of contents", "Bad weather", "Early bird"),
+]
+
+
+@pytest.mark.parametrize("line", NO_REFERENTS)
+@pytest.mark.parametrize("marks", ["", "## "])
+def test_a_short_line_that_names_no_thing_is_no_referent(line: str, marks: str) -> None:
+    text = (
+        "The firm has two houses in the old part of the town.\n\n"
+        f"{marks}{line}\n\nIt was delivered on Tuesday and installed by two workers of the firm.\n"
+    )
+    made = SyntaxPropositionizer().propositionize(split_passages(Document(text)))
+    facts_made = [fact for facts_of_passage in made for fact in facts_of_passage]
+    assert any(fact.startswith("It was delivered on Tuesday") for fact in facts_made), facts_made
+
+
 FALSE = [
     ("As a rule, any leak is reported and the pump stops (formerly, leaks were ignored).", "stops is"),
     ("As a rule, any leak is reported and the pump stops (formerly, leaks were ignored).", "stops are"),

@@ -78,7 +78,9 @@ def usable_device(device: Any) -> Any:
     return usable
 
 
-def load(checkpoint: Checkpoint, engine: str, device: str, dtype: str, *, copy: bool) -> Engine:
+def load(
+    checkpoint: Checkpoint, engine: str, device: str, dtype: str, *, copy: bool | None
+) -> Engine:
     """Load a checkpoint into the chosen engine."""
     if engine == "ctranslate2":
         from factoid.propositions.engines.ctranslate2_engine import CTranslate2Engine

@@ -32,11 +32,11 @@ _CUDA_FREE = 512.0
 class TorchEngine:
     """A seq2seq model of transformers.
 
-    T5 drafts its output from its input, unless `copy` is False.
+    T5 drafts its output from its input if `copy` is True, or None on a device without CUDA.
     """
 
     def __init__(
-        self, checkpoint: Checkpoint, *, device: str, dtype: str, copy: bool = True
+        self, checkpoint: Checkpoint, *, device: str, dtype: str, copy: bool | None = None
     ) -> None:
         self.tokenizer = checkpoint.tokenizer()
         model = checkpoint.model(getattr(torch, dtype))
@@ -54,8 +54,11 @@ class TorchEngine:
         free = _FREE
         if self._device.type == "cuda":
             token = _CUDA_STATES * getattr(model.config, "hidden_size", 1024) * model.dtype.itemsize
-            self._budget = min(_CUDA_BUDGET, torch.cuda.mem_get_info(self._device)[0] // token)
+            free_memory, _ = torch.cuda.mem_get_info(self._device)
+            self._budget = min(_CUDA_BUDGET, free_memory // token)
             free = _CUDA_FREE
+        if copy is None:
+            copy = self._device.type != "cuda"
         self._free = free if copy else None
         self._decoder: T5Decoder | None = None
         if (

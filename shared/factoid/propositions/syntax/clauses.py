@@ -31,6 +31,7 @@ from factoid.propositions.syntax.phrases import (
     is_whole,
     nouns,
     repeatable,
+    rests_on_clause_before,
     strip,
     without_loose_commas,
 )
@@ -148,6 +149,9 @@ class _Splitter:
         tree = self.tree
         marks = [*tree.all(joined, "cc", "cc:preconj"), *tree.all(head, "cc", "cc:preconj")]
         if any(tree.lower[mark] in _ALTERNATIVE for mark in marks) or tree.child(joined, "mark") is not None:
+            return False
+        if rests_on_clause_before(tree, joined):
+            self.is_doubtful = True  # which of the clauses before it does it mean?
             return False
         if not self._is_joined(head, joined):
             return False

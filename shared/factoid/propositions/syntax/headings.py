@@ -130,7 +130,7 @@ _NUMBERING = re.compile(
 _FILE = re.compile(r"^(?=\S+$)\S*?(?:_|\.\w{2,5}$|://)")
 # Topics, numbers and verb phrases, in lower case
 _NO_ENTITY = re.compile(
-    rf"^(?:(?:{_COUNTERS}|page)\b|(?:list|history|outline|timeline|index|comparison|glossary|culture|geography|economy)\s+of\b|"
+    rf"^(?:(?:{_COUNTERS}|page)\b|(?:list|table|history|outline|timeline|index|comparison|glossary|culture|geography|economy)\s+of\b|"
     r"(?:how|what|why|when|where|who|which|if|can|could|do|does|did|is|are|was|were|should|will|to|before|after|add|apply|ask|"
     r"avoid|build|buy|cancel|change|check|choose|clean|close|configure|connect|contact|create|deploy|download|enable|empty|"
     r"fill|find|fit|get|give|insert|install|keep|know|learn|let|make|mount|move|open|prepare|read|remove|replace|request|"

@@ -27,6 +27,10 @@ _RESTRICTING = frozenset("advcl xcomp ccomp csubj nsubj obj nmod:tmod".split())
 _CLAUSAL = frozenset({"conj", "cc", "acl", "acl:relcl", "obl", "advmod", "punct"})
 # Other clauses, whose nouns are not those of the clause above.
 _CLAUSES = frozenset({"acl:relcl", "appos", "advcl", "ccomp", "parataxis", "csubj"})
+# What a clause begins with that holds only where the one before it does, or does not; and what repeats it for something else.
+_ON_CONDITION = (["otherwise"], ["else"], ["if", "not"], ["if", "so"], ["failing", "that"], ["in", "that", "case"])
+_LIKE_BEFORE = (["the", "same"], ["the", "opposite"], ["the", "reverse"], ["the", "converse"])
+_HOLDS = frozenset("goes applies apply holds happens is was".split())
 
 
 def determiner(tree: Tree, noun: int) -> str:
@@ -140,6 +144,20 @@ def stands_alone(tree: Tree, items: Sequence[Item], *, words: int = 3) -> bool:
         finite |= is_finite
         length += len(text.split())
     return finite and length >= words and not _is_elliptic(tree, items)
+
+
+def rests_on_clause_before(tree: Tree, head: int) -> bool:
+    """Return whether a clause says nothing without the one before it: "…; otherwise it rusts", "…; unless it rains"."""
+    if any(tree.lower[child] == "otherwise" for child in tree.children[head]) or tree.child(head, "mark") is not None:
+        return True
+    words = [tree.lower[token] for token in tree.subtree(head) if tree.words[token][0].isalnum()]
+    if words[-1:] == ["otherwise"]:
+        return True
+    if words[:1] == ["or"] or words[:1] == ["and"]:
+        words = words[1:]
+    if words[:2] in _LIKE_BEFORE and words[2:3] and words[2] in _HOLDS:
+        return True
+    return any(words[: len(opening)] == opening for opening in _ON_CONDITION)
 
 
 def _is_elliptic(tree: Tree, items: Sequence[Item]) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from factoid.forks import Exclusion, at_work
 from factoid.propositions.syntax.clauses import split_clauses
 from factoid.propositions.syntax.headings import headings
-from factoid.propositions.syntax.phrases import stands_alone
+from factoid.propositions.syntax.phrases import rests_on_clause_before, stands_alone
 from factoid.propositions.syntax.reference import Discourse
 from factoid.propositions.syntax.render import render
 from factoid.propositions.syntax.tree import Tree, tokenize
@@ -22,7 +22,7 @@ from factoid.units import Unit
 if TYPE_CHECKING:
     from spacy.language import Language
 
-VERSION = 11  # raise when the same text may give other propositions
+VERSION = 12  # raise when the same text may give other propositions
 
 _BREAK = re.compile(r"[;:]\s+")
 _LONGEST_WORD = 300  # characters; the time of spaCy's tokeniser grows with their square
@@ -75,6 +75,7 @@ class SyntaxPropositionizer:
             # Parts of a list are not sentences; parts with a verb and a subject each are.
             clauses = [part for part in parts if part.is_clause(part.root) and part.subjects[part.root] is not None]
             clauses = [part for part in clauses if stands_alone(part, range(len(part.words)), words=0)]
+            clauses = [part for part in clauses if part is parts[0] or not rests_on_clause_before(part, part.root)]
             for tree in parts if parts and len(clauses) == len(parts) else [whole]:
                 propositions += self._split(tree, text, discourse)
         return list(dict.fromkeys(propositions))

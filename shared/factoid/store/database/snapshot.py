@@ -171,6 +171,15 @@ class Snapshot:
         sources = {"units": "", "documents": " WHERE text IS NOT NULL", "vectors": "", "metadata": ""}
         return {table: self.values(f"SELECT count(*) FROM {table}{where}")[0] for table, where in sources.items()}  # noqa: S608
 
+    @property
+    def granularities(self) -> tuple[Granularity, ...]:
+        """The granularities that documents were last added at; none before any were."""
+        names = self.meta.get("granularities", "")
+        try:
+            return tuple(Granularity(name) for name in names.split(",") if name)
+        except ValueError as error:
+            raise DamagedRowError("granularities", what="the record of") from error
+
     def searched(self) -> tuple[Granularity, ...]:
         """Return the granularities that have units with vectors, coarsest first."""
         return tuple(filter(self.has_vectors, Granularity))

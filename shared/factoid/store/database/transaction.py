@@ -82,6 +82,12 @@ class Transaction(Snapshot):
             if value and self.meta.get(name) is None and self.meta.get("dim") is not None:
                 self.put(name, value)
 
+    def keep_granularities(self, granularities: Sequence[Granularity]) -> None:
+        """Record the granularities that the store is filled with, for those who open it without naming any."""
+        names = ",".join(granularities)
+        if self.meta.get("granularities") != names:
+            self.put("granularities", names)
+
     def put_document(self, document: Document, recipe: str) -> None:
         """Insert or replace a document, without its units."""
         sql = """INSERT INTO documents (id, text, title, section, metadata, digest, checksum) VALUES (?, ?, ?, ?, ?, ?, ?)

@@ -22,7 +22,7 @@ from factoid.store.indexes.live import IndexState
 from factoid.store.indexes.wall import MixedPassagesBuilder
 from factoid.store.settings import Settings
 from factoid.units import Granularity
-from factoid.vectors import AUTO, RowIds, VectorIndex, load, prepare, save, usable_kind, usable_memory
+from factoid.vectors import AUTO, RowIds, VectorIndex, load, prepare, save, usable_kind
 from factoid.vectors.files import index_files
 from factoid.vectors.lexical import LexicalIndex
 from factoid.vectors.vector_index import membership, sample
@@ -130,7 +130,7 @@ class VectorBuilder:
 
     def _kind(self, granularity: str, count: int, dim: int) -> str:
         """Return the kind for `count` vectors: the one set, or an exact one if they are too few to train it."""
-        return usable_kind(self.settings.kinds.get(Granularity(granularity), AUTO), dim, count, usable_memory())
+        return usable_kind(self.settings.kinds.get(Granularity(granularity), AUTO), dim, count)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,15 +13,11 @@ import numpy as np
 from factoid.ranking import LEXICAL, Columns
 from factoid.store.database.records import DamagedRowError, to_array
 from factoid.store.database.snapshot import AMONG, Snapshot, ascending
+from factoid.store.options import SUBSTITUTES
 from factoid.units import Granularity
 from factoid.vectors import RowIds
 from factoid.vectors.vector_index import membership
 
-SUBSTITUTES = {
-    Granularity.SENTENCE: Granularity.PROPOSITION,
-    Granularity.PROPOSITION: Granularity.SENTENCE,
-}
-"""For each fine granularity, the one whose units take the place of missing ones in a passage that has none."""
 _OF_DOCUMENTS = f"units.document {AMONG.replace('?', ':documents')} AND units.granularity = :kind"
 _TOUCHED = "SELECT row FROM units WHERE row > :last UNION SELECT value FROM json_each(:changed)"
 

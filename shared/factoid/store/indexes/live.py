@@ -118,7 +118,7 @@ class LiveIndexes:
     ) -> None:
         self._progress = progress
         self._connections = connections
-        self._builders = builders
+        self._builders = dict(builders)
         self.states: dict[str, IndexState] = {name: IndexState(name) for name in builders}
         self._make_locks()
         follow(self)
@@ -136,6 +136,16 @@ class LiveIndexes:
         self._make_locks()
         if not prepared:
             self.states = {kind: IndexState(kind) for kind in self.states}
+
+    def add(self, name: str, builder: Builder) -> None:
+        """Hold a further index, unless it is there."""
+
+        def added() -> None:
+            if name not in self.states:
+                self._builders[name] = builder
+                self.states[name] = IndexState(name)
+
+        self.alone(added)
 
     def at(self, kinds: Sequence[str], work: Callable[[Snapshot, list[IndexState]], T]) -> T:
         """Do some work with a snapshot and up-to-date indexes of these granularities, while no index changes here."""

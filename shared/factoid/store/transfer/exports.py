@@ -202,23 +202,29 @@ class _Import:
     def _commit(self) -> None:
         store = self._store
         block = self._block
-        units = [
-            stored for stored, _ in block if stored.unit.granularity is not Granularity.DOCUMENT
-        ]
-        documents = []
-        for stored, _ in block:
+        units: list[StoredUnit] = []
+        documents: list[Unit] = []
+        missing: list[Unit] = []  # vectors
+        embedded: set[Granularity] = set()
+        for stored, has_vector in block:
             if stored.unit.granularity is Granularity.DOCUMENT:
                 documents.append(stored.unit)
-        missing = [stored.unit for stored, has_vector in block if not has_vector]
+            else:
+                units.append(stored)
+            if not has_vector:
+                missing.append(stored.unit)
+            if not has_vector or stored.vector is not None:
+                embedded.add(stored.unit.granularity)
+        store.search_also(embedded)
         encoded: dict[str, Vectors] = {}
         for position, vector in encode(store, missing).items():
             encoded[missing[position].id] = vector
         with store.connections.transaction() as writing:
             check_identity(writing, f"the vectors of {self._file} with", **self._identity)
-            writing.put_units(
-                stored._replace(vector=encoded.get(stored.unit.id, stored.vector))
-                for stored in units
-            )
+            for number, stored in enumerate(units):
+                if stored.unit.id in encoded:
+                    units[number] = stored._replace(vector=encoded[stored.unit.id])
+            writing.put_units(units)
             for unit in documents:
                 document = Document(unit.text, unit.title, unit.section, unit.id, unit.metadata)
                 writing.put_document(document, unit.payload)

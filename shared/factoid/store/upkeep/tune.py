@@ -24,14 +24,13 @@ from factoid.store.options import SearchOptions
 from factoid.store.search import Query, search
 from factoid.units import Granularity, Unit, check_text, whole_number
 from factoid.vectors import VectorIndex, check_kind, kinds_to_try, prepare
+from factoid.vectors.kinds import candidates
 from factoid.words import stands_in
 
 _SETTINGS = {"nprobe": (1, 4, 16, 64, 256, 1024), "efSearch": (16, 32, 64, 128, 256, 512)}
 _QUERIES = 200
 _HELD_OUT = 10  # fewest vectors searched for each one that is held out as a query
 _VECTORS = 100_000  # measured, at most
-# candidates of lossy kinds that are scored again for each of the k: the default of a search
-_REFINE = 10
 
 _DEFAULT = Weights()
 _PASSAGE = (0.0, 0.25, 0.5, 0.75)
@@ -146,7 +145,10 @@ def _measured(
     build_s = time.perf_counter() - start
     ability = index.ability
     size = index.nbytes / len(vectors)
-    factor = _REFINE if ability.lossy else 1
+    count = k
+    if ability.lossy:
+        count = candidates(k)
+    count = min(count, len(vectors))
     settings = []
     for name, values in _SETTINGS.items():
         if name in ability.parameters:
@@ -161,9 +163,9 @@ def _measured(
         times = []
         for query, threshold in zip(queries, least, strict=True):
             start = time.perf_counter()
-            _, ids = index.search(query[None], k * factor, parameters=parameters)
+            _, ids = index.search(query[None], count, parameters=parameters)
             scores = products(vectors[ids[0][ids[0] >= 0]], query)
-            if factor > 1:
+            if ability.lossy:
                 scores = -np.sort(-scores, kind="stable")[:k]
             times.append(time.perf_counter() - start)
             # The same product may be rounded differently.

@@ -131,7 +131,10 @@ def read_colbert_examples(
     try:
         rows = [json.loads(line) for _, line in filled_lines(Path(path))]
         query_texts = _texts(queries, {str(query) for query, *_ in rows})
-        texts = _texts(collection, {str(key) for _, *ranked in rows for key, _ in ranked[:ways]})
+        needed: set[str] = set()
+        for _, *ranked in rows:
+            needed.update(str(key) for key, _ in ranked[:ways])
+        texts = _texts(collection, needed)
         examples = []
         for query, *ranked in rows:
             keys, scores = zip(*ranked[:ways], strict=True)

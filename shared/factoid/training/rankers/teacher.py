@@ -215,8 +215,10 @@ def _load(name: str, *, use_cpu: bool, max_tokens: int | None = None) -> Any:
 
 def _read_scores(path: Path) -> dict[str, Scores]:
     """Return the scores in a file by id, without a line that a kill has cut off."""
-    scored = {}
-    for line in path.read_text(encoding="utf-8").split("\n") if path.exists() else ():
+    scored: dict[str, Scores] = {}
+    if not path.exists():
+        return scored
+    for line in path.read_text(encoding="utf-8").split("\n"):
         with suppress(ValueError):
             row = json.loads(line)
             scored[row["id"]] = tuple(scores and tuple(scores) for scores in row["scores"])

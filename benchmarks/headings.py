@@ -72,7 +72,7 @@ How heavy is the largest one?|It has 14 kilograms, so use the hook for concrete.
 Can you engrave a name?|On brass, yes, with up to twenty letters. It takes a week, and such a lamp cannot be returned.|I want a personal text on a present.
 Do I need an electrician?|For lamps on the ceiling, the law says so. All others have a plug and are ready.|Who may connect it to the mains?
 Do you sell spare parts?|All of them, for fifteen years. Write to us, with the number under the foot.|The foot broke off, where do I find another?
-How much power does the floor lamp use?|It takes 9 watts, which is about two euros a year if it burns for three hours each evening.|What does it add to my electricity bill?"""  # noqa: E501
+How much power does the floor lamp use?|It takes 9 watts, which is about two euros a year if it burns for three hours each evening.|What does it add to my electricity bill?"""
 
 Search = Callable[[str], tuple[str, str]]
 """Returns source and text of the best hit."""

@@ -6,15 +6,21 @@ from factoid.framework import require
 require("langchain_core", extra="langchain")
 require("langchain_text_splitters", extra="langchain")
 
-from langchain_factoid.chat_model import ChatModelPropositionizer, ChatModelReader  # noqa: E402 - after the check above
+from langchain_factoid.chat_model import (  # noqa: E402 - after the check above
+    ChatModelPropositionizer,
+    ChatModelReader,
+)
 from langchain_factoid.citations import PropCiteRunnable, citations_of  # noqa: E402
 from langchain_factoid.convert import matches_of, with_headings  # noqa: E402
 from langchain_factoid.documents import DocumentIntelligenceTransformer, regions_of  # noqa: E402
-from langchain_factoid.embeddings import EmbeddingsEncoder, EncoderEmbeddings  # noqa: E402
+from langchain_factoid.embeddings import EncoderEmbeddings, LangChainEncoder  # noqa: E402
 from langchain_factoid.entity_retriever import EntityRetriever  # noqa: E402
 from langchain_factoid.reranker import AnyGranularityReranker  # noqa: E402
 from langchain_factoid.retriever import MultiGranularRetriever  # noqa: E402
-from langchain_factoid.text_splitter import PassageTextSplitter, PropositionTextSplitter  # noqa: E402
+from langchain_factoid.text_splitter import (  # noqa: E402
+    PassageTextSplitter,
+    PropositionTextSplitter,
+)
 from langchain_factoid.vector_store import MultiGranularFAISS  # noqa: E402
 
 __all__ = [
@@ -22,9 +28,9 @@ __all__ = [
     "ChatModelPropositionizer",
     "ChatModelReader",
     "DocumentIntelligenceTransformer",
-    "EmbeddingsEncoder",
     "EncoderEmbeddings",
     "EntityRetriever",
+    "LangChainEncoder",
     "MultiGranularFAISS",
     "MultiGranularRetriever",
     "PassageTextSplitter",

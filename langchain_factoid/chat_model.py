@@ -60,7 +60,7 @@ class ChatModelPropositionizer(ChatPropositionizer):
 
 
 class ChatModelReader(ChatReader):
-    """Answers a question from documents by asking a LangChain model (Entity Retrieval, §4.1 and Appendix A).
+    """Answers questions from documents by asking a LangChain model (Entity Retrieval, §4.1).
 
     Sends one request for each question with the `page_content` of the documents, and keeps the
     first line of the answer. Does not retry after server errors: make the model with `max_retries`.
@@ -76,16 +76,16 @@ class ChatModelReader(ChatReader):
         super().__init__(llm, **options)
 
     def _complete(self, prompts: Sequence[str]) -> list[str]:
-        result = []
+        answers = []
         for answer in self.llm.batch(list(prompts), {"max_concurrency": self.batch_size}):
-            result.append(_text(answer))
-        return result
+            answers.append(_text(answer))
+        return answers
 
     async def _acomplete(self, prompts: Sequence[str]) -> list[str]:
-        result = []
+        answers = []
         for answer in await self.llm.abatch(list(prompts), {"max_concurrency": self.batch_size}):
-            result.append(_text(answer))
-        return result
+            answers.append(_text(answer))
+        return answers
 
     @staticmethod
     def _text_of(document: Any) -> Any:

@@ -60,35 +60,35 @@ class PropCiteRunnable(RunnableGenerator[Any, AIMessageChunk]):
         self.documents_key = documents_key
 
     def _cite(self, items: Iterator[Any]) -> Iterator[AIMessageChunk]:
-        answer = _Answer(self)
+        stream = _AnswerStream(self)
         start = ""
-        texts = map(answer.take, items)
+        texts = map(stream.take, items)
         for text in texts:
             start += text
-            if start and answer.documents is not None:
+            if start and stream.documents is not None:
                 break
-        with closing(self.citer.stream(chain([start], texts), answer.passages())) as sentences:
+        with closing(self.citer.stream(chain([start], texts), stream.passages())) as sentences:
             for sentence in sentences:
-                yield answer.chunk(sentence)
-        yield answer.chunk()
+                yield stream.chunk(sentence)
+        yield stream.chunk()
 
     async def _acite(self, items: AsyncIterator[Any]) -> AsyncIterator[AIMessageChunk]:
-        answer = _Answer(self)
+        stream = _AnswerStream(self)
         start = ""
         async for item in items:
-            start += answer.take(item)
-            if start and answer.documents is not None:
+            start += stream.take(item)
+            if start and stream.documents is not None:
                 break
 
         async def texts() -> AsyncIterator[str]:
             yield start
             async for item in items:
-                yield answer.take(item)
+                yield stream.take(item)
 
-        async with aclosing(self.citer.astream(texts(), answer.passages())) as sentences:
+        async with aclosing(self.citer.astream(texts(), stream.passages())) as sentences:
             async for sentence in sentences:
-                yield answer.chunk(sentence)
-        yield answer.chunk()
+                yield stream.chunk(sentence)
+        yield stream.chunk()
 
 
 def citations_of(message: BaseMessage) -> list[CitationFields]:
@@ -112,7 +112,7 @@ def citations_of(message: BaseMessage) -> list[CitationFields]:
     return citations
 
 
-class _Answer:
+class _AnswerStream:
     """The documents and the message id of one answer, as its parts arrive."""
 
     def __init__(self, runnable: PropCiteRunnable) -> None:
@@ -145,12 +145,14 @@ class _Answer:
         """Return the documents to cite, and raise if the input had none, or no answer."""
         if self.documents is None or not self._begun:
             key = self._runnable.documents_key
+            missing = "answer"
+            if self.documents is None:
+                missing = key
             raise InvalidInputError(
-                f"expected a mapping with 'answer' and {key!r}, got no "
-                f"{key if self.documents is None else 'answer'!r}: name another key with "
-                "documents_key=, or pass documents= to the runnable"
+                f"expected a mapping with 'answer' and {key!r}, got no {missing!r}: name another "
+                "key with documents_key=, or pass documents= to the runnable"
             )
-        return [to_passage(document) for document in self.documents]
+        return list(map(to_passage, self.documents))
 
     def chunk(self, sentence: CitedSentence | None = None) -> AIMessageChunk:
         """Return a sentence as a chunk, or the last chunk, which is empty.

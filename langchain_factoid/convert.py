@@ -26,6 +26,7 @@ from factoid.framework import (
     hit_fields,
     match_fields,
     plain_metadata,
+    text_field,
     with_fields,
     with_heading,
 )
@@ -69,7 +70,11 @@ class RetrievedMetadata(dict[str, Any]):
 
 
 def _without(metadata: Mapping[str, Any], keys: Container[str]) -> dict[str, Any]:
-    return {key: value for key, value in metadata.items() if key not in keys}
+    result = {}
+    for key, value in metadata.items():
+        if key not in keys:
+            result[key] = value
+    return result
 
 
 def without_query(document: Document) -> tuple[Document, tuple[str, ...]]:
@@ -113,18 +118,22 @@ def to_core(document: Document, document_id: str | None = None) -> CoreDocument:
             f"expected langchain_core.documents.Document, got {type(document).__name__}"
         )
     metadata = plain_metadata(document.metadata)
-    title, section = (
-        value if isinstance(value := metadata.get(key), str) else "" for key in _HEADINGS
-    )
+    title, section = (text_field(metadata, key) for key in _HEADINGS)
     return CoreDocument(
         document.page_content, title, section, document_id or document.id or "", metadata
     )
 
 
 def to_passage(document: Document) -> CoreDocument:
-    """Return a document as one passage, with title, section and what it is of its metadata, so that any metadata will do."""
+    """Return a document as one passage.
+
+    Of its metadata only title, section and what it is remain, so that any metadata will do.
+    """
     keys = (*_HEADINGS, *MARKUP_KEYS)
-    metadata = {key: value for key in keys if isinstance(value := document.metadata.get(key), str)}
+    metadata = {}
+    for key in keys:
+        if isinstance(value := document.metadata.get(key), str):
+            metadata[key] = value
     return to_core(Document(page_content=document.page_content, metadata=metadata, id=document.id))
 
 
@@ -138,13 +147,19 @@ def stored_document(document: CoreDocument | Unit) -> Document:
 
 
 def unit_document(unit: Unit, fields: Mapping[str, Any] | None = None) -> Document:
-    """Return a unit as a document with the metadata of its source, its place there, and fields that depend on the query."""
+    """Return a unit as a document with its place in it.
+
+    It has the metadata of its source, and fields that depend on the query.
+    """
+    passage_id = unit.parent_id
+    if unit.granularity is Granularity.PASSAGE:
+        passage_id = unit.id
     place: dict[str, Any] = {
         "granularity": unit.granularity.value,
         "start_index": unit.start,
         "end_index": unit.end,
         "parent_id": unit.document_id,
-        "passage_id": unit.id if unit.granularity is Granularity.PASSAGE else unit.parent_id,
+        "passage_id": passage_id,
         "title": unit.title,
         "section": unit.section,
     }
@@ -157,7 +172,10 @@ def unit_document(unit: Unit, fields: Mapping[str, Any] | None = None) -> Docume
 
 
 def retrieved(document: Document, fields: Mapping[str, Any]) -> Document:
-    """Return a copy of a document with metadata that depends on the query and does not count when documents are compared."""
+    """Return a copy of a document with fields that depend on the query.
+
+    They do not count when documents are compared.
+    """
     found = Document(page_content=document.page_content, id=document.id)
     # Assigned, since a dict that is passed to the constructor is copied as a plain one.
     found.metadata = RetrievedMetadata(with_fields(document.metadata, fields), query_keys=fields)
@@ -173,13 +191,19 @@ def hit_documents(
     """
     documents = []
     for hit in hits:
-        fields = ({"score": hit.score} if scores else {}) | hit_fields(hit, *SPAN, matches=matches)
+        fields: dict[str, Any] = {}
+        if scores:
+            fields["score"] = hit.score
+        fields |= hit_fields(hit, *SPAN, matches=matches)
         documents.append(found_document(hit.unit, fields))
     return documents
 
 
 def found_document(unit: Unit, fields: Mapping[str, Any] | None = None) -> Document:
-    """Return a document as it was added, or a unit with its place, with fields that depend on the query."""
+    """Return a document as it was added, or a unit with its place.
+
+    It has fields that depend on the query.
+    """
     if unit.granularity is not Granularity.DOCUMENT:
         return unit_document(unit, fields)
     document = stored_document(unit)
@@ -189,12 +213,15 @@ def found_document(unit: Unit, fields: Mapping[str, Any] | None = None) -> Docum
 
 
 def matches_of(document: Document) -> list[MatchFields]:
-    """Return the facts that made a retrieved document a hit, best first, with their scores and places; [] if it has none."""
+    """Return the facts that made a retrieved document a hit, best first.
+
+    They have scores and places. [] if there are none.
+    """
     return match_fields(document.metadata, *SPAN)
 
 
 def with_headings(documents: Iterable[Document], template: str = EMBED_TEMPLATE) -> list[Document]:
-    """Return copies of documents with the title and section of their metadata before the page_content.
+    """Return copies of documents with title and section before the page_content.
 
     For models that read what was retrieved, `retriever | with_headings | prompt`, and for other
     vector stores, which embed only the page_content. The template is the one of
@@ -204,13 +231,13 @@ def with_headings(documents: Iterable[Document], template: str = EMBED_TEMPLATE)
         InvalidInputError: Something is not a document, or the template does not name {text} once.
     """
     check_template(template)
-    result = []
+    copies = []
     for document in documents:
-        result.append(
+        copies.append(
             Document(
                 page_content=with_heading(to_core(document), template),
                 metadata=document.metadata,
                 id=document.id,
             )
         )
-    return result
+    return copies

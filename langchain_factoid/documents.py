@@ -1,4 +1,4 @@
-"""Clean LangChain documents from the output of document intelligence, with tables and their summaries."""
+"""Clean LangChain documents from the output of document intelligence."""
 
 from __future__ import annotations
 
@@ -112,11 +112,14 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
         self, document: LayoutDocument, metadata: Mapping[str, Any], summaries: SummaryReport | None
     ) -> list[Document]:
         parts = document.documents(self._kinds, metadata=metadata, summaries=summaries)
-        return [stored_document(part) for part in parts]
+        return list(map(stored_document, parts))
 
 
 def regions_of(document: Document) -> list[Region]:
-    """Return where on the pages a part stands, or a unit of one that a splitter or search returned, line by line."""
+    """Return where on the pages a part stands, line by line.
+
+    Of a unit that a splitter or search returned it is the place of the unit.
+    """
     start = document.metadata.get("start_index", 0)
     return regions_in(
         document.metadata,

@@ -12,7 +12,7 @@ from factoid.framework import Encoder, InvalidInputError, Vectors, portable_name
 _MODEL_NAMES = ("model_name", "model", "model_id", "deployment_name", "repo_id")
 
 
-class EmbeddingsEncoder:
+class LangChainEncoder:
     """Wraps any LangChain `Embeddings` as a factoid `Encoder`; units go through `embed_documents`.
 
     A store recognizes its encoder by `name`: pass the name that another front end gave to the same
@@ -35,9 +35,9 @@ class EmbeddingsEncoder:
         model = portable_name(model_name(inner))
         # An encoder of the core that comes back as itself keeps its name, so that all front ends
         # share a store.
-        self.name = name or (
-            model if isinstance(inner, EncoderEmbeddings) else f"{type(inner).__name__}({model})"
-        )
+        if not isinstance(inner, EncoderEmbeddings):
+            model = f"{type(inner).__name__}({model})"
+        self.name = name or model
 
     @property
     def wrapped(self) -> Encoder | None:
@@ -53,17 +53,21 @@ class EmbeddingsEncoder:
 
     def encode_units(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors of units. Shape: (len(texts), dim)."""
-        return to_matrix(self.embeddings.embed_documents(list(texts)) if texts else [], len(texts))
+        embedded: list[list[float]] = []
+        if texts:
+            embedded = self.embeddings.embed_documents(list(texts))
+        return to_matrix(embedded, len(texts))
 
     async def aencode_units(self, texts: Sequence[str]) -> Vectors:
         """Do the same as `encode_units`, without blocking the event loop."""
-        return to_matrix(
-            await self.embeddings.aembed_documents(list(texts)) if texts else [], len(texts)
-        )
+        embedded: list[list[float]] = []
+        if texts:
+            embedded = await self.embeddings.aembed_documents(list(texts))
+        return to_matrix(embedded, len(texts))
 
 
 class EncoderEmbeddings(Embeddings):
-    """Wraps any factoid `Encoder` as LangChain `Embeddings`, such as `EncoderEmbeddings(SentenceTransformerEncoder())`.
+    """Wraps any factoid `Encoder` as LangChain `Embeddings`.
 
     Its `model` is the encoder's name, by which a store recognizes it.
     """

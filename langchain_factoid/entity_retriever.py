@@ -37,7 +37,7 @@ from factoid.framework import (
 )
 from factoid.framework import EntityRetriever as CoreRetriever
 from langchain_factoid.convert import SPAN, retrieved, to_core
-from langchain_factoid.embeddings import EmbeddingsEncoder
+from langchain_factoid.embeddings import LangChainEncoder
 
 
 class FieldKwargs(EntityKwargs, total=False):
@@ -59,7 +59,7 @@ _OF_CALL = ("k", "words", "filter")
 
 
 class EntityRetriever(BaseRetriever):
-    """Retrieves the articles of the entities that a question names, cut to their first words (Entity Retrieval, §3).
+    """Retrieves the first words of articles about the entities that a question names.
 
     A document has the article's metadata, with `title`, `mention`, `mention_start`, `mention_end`,
     `score`, and if there are any `candidates` and `matches`; texts and options are those of
@@ -104,11 +104,14 @@ class EntityRetriever(BaseRetriever):
 
         They may have been set, or changed in a copy.
         """
-        fields = {name: value for name, value in self if name not in BaseRetriever.model_fields}
+        fields = {}
+        for name, value in self:
+            if name not in BaseRetriever.model_fields:
+                fields[name] = value
         if self._built is None or self._built[0] != fields:
             options = dict(fields)
             if self.encoder is not None and not isinstance(self.encoder, Encoder):
-                options["encoder"] = EmbeddingsEncoder(self.encoder)
+                options["encoder"] = LangChainEncoder(self.encoder)
             # asked here, with its callbacks; the core only needs to know of it
             if self.fallback is not None:
                 options["fallback"] = lambda *_: ()
@@ -130,16 +133,16 @@ class EntityRetriever(BaseRetriever):
             option_names(FromDocumentsKwargs) | cls.model_fields.keys(),
         )
         building, fields = split_names(option_names(BuildingKwargs), options)
-        store = build_own_articles((to_core(document) for document in documents), **building)
+        store = build_own_articles(map(to_core, documents), **building)
         return cls(articles=store, **fields)
 
     def add_documents(self, documents: Iterable[Document]) -> None:
-        """Add documents, or replace those of the same ids, as `factoid.entities.add_own_articles` does.
+        """Add documents, or replace those of the same ids.
 
-        The file is built again, so pass many documents at once. Other retrievers see them when
-        their `articles` are reloaded.
+        It works as `factoid.entities.add_own_articles`. The file is built again, so pass many
+        documents at once. Other retrievers see them when their `articles` are reloaded.
         """
-        add_own_articles(self._core.articles, (to_core(document) for document in documents))
+        add_own_articles(self._core.articles, map(to_core, documents))
 
     def delete(self, ids: Iterable[str]) -> None:
         """Delete the articles of documents; an unknown id is an error, and nothing is deleted."""
@@ -189,7 +192,7 @@ class EntityRetriever(BaseRetriever):
         self, query: str, k: int | None, options: dict[str, Any]
     ) -> list[Document]:
         check_names(f"a call of {type(self).__name__}", options, _OF_CALL)
-        return [_document(hit) for hit in self._core.entity_hits(query, k=k, **options)]
+        return list(map(_document, self._core.entity_hits(query, k=k, **options)))
 
 
 def _document(hit: EntityHit) -> Document:

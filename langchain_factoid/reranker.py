@@ -23,7 +23,7 @@ from langchain_factoid.convert import SPAN, retrieved, to_passage, unit_document
 
 
 class AnyGranularityReranker(BaseDocumentCompressor):
-    """Ranks sentences, propositions or whole documents by the token vectors of the documents (AGRaME, §3.2).
+    """Ranks sentences, propositions or documents by token vectors (AGRaME, §3.2).
 
     Follows any retriever: `ContextualCompressionRetriever(base_compressor=…, base_retriever=…)`.
     Each document is one passage, with `title` and `section` of its metadata before it.

@@ -18,7 +18,7 @@ from typing_extensions import override
 from factoid.framework import (
     Filter,
     InvalidInputError,
-    Parents,
+    ParentsOption,
     Reranker,
     SearchOptions,
     TokenVectorEncoder,
@@ -67,7 +67,7 @@ class MultiGranularRetriever(BaseRetriever):
     store: MultiGranularFAISS
     k: int = Field(default=4, ge=1)
     granularity: str | Sequence[str] | None = None
-    parents: Parents | None = None
+    parents: ParentsOption | None = None
     filter: Filter | None = None
     search_type: SearchType = "similarity"
     lambda_mult: float = Field(default=0.5, ge=0, le=1)

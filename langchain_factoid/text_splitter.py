@@ -116,10 +116,10 @@ class PassageTextSplitter(TextSplitter):
 
     def _passages(self, documents: Iterable[Document]) -> list[Unit]:
         read = tracked(documents, show=self._progress, unit=" documents", desc="splitting")
-        result = []
+        passages = []
         for document in read:
-            result += split_passages(to_core(document), **self._sizes)
-        return result
+            passages += split_passages(to_core(document), **self._sizes)
+        return passages
 
 
 class PropositionTextSplitter(PassageTextSplitter):
@@ -219,7 +219,7 @@ class PropositionTextSplitter(PassageTextSplitter):
 def _documents(units: Iterable[Unit]) -> list[Document]:
     """Return distinct units as documents; vector stores refuse or overwrite equal ids."""
     distinct = {unit.id: unit for unit in units}.values()
-    result = []
+    documents = []
     for unit in distinct:
-        result.append(unit_document(replace(unit, metadata=copy.deepcopy(unit.metadata))))
-    return result
+        documents.append(unit_document(replace(unit, metadata=copy.deepcopy(unit.metadata))))
+    return documents

@@ -23,7 +23,7 @@ from factoid.framework import (
     Granularity,
     Hit,
     InvalidInputError,
-    Parents,
+    ParentsOption,
     Reranker,
     SearchOptions,
     StoreFormatError,
@@ -37,7 +37,7 @@ from factoid.framework import (
 )
 from factoid.framework import Document as CoreDocument
 from langchain_factoid.convert import found_document, hit_documents, one_each, to_core
-from langchain_factoid.embeddings import EmbeddingsEncoder, EncoderEmbeddings
+from langchain_factoid.embeddings import EncoderEmbeddings, LangChainEncoder
 
 Relevance = Callable[[float], float]
 
@@ -45,7 +45,7 @@ Relevance = Callable[[float], float]
 class MMRKwargs(CommonSearchKwargs, total=False):
     """The options of every search of `MultiGranularFAISS`: see `factoid.store.SearchOptions`."""
 
-    parents: Parents | None
+    parents: ParentsOption | None
     score_threshold: float | None
 
 
@@ -67,7 +67,7 @@ class MMRCallKwargs(MMRKwargs, total=False):
 class FAISSKwargs(StoreKwargs, total=False):
     """The options of `MultiGranularFAISS` for the methods that make one."""
 
-    parents: Parents
+    parents: ParentsOption
     relevance_score_fn: Relevance | None
 
 
@@ -87,7 +87,7 @@ Embedded = Iterable[tuple[str, Sequence[float]]]
 
 
 class MultiGranularFAISS(VectorStore):
-    """Stores documents in SQLite and FAISS, and finds them by their passages, sentences or propositions.
+    """Stores documents in SQLite and FAISS, and finds them by their facts.
 
     It holds a `factoid.UnitStore`: documents are split into passages, and these into sentences and
     propositions. A search scores passages by their best unit of one granularity and returns the k
@@ -96,7 +96,7 @@ class MultiGranularFAISS(VectorStore):
     awaits the embeddings; the other async methods work in threads.
 
     Args:
-        embedding: Embeds documents and queries; an `EmbeddingsEncoder` gives it another name in the
+        embedding: Embeds documents and queries; a `LangChainEncoder` gives it another name in the
             store. Where its vectors are not of unit length, longer ones score higher, unless
             `similarity` is "cosine".
         store: A store of the core that has an encoder, in place of `embedding` and of options of
@@ -121,10 +121,10 @@ class MultiGranularFAISS(VectorStore):
 
     def __init__(
         self,
-        embedding: Embeddings | EmbeddingsEncoder | None = None,
+        embedding: Embeddings | LangChainEncoder | None = None,
         *,
         store: UnitStore | None = None,
-        parents: Parents = "auto",
+        parents: ParentsOption = "auto",
         relevance_score_fn: Relevance | None = None,
         **options: Unpack[StoreKwargs],
     ) -> None:
@@ -135,9 +135,10 @@ class MultiGranularFAISS(VectorStore):
         self._recipe, of_store = split_options(UnitStore.add_documents, given)
         if store is None:
             encoding = embedding
-            if not isinstance(encoding, EmbeddingsEncoder):
-                encoding = EmbeddingsEncoder(embedding)  # type: ignore[arg-type]  # refuses None
-            of_store |= {name: self._recipe[name] for name in ("progress",) if name in self._recipe}
+            if not isinstance(encoding, LangChainEncoder):
+                encoding = LangChainEncoder(embedding)  # type: ignore[arg-type]  # refuses None
+            if "progress" in self._recipe:
+                of_store["progress"] = self._recipe["progress"]
             store = UnitStore(encoder=encoding, **of_store)
         elif embedding is not None or of_store or store.encoder is None:
             raise InvalidInputError(
@@ -153,7 +154,7 @@ class MultiGranularFAISS(VectorStore):
     def embeddings(self) -> Embeddings:
         """The embeddings for queries."""
         encoder: Any = self.store.encoder
-        if isinstance(encoder, EmbeddingsEncoder):
+        if isinstance(encoder, LangChainEncoder):
             return encoder.embeddings
         return EncoderEmbeddings(encoder)
 
@@ -161,7 +162,7 @@ class MultiGranularFAISS(VectorStore):
     def from_texts(  # type: ignore[override]  # options are named: a wrong one is an error
         cls,
         texts: Iterable[str],
-        embedding: Embeddings | EmbeddingsEncoder,
+        embedding: Embeddings | LangChainEncoder,
         metadatas: list[dict[str, Any]] | None = None,
         *,
         ids: Ids = None,
@@ -176,7 +177,7 @@ class MultiGranularFAISS(VectorStore):
     def from_embeddings(
         cls,
         text_embeddings: Embedded,
-        embedding: Embeddings | EmbeddingsEncoder,
+        embedding: Embeddings | LangChainEncoder,
         metadatas: Iterable[Mapping[str, Any]] | None = None,
         ids: Ids = None,
         **options: Unpack[FAISSKwargs],
@@ -232,7 +233,9 @@ class MultiGranularFAISS(VectorStore):
         ids: Ids = None,
         batch_size: int | None = None,
     ) -> list[str]:
-        """Add texts as `add_documents` adds documents, with a metadata and an id each, if any are given.
+        """Add texts as `add_documents` adds documents.
+
+        There is one metadata and one id for each, if any are given.
 
         Raises:
             InvalidInputError: The number of metadatas or ids differs from that of the texts.
@@ -256,7 +259,9 @@ class MultiGranularFAISS(VectorStore):
         metadatas: Iterable[Mapping[str, Any]] | None = None,
         ids: Ids = None,
     ) -> list[str]:
-        """Add texts with embeddings that were made elsewhere, each as its own only unit at every granularity.
+        """Add texts with embeddings that were made elsewhere.
+
+        Each is its own only unit at every granularity.
 
         Raises:
             InvalidInputError: The number of metadatas or ids differs from that of the texts.
@@ -276,7 +281,7 @@ class MultiGranularFAISS(VectorStore):
 
         Unknown ids are left out.
         """
-        return [found_document(unit) for unit in self.store.get(ids, documents=True)]
+        return list(map(found_document, self.store.get(ids, documents=True)))
 
     def delete(  # type: ignore[override]
         self,
@@ -333,11 +338,11 @@ class MultiGranularFAISS(VectorStore):
     def similarity_search_by_vector(  # type: ignore[override]
         self, embedding: list[float], k: int = 4, **options: Unpack[SearchKwargs]
     ) -> list[Document]:
-        """Do the same as `similarity_search` for a query that is already embedded, by its vector alone."""
-        result = []
+        """Do the same as `similarity_search` for a query's vector alone."""
+        documents = []
         for document, _ in self.similarity_search_with_score_by_vector(embedding, k, **options):
-            result.append(document)
-        return result
+            documents.append(document)
+        return documents
 
     def similarity_search_with_score(
         self, query: str, k: int = 4, **options: Unpack[SearchKwargs]
@@ -348,7 +353,7 @@ class MultiGranularFAISS(VectorStore):
     def similarity_search_with_score_by_vector(
         self, embedding: list[float], k: int = 4, **options: Unpack[SearchKwargs]
     ) -> list[Scored]:
-        """Return the k best documents for a query that is already embedded, each with its score, by its vector alone."""
+        """Return the k best documents for a query's vector alone, with scores."""
         return _scored(
             self.store.search_by_vector(to_matrix([embedding], 1), k, **self._options(options))
         )
@@ -369,9 +374,10 @@ class MultiGranularFAISS(VectorStore):
         lambda_mult: float = 0.5,
         **options: Unpack[MMRKwargs],
     ) -> list[Document]:
-        """Return k of the `fetch_k` best documents, near the query and far from each other, both by their best units' cosines.
+        """Return k of the `fetch_k` best documents that are far from each other.
 
-        `lambda_mult` is `mmr` of `factoid.store.SearchOptions`.
+        They are near the query, both by the cosines of their best units. `lambda_mult` is `mmr` of
+        `factoid.store.SearchOptions`.
         """
         return self.similarity_search(query, k, fetch_k=fetch_k, mmr=lambda_mult, **options)
 
@@ -397,7 +403,7 @@ class MultiGranularFAISS(VectorStore):
         lambda_mult: float = 0.5,
         **options: Unpack[MMRKwargs],
     ) -> list[Scored]:
-        """Do the same as `max_marginal_relevance_search_by_vector`, and return each document with its score."""
+        """Do the same as `max_marginal_relevance_search_by_vector`, with scores."""
         return self.similarity_search_with_score_by_vector(
             embedding, k, fetch_k=fetch_k, mmr=lambda_mult, **options
         )
@@ -460,10 +466,11 @@ class MultiGranularFAISS(VectorStore):
     def load_local(
         cls,
         folder_path: str | Path,
-        embeddings: Embeddings | EmbeddingsEncoder,
+        embeddings: Embeddings | LangChainEncoder,
         index_name: str = _INDEX,
         *,
-        allow_dangerous_deserialization: bool = False,  # noqa: ARG003 - of code written for the community's FAISS
+        # of code written for the community's FAISS
+        allow_dangerous_deserialization: bool = False,  # noqa: ARG003
         **options: Unpack[FAISSKwargs],
     ) -> Self:
         """Open the store that `save_local` wrote, or any other in a folder.
@@ -477,7 +484,8 @@ class MultiGranularFAISS(VectorStore):
         folder = _named_folder(folder_path, index_name)
         if not (folder / DATABASE_FILE).is_file():
             raise StoreFormatError(
-                f"there is no store in {folder}: it has no {DATABASE_FILE}. What the community's FAISS "
+                f"there is no store in {folder}: it has no {DATABASE_FILE}. "
+                "What the community's FAISS "
                 "saved is not read: add the documents to a new store"
             )
         options["path"] = folder

@@ -5,14 +5,17 @@ from factoid.framework import require
 # Before all else, so that a missing package is one error with the line that installs it.
 require("llama_index.core", extra="llama-index")
 
-from llama_index_factoid.citations import PropCiteQueryEngine, citations_of  # noqa: E402 - after the check above
+from llama_index_factoid.citations import (  # noqa: E402 - after the check above
+    PropCiteQueryEngine,
+    citations_of,
+)
 from llama_index_factoid.convert import matches_of, span_of  # noqa: E402
 from llama_index_factoid.documents import (  # noqa: E402 - after the check above
     DocumentIntelligenceNodeParser,
     DocumentIntelligenceReader,
     regions_of,
 )
-from llama_index_factoid.embeddings import EmbeddingEncoder, EncoderEmbedding  # noqa: E402
+from llama_index_factoid.embeddings import EncoderEmbedding, LlamaIndexEncoder  # noqa: E402
 from llama_index_factoid.entity_retriever import EntityRetriever  # noqa: E402
 from llama_index_factoid.llm import LLMPropositionizer, LLMReader  # noqa: E402
 from llama_index_factoid.node_parser import (  # noqa: E402
@@ -28,11 +31,11 @@ __all__ = [
     "AnyGranularityRerank",
     "DocumentIntelligenceNodeParser",
     "DocumentIntelligenceReader",
-    "EmbeddingEncoder",
     "EncoderEmbedding",
     "EntityRetriever",
     "LLMPropositionizer",
     "LLMReader",
+    "LlamaIndexEncoder",
     "MultiGranularFaissVectorStore",
     "MultiGranularNodeParser",
     "MultiGranularRetriever",

@@ -1,4 +1,7 @@
-"""A LlamaIndex query engine that adds citations to the answers of another one, sentence by sentence while they stream."""
+"""A LlamaIndex query engine that adds citations to the answers of another one.
+
+It cites sentence by sentence while they stream.
+"""
 
 from __future__ import annotations
 

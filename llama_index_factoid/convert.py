@@ -68,6 +68,7 @@ from factoid.framework import (
     plain_metadata,
     seen_text,
     split_heading,
+    text_field,
     too_deep,
     with_fields,
 )
@@ -143,10 +144,11 @@ def to_core(node: BaseNode) -> Document:
 
     Title and section from metadata where they are strings, and what it is.
     """
-    title, section = (
-        value if isinstance(value := node.metadata.get(key), str) else "" for key in HEADING
-    )
-    kind = {key: value for key in MARKUP_KEYS if isinstance(value := node.metadata.get(key), str)}
+    title, section = (text_field(node.metadata, key) for key in HEADING)
+    kind = {}
+    for key in MARKUP_KEYS:
+        if isinstance(value := node.metadata.get(key), str):
+            kind[key] = value
     return Document(text_of(node), title, section, node.node_id, kind)
 
 
@@ -168,11 +170,12 @@ def to_nodes(
     """
     info = source_node.as_related_node_info()
     source = source_node.source_node or info
-    inherited = {**source.metadata, **source_node.metadata} if include_metadata else {}
+    inherited: dict[str, Any] = {}
+    if include_metadata:
+        inherited = {**source.metadata, **source_node.metadata}
     if is_ours(source_node):
-        inherited = {
-            key: value for key, value in inherited.items() if key not in (*_PLACE, EMBEDDED)
-        }
+        for key in (*_PLACE, EMBEDDED):
+            inherited.pop(key, None)
     offset = offset_of(source_node)
     nodes: list[TextNode] = []
     infos: dict[str, RelatedNodeInfo] = {}  # by unit id
@@ -184,16 +187,12 @@ def to_nodes(
             first = {key: metadata[key] for key in embed_metadata if key in metadata}
             metadata = first | with_fields(metadata, {EMBEDDED: list(embed_metadata)})
             hidden.append(EMBEDDED)
-        if (
-            offset is None
-            and LAYOUT_KEY in metadata
-            and LAYOUT_KEY in source_node.excluded_embed_metadata_keys
-        ):
+        is_layout = LAYOUT_KEY in source_node.excluded_embed_metadata_keys
+        if offset is None and is_layout and LAYOUT_KEY in metadata:
             metadata[LAYOUT_KEY] = cut_boxes(metadata[LAYOUT_KEY], unit.start, unit.end)
         if windows is not None:
-            metadata = with_fields(
-                metadata, dict(zip(WINDOW, (windows[unit.id], unit.text), strict=True))
-            )
+            window = zip(WINDOW, (windows[unit.id], unit.text), strict=True)
+            metadata = with_fields(metadata, dict(window))
             hidden += WINDOW
         relationships: dict[NodeRelationship, RelatedNodeType] = {NodeRelationship.SOURCE: source}
         if unit.id == source_node.node_id:
@@ -201,14 +200,13 @@ def to_nodes(
         elif unit.granularity is not Granularity.PASSAGE or source is not info:
             relationships[NodeRelationship.PARENT] = passage or info
         hidden += _repeated(unit, metadata)
-        unasked = [key for key in metadata if key not in (*HEADING, *embed_metadata)]
-        not_embedded = list(
-            dict.fromkeys([*source_node.excluded_embed_metadata_keys, *hidden, *unasked])
-        )
-        not_embedded = [key for key in not_embedded if key not in embed_metadata]
+        not_embedded = _not_embedded(source_node, metadata, hidden, embed_metadata)
         not_shown = list(dict.fromkeys([*source_node.excluded_llm_metadata_keys, *hidden]))
         shown = metadata.keys() - ({*not_embedded} & {*not_shown}) - {*embed_metadata}
         templates = _templates(source_node, shown)
+        span: tuple[int | None, int | None] = (None, None)
+        if offset is not None:
+            span = (offset + unit.start, offset + unit.end)
         node = TextNode(
             id_=unit.id,
             text=unit.text,
@@ -219,8 +217,8 @@ def to_nodes(
             metadata_separator=templates[1],
             text_template=templates[2],
             relationships=relationships,
-            start_char_idx=None if offset is None else offset + unit.start,
-            end_char_idx=None if offset is None else offset + unit.end,
+            start_char_idx=span[0],
+            end_char_idx=span[1],
         )
         infos[unit.id] = node.as_related_node_info()
         if include_prev_next_rel:
@@ -230,6 +228,25 @@ def to_nodes(
             last[unit.granularity] = node
         nodes.append(node)
     return nodes
+
+
+def _not_embedded(
+    source_node: BaseNode,
+    metadata: Mapping[str, Any],
+    hidden: Iterable[str],
+    embed_metadata: Sequence[str],
+) -> list[str]:
+    """Return the keys of the metadata that embedding models do not get.
+
+    They get the heading, and what `embed_metadata` names.
+    """
+    keys = [*source_node.excluded_embed_metadata_keys, *hidden]
+    keys += [key for key in metadata if key not in HEADING]
+    not_embedded = []
+    for key in dict.fromkeys(keys):
+        if key not in embed_metadata:
+            not_embedded.append(key)
+    return not_embedded
 
 
 def to_unit(node: BaseNode) -> Unit:
@@ -243,11 +260,15 @@ def to_unit(node: BaseNode) -> Unit:
     metadata = plain_metadata(node.metadata)
     check_text(text, f"the text of node {node.node_id!r}")
     for related in node.relationships.values():
-        for info in related if isinstance(related, list) else [related]:
+        if not isinstance(related, list):
+            related = [related]
+        for info in related:
             check_size(info.metadata, f"the metadata of a node related to {node.node_id!r}")
     kind = granularity_of(node) or Granularity.PASSAGE
     parent = None if kind is Granularity.PASSAGE else node.parent_node
-    document_id = node.ref_doc_id or (parent.node_id if parent else node.node_id)
+    document_id = node.ref_doc_id or node.node_id
+    if parent and not node.ref_doc_id:
+        document_id = parent.node_id
     start, end = span_of(node) or (0, 0)
     # some fields hold bytes
     content = node.model_dump(mode="json", exclude={"embedding", "metadata", "relationships"})
@@ -262,12 +283,19 @@ def to_unit(node: BaseNode) -> Unit:
         raise InvalidInputError(
             f"the fields of node {node.node_id!r} must hold what JSON can hold: {error}"
         ) from error
+    parent_id = document_id
+    if parent:
+        parent_id = parent.node_id
+    if kind is Granularity.PROPOSITION:
+        visible = ""
+    else:
+        visible = seen_text(text, core.metadata)
     return Unit(
         id=node.node_id,
         text=text,
         granularity=kind,
         document_id=document_id,
-        parent_id=parent.node_id if parent else document_id,
+        parent_id=parent_id,
         start=start,
         end=end,
         title=core.title,
@@ -275,7 +303,7 @@ def to_unit(node: BaseNode) -> Unit:
         metadata=metadata
         | {_TYPE: node.class_name(), **dict.fromkeys(_DOCUMENT_IDS, node.ref_doc_id or "None")},
         payload=payload,
-        visible="" if kind is Granularity.PROPOSITION else seen_text(text, core.metadata),
+        visible=visible,
     )
 
 
@@ -303,10 +331,11 @@ def lone_node(unit: Unit) -> BaseNode:
     Relationships name them by id and type alone.
     """
     node = stored_node(unit)
-    node.relationships = {
-        kind: [_named(info) for info in related] if isinstance(related, list) else _named(related)
-        for kind, related in node.relationships.items()
-    }
+    for kind, related in list(node.relationships.items()):
+        if isinstance(related, list):
+            node.relationships[kind] = list(map(_named, related))
+        else:
+            node.relationships[kind] = _named(related)
     return node
 
 
@@ -351,7 +380,11 @@ def _with_place(inherited: Mapping[str, Any], unit: Unit) -> tuple[dict[str, Any
 def _repeated(unit: Unit | Document, metadata: Mapping[str, Any]) -> list[str]:
     """Return which of the keys title and section the unit's text, or its section, already says."""
     heading = zip(HEADING, split_heading(unit), strict=True)
-    return [key for key, part in heading if not part and isinstance(metadata.get(key), str)]
+    repeated = []
+    for key, part in heading:
+        if not part and isinstance(metadata.get(key), str):
+            repeated.append(key)
+    return repeated
 
 
 def _templates(source_node: BaseNode, shown: Set[str]) -> _Templates:
@@ -379,11 +412,16 @@ def offset_of(source_node: BaseNode) -> int | None:
 
 
 def with_hits(nodes: Iterable[BaseNode], hits: Iterable[Hit], *, matches: bool) -> list[BaseNode]:
-    """Return the nodes of hits with their neighbours and, if wanted, their matches in the metadata."""
+    """Return the nodes of hits with their neighbours.
+
+    If wanted, their matches are in the metadata, too.
+    """
     completed = []
     for node, hit in zip(nodes, hits, strict=True):
         fields = hit_fields(hit, *SPAN, matches=matches)
-        completed.append(retrieved(node, fields) if fields else node)
+        if fields:
+            node = retrieved(node, fields)
+        completed.append(node)
     return completed
 
 
@@ -403,7 +441,10 @@ class RetrievedMetadata(dict[str, Any]):
 
     @override
     def __str__(self) -> str:
-        lasting = {key: value for key, value in self.items() if key not in self.query_keys}
+        lasting = {}
+        for key, value in self.items():
+            if key not in self.query_keys:
+                lasting[key] = value
         return str(lasting)
 
 
@@ -413,7 +454,10 @@ def without_query(node: BaseNode) -> tuple[BaseNode, dict[str, Any]]:
     if not isinstance(metadata, RetrievedMetadata):
         return node, {}
     lasting = {key: value for key, value in metadata.items() if key not in metadata.query_keys}
-    of_query = {key: value for key, value in metadata.items() if key in metadata.query_keys}
+    of_query = {}
+    for key, value in metadata.items():
+        if key in metadata.query_keys:
+            of_query[key] = value
     return node.model_copy(update={"metadata": lasting}), of_query
 
 
@@ -426,7 +470,10 @@ def matches_of(result: BaseNode | NodeWithScore) -> list[MatchFields]:
 
 
 def retrieved(node: BaseNode, fields: Mapping[str, Any]) -> BaseNode:
-    """Return a copy of a node with metadata that depends on the query, is hidden from models and does not change the hash."""
+    """Return a copy of a node with metadata that depends on the query.
+
+    It is hidden from models and does not change the hash.
+    """
     changes = {
         # Put in without a check, which would copy it as a plain dict.
         "metadata": RetrievedMetadata(with_fields(node.metadata, fields), query_keys=fields),
@@ -444,11 +491,11 @@ _OPERATORS = {operator: Operator[operator.name] for operator in FilterOperator}
 
 
 def to_tree(filters: MetadataFilters | None) -> Tree | None:
-    """Return filters as a tree with the meaning of LlamaIndex's own reference, or None where all pass.
+    """Return filters as a tree, or None where all pass.
 
-    A stored None counts as missing: `!=`, `nin` and `is_empty` match it and a missing key, the
-    other operators do not. `not` means that none of its conditions holds. A stored value that an
-    operator cannot compare does not match.
+    It has the meaning of LlamaIndex's own reference. A stored None counts as missing: `!=`, `nin`
+    and `is_empty` match it and a missing key, the other operators do not. `not` means that none of
+    its conditions holds. A stored value that an operator cannot compare does not match.
 
     Raises:
         InvalidInputError: These are no filters, an operator does not take an operand, or filters

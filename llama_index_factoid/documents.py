@@ -1,4 +1,4 @@
-"""Clean LlamaIndex documents and nodes from the output of document intelligence, with tables and their summaries."""
+"""Clean LlamaIndex documents from the output of document intelligence."""
 
 from __future__ import annotations
 
@@ -70,12 +70,13 @@ class DocumentIntelligenceReader(BaseReader):
     def load_data(
         self, result: str | PathLike[str] | Any, extra_info: dict[str, Any] | None = None
     ) -> list[Document]:
-        """Return the parts of a result that `factoid.documents.read_layout` reads, with `extra_info` in the metadata of all."""
+        """Return the parts of a result that `read_layout` reads.
+
+        All have `extra_info` in their metadata.
+        """
         document = clean_layout(read_layout(result, limits=self._limits), without=self._without)
-        return [
-            Document(**_fields(part))
-            for part in document.documents(self._kinds, metadata=extra_info)
-        ]
+        parts = document.documents(self._kinds, metadata=extra_info)
+        return [Document(**_fields(part)) for part in parts]
 
 
 class DocumentIntelligenceNodeParser(NodeParser):
@@ -159,12 +160,18 @@ class DocumentIntelligenceNodeParser(NodeParser):
         ):
             table = part.metadata.get("table_id")
             fields = _fields(part) | {"relationships": {NodeRelationship.SOURCE: source}}
-            parts.append(IndexNode(**fields, index_id=table) if table else TextNode(**fields))
+            if table:
+                parts.append(IndexNode(**fields, index_id=table))
+            else:
+                parts.append(TextNode(**fields))
         return parts
 
 
 def regions_of(node: BaseNode | NodeWithScore) -> list[Region]:
-    """Return where on the pages a node of the reader or the node parser stands, or a unit of one, line by line."""
+    """Return where on the pages a node stands, or a unit of one, line by line.
+
+    It is a node of the reader or of the node parser.
+    """
     node = node.node if isinstance(node, NodeWithScore) else node
     return regions_in(node.metadata, *(span_of(node) or (0, 0)))
 

@@ -16,8 +16,8 @@ _BATCHES = 10  # between two looks at the progress
 _LATEST = 1000
 
 
-class EmbeddingEncoder:
-    """Wraps any LlamaIndex `BaseEmbedding` as a factoid `Encoder`, for `UnitStore(encoder=EmbeddingEncoder(...))`.
+class LlamaIndexEncoder:
+    """Wraps any LlamaIndex `BaseEmbedding` as a factoid `Encoder`.
 
     Queries go through the model's `get_query_embedding`, units through `get_text_embedding_batch`.
 
@@ -32,7 +32,9 @@ class EmbeddingEncoder:
         # share a store.
         model = portable_name(embed_model.model_name)
         of_core = isinstance(embed_model, EncoderEmbedding)
-        self.name = name or (model if of_core else f"{embed_model.class_name()}({model})")
+        if not of_core:
+            model = f"{embed_model.class_name()}({model})"
+        self.name = name or model
 
     @property
     def wrapped(self) -> Encoder | None:
@@ -43,7 +45,7 @@ class EmbeddingEncoder:
 
     def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors of queries. Shape: (len(texts), dim)."""
-        return to_matrix([self.embed_model.get_query_embedding(text) for text in texts], len(texts))
+        return to_matrix(list(map(self.embed_model.get_query_embedding, texts)), len(texts))
 
     def encode_units(self, texts: Sequence[str]) -> Vectors:
         """Return float32 vectors of units. Shape: (len(texts), dim)."""
@@ -55,8 +57,8 @@ class EncoderEmbedding(BaseEmbedding):
 
     `EncoderEmbedding(SentenceTransformerEncoder())`. Its `model_name` is the encoder's name.
     Options are fields of `BaseEmbedding`, such as `embed_batch_size`. Equal texts are encoded once,
-    such as a sentence that is its own proposition; `EncoderEmbedding(EmbeddingEncoder(model))` does
-    so for any model of LlamaIndex. `progress` is as in `factoid.UnitStore`.
+    such as a sentence that is its own proposition; `EncoderEmbedding(LlamaIndexEncoder(model))`
+    does so for any model of LlamaIndex. `progress` is as in `factoid.UnitStore`.
     """
 
     _encoder: Encoder = PrivateAttr()
@@ -84,7 +86,7 @@ class EncoderEmbedding(BaseEmbedding):
     def get_text_embedding_batch(
         self, texts: list[str], show_progress: bool = False, **options: Any
     ) -> list[list[float]]:
-        """Return the embeddings of texts, as LlamaIndex's own models do, and show the progress of long work."""
+        """Return the embeddings of texts, and show the progress of long work."""
         embeddings: list[list[float]] = []
         with self._bar(texts, show_progress) as bar:
             for block in self._blocks(texts):
@@ -121,7 +123,10 @@ class EncoderEmbedding(BaseEmbedding):
 
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
         known = dict(self._latest)
-        new = [text for text in dict.fromkeys(texts) if text not in known]
+        new = []
+        for text in dict.fromkeys(texts):
+            if text not in known:
+                new.append(text)
         if new:
             known |= zip(
                 new, to_matrix(self._encoder.encode_units(new), len(new)).tolist(), strict=True

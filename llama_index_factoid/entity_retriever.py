@@ -39,7 +39,7 @@ from factoid.framework import (
 )
 from factoid.framework import EntityRetriever as CoreRetriever
 from llama_index_factoid.convert import SPAN, retrieved, text_of, to_tree
-from llama_index_factoid.embeddings import EmbeddingEncoder
+from llama_index_factoid.embeddings import LlamaIndexEncoder
 
 
 class FromDocumentsKwargs(EntityKwargs, BuildingKwargs, total=False):
@@ -53,7 +53,7 @@ class FromDocumentsKwargs(EntityKwargs, BuildingKwargs, total=False):
 
 
 class EntityRetriever(BaseRetriever):
-    """Retrieves the articles of the entities that a question names, cut to their first words (Entity Retrieval, §3).
+    """Retrieves the first words of articles about the entities that a question names.
 
     A node has the article's metadata, with `title`, `mention`, `mention_start`, `mention_end`,
     `score`, and if there are any `candidates` and `matches`, all of which are hidden from models;
@@ -82,13 +82,18 @@ class EntityRetriever(BaseRetriever):
                 f"fallback must be a LlamaIndex retriever, got {type(fallback).__name__}"
             )
         self._fallback = fallback
+        if isinstance(encoder, BaseEmbedding):
+            encoder = LlamaIndexEncoder(encoder)
+        core_fallback = None
+        if fallback is not None:
+            # LlamaIndex's retriever is asked here, with its callbacks; the core only needs to know
+            # that there is one.
+            core_fallback = _no_nodes
         self._core = CoreRetriever(
             articles,
             linker,
-            encoder=EmbeddingEncoder(encoder) if isinstance(encoder, BaseEmbedding) else encoder,
-            # LlamaIndex's retriever is asked here, with its callbacks; the core only needs to know
-            # that there is one.
-            fallback=None if fallback is None else lambda *_: (),
+            encoder=encoder,
+            fallback=core_fallback,
             filter=to_tree(filters),
             **options,
         )
@@ -104,16 +109,16 @@ class EntityRetriever(BaseRetriever):
         """
         check_names(f"{cls.__name__}.from_documents", options, option_names(FromDocumentsKwargs))
         building, of_class = split_names(option_names(BuildingKwargs), options)
-        store = build_own_articles((_core(node) for node in documents), **building)
+        store = build_own_articles(map(_core, documents), **building)
         return cls(store, **of_class)
 
     def add_documents(self, documents: Iterable[BaseNode]) -> None:
-        """Add documents, or replace those of the same ids, as `factoid.entities.add_own_articles` does.
+        """Add documents, or replace those of the same ids.
 
-        The file is built again, so pass many documents at once. Other retrievers see them when
-        their `articles` are reloaded.
+        It works as `factoid.entities.add_own_articles`. The file is built again, so pass many
+        documents at once. Other retrievers see them when their `articles` are reloaded.
         """
-        add_own_articles(self._core.articles, (_core(node) for node in documents))
+        add_own_articles(self._core.articles, map(_core, documents))
 
     def delete(self, ids: Iterable[str]) -> None:
         """Delete the articles of documents; an unknown id is an error, and nothing is deleted."""
@@ -138,7 +143,7 @@ class EntityRetriever(BaseRetriever):
         return with_fallback(nodes, passing, NodeWithScore.get_content)
 
     def _entity_nodes(self, query: str) -> list[NodeWithScore]:
-        return [_node(hit) for hit in self._core.entity_hits(query)]
+        return list(map(_node, self._core.entity_hits(query)))
 
 
 def _node(hit: EntityHit) -> NodeWithScore:
@@ -160,3 +165,7 @@ def _core(node: BaseNode) -> Document:
             f"expected LlamaIndex documents or nodes, got {type(node).__name__}"
         )
     return Document(text_of(node), id=node.node_id, metadata=node.metadata)
+
+
+def _no_nodes(*_: object) -> tuple[()]:
+    return ()

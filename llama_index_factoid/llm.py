@@ -51,9 +51,14 @@ class LLMPropositionizer(ChatPropositionizer):
         super().__init__(**options)
         self.llm = llm
         name = llm.metadata.model_name
-        self.model = model or (name if name and name != "unknown" else type(llm).__name__)
+        if not name or name == "unknown":
+            name = type(llm).__name__
+        self.model = model or name
         self._chats = llm.metadata.is_chat_model
-        self._can_asend = _awaits(llm, "achat" if self._chats else "acomplete")
+        method = "acomplete"
+        if self._chats:
+            method = "achat"
+        self._can_asend = _awaits(llm, method)
 
     def _send(self, prompt: str) -> Reply:
         if self._chats:
@@ -67,7 +72,7 @@ class LLMPropositionizer(ChatPropositionizer):
 
 
 class LLMReader(ChatReader):
-    """Answers a question from documents by asking a LlamaIndex LLM (Entity Retrieval, §4.1 and Appendix A).
+    """Answers questions from documents by asking a LlamaIndex LLM (Entity Retrieval, §4.1).
 
     Sends one request for each question with the text of the nodes without their metadata, and keeps
     the first line of the answer. Does not retry after server errors: make the LLM with
@@ -91,7 +96,7 @@ class LLMReader(ChatReader):
     async def _acomplete(self, prompts: Sequence[str]) -> list[str]:
         if not _awaits(self.llm, "acomplete"):
             return await asyncio.to_thread(self._complete, prompts)
-        requests = [self.llm.acomplete(prompt) for prompt in prompts]
+        requests = list(map(self.llm.acomplete, prompts))
         answers: list[CompletionResponse] = await run_jobs(requests, workers=self.batch_size)
         return [answer.text for answer in answers]
 

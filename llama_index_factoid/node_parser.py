@@ -75,13 +75,13 @@ class FromModelKwargs(ModelKwargs, ParserKwargs, total=False):
 
 
 class MultiGranularNodeParser(NodeParser):
-    """Cuts documents into passages and these into sentences and propositions, for `MultiGranularFaissVectorStore`.
+    """Cuts documents into passages, sentences and propositions.
 
-    Passages come before their sentences and propositions. The text of a passage or sentence is the
-    document's from `start_char_idx` to `end_char_idx`; a proposition is rewritten text, with the
-    span of its source. A passage whose decomposition fails is replaced by its sentences, and a
-    sentence that no proposition covers is added unchanged, both with `fallback` in their metadata;
-    `last_report` counts them.
+    They are for `MultiGranularFaissVectorStore`. Passages come before their sentences and
+    propositions. The text of a passage or sentence is the document's from `start_char_idx` to
+    `end_char_idx`; a proposition is rewritten text, with the span of its source. A passage whose
+    decomposition fails is replaced by its sentences, and a sentence that no proposition covers is
+    added unchanged, both with `fallback` in their metadata; `last_report` counts them.
 
     A document's title is `metadata["title"]`, else its first heading; headings become the section.
     Models get both with the text, as "title — section: text", or by the framework's templates if
@@ -188,14 +188,13 @@ class MultiGranularNodeParser(NodeParser):
     ) -> list[BaseNode]:
         chunks = nodes if self.chunker is None else self.chunker(nodes, show_progress=show_progress)
         show = show_progress or self.progress
-        cuts = [
-            self._passages(node)
-            for node in tracked(chunks, show=show, unit=" documents", desc="splitting")
-        ]
-        kinds = [Granularity(kind) for kind in self.granularities]
+        read = tracked(chunks, show=show, unit=" documents", desc="splitting")
+        cuts = list(map(self._passages, read))
+        kinds = list(map(Granularity, self.granularities))
         passages = []
         if Granularity.PROPOSITION in kinds:
-            passages = [passage for cut in cuts for passage in cut]
+            for cut in cuts:
+                passages += cut
         decomposition = Decomposition()
         propositionizer = self._ready()
         with progress_bar(
@@ -211,21 +210,20 @@ class MultiGranularNodeParser(NodeParser):
             propositions[unit.parent_id].append(unit)
         parsed: list[BaseNode] = []
         for node, cut in zip(chunks, cuts, strict=True):
-            units = [
-                unit
-                for passage in cut
-                for unit in assemble([passage], propositions[passage.id], kinds)
-            ]
+            units: list[Unit] = []
+            for passage in cut:
+                units += assemble([passage], propositions[passage.id], kinds)
             units = [unit for unit in units if unit.granularity in kinds]
+            windows = None
+            if self.window is not None:
+                windows = _windows(to_core(node).text, cut, units, self.window)
             parsed += to_nodes(
                 node,
                 units,
                 include_metadata=self.include_metadata,
                 include_prev_next_rel=self.include_prev_next_rel,
                 embed_metadata=self.embed_metadata,
-                windows=None
-                if self.window is None
-                else _windows(to_core(node).text, cut, units, self.window),
+                windows=windows,
             )
         return parsed
 

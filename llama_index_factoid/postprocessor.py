@@ -21,7 +21,7 @@ from llama_index_factoid.convert import SPAN, offset_of, retrieved, to_core, to_
 
 
 class AnyGranularityRerank(BaseNodePostprocessor):
-    """Ranks sentences, propositions or whole nodes by the token vectors of the nodes (AGRaME, §3.2).
+    """Ranks sentences, propositions or nodes by token vectors (AGRaME, §3.2).
 
     Follows any retriever: `index.as_query_engine(node_postprocessors=[…])`. Each node is one
     passage, with `title` and `section` of its metadata before it.
@@ -79,10 +79,14 @@ def _scored(hit: SpanHit, node: BaseNode) -> NodeWithScore:
     offset = offset_of(node)
     fields = hit_fields(hit, *SPAN)
     for match in fields.get("matches", ()):
-        match |= {
-            key: None if None in (offset, match[key]) else offset + match[key] for key in SPAN
-        }
+        for key in SPAN:
+            if offset is None or match[key] is None:
+                match[key] = None
+            else:
+                match[key] += offset
     # the ranker's own are in their place
     kept = {key: value for key, value in earlier.items() if key != "matches"}
     found = kept | fields
-    return NodeWithScore(node=retrieved(source, found) if found else source, score=hit.score)
+    if found:
+        source = retrieved(source, found)
+    return NodeWithScore(node=source, score=hit.score)

@@ -20,7 +20,7 @@ from factoid.framework import (
     InvalidInputError,
     token_vector_encoder,
 )
-from llama_index_factoid.embeddings import EmbeddingEncoder
+from llama_index_factoid.embeddings import LlamaIndexEncoder
 from llama_index_factoid.vector_store import MultiGranularFaissVectorStore, QueryKwargs
 
 
@@ -71,21 +71,23 @@ class MultiGranularRetriever(VectorIndexRetriever):
         known = vector_store.embed_model
         if not isinstance(store, VectorStoreIndex):
             store = VectorStoreIndex.from_vector_store(store, embed_model=embed_model or known)
+        if similarity_top_k is None:
+            similarity_top_k = k
         super().__init__(
             store,
-            similarity_top_k=k if similarity_top_k is None else similarity_top_k,
+            similarity_top_k=similarity_top_k,
             vector_store_query_mode=VectorStoreQueryMode(mode),
             filters=filters,
             callback_manager=callback_manager,
             embed_model=embed_model,
             vector_store_kwargs={**options, "matches": True},
         )
-        stored = EmbeddingEncoder(known or self._embed_model).name
-        asked = EmbeddingEncoder(self._embed_model).name
+        stored = LlamaIndexEncoder(known or self._embed_model).name
+        asked = LlamaIndexEncoder(self._embed_model).name
         if stored != asked:
             raise EncoderMismatchError(
                 f"the store was opened with the embedding model {stored!r}, and the queries would "
                 f"be embedded by {asked!r}: use the first one"
             )
         if options.get("rerank") == BY_TOKENS:  # the store may not know the model
-            self._kwargs["rerank"] = token_vector_encoder(EmbeddingEncoder(self._embed_model))
+            self._kwargs["rerank"] = token_vector_encoder(LlamaIndexEncoder(self._embed_model))

@@ -35,7 +35,7 @@ from factoid.framework import (
     Granularity,
     IndexKwargs,
     InvalidInputError,
-    Parents,
+    ParentsOption,
     SearchOptions,
     StoreFormatError,
     Tree,
@@ -56,7 +56,7 @@ from llama_index_factoid.convert import (
     to_unit,
     with_hits,
 )
-from llama_index_factoid.embeddings import EmbeddingEncoder
+from llama_index_factoid.embeddings import LlamaIndexEncoder
 from llama_index_factoid.versions import stale_ids
 
 # Options of a query, and their names in the core.
@@ -90,7 +90,7 @@ class PersistedKwargs(StoreKwargs, total=False):
 
     embed_model: BaseEmbedding | None
     granularity: Kind | Literal["mixed"] | Sequence[Kind] | None
-    parents: Parents
+    parents: ParentsOption
     granularities: Sequence[Kind] | None
     settings: Mapping[str, Any] | None
 
@@ -98,7 +98,7 @@ class PersistedKwargs(StoreKwargs, total=False):
 class QueryKwargs(CommonSearchKwargs, total=False):
     """The options of `MultiGranularFaissVectorStore.query`."""
 
-    parents: Parents | None
+    parents: ParentsOption | None
     doc_ids: Sequence[str] | None
     node_ids: Sequence[str] | None
     mmr: float | None
@@ -130,7 +130,7 @@ def _threaded(method: Callable[..., T]) -> Callable[..., Coroutine[Any, Any, T]]
 
 
 class MultiGranularFaissVectorStore(BasePydanticVectorStore):
-    """Stores passages, sentences and propositions with the embeddings that LlamaIndex made, in SQLite and FAISS.
+    """Stores nodes with the embeddings that LlamaIndex made, in SQLite and FAISS.
 
     Made for the nodes of `MultiGranularNodeParser`: a query is compared with the nodes of one
     granularity, or of several, and returns the k best distinct parents, their passages. A node of
@@ -169,7 +169,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     path: str | None = None
     embed_model: BaseEmbedding | None = Field(default=None, exclude=True, repr=False)
     granularity: Kind | Literal["mixed"] | tuple[Kind, ...] | None = None
-    parents: Parents = "auto"
+    parents: ParentsOption = "auto"
     granularities: tuple[Kind, ...] | None = Field(default=None, min_length=1)
     settings: dict[str, Any] = Field(default_factory=dict)
     _store: UnitStore = PrivateAttr()
@@ -180,7 +180,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         *,
         embed_model: BaseEmbedding | None = None,
         granularity: Kind | Literal["mixed"] | Sequence[Kind] | None = None,
-        parents: Parents = "auto",
+        parents: ParentsOption = "auto",
         granularities: Sequence[Kind] | None = None,
         settings: Mapping[str, Any] | None = None,
         **options: Unpack[StoreKwargs],
@@ -203,7 +203,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         fields["settings"] = store_settings
         folder = None if path is None else str(local_folder(path))
         super().__init__(**fields | {"path": folder, "embed_model": embed_model})
-        encoder = None if self.embed_model is None else EmbeddingEncoder(self.embed_model)
+        encoder = None if self.embed_model is None else LlamaIndexEncoder(self.embed_model)
         self._store = UnitStore(
             folder, encoder=encoder, granularities=self.granularities, **self.settings
         )
@@ -257,7 +257,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
                     "or put the embedding model last in the IngestionPipeline"
                 )
         vectors = [np.asarray(node.embedding, np.float32) for node in nodes]
-        units = [to_unit(node) for node in nodes]
+        units = list(map(to_unit, nodes))
         stale = stale_ids(self._store, nodes, units)
         embedded = embedded_metadata(nodes)
         ids = self._store.add(units, vectors=vectors, keep_children=True, embed_metadata=embedded)
@@ -289,10 +289,10 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     def delete_nodes(
         self, node_ids: list[str] | None = None, filters: MetadataFilters | None = None, **_: Any
     ) -> None:
-        """Delete nodes by id, by filters, or by both at once, with the sentences and propositions under them.
+        """Delete nodes by id, by filters, or by both at once.
 
-        An id that no node has, but a document whose text is stored, means all of the document:
-        queries return such documents.
+        The sentences and propositions under them go with them. An id that no node has, but a
+        document whose text is stored, means all of the document: queries return such documents.
 
         Raises:
             InvalidInputError: Neither is given, or only an empty list of filters.
@@ -301,7 +301,10 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         if node_ids is not None:
             units = self._units(node_ids, None)
             chosen = [unit for unit in units if tree is None or matches(tree, unit.metadata)]
-            whole = [unit.id for unit in chosen if unit.granularity is Granularity.DOCUMENT]
+            whole = []
+            for unit in chosen:
+                if unit.granularity is Granularity.DOCUMENT:
+                    whole.append(unit.id)
             self._store.delete(
                 unit_ids=[
                     unit.id for unit in chosen if unit.granularity is not Granularity.DOCUMENT
@@ -353,7 +356,8 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         search = self._search_options(query, options, owner=f"{type(self).__name__}.query")
         with_matches = search.pop("matches", False)
         if search.get("lexical") == 1:
-            hits = self._store.search(query.query_str, **search)  # type: ignore[arg-type]  # refuses None
+            # It refuses None.
+            hits = self._store.search(query.query_str, **search)  # type: ignore[arg-type]
         elif query.query_embedding is None:
             raise InvalidInputError(
                 "the query is empty or has no embedding: give query_embedding, or use a retriever "
@@ -404,7 +408,10 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         # nodes.
         search.setdefault("unit_ids", query.node_ids or None)
         if query.mode == VectorStoreQueryMode.MMR:
-            search.setdefault("mmr", 0.5 if query.mmr_threshold is None else query.mmr_threshold)
+            threshold = 0.5
+            if query.mmr_threshold is not None:
+                threshold = query.mmr_threshold
+            search.setdefault("mmr", threshold)
             search.setdefault("fetch_k", 4 * query.similarity_top_k)
         if query.mode not in _MODES:
             raise InvalidInputError(
@@ -459,7 +466,10 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
         return cls(folder, **options)
 
     def _units(self, ids: Sequence[str], condition: Filter | None) -> list[Unit]:
-        """Return the units with these ids, or documents where no unit has the id, that a filter lets a query return."""
+        """Return the units with these ids that a filter lets a query return.
+
+        Where no unit has an id, it means the document.
+        """
         units = {unit.id: unit for unit in self._store.get(ids, filter=condition)}
         others = [name for name in ids if name not in units]
         if others:
@@ -469,13 +479,13 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
 
     def _nodes(self, units: Sequence[Unit], condition: Filter | None) -> list[BaseNode]:
         """Return units as nodes; with a filter, without anything that they hold of other nodes."""
-        result = []
+        nodes = []
         for unit in units:
             if condition is None:
-                result.append(stored_node(unit))
+                nodes.append(stored_node(unit))
             else:
-                result.append(lone_node(unit))
-        return result
+                nodes.append(lone_node(unit))
+        return nodes
 
 
 def _both(condition: Filter | None, tree: Tree | None) -> Filter | None:

@@ -21,7 +21,10 @@ _VERSION = ("file_size", "last_modified_date")  # of a file, as `SimpleDirectory
 
 
 def stale_ids(store: UnitStore, nodes: Sequence[BaseNode], units: Sequence[Unit]) -> list[str]:
-    """Return the ids of stored nodes that are of an earlier version of a source of the given nodes, without their own ids."""
+    """Return the ids of stored nodes of earlier versions of the nodes' sources.
+
+    The ids of the nodes themselves are left out.
+    """
     added = {unit.id for unit in units}
     stored = [unit for unit in _candidates(store, nodes, units) if unit.id not in added]
     if not stored:
@@ -50,11 +53,10 @@ def stale_ids(store: UnitStore, nodes: Sequence[BaseNode], units: Sequence[Unit]
 
 def _candidates(store: UnitStore, nodes: Iterable[BaseNode], units: Iterable[Unit]) -> list[Unit]:
     """Return the stored units of the same documents, and of other versions of the same files."""
-    documents = {
-        unit.document_id
-        for node, unit in zip(nodes, units, strict=True)
-        if node.source_node is not None
-    }
+    documents = set()
+    for node, unit in zip(nodes, units, strict=True):
+        if node.source_node is not None:
+            documents.add(unit.document_id)
     candidates = {unit.id: unit for unit in store.units_of(sorted(documents))}
     versions = {}
     for unit in units:
@@ -69,13 +71,19 @@ def _candidates(store: UnitStore, nodes: Iterable[BaseNode], units: Iterable[Uni
 
 def _other_version(metadata: Mapping[str, Any]) -> All:
     """Return a filter for nodes of another version of a file."""
-    same = [Comparison(key, Operator.EQ, metadata[key]) for key in _VERSION if key in metadata]
+    same = []
+    for key in _VERSION:
+        if key in metadata:
+            same.append(Comparison(key, Operator.EQ, metadata[key]))
     return All((Comparison(_FILE, Operator.EQ, metadata[_FILE]), Not(All(tuple(same)))))
 
 
 def _version(metadata: Mapping[str, Any]) -> str | None:
     """Return the version of the file that a node is of, or None if its metadata do not say."""
-    known = {key: metadata[key] for key in _VERSION if metadata.get(key) is not None}
+    known = {}
+    for key in _VERSION:
+        if metadata.get(key) is not None:
+            known[key] = metadata[key]
     if not known or not isinstance(metadata.get(_FILE), str):
         return None
     return json.dumps(known, sort_keys=True)

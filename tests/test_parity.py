@@ -129,6 +129,6 @@ def test_neighbours_are_the_same(parents: Any) -> None:
 def test_an_encoder_of_the_core_keeps_its_name() -> None:
     """So that the core, the command line and LangChain open each other's stores."""
     name = HashEncoder().name
-    back = langchain_factoid.EmbeddingsEncoder(langchain_factoid.EncoderEmbeddings(HashEncoder()))
+    back = langchain_factoid.LangChainEncoder(langchain_factoid.EncoderEmbeddings(HashEncoder()))
     assert back.name == name
-    assert llama_index_factoid.EmbeddingEncoder(llama_index_factoid.EncoderEmbedding(HashEncoder())).name == name
+    assert llama_index_factoid.LlamaIndexEncoder(llama_index_factoid.EncoderEmbedding(HashEncoder())).name == name

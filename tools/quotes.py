@@ -22,7 +22,10 @@ LANGUAGES = {".py": "python", ".txt": "text"}
 
 
 def quoted(file: Path, part: str) -> str:
-    """Return the lines of a file from the first that holds one text to the next that holds another, without their indent."""
+    """Return the lines of a file between two texts, without their indent.
+
+    They go from the first line that holds one to the next that holds the other.
+    """
     text = file.read_text(encoding="utf-8")
     if part == "all":
         return text

@@ -1,4 +1,7 @@
-"""Write docs/reference.md from signatures, docstrings and the comments on fields, so that it cannot go stale: `make docs`."""
+"""Write docs/reference.md from signatures and docstrings: `make docs`.
+
+Comments on fields are read, too, so that it cannot go stale.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pack hits into the text that a reader model gets, within a budget of words (Dense X Retrieval, §4.4)."""
+"""Pack hits into a text within a budget of words (Dense X Retrieval, §4.4)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ _LEVELS = ", "  # between the headings of a section's path
 _MARKS = ".,;:!?()[]\"'“”‘’«»"
 _FILLERS = {
     "",
-    *"a an the and or of in on at by for from to with as is are was were be been has have had which that".split(),
+    *"a an the and or of in on at by for from to with as".split(),
+    *"is are was were be been has have had which that".split(),
 }
 
 
@@ -78,7 +79,10 @@ def pack_context(
 
 
 def _introduced(unit: Unit, before: str | None) -> Unit:
-    """Return a unit with what is to be written of its title and section after a unit of this section; None if it is the first."""
+    """Return a unit with the headings to write after a unit of this section.
+
+    These are parts of its title and section; None for the first unit.
+    """
     said = _content(" ".join(unit.text.split()).casefold())
     title = unit.title if before is None else ""
     section = unit.section
@@ -97,7 +101,10 @@ def _introduced(unit: Unit, before: str | None) -> Unit:
 
 
 def _without_data(unit: Unit) -> Unit:
-    """Return a unit with what a reader sees as its text, if its source holds far more, such as the data of a picture."""
+    """Return a unit with what a reader sees, if its source holds far more.
+
+    Such is the data of a picture.
+    """
     is_long = bool(unit.visible) and len(unit.text) > _TIMES * len(unit.visible) + _UNSEEN
     if is_long:
         return replace(unit, text=unit.visible)
@@ -111,7 +118,7 @@ def _content(folded: str) -> set[str]:
 def _said(
     unit: Unit, place: tuple[str, str], taken: Iterable[tuple[tuple[str, str], str, Unit]]
 ) -> set[str]:
-    """Return the words already taken from a unit's source under its heading, and those of the heading."""
+    """Return the words already taken from a unit's source, and of its heading."""
     texts = []
     for heading, text, other in taken:
         if (

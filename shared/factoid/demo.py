@@ -60,7 +60,7 @@ _SOURCE = 260
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """A question, with the accepted answers and the title of the article that holds them, if known."""
+    """A question, its accepted answers and the article that holds them, if known."""
 
     text: str
     answers: tuple[str, ...] = ()
@@ -116,13 +116,14 @@ def run_demo(
         _print_head(f"{count(report.documents, 'document')}, cut three ways")
         print(_counts(units, report.decomposition))
         by_text = {question.text: question for question in prepared}
-        chosen = [Question(text) for text in questions] or [
+        chosen = list(map(Question, questions)) or [
             by_text[text] for text in SHOWN if text in by_text
         ]
         if not chosen:
             chosen = heading_questions(units)
             print(
-                '\nNo question was given: some headings serve as questions. Ask your own: factoid demo --docs DIR "…"'
+                "\nNo question was given: some headings serve as questions. Ask your own: "
+                'factoid demo --docs DIR "…"'
             )
         for question in chosen:
             _print_head(plain(question.text))
@@ -167,18 +168,25 @@ def load_encyclopedia(folder: Path) -> tuple[list[Document], list[Question]]:
     """Read `encyclopedia/*.md`, and the questions about them in `questions.jsonl`."""
     documents = list(read_documents([folder / "encyclopedia"]))
     records = map(json.loads, (folder / "questions.jsonl").read_text(encoding="utf-8").splitlines())
-    return documents, [
-        Question(record["question"], tuple(record["answers"]), record["title"])
-        for record in records
-    ]
+    questions = []
+    for record in records:
+        answers = tuple(record["answers"])
+        questions.append(Question(record["question"], answers, record["title"]))
+    return documents, questions
 
 
 def heading_questions(units: Iterable[Unit]) -> list[Question]:
-    """Return up to three headings of passages as questions, preferring those of sections, which say more."""
-    passages = [unit for unit in units if unit.granularity is Granularity.PASSAGE]
+    """Return up to three headings of passages as questions.
+
+    Those of sections are preferred, since they say more.
+    """
+    passages = []
+    for unit in units:
+        if unit.granularity is Granularity.PASSAGE:
+            passages.append(unit)
     passages = [passage for passage in passages if passage.section] or passages
     headings = list(dict.fromkeys(place(passage) or passage.text[:60] for passage in passages))
-    return [Question(heading) for heading in headings[:: -(-len(headings) // 3)]]
+    return list(map(Question, headings[:: -(-len(headings) // 3)]))
 
 
 def measure(store: UnitStore, questions: Sequence[Question], **options: Any) -> list[float]:
@@ -193,18 +201,13 @@ def measure(store: UnitStore, questions: Sequence[Question], **options: Any) -> 
       article. This is the paper's measure (Dense X Retrieval, §4.4); a short answer such as a year
       can be there by chance.
     """
-    texts = [question.text for question in questions]
-    answers = [question.answers for question in questions]
+    texts = list(map(attrgetter("text"), questions))
+    answers = list(map(attrgetter("answers"), questions))
     passages = store.search_batch(texts, max(CUTOFFS), **options)
     facts = store.search_batch(texts, max(BUDGETS), parents="unit", **options)
     gold = []
     for question, hits in zip(questions, passages, strict=True):
-        gold.append(
-            [
-                hit.unit.title == question.title and has_answer_dpr(hit.unit.text, question.answers)
-                for hit in hits
-            ]
-        )
+        gold.append([_is_right(hit, question) for hit in hits])
     contexts = []
     for words in BUDGETS:
         contexts.append([[pack_context(hits, words=words, headings=False)] for hits in facts])
@@ -223,21 +226,23 @@ def _counts(units: Sequence[Unit], report: Report) -> str:
     """Return units and words per unit at each granularity, and what became of the propositions."""
     lines = [f"{'':<12}{'units':>8}{'words per unit':>17}"]
     for kind in GRANULARITIES:
-        words = [count_words(unit.text) for unit in units if unit.granularity is kind]
+        words = []
+        for unit in units:
+            if unit.granularity is kind:
+                words.append(count_words(unit.text))
         lines.append(f"{kind:<12}{len(words):>8,}{sum(words) / max(len(words), 1):>17.1f}")
     return "\n".join([*lines, "", wrap(str(report))])
 
 
 def _best_unit(kind: Granularity, hit: Hit, question: Question, *, color: bool) -> str:
-    """Return the best unit of a hit, and for a sentence or proposition its source in the passage."""
+    """Return the best unit of a hit, and for a fact its source in the passage."""
     best = hit.matches[0].unit if hit.matches else hit.unit
     facts = [kind.upper(), f"score {hit.score:.3f}", f"{count_words(best.text)} words"]
     if question.answers:
-        facts.append(
-            "holds the answer"
-            if has_answer_dpr(best.text, question.answers)
-            else "lacks the answer"
-        )
+        if has_answer_dpr(best.text, question.answers):
+            facts.append("holds the answer")
+        else:
+            facts.append("lacks the answer")
     start, end = (
         (0, 0)
         if kind is Granularity.PASSAGE
@@ -249,14 +254,21 @@ def _best_unit(kind: Granularity, hit: Hit, question: Question, *, color: bool) 
     lines = ["  " + " · ".join(facts), wrap(place(best), indent=_INDENT)]
     if rewritten:
         lines.append(wrap(plain(best.text), indent=_INDENT))
-    source = excerpt(hit.unit.text, start, end, chars=_SOURCE if end else _WHOLE, color=color)
-    lines.append(wrap(source, indent=_INDENT, first=f"{_INDENT}from: " if rewritten else None))
-    return "\n".join(line for line in lines if line)
+    chars = _WHOLE
+    if end:
+        chars = _SOURCE
+    source = excerpt(hit.unit.text, start, end, chars=chars, color=color)
+    first = None
+    if rewritten:
+        first = f"{_INDENT}from: "
+    lines.append(wrap(source, indent=_INDENT, first=first))
+    return "\n".join(filter(None, lines))
 
 
 def _citations(answer: CitedAnswer, passages: int) -> str:
     """Return an answer with markers, and for each claim the passage and the sentence cited."""
-    note = f"Answer to: {CITED} The numbers refer to the {count(passages, 'best passage')}, in the order of the search."
+    shown = count(passages, "best passage")
+    note = f"Answer to: {CITED} The numbers refer to the {shown}, in the order of the search."
     lines = [wrap(note), "", wrap(answer.text, indent=" " * 2)]
     for support, of_unit in groupby(answer.citations, key=attrgetter("support.unit")):
         cited = list(of_unit)
@@ -281,3 +293,8 @@ def _table(scores: Mapping[str, list[float]], questions: int) -> str:
         "docs/ranking.md has larger sets."
     )
     return "\n".join([*lines, "", wrap(note)])
+
+
+def _is_right(hit: Hit, question: Question) -> bool:
+    """Return whether a hit is of the right article, and holds an answer."""
+    return hit.unit.title == question.title and has_answer_dpr(hit.unit.text, question.answers)

@@ -76,9 +76,10 @@ class AsyncEncoder(Encoder, Protocol):
 
 @runtime_checkable
 class TokenVectorEncoder(Protocol):
-    """An encoder that also returns a vector for each token of a text, by which a search with `rerank="tokens"` compares texts.
+    """An encoder that also returns a vector for each token of a text.
 
-    Tokens that stand for no text, such as [CLS], are left out.
+    A search with `rerank="tokens"` compares texts by them. Tokens that stand for no text, such as
+    [CLS], are left out.
     """
 
     def encode_query_tokens(self, texts: Sequence[str]) -> list[Vectors]:
@@ -161,7 +162,9 @@ def with_heading(unit: Unit | Document, template: str = EMBED_TEMPLATE) -> str:
             if value and any(_begins(text, value) for text in heading.values()):
                 value = ""
         if value or name is None:
-            result += (label if result or position == 0 else _MARKUP.sub("", label)) + value
+            if position and not result:
+                label = _MARKUP.sub("", label)
+            result += label + value
     return result
 
 
@@ -180,7 +183,9 @@ def with_metadata(template: str, keys: Iterable[str]) -> str:
 
 
 def check_metadata_keys(keys: Sequence[str]) -> tuple[str, ...]:
-    """Return checked keys of metadata that are encoded with the text, in the order in which they are written.
+    """Return checked keys of metadata that are encoded with the text.
+
+    They come in the order in which they are written.
 
     Raises:
         InvalidInputError: They are no list of keys, or one of them cannot be a field of a template.
@@ -358,14 +363,22 @@ def portable_name(model: str) -> str:
     if not folder.is_dir():
         return model
     parts = [folder, *sorted(part for part in folder.iterdir() if _MODULE.fullmatch(part.name))]
-    weights = [file for part in parts for file in sorted(part.glob("*.safetensors"))]
+    weights: list[Path] = []
+    for part in parts:
+        weights += sorted(part.glob("*.safetensors"))
     if not weights:
-        weights = [file for part in parts for file in sorted(part.glob("*.bin"))]
+        for part in parts:
+            weights += sorted(part.glob("*.bin"))
     if not weights:
         return model
     digest = hashlib.sha256()
-    settings = [file for name in _SETTINGS if (file := folder / name).is_file()]
-    settings += [file for part in parts[1:] if (file := part / "config.json").is_file()]
+    settings = []
+    for name in _SETTINGS:
+        if (file := folder / name).is_file():
+            settings.append(file)
+    for part in parts[1:]:
+        if (file := part / "config.json").is_file():
+            settings.append(file)
     for file in settings:
         digest.update(f"{file.relative_to(folder).as_posix()}\0".encode())
         digest.update(_setting(file))
@@ -392,7 +405,10 @@ def _setting(file: Path) -> bytes:
 
 
 def bare_name(name: str) -> str:
-    """Return an encoder's name without "sentence-transformers/", which that library adds to names without an owner."""
+    """Return an encoder's name without "sentence-transformers/".
+
+    That library adds it to names without an owner.
+    """
     return name.replace("sentence-transformers/", "")
 
 
@@ -409,7 +425,11 @@ def _field(name: str | None, suffix: str | None, conversion: str | None) -> str 
     """Return the whole name of a field: "dc:title" is a key, and says nothing of a format."""
     if name is None:
         return None
-    return name + (f"!{conversion}" if conversion else "") + (f":{suffix}" if suffix else "")
+    if conversion:
+        name += f"!{conversion}"
+    if suffix:
+        name += f":{suffix}"
+    return name
 
 
 def _begins(text: str, part: str) -> bool:

@@ -54,7 +54,10 @@ class UnreadableFileError(FactoidError, OSError):
 
 
 class PropositionizerError(FactoidError):
-    """A propositionizer cannot run at all, because of its model, its client or the shape of its output."""
+    """A propositionizer cannot run at all.
+
+    The cause is its model, its client or the shape of its output.
+    """
 
 
 class StoreError(FactoidError):
@@ -91,7 +94,10 @@ def check_names(
     for name in given:
         if name in names:
             continue
-        near = [other for other in _ELSEWHERE.get(name, ()) if other in names]
+        near = []
+        for other in _ELSEWHERE.get(name, ()):
+            if other in names:
+                near.append(other)
         near = near or get_close_matches(name, sorted(names), n=1, cutoff=0.6)
         if name in elsewhere:
             advice = elsewhere[name]

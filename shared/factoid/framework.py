@@ -80,8 +80,10 @@ from factoid.metadata import (
     hit_fields,
     match_fields,
     plain_metadata,
+    text_field,
     with_fields,
 )
+from factoid.named_options import option_names, split_names, split_options
 from factoid.progress import Progress, progress_bar, tracked
 from factoid.propositions import (
     Decomposition,
@@ -99,8 +101,6 @@ from factoid.propositions.prompting.chat import (
     ChatPropositionizer,
     ModelKwargs,
     Reply,
-    split_names,
-    split_options,
 )
 from factoid.propositions.prompting.cost import Usage
 from factoid.ranking import Weights
@@ -112,12 +112,11 @@ from factoid.store.options import (
     BY_TOKENS,
     CommonSearchKwargs,
     IndexKwargs,
-    Parents,
+    ParentsOption,
     RankedParents,
     Reranker,
     SearchOptions,
     StoreKwargs,
-    option_names,
 )
 from factoid.store.sources import AUTO as SOURCE_AUTO
 from factoid.text.markup import MARKUP_KEYS
@@ -173,7 +172,7 @@ __all__ = [
     "ModelKwargs",
     "Not",
     "Operator",
-    "Parents",
+    "ParentsOption",
     "PartKind",
     "Policy",
     "Progress",
@@ -234,6 +233,7 @@ __all__ = [
     "split_passages",
     "split_sentences",
     "summarize_tables",
+    "text_field",
     "to_matrix",
     "token_vector_encoder",
     "too_deep",

@@ -69,7 +69,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {_checked(key): _plain(element) for key, element in value.items()}
     if isinstance(value, list | tuple):
-        return [_plain(element) for element in value]
+        return list(map(_plain, value))
     if isinstance(value, set | frozenset):
         return sorted(map(_plain, value), key=lambda element: (str(type(element)), element))
     if isinstance(value, date | time):
@@ -81,6 +81,14 @@ def _plain(value: Any) -> Any:
     if isinstance(value, np.generic | np.ndarray):
         return _plain(value.tolist())
     raise TypeError(f"JSON has no counterpart for a {type(value).__name__}, got {shown(value)}")
+
+
+def text_field(metadata: Mapping[str, Any], key: str) -> str:
+    """Return a text of the metadata; "" if it is absent, or no string."""
+    value = metadata.get(key)
+    if isinstance(value, str):
+        return value
+    return ""
 
 
 def with_fields(metadata: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[str, Any]:
@@ -100,24 +108,29 @@ def with_fields(metadata: Mapping[str, Any], fields: Mapping[str, Any]) -> dict[
 
 
 def hit_fields(hit: Hit, start: str, end: str, *, matches: bool = True) -> dict[str, Any]:
-    """Return the `matches` and `neighbours` of a hit, if there are any, for the metadata of a framework's document.
+    """Return the `matches` and `neighbours` of a hit, if there are any.
 
-    Both are lists of dicts of text, id, granularity and span, whose keys are `start` and `end`
-    (None where the place is unknown). Matches come best first, with their scores; neighbours in
-    order of the text, those of the matches included.
+    They are for the metadata of a framework's document. Both are lists of dicts of text, id,
+    granularity and span, whose keys are `start` and `end` (None where the place is unknown).
+    Matches come best first, with their scores; neighbours in order of the text, those of the
+    matches included.
     """
     fields: dict[str, Any] = {}
     around: dict[str, Unit] = {}
     for part in (hit, *hit.matches):
         for unit in part.neighbours:
             around[unit.id] = unit
-    matched = map(attrgetter("unit"), hit.matches if matches else ())
+    matched: list[Unit] = []
+    if matches:
+        matched = list(map(attrgetter("unit"), hit.matches))
     for name, units in (
         ("matches", matched),
         ("neighbours", sorted(around.values(), key=attrgetter("start", "end"))),
     ):
         for unit in units:
-            span = {start: unit.start if unit.end else None, end: unit.end or None}
+            span: dict[str, int | None] = {start: None, end: None}
+            if unit.end:
+                span = {start: unit.start, end: unit.end}
             entry = {
                 "text": unit.text,
                 "id": unit.id,
@@ -150,9 +163,9 @@ def match_fields(metadata: Mapping[str, Any], start: str, end: str) -> list[Matc
     entries = metadata.get("matches")
     if not isinstance(entries, list):
         return []
-    result = []
+    matches = []
     for entry in entries:
-        result.append(
+        matches.append(
             MatchFields(
                 id=entry["id"],
                 text=entry["text"],
@@ -162,4 +175,4 @@ def match_fields(metadata: Mapping[str, Any], start: str, end: str) -> list[Matc
                 score=entry["score"],
             )
         )
-    return result
+    return matches

@@ -95,10 +95,10 @@ class Progress:
     def _line(self, seconds: float) -> str:
         """Return a line for the log: what was done, of how many, and in which time."""
         count = f"{self.done:,}" if self.total is None else f"{self.done:,} of {self.total:,}"
-        parts = [
-            f"{self._desc}: {count}{self._unit}" if self._desc else f"{count}{self._unit}",
-            self._note,
-        ]
+        counted = f"{count}{self._unit}"
+        if self._desc:
+            counted = f"{self._desc}: {counted}"
+        parts = [counted, self._note]
         parts.append(f"{timedelta(seconds=round(seconds))} so far")
         done = self.done - self._initial
         if self.total is not None and done > 0:

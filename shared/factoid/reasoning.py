@@ -24,13 +24,15 @@ _MARKS = re.compile(
                 | <\|(?:begin_of_|start_)?(?:{_NAMES})(?:_start|_begin)?\|>
                 | ◁(?:{_NAMES})▷
                 | <details\s[^<>\n]{{0,200}}?type="reasoning"[^<>\n]{{0,200}}+>
-                | (?:<\|start\|>\w{{1,20}}+)?<\|channel\|?>\s*+{_ASIDE}\b(?:[^<\n]{{0,100}}<\|message\|>)?
+                | (?:<\|start\|>\w{{1,20}}+)?<\|channel\|?>\s*+{_ASIDE}\b
+                  (?:[^<\n]{{0,100}}<\|message\|>)?
                 | (?-i:\Aanalysis(?=[A-Z])) )
       | (?P<close> </(?:{_TAG})\s*+>
                 | (?-i:\[/(?:THINK|THINKING|THOUGHT|REASONING)\])
                 | <\|(?:end_of_|end_)(?:{_NAMES})\|> | <\|(?:{_NAMES})_end\|>
                 | ◁/(?:{_NAMES})▷
-                | (?:<\|end\|>\s*+)?(?:<\|start\|>\w{{1,20}}+)?<\|channel\|?>\s*+final\b(?:[^<\n]{{0,100}}<\|message\|>)?
+                | (?:<\|end\|>\s*+)?(?:<\|start\|>\w{{1,20}}+)?<\|channel\|?>\s*+final\b
+                  (?:[^<\n]{{0,100}}<\|message\|>)?
                 | <\|end\|> | <channel\|>
                 | assistantfinal
                 | </details> )

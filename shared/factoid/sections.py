@@ -95,7 +95,10 @@ def outline(document: Document) -> tuple[str, list[Paragraph]]:
     has_levels = any(block.kind == "heading" for block in blocks)
     parts = _joined(_parts(text, start, blocks))
     if not has_levels:
-        parts = [piece for part in parts for piece in _cut_at_headings(text, part)]
+        pieces: list[_Part] = []
+        for part in parts:
+            pieces += _cut_at_headings(text, part)
+        parts = pieces
     is_marked = markup == "rst" or (markup == "markdown" and _has_number_signs(text, blocks))
     is_plain = not (has_levels and is_marked)
     headings = {
@@ -236,7 +239,7 @@ def _lines(text: str, parts: Iterable[_Part]) -> Iterator[Line]:
     for part in parts:
         gap = max(text.count("\n", before, part.start) - 1, 0)
         marks = text[part.start : part.blocks[0].start]
-        shown = [_marked(block) for block in part.blocks[1:]]
+        shown = list(map(_marked, part.blocks[1:]))
         words = "\n".join([marks + part.blocks[0].visible.text, *shown])
         if part.kind == "heading":
             words = part.text
@@ -264,9 +267,10 @@ def _plain(heading: str) -> str:
 
 
 def _joined(parts: Iterable[_Part]) -> list[_Part]:
-    """Join a paragraph that ends in a colon or a semicolon to the next, as introductions and the clauses of a contract do.
+    """Join a paragraph that ends in a colon or a semicolon to the next.
 
-    The title of an admonition is joined to what is below it.
+    Such are introductions and the clauses of a contract. The title of an admonition is joined to
+    what is below it.
     """
     result: list[_Part] = []
     goes_on = False

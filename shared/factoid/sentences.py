@@ -28,16 +28,17 @@ def sentence_spans(
 
     Args:
         text: The text.
-        splitter: Finds the ends of sentences within a block, in place of the rules of `factoid.text.sentence_ends`.
+        splitter: Finds the ends of sentences within a block, in place of the rules of
+            `factoid.text.sentence_ends`.
         markup: "markdown", "rst" or "plain"; None to decide by the marks in the text.
 
     Raises:
         InvalidInputError: The splitter returned something else than places in the text, in order.
     """
-    result = []
+    spans = []
     for sentence in read_sentences(text, splitter, markup=markup):
-        result.append((sentence.start, sentence.end))
-    return result
+        spans.append((sentence.start, sentence.end))
+    return spans
 
 
 def read_sentences(

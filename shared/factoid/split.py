@@ -87,10 +87,10 @@ def split_passages(
 
 
 def split_sentences(passage: Unit, sentences: SentenceSplitter | None = None) -> list[Unit]:
-    """Cut a passage, or any unit whose text is the document's at its span, into sentences, by rules or another splitter.
+    """Cut a passage into sentences, by rules or another splitter.
 
-    What is encoded of an item of a list or a row of a table begins with what it goes on from, and
-    names the row's columns.
+    Any unit will do whose text is the document's at its span. What is encoded of an item of a list
+    or a row of a table begins with what it goes on from, and names the row's columns.
     """
     units = []
     last: Block | None = None
@@ -100,21 +100,28 @@ def split_sentences(passage: Unit, sentences: SentenceSplitter | None = None) ->
         unit = child_unit(passage, text, Granularity.SENTENCE, sentence.start, sentence.end)
         visible = _in_context(sentence, is_first=sentence.block is not last)
         last = sentence.block
-        units.append(
-            replace(unit, visible="" if visible == text else visible, sentences=(sentence,))
-        )
+        if visible == text:
+            visible = ""
+        units.append(replace(unit, visible=visible, sentences=(sentence,)))
     return units
 
 
 def _in_context(sentence: Sentence, *, is_first: bool) -> str:
-    """Return what a reader sees of a sentence, behind what its block goes on from if it is the block's first."""
+    """Return what a reader sees of a sentence.
+
+    The first of its block comes behind what the block goes on from.
+    """
     block = sentence.block
     text = sentence.visible.text
     if block.kind == "row" and not block.is_header:
-        text = _named_cells(block) if text == block.visible.text else visible_text([sentence])
-    leads = written_leads(block) if is_first and block.kind in ("item", "paragraph", "row") else ""
-    if leads:
-        return f"{leads} {text}"
+        if text == block.visible.text:
+            text = _named_cells(block)
+        else:
+            text = visible_text([sentence])
+    if is_first and block.kind in ("item", "paragraph", "row"):
+        leads = written_leads(block)
+        if leads:
+            return f"{leads} {text}"
     return text
 
 
@@ -122,15 +129,20 @@ def _named_cells(row: Block) -> str:
     """Return the cells of a row, each with the name of its column."""
     cells = cell_texts(row)
     names = [*row.names[: len(cells)], *[""] * (len(cells) - len(row.names))]
-    return "; ".join(
-        f"{name}: {cell}" if name else cell for name, cell in zip(names, cells, strict=True) if cell
-    )
+    parts = []
+    for name, cell in zip(names, cells, strict=True):
+        if name and cell:
+            parts.append(f"{name}: {cell}")
+        elif cell:
+            parts.append(cell)
+    return "; ".join(parts)
 
 
 def sentences_in(passage: Unit, splitter: SentenceSplitter | None = None) -> Sequence[Sentence]:
     """Return the sentences of a passage with their places in the document.
 
-    A passage from `split_passages` knows them; another is read by itself, by the markup that its metadata say.
+    A passage from `split_passages` knows them; another is read by itself, by the markup that its
+    metadata say.
     """
     if (
         passage.sentences
@@ -143,7 +155,10 @@ def sentences_in(passage: Unit, splitter: SentenceSplitter | None = None) -> Seq
 
 
 def seen_text(text: str, metadata: Metadata) -> str:
-    """Return what a reader sees of a text that is read by itself, "" where that is the text as it is."""
+    """Return what a reader sees of a text that is read by itself.
+
+    It is "" where that is the text as it is.
+    """
     visible = visible_text(read_sentences(text, markup=markup_of(text, metadata)))
     if visible == text:
         return ""
@@ -169,7 +184,10 @@ def visible_text(sentences: Sequence[Sentence]) -> str:
 def _join_short(
     text: str, paragraphs: Iterable[Paragraph], words: int, min_words: int
 ) -> Iterator[Paragraph]:
-    """Join short paragraphs of a section, such as turns of a conversation, clauses of a contract and the parts of a letter."""
+    """Join short paragraphs of a section.
+
+    Such are turns of a conversation, clauses of a contract and the parts of a letter.
+    """
     joined: Paragraph | None = None
     size = 0.0
     for paragraph in paragraphs:
@@ -222,6 +240,9 @@ def _pack(
 
 
 def _line_start(text: str, at: int, start: int) -> int:
-    """Return where the marks begin before a sentence on its line, `at` being the end of the sentence before."""
+    """Return where the marks begin before a sentence on its line.
+
+    `at` is the end of the sentence before.
+    """
     line = max(text.rfind("\n", at, start) + 1, at)
     return start - len(text[line:start].lstrip())

@@ -21,14 +21,20 @@ _UNPRINTABLE = re.compile(r"[\s\x00-\x1f\x7f-\x9f]+")
 
 
 def wants_color(stream: TextIO) -> bool:
-    """Return whether a stream is a terminal whose user has not opted out of colour (https://no-color.org)."""
+    """Return whether a stream is a terminal whose user wants colour.
+
+    See https://no-color.org.
+    """
     return stream.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def excerpt(
     text: str, start: int = 0, end: int = 0, *, chars: int = _EXCERPT, color: bool = False
 ) -> str:
-    """Return about `chars` characters of a text on one line, with `[start, end)` in colour or between » and «."""
+    """Return about `chars` characters of a text on one line, with a span marked.
+
+    `[start, end)` is in colour or between » and «.
+    """
     before, inside, after = (
         _UNPRINTABLE.sub(" ", part) for part in (text[:start], text[start:end], text[end:])
     )
@@ -57,7 +63,10 @@ def count(number: int, noun: str) -> str:
 
 
 def plain(text: str) -> str:
-    """Return a text on one line, without control characters, with which a document could steer the terminal."""
+    """Return a text on one line, without control characters.
+
+    With these a document could steer the terminal.
+    """
     return _UNPRINTABLE.sub(" ", text).strip()
 
 

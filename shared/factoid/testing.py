@@ -39,9 +39,11 @@ class HashEncoder:
         for row, text in enumerate(texts):
             for word, _, _ in content_tokens(text):
                 digest = hashlib.sha256(word.encode()).digest()
-                vectors[row, int.from_bytes(digest[:4], "big") % self.dim] += (
-                    1 if digest[4] % 2 else -1
-                )
+                column = int.from_bytes(digest[:4], "big") % self.dim
+                if digest[4] % 2:
+                    vectors[row, column] += 1
+                else:
+                    vectors[row, column] -= 1
         norms = np.linalg.norm(vectors, axis=1, keepdims=True)
         vectors /= np.where(norms > 0, norms, 1)
         return vectors
@@ -52,10 +54,10 @@ class HashEncoder:
 
     def encode_unit_tokens(self, texts: Sequence[str]) -> list[Vectors]:
         """Return the vectors of the content words of each text. Shape of each: (words, dim)."""
-        result = []
+        vectors = []
         for text in texts:
-            result.append(self.encode_units([word for word, _, _ in content_tokens(text)]))
-        return result
+            vectors.append(self.encode_units([word for word, _, _ in content_tokens(text)]))
+        return vectors
 
 
 class ScriptedPropositionizer:

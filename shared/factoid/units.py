@@ -145,7 +145,9 @@ def _is_small(value: object) -> bool:
     kind = type(value)
     if kind is str:
         return len(value) <= _FEW  # type: ignore[arg-type]
-    return value is None or kind in (bool, float) or (kind is int and -_LARGE < value < _LARGE)  # type: ignore[operator]
+    if kind is int:
+        return -_LARGE < value < _LARGE  # type: ignore[operator]
+    return value is None or kind in (bool, float)
 
 
 def whole_number(name: str, value: object, *, least: int = 1) -> int:

@@ -8,13 +8,15 @@ from itertools import islice
 
 # scripts without spaces between words: Han and kana, then Thai, Lao, Burmese and Khmer
 _UNSPACED = (
-    "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f\U00020000-\U0003ffff"
+    "\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\uff66-\uff9f"
+    "\U00020000-\U0003ffff"
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
 )
 # Characters that nobody sees: soft hyphens, zero-width spaces and joiners, marks of direction, byte
 # order marks, tags.
 INVISIBLE = re.compile(
-    "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U0001bca0-\U0001bca3"
+    "[\u00ad\u034f\u061c\u180e\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\U0001bca0-\U0001bca3"
     "\U0001d173-\U0001d17a\U000e0001\U000e0020-\U000e007f]+"
 )
 UNSPACED = re.compile(f"[{_UNSPACED}]")
@@ -33,7 +35,10 @@ def without_invisible(text: str) -> tuple[str, Sequence[int]]:
     """Return a text without the characters that nobody sees, and the places of the others in it."""
     if text.isascii() or not INVISIBLE.search(text):
         return text, range(len(text))
-    places = [at for at, character in enumerate(text) if not INVISIBLE.match(character)]
+    places = []
+    for at, character in enumerate(text):
+        if not INVISIBLE.match(character):
+            places.append(at)
     return INVISIBLE.sub("", text), places
 
 
@@ -56,7 +61,10 @@ def count_words(text: str) -> int:
 
 
 def cut_words(text: str, words: int) -> str:
-    """Return the beginning of a text, unchanged, up to the end of this many words as counted by `count_words`."""
+    """Return the beginning of a text, unchanged, up to the end of so many words.
+
+    `count_words` counts them.
+    """
     parts = text.split(None, words)
     start = text if len(parts) <= words else text[: -len(parts[-1])].rstrip()
     if _is_unspaced(start):

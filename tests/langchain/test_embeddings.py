@@ -11,13 +11,13 @@ from factoid import Document as CoreDocument
 from factoid import UnitStore
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.store import GRANULARITIES
-from langchain_factoid import EmbeddingsEncoder, MultiGranularFAISS
+from langchain_factoid import LangChainEncoder, MultiGranularFAISS
 from tests.langchain.conftest import HashEmbeddings
 from tests.langchain.documents import OLM, SENTENCES
 
 
 def test_embeddings_as_encoder_of_the_core(embedding: Any) -> None:
-    encoder = EmbeddingsEncoder(embedding)
+    encoder = LangChainEncoder(embedding)
     assert encoder.name == "HashEmbeddings(hash-256)"
     assert encoder.encode_units([]).shape[0] == 0
     assert encoder.encode_units(["a b", "c d"]).shape == (2, 256)
@@ -34,7 +34,7 @@ def test_a_cache_around_embeddings_keeps_their_name(embedding: Any) -> None:
     from langchain_core.stores import InMemoryByteStore
 
     cached = CacheBackedEmbeddings.from_bytes_store(embedding, InMemoryByteStore(), key_encoder="sha256")
-    assert EmbeddingsEncoder(cached).name == EmbeddingsEncoder(embedding).name
+    assert LangChainEncoder(cached).name == LangChainEncoder(embedding).name
 
 
 def test_texts_with_their_embeddings(embedding: HashEmbeddings) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from factoid.errors import EncoderMismatchError, InvalidInputError, StoreFormatError
-from langchain_factoid import EmbeddingsEncoder, MultiGranularFAISS, MultiGranularRetriever
+from langchain_factoid import LangChainEncoder, MultiGranularFAISS, MultiGranularRetriever
 from tests.langchain.conftest import HashEmbeddings
 from tests.langchain.documents import KAKAPO, OLM, TITAN
 from tests.test_encode import write_model
@@ -82,6 +82,6 @@ def test_a_store_made_on_a_laptop_opens_on_a_server(embedding: HashEmbeddings, t
     ) as caught:
         MultiGranularFAISS(embedding, path=tmp_path / "facts")
     name = str(caught.value).split("name='")[1].split("'")[0]
-    with MultiGranularFAISS(EmbeddingsEncoder(embedding, name=name), path=tmp_path / "facts") as store:  # as it says
+    with MultiGranularFAISS(LangChainEncoder(embedding, name=name), path=tmp_path / "facts") as store:  # as it says
         assert store.similarity_search(QUESTION) == [OLM]
         assert store.embeddings is embedding

@@ -11,7 +11,7 @@ from langchain_core.documents import Document
 from factoid import UnitStore
 from factoid.errors import InvalidInputError
 from factoid.testing import HashEncoder
-from langchain_factoid import EmbeddingsEncoder, EncoderEmbeddings, MultiGranularFAISS, MultiGranularRetriever
+from langchain_factoid import LangChainEncoder, EncoderEmbeddings, MultiGranularFAISS, MultiGranularRetriever
 from tests.langchain.documents import GRANULARITIES, SENTENCES
 
 EMBEDDINGS = EncoderEmbeddings(HashEncoder())
@@ -51,7 +51,7 @@ def test_documents_passages_and_units(books: MultiGranularFAISS, granularity: st
 
 
 def test_a_store_that_is_given(tmp_path: Path) -> None:
-    with UnitStore(encoder=EmbeddingsEncoder(EMBEDDINGS, name="mine"), granularities=GRANULARITIES) as core:
+    with UnitStore(encoder=LangChainEncoder(EMBEDDINGS, name="mine"), granularities=GRANULARITIES) as core:
         store = MultiGranularFAISS(store=core, propositionizer=SENTENCES)
         assert store.embeddings is EMBEDDINGS
         store.add_documents([BOOK])

@@ -9,7 +9,7 @@ from factoid import Granularity, Unit, UnitStore
 from factoid.store import GRANULARITIES
 from factoid.testing import HashEncoder
 from langchain_factoid import (
-    EmbeddingsEncoder,
+    LangChainEncoder,
     EncoderEmbeddings,
     MultiGranularFAISS,
     MultiGranularRetriever,
@@ -41,7 +41,7 @@ def test_chunks_of_our_splitters_are_found():
 
 def test_passages_of_another_front_end_are_found_beside_documents(tmp_path):
     passage = Unit("cat", CAT, Granularity.PASSAGE, "doc", "doc", 0, len(CAT))
-    with UnitStore(tmp_path / "store", encoder=EmbeddingsEncoder(EMBEDDINGS), granularities=GRANULARITIES) as core:
+    with UnitStore(tmp_path / "store", encoder=LangChainEncoder(EMBEDDINGS), granularities=GRANULARITIES) as core:
         core.add([passage])
     with MultiGranularFAISS(
         EMBEDDINGS, path=tmp_path / "store", granularities=GRANULARITIES, parents="passage"

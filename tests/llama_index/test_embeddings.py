@@ -12,7 +12,7 @@ from factoid.encode import Encoder
 from factoid.errors import EncoderMismatchError
 from factoid.testing import HashEncoder
 from llama_index_factoid import (
-    EmbeddingEncoder,
+    LlamaIndexEncoder,
     EncoderEmbedding,
     MultiGranularFaissVectorStore,
     MultiGranularRetriever,
@@ -34,7 +34,7 @@ def test_a_store_remembers_its_model(tmp_path, parser):
 
 
 def test_embedding_encoder(embed_model, monkeypatch):
-    encoder = EmbeddingEncoder(embed_model)
+    encoder = LlamaIndexEncoder(embed_model)
     assert isinstance(encoder, Encoder)
     assert encoder.name == "HashEncoder(256)"
     texts = ["The tower leans.", "A cat sleeps."]
@@ -43,7 +43,7 @@ def test_embedding_encoder(embed_model, monkeypatch):
     assert encoder.encode_units([]).shape == (0, 0)
     monkeypatch.setattr(type(embed_model), "_get_query_embedding", lambda self, query: [1.0, 2.0])
     assert encoder.encode_queries(["x"]).tolist() == [[1.0, 2.0]]
-    assert EmbeddingEncoder(MockEmbedding(embed_dim=3)).name == "MockEmbedding(unknown)"
+    assert LlamaIndexEncoder(MockEmbedding(embed_dim=3)).name == "MockEmbedding(unknown)"
 
 
 async def test_encoder_embedding(embed_model):

@@ -10,7 +10,7 @@ from llama_index.core.schema import Document
 
 from factoid.errors import EncoderMismatchError, StoreError
 from llama_index_factoid import (
-    EmbeddingEncoder,
+    LlamaIndexEncoder,
     EncoderEmbedding,
     MultiGranularFaissVectorStore,
     MultiGranularNodeParser,
@@ -53,9 +53,9 @@ def test_a_store_made_on_a_laptop_opens_on_a_server(tmp_path):
         with MultiGranularFaissVectorStore(path, embed_model=model) as store:
             store.add([node("a", [1, 0])])
     tuned = MockEmbedding(2, model_name=str(write_model(tmp_path / "tuned", seed=1)))
-    with pytest.raises(EncoderMismatchError, match=r"same weights, .* of EmbeddingEncoder") as caught:
+    with pytest.raises(EncoderMismatchError, match=r"same weights, .* of LlamaIndexEncoder") as caught:
         MultiGranularFaissVectorStore(path, embed_model=tuned)
     name = str(caught.value).split("name='")[1].split("'")[0]
-    same = EncoderEmbedding(EmbeddingEncoder(tuned, name=name))  # as it says
+    same = EncoderEmbedding(LlamaIndexEncoder(tuned, name=name))  # as it says
     with MultiGranularFaissVectorStore(path, embed_model=same) as store:
         assert store.query(ask([1, 0])).ids == ["a"]

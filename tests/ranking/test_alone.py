@@ -48,7 +48,7 @@ def test_exact_indexes(whole, case, queries, k, metadata, level):
             patch.setattr(blend, "_SCORES", 2 * len(case.units))
             patch.setattr(matrix, "_BLOCK", 5)
             patch.setattr(matrix, "_FEW", 7)
-        found = best_groups([view], None, vectors, k, level=level, weights=ALONE)
+        found = best_groups([view], None, vectors, k, parents=level, weights=ALONE)
     for groups, query in zip(found, queries, strict=True):
         check_groups(groups, case, query, k, metadata, level)
 
@@ -59,7 +59,7 @@ def test_approximate_indexes_that_miss_vectors_still_give_k(case, queries, k, me
     view = case.filtered(case.view(exact=False, lossy=lossy, noise=9.0 * lossy, seen=np.array(sorted(seen))), metadata)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(columns, "_FEW_HELD", 0)
-        found = best_groups([view], None, np.array(queries, np.float32), k, level=level, weights=ALONE)
+        found = best_groups([view], None, np.array(queries, np.float32), k, parents=level, weights=ALONE)
     for groups, query in zip(found, queries, strict=True):
         under = case.groups(query, metadata, level)
         assert len({group.key for group in groups}) == len(groups) <= min(k, len(under))
@@ -75,7 +75,7 @@ def test_a_few_units_never_reach_the_index():
         {row: (row % 7, 3, row % 5) for row in range(400)},
     )
     view = case.filtered(case.view(exact=False, lossy=True, noise=9.0), {4})
-    (groups,) = best_groups([view], None, np.array([(1, 2, 3)], np.float32), 10, level="passage", weights=ALONE)
+    (groups,) = best_groups([view], None, np.array([(1, 2, 3)], np.float32), 10, parents="passage", weights=ALONE)
     check_groups(groups, case, (1, 2, 3), 10, {4}, "passage")
     assert view.index.asked == []
 
@@ -83,7 +83,7 @@ def test_a_few_units_never_reach_the_index():
 def test_parameters_reach_the_index(monkeypatch):
     monkeypatch.setattr(columns, "_FEW_HELD", 0)
     view = replace(Case([(1, 1, 1, 1, 1)], {1: (1, 2, 3)}).view(exact=False), parameters={"nprobe": 4})
-    best_groups([view], None, np.ones((1, 3), np.float32), 5, level="unit", weights=ALONE)
+    best_groups([view], None, np.ones((1, 3), np.float32), 5, parents="unit", weights=ALONE)
     assert view.index.asked == [(1, 1, {"nprobe": 4})]
 
 
@@ -91,13 +91,13 @@ def test_a_passage_is_its_own_passage():
     query = np.array([[1, 0, 0]], np.float32)
     case = Case([(1, 1, 1, 4, 1), (2, 2, 2, 4, 1)], {1: (1, 0, 0), 2: (2, 0, 0)})
     view = case.view(Granularity.PASSAGE)
-    (groups,) = best_groups([view], view, query, 5, level="passage", weights=ALONE)
+    (groups,) = best_groups([view], view, query, 5, parents="passage", weights=ALONE)
     assert [(group.key, group.matches) for group in groups] == [(2, ((2, 2.0),)), (1, ((1, 1.0),))]
 
 
 @pytest.mark.parametrize("level", ["unit", "passage"])
 def test_nothing_to_search(level):
-    options = {"level": level, "weights": ALONE}
+    options = {"parents": level, "weights": ALONE}
     assert best_groups([Case([], {}).view()], None, np.ones((2, 3), np.float32), 3, **options) == [[], []]
     view = Case([(1, 1, 1, 1, 1)], {1: (1, 2, 3)}).view()
     assert best_groups([view], None, np.empty((0, 3), np.float32), 3, **options) == []
@@ -105,5 +105,5 @@ def test_nothing_to_search(level):
 
 def test_vectors_of_the_index_that_no_unit_has_any_more_are_passed_over():
     case = Case([(1, 1, 50, 1, 1)], {1: (1, 0, 0), 2: (2, 0, 0), 3: (3, 0, 0)})
-    ((group,),) = best_groups([case.view()], None, np.array([[1, 0, 0]], np.float32), 1, level="unit", weights=ALONE)
+    ((group,),) = best_groups([case.view()], None, np.array([[1, 0, 0]], np.float32), 1, parents="unit", weights=ALONE)
     assert group[:2] == (1, 1.0)

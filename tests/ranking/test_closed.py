@@ -59,7 +59,7 @@ def test_against_a_corpus_without_them(seed, k, level, kinds, weights, metadata,
             views[PASSAGE],
             queries.astype(np.float32),
             k,
-            level=level,
+            parents=level,
             weights=weights,
             lexical=ScriptedLexical(words) if has_words else None,
             texts=range(3),
@@ -111,6 +111,6 @@ def test_an_open_passage_that_was_not_among_the_candidates(monkeypatch):
     )
     query = np.array([[1, 1, 0]], np.float32)
     [[group]] = best_groups(
-        [view], passages, query, 1, level="document", weights=Weights(0, 0), closed=np.array([100], np.int64)
+        [view], passages, query, 1, parents="document", weights=Weights(0, 0), closed=np.array([100], np.int64)
     )
     assert (group.key, group.passage, group.matches[0].row) == (7, 101, 79)

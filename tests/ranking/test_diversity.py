@@ -42,7 +42,7 @@ def test_groups_are_chosen_by_the_vectors_of_their_best_units(level, weight):
         views.append(Case(units, {row: vector for row, vector in own.items() if row % 2 == 0}).view(kind))
         vectors |= {row: own[row - row % 2] for row in own}
     query = rng.integers(-9, 9, (1, 5)).astype(np.float32)
-    (groups,) = best_groups(views, None, query, 20, level=level, weights=Weights(0, 0))
+    (groups,) = best_groups(views, None, query, 20, parents=level, weights=Weights(0, 0))
     assert {group.matches[0].row < 100 for group in groups} == {True, False}
     candidates = np.array([vectors[group.matches[0].row] for group in groups], float)
     chosen = diverse_groups(views, query[0], groups, 6, lambda_mult=weight)

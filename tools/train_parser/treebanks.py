@@ -68,10 +68,11 @@ def to_doc(vocab: Vocab, rows: Rows) -> Doc:
 
 
 def with_new_names(sentences: Sequence[Rows], seed: int = 0) -> list[Rows]:
-    """Return the sentences that hold names, with half of the names' words replaced by words that no treebank has.
+    """Return the sentences that hold names, with new words in half of these.
 
-    The treebanks know few names, and a parser that goes by the word alone takes an unknown one for
-    a verb. The new words are the beginning of one name and the end of another.
+    No treebank has the words. The treebanks know few names, and a parser that goes by the word
+    alone takes an unknown one for a verb. The new words are the beginning of one name and the end
+    of another.
     """
     random = Random(seed)  # noqa: S311 - not a secret
     names = sorted({row[1] for rows in sentences for row in rows if _is_name(row)})

@@ -55,9 +55,10 @@ def build_articles(
     *,
     output: opts.Output,
 ) -> None:
-    """Make an article store from a Wikipedia dump, a dataset or your own articles, for entity retrieval.
+    """Make an article store, for entity retrieval.
 
-    Call it again to go on after an interruption.
+    It is made of a Wikipedia dump, a dataset or your own articles. Call it again to go on after an
+    interruption.
     """
     from factoid.entities.articles.build import build_articles as build
 

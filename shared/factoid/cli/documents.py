@@ -37,7 +37,10 @@ def clean(
     limit: opts.Limit = None,
     quiet: opts.Quiet = False,
 ) -> None:
-    """Print the clean text of a layout service's results, without marks, page furniture and split words."""
+    """Print the clean text of a layout service's results.
+
+    It is without marks, page furniture and split words.
+    """
     from factoid.documents import clean as clean_layout
     from factoid.documents import read_layout
 
@@ -48,7 +51,9 @@ def clean(
             for part in document.documents(metadata={"source": Path(file).as_posix()}):
                 opts.print_json(asdict(part))
         else:
-            print(("\n" if number else "") + document.text)
+            if number:
+                print()
+            print(document.text)
             if document.tables and not quiet:
                 print(
                     f"{count(len(document.tables), 'table')} left out: see factoid tables {file}",
@@ -89,8 +94,7 @@ def tables(
                 continue
             print(blank, end="")
             blank = "\n"
-            print(
-                "\n".join(fact.text for fact in row_propositions(table))
-                if sentences
-                else table.to_markdown()
-            )
+            if sentences:
+                print("\n".join(fact.text for fact in row_propositions(table)))
+            else:
+                print(table.to_markdown())

@@ -18,7 +18,7 @@ from factoid.units import Document, Granularity
 
 if TYPE_CHECKING:
     from factoid.files.limits import ReadLimits
-    from factoid.store import UnitStore
+    from factoid.store import AddReport, UnitStore
 
 _CHUNK = 10_000  # units read at a time
 
@@ -88,22 +88,13 @@ def index(
     """Split files into passages, sentences and propositions, and index them."""
     from factoid.files.readers import find_files
     from factoid.files.sqlite import FILE
-    from factoid.propositions import PropositionCache
     from factoid.store import UnitStore
 
     started = time.perf_counter()
-    searched: list[Granularity] | None = None
-    if granularities is not None:
-        names = [name.strip() for name in granularities.split(",")]
-        if not {*names} <= {*get_args(opts.Kind)}:
-            raise typer.BadParameter(
-                f"expected some of passage,sentence,proposition, got {granularities!r}"
-            )
-        searched = [Granularity(name) for name in names]
-    keys: list[str] | None = None
+    searched = _read_granularities(granularities)
+    keys = None
     if embed_metadata is not None:
-        keys = [key.strip() for key in embed_metadata.split(",") if key.strip()]
-    least = opts.min_words(splitting.words)
+        keys = list(filter(None, map(str.strip, embed_metadata.split(","))))
     propositionizer = None
     if searched is None or Granularity.PROPOSITION in searched:
         propositionizer = opts.make_propositionizer(splitting)
@@ -122,14 +113,12 @@ def index(
         embed_template=embed_template,
     ) as opened:
         if retry_failed:
-            opened.retry_failures()
-            if cache:
-                PropositionCache(cache).forget(failures=True)
+            _forget_failures(opened, cache)
         report = opened.add_documents(
             outcome.documents(),
             propositionizer=propositionizer,
             words=splitting.words,
-            min_words=least,
+            min_words=opts.min_words(splitting.words),
             unsupported=unsupported,
             cache=cache,
             progress=output.progress,
@@ -142,18 +131,14 @@ def index(
         total = opened.counts()
     if output.as_json:
         result = {"store": store, "total": total, **asdict(report), "unreadable": outcome.errors}
-        opts.print_json({**result, "removed": removed} if sync else result)
+        if sync:
+            result["removed"] = removed
+        opts.print_json(result)
     else:
-        seconds = time.perf_counter() - started
-        print(
-            f"{count(report.documents, 'document')} indexed in {seconds:.1f} s, "
-            f"{report.unchanged:,} unchanged"
-        )
-        if report.decomposition.passages:
-            print(report.decomposition)
-        if embedded := opts.listed(report.units):
-            print(f"embedded {embedded}")
-        nothing = "nothing" if removed else "nothing: there was no text to index"
+        _print_report(report, time.perf_counter() - started)
+        nothing = "nothing: there was no text to index"
+        if removed:
+            nothing = "nothing"
         print(f"{store} now holds {opts.listed(total) or nothing}")
         if sync:
             print(f"{count(len(removed), 'document')} removed that are no longer in the files")
@@ -162,6 +147,35 @@ def index(
         raise UnreadableFileError(
             f"{files} left out; the others are indexed: {'; '.join(outcome.errors)}"
         )
+
+
+def _read_granularities(text: str | None) -> list[Granularity] | None:
+    """Return the granularities that an option lists; None if they are up to the store."""
+    if text is None:
+        return None
+    names = list(map(str.strip, text.split(",")))
+    if not {*names} <= {*get_args(opts.Kind)}:
+        raise typer.BadParameter(f"expected some of passage,sentence,proposition, got {text!r}")
+    return list(map(Granularity, names))
+
+
+def _forget_failures(store: UnitStore, cache: str | None) -> None:
+    """Let passages that failed be decomposed again."""
+    from factoid.propositions import PropositionCache
+
+    store.retry_failures()
+    if cache:
+        PropositionCache(cache).forget(failures=True)
+
+
+def _print_report(report: AddReport, seconds: float) -> None:
+    """Print what was added, and how long it took."""
+    documents = count(report.documents, "document")
+    print(f"{documents} indexed in {seconds:.1f} s, {report.unchanged:,} unchanged")
+    if report.decomposition.passages:
+        print(report.decomposition)
+    if embedded := opts.listed(report.units):
+        print(f"embedded {embedded}")
 
 
 @dataclass(slots=True)
@@ -193,23 +207,27 @@ def _stale_documents(store: UnitStore, paths: Iterable[str], reading: _Reading) 
     """Return the ids of documents that came from these paths and are no longer in their files."""
     roots = set()
     for path in paths:
-        for place in _places(Path(path)):
-            roots.add(place)
+        roots.update(_places(Path(path)))
     ids = store.ids({"source": {"$exists": True}})
     sources: dict[str, str] = {}
     for start in range(0, len(ids), _CHUNK):
         chunk = store.get(ids[start : start + _CHUNK])
-        sources |= {unit.document_id: str(unit.metadata["source"]) for unit in chunk}
+        for unit in chunk:
+            sources[unit.document_id] = str(unit.metadata["source"])
     stale = []
     for document_id in sources.keys() - reading.document_ids:
         file = Path(sources[document_id])
         places = _places(file)
-        is_below = any(place.is_relative_to(root) for place in places for root in roots)
+        is_below = any(_is_below(place, roots) for place in places)
         # A file that exists but was not read to its end (damaged, or of a kind left out) loses
         # nothing.
         if is_below and (not reading.complete.isdisjoint(places) or not file.exists()):
             stale.append(document_id)
     return sorted(stale)
+
+
+def _is_below(place: Path, roots: Iterable[Path]) -> bool:
+    return any(map(place.is_relative_to, roots))
 
 
 def _places(path: Path) -> set[Path]:

@@ -8,7 +8,8 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, fields, is_dataclass
-from functools import wraps
+from functools import partial, wraps
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
@@ -130,9 +131,9 @@ class Output:
     def print(self, value: Any, text: object) -> None:
         """Print a record or a dict as JSON if that is wanted, else the text."""
         if self.as_json:
-            print_json(
-                asdict(value) if is_dataclass(value) and not isinstance(value, type) else value
-            )
+            if is_dataclass(value) and not isinstance(value, type):
+                value = asdict(value)
+            print_json(value)
         else:
             print(text)
 
@@ -175,7 +176,7 @@ class Splitting:
 
 
 def grouped(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the fields of each dataclass among its parameters as options, and call it with the dataclass."""
+    """Give a command the fields of its dataclasses as options, and call it with these."""
     signature = inspect.signature(command, eval_str=True)
     groups: dict[str, Any] = {}
     parameters = []
@@ -228,9 +229,9 @@ def make_prompted(splitting: Splitting) -> PromptPropositionizer:
         client = openai.OpenAI(base_url=splitting.base_url)
     except openai.OpenAIError as error:
         no_key = "no key for the chat model: set OPENAI_API_KEY (any value for a local server)"
-        raise PropositionizerError(
-            str(error) if os.environ.get("OPENAI_API_KEY") else no_key
-        ) from error
+        if os.environ.get("OPENAI_API_KEY"):
+            raise PropositionizerError(str(error)) from error
+        raise PropositionizerError(no_key) from error
     return PromptPropositionizer(client, splitting.model, temperature=splitting.temperature)
 
 
@@ -281,9 +282,8 @@ def read_passages(
 
     least = min_words(words)
     documents = read_documents(paths, follow_links=reading.follow_links, limits=reading.limits)
-    passages = (
-        part for text in documents for part in split_passages(text, words=words, min_words=least)
-    )
+    split = partial(split_passages, words=words, min_words=least)
+    passages = chain.from_iterable(map(split, documents))
     return tracked(passages, show=progress, unit=" passages")
 
 

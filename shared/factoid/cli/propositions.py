@@ -45,7 +45,10 @@ def split(
     passages = opts.read_passages(paths, splitting.words, reading, progress=opts.progress(quiet))
     if propositionizer is None:
         for passage in passages:
-            _print_units([passage] if granularity == "passage" else split_sentences(passage))
+            units = [passage]
+            if granularity != "passage":
+                units = split_sentences(passage)
+            _print_units(units)
         return
     if retry_failed and cache:
         PropositionCache(cache).forget(failures=True)
@@ -80,7 +83,10 @@ def estimate(
     reading: opts.Reading,
     output: opts.Output,
 ) -> None:
-    """Estimate the tokens and the price of decomposing files with a chat model, without sending anything."""
+    """Estimate the tokens and the price of decomposing files with a chat model.
+
+    Nothing is sent.
+    """
     from factoid.propositions import Prices, PropositionCache
     from factoid.propositions import estimate as estimate_cost
 
@@ -131,9 +137,10 @@ def batch(
     from factoid.propositions.prompting.batches import PropositionBatch
 
     if bool(paths) != (action == "submit"):
-        raise InvalidInputError(
-            f"factoid batch {action} takes {'files' if action == 'submit' else 'no files'}"
-        )
+        expected = "no files"
+        if action == "submit":
+            expected = "files"
+        raise InvalidInputError(f"factoid batch {action} takes {expected}")
     show = output.progress
     chat = opts.Splitting(model=model, base_url=base_url, temperature=temperature)
     batches = PropositionBatch(
@@ -149,16 +156,10 @@ def batch(
             str(report),
             f"{report.usage.prompt_tokens:,} + {report.usage.completion_tokens:,} tokens",
         ]
-        lines += (
-            ["passages without an answer are sent again by: factoid batch submit"]
-            if report.returned
-            else []
-        )
-        lines += (
-            [f"not ended yet: {len(rest)}. Collect again later, or with --wait"]
-            if (rest := batches.poll())
-            else []
-        )
+        if report.returned:
+            lines.append("passages without an answer are sent again by: factoid batch submit")
+        if rest := batches.poll():
+            lines.append(f"not ended yet: {len(rest)}. Collect again later, or with --wait")
         output.print({**asdict(report), "not_ended": len(rest)}, "\n".join(lines))
         return
     if action == "submit":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import asdict
 from typing import Annotated, Any, Literal
@@ -86,7 +86,10 @@ def search(
     with opts.open_store(store, encoder=opts.make_encoder(encoder)) as opened:
         if not opened.counts():
             raise StoreError(f"the store at {store} holds nothing")
-        for text in _read_questions() if question == STDIN else [question]:
+        questions: Iterable[str] = [question]
+        if question == STDIN:
+            questions = _read_questions()
+        for text in questions:
             opts.check_question(text)
             context = None
             hits = opened.search(text, k, expand=expand, **options)
@@ -95,8 +98,10 @@ def search(
                 units = opened.search(text, max(words, 1), parents="unit", **options)
                 context = pack_context(units, words=words)
             if as_json:
-                result = {"question": text, "hits": [asdict(hit) for hit in hits]}
-                opts.print_json(result if context is None else {**result, "context": context})
+                result = {"question": text, "hits": list(map(asdict, hits))}
+                if context is not None:
+                    result["context"] = context
+                opts.print_json(result)
                 continue
             if question == STDIN and not sys.stdin.isatty():
                 print(f"? {text}")  # a terminal already shows it

@@ -97,9 +97,10 @@ def import_units(
     """Add exported units and documents to a store, created if absent."""
     from factoid.store import UnitStore
 
-    with UnitStore(
-        store, encoder=None if encoder is None else opts.make_encoder(encoder)
-    ) as opened:
+    made = None
+    if encoder is not None:
+        made = opts.make_encoder(encoder)
+    with UnitStore(store, encoder=made) as opened:
         records = opened.import_from(file, edited=edited, progress=output.progress)
     output.print({"records": records}, f"{records:,} units and documents added to {store}")
 
@@ -166,9 +167,13 @@ def copy(
         load_from(store, to)
     else:
         with opts.open_store(store, read_only=True) as opened:
-            (opened.save_to if "://" in to else opened.copy_to)(to)
+            if "://" in to:
+                opened.save_to(to)
+            else:
+                opened.copy_to(to)
     output.print({"store": store, "copy": to}, f"{to} is a copy of {store}")
 
 
 for _command in (stats, verify, compact, export, import_units, merge, delete, copy):
-    app.command("import" if _command is import_units else None)(opts.grouped(_command))
+    _name = _command.__name__.removesuffix("_units")  # "import" is a word of Python
+    app.command(_name)(opts.grouped(_command))

@@ -108,7 +108,10 @@ def train_propositionizer(
 def _print(
     printing: opts.Output, folder: Path, record: dict[str, Any], data: str, loader: str
 ) -> None:
-    losses = [entry["loss"] for entry in record["log"] if "loss" in entry]
+    losses = []
+    for entry in record["log"]:
+        if "loss" in entry:
+            losses.append(entry["loss"])
     lines = [f"trained on {data} in {record['steps']:,} steps, loss {losses[-1]:.3f}"]
     if score := record.get("score"):
         lines.append(
@@ -182,9 +185,10 @@ def train_agrame(
     cpu: Annotated[bool, option(None, "Do not use GPUs.", "--cpu")] = False,
     printing: opts.Output,
 ) -> None:
-    """Train a late-interaction model to rank sentences by the token vectors of whole passages (AGRaME).
+    """Train a late-interaction model to rank sentences (AGRaME).
 
-    A killed run resumes when the same command is run again.
+    It ranks them by the token vectors of whole passages. A killed run resumes when the same command
+    is run again.
     """
     from factoid.training.rankers.examples import read_colbert_examples, read_examples
     from factoid.training.rankers.settings import FitSettings, RankerSettings
@@ -211,7 +215,9 @@ def train_agrame(
         if teacher_model:
             teacher = str(folder / "teacher")
             answered = read_examples(teacher_examples) if teacher_examples else read
-            numbers = {field.name: getattr(settings, field.name) for field in fields(FitSettings)}
+            numbers = {}
+            for field in fields(FitSettings):
+                numbers[field.name] = getattr(settings, field.name)
             teaching = FitSettings(
                 **{**numbers, "model": teacher_model, "learning_rate": _TEACHER_RATE}
             )
@@ -221,5 +227,8 @@ def train_agrame(
             read, teacher or "", scores, ways=settings.ways, use_cpu=cpu, progress=show
         )
     record = train_ranker(read, folder, settings=settings, use_cpu=cpu, progress=show)
-    data = f"{record['training_examples']:,} queries with {record['ways']} passages ({record['dropped']:,} have fewer)"
+    data = (
+        f"{record['training_examples']:,} queries with {record['ways']} passages "
+        f"({record['dropped']:,} have fewer)"
+    )
     _print(printing, folder, record, data, "AnyGranularityRanker")

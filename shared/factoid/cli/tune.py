@@ -40,7 +40,8 @@ def tune(
         Path | None,
         option(
             "FILE",
-            'Fit the weights of passage and words instead, to JSON lines with a "question" and its "answers"; keep better ones.',
+            'Fit the weights of passage and words instead, to JSON lines with a "question" and its '
+            '"answers"; keep better ones.',
         ),
     ] = None,
     dry_run: Annotated[
@@ -50,7 +51,10 @@ def tune(
     *,
     output: opts.Output,
 ) -> None:
-    """Measure kinds of index on a store's own vectors, or fit the weights of its searches to questions with answers."""
+    """Measure kinds of index, or fit the weights of searches.
+
+    Kinds are measured on a store's own vectors, weights fitted to questions with answers.
+    """
     from factoid.files.encodings import decode
 
     show = output.progress
@@ -70,14 +74,15 @@ def tune(
     if query_file is not None:
         lines = decode(read_whole(query_file), str(query_file)).splitlines()
         questions = [line.strip() for line in lines if line.strip()]
-    names = [kind for value in kinds for kind in value.split()] if kinds else None
-    with opts.open_store(
-        store, encoder=opts.make_encoder(encoder) if questions else None, read_only=True
-    ) as opened:
+    names = " ".join(kinds or ()).split() or None
+    made = None
+    if questions:
+        made = opts.make_encoder(encoder)
+    with opts.open_store(store, encoder=made, read_only=True) as opened:
         rows = opened.tune(
             granularity=granularity, kinds=names, questions=questions, k=k, progress=show
         )
-    output.print({"store": store, "rows": [asdict(row) for row in rows]}, "\n".join(_table(rows)))
+    output.print({"store": store, "rows": list(map(asdict, rows))}, "\n".join(_table(rows)))
 
 
 def _answered(record: dict[str, Any]) -> tuple[str, list[str]]:
@@ -92,15 +97,22 @@ def _answered(record: dict[str, Any]) -> tuple[str, list[str]]:
 
 
 def _fitted(report: WeightsReport) -> Iterator[str]:
-    yield f"{count(report.questions, 'question')}, {report.answerable:,} with an answer among the passages found"
+    questions = count(report.questions, "question")
+    yield f"{questions}, {report.answerable:,} with an answer among the passages found"
     for name, weights, mrr in (
         ("current", report.current, report.current_mrr),
         ("fitted", report.best, report.held_out_mrr),
     ):
-        yield f"{name}: passage {weights.passage:g}, words {weights.lexical:g}, mean reciprocal rank {mrr:.3f}"
+        yield (
+            f"{name}: passage {weights.passage:g}, words {weights.lexical:g}, "
+            f"mean reciprocal rank {mrr:.3f}"
+        )
     low, high = report.gain
     yield f"gain on questions that the weights were not fitted to: {low:+.3f} to {high:+.3f} (95 %)"
-    yield f"the store {'uses the fitted weights from now on' if report.applied else 'keeps its weights'}"
+    if report.applied:
+        yield "the store uses the fitted weights from now on"
+    else:
+        yield "the store keeps its weights"
 
 
 def _table(rows: list[TuneRow]) -> Iterator[str]:
@@ -108,4 +120,5 @@ def _table(rows: list[TuneRow]) -> Iterator[str]:
     for row in rows:
         parameters = ", ".join(f"{name} {value}" for name, value in row.parameters.items())
         speed = f"{row.recall:>8.3f}{row.median_ms:>9.3f}"
-        yield f"{row.kind:<17} {parameters:<17} {speed}{row.bytes_per_vector:>14,.0f}{row.build_s:>10.2f}"
+        cost = f"{row.bytes_per_vector:>14,.0f}{row.build_s:>10.2f}"
+        yield f"{row.kind:<17} {parameters:<17} {speed}{cost}"

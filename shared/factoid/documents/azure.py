@@ -1,4 +1,4 @@
-"""Read results of Azure Document Intelligence, of every version, and of Azure Content Understanding as layouts."""
+"""Read results of Azure Document Intelligence and Content Understanding."""
 
 from __future__ import annotations
 
@@ -37,7 +37,10 @@ Places = Sequence[int]  # in the content, by the service's offsets; the last is 
 
 
 def read_result(source: Json) -> Layout:
-    """Return the layout of a parsed result, in camel case or in the snake case of the Python packages; see `read_layout`."""
+    """Return the layout of a parsed result; see `read_layout`.
+
+    Its names may be in camel case or in the snake case of the Python packages.
+    """
     try:
         return _read(source)
     except InvalidInputError:
@@ -57,29 +60,7 @@ def read_result(source: Json) -> Layout:
 
 
 def _read(source: Json) -> Layout:
-    status = str(source.get("status", "succeeded")).lower()
-    if status != "succeeded":
-        raise InvalidInputError(
-            f"the operation is {status!r}: expected one that succeeded. {source.get('error', '')}".rstrip()
-        )
-    result = (
-        source.get("analyzeResult")
-        or source.get("analyze_result")
-        or source.get("result")
-        or source
-    )
-    if contents := result.get("contents"):
-        texts = [part for part in contents if "markdown" in part]
-        if len(texts) != 1:
-            raise InvalidInputError(
-                f"the result holds {len(texts)} contents with Markdown: read each separately, "
-                "read_layout(contents[0])"
-            )
-        result = texts[0]
-    if any("_" in name for name in result):
-        result = _renamed(result, lambda name: re.sub("_(.)", lambda match: match[1].upper(), name))
-    if "readResults" in result:
-        result = _as_version_3(result)
+    result = _result(source)
     content = result.get("markdown", result.get("content"))
     if not isinstance(content, str) or not (
         "markdown" in result or isinstance(result.get("pages"), list)
@@ -100,7 +81,9 @@ def _read(source: Json) -> Layout:
             Element(_spans(figure, places), "figure", _spans(figure.get("caption") or {}, places))
         )
     tables = [_table(table, places) for table in result.get("tables") or []]
-    spans = [span for element in figures + elements for span in (*element.spans, *element.caption)]
+    spans: list[Span] = []
+    for element in figures + elements:
+        spans += [*element.spans, *element.caption]
     for table in tables:
         for span in (table.span, table.caption_span):
             if span:
@@ -120,21 +103,60 @@ def _read(source: Json) -> Layout:
     )
 
 
+def _result(source: Json) -> Json:
+    """Return the result in a service's answer, in camel case and in the form of v3.
+
+    Raises:
+        InvalidInputError: The operation failed, or there are several contents.
+    """
+    status = str(source.get("status", "succeeded")).lower()
+    if status != "succeeded":
+        raise InvalidInputError(
+            f"the operation is {status!r}: expected one that succeeded. "
+            f"{source.get('error', '')}".rstrip()
+        )
+    result = (
+        source.get("analyzeResult")
+        or source.get("analyze_result")
+        or source.get("result")
+        or source
+    )
+    if contents := result.get("contents"):
+        texts = []
+        for part in contents:
+            if "markdown" in part:
+                texts.append(part)
+        if len(texts) != 1:
+            raise InvalidInputError(
+                f"the result holds {len(texts)} contents with Markdown: read each separately, "
+                "read_layout(contents[0])"
+            )
+        result = texts[0]
+    if any("_" in name for name in result):
+        result = _renamed(result, lambda name: re.sub("_(.)", lambda match: match[1].upper(), name))
+    if "readResults" in result:
+        result = _as_version_3(result)
+    return result
+
+
 def _renamed(value: Any, rename: Callable[[str], str]) -> Any:
     """Return a copy of some JSON with other names.
 
     Points of the Python packages, dicts of x and y, become flat lists.
     """
     if isinstance(value, Mapping):
-        return {rename(name): _renamed(part, rename) for name, part in value.items()}
+        result = {}
+        for name, part in value.items():
+            result[rename(name)] = _renamed(part, rename)
+        return result
     if not isinstance(value, list):
         return value
     if value and isinstance(value[0], Mapping) and value[0].keys() == {"x", "y"}:
-        result = []
+        numbers = []
         for point in value:
             for axis in ("x", "y"):
-                result.append(point[axis])
-        return result
+                numbers.append(point[axis])
+        return numbers
     return [_renamed(part, rename) for part in value]
 
 
@@ -165,7 +187,7 @@ def _words(pages: Iterable[tuple[Page, Json]], places: Places) -> list[Box]:
 
 def _table(source: Json, places: Places) -> Table:
     """Return a table, cell by cell as the service returns it."""
-    cells = [_cell(cell) for cell in source.get("cells") or []]
+    cells = list(map(_cell, source.get("cells") or []))
     rows = max([int(source["rowCount"]), *(cell.row + cell.row_span for cell in cells)])
     columns = max([int(source["columnCount"]), *(cell.column + cell.column_span for cell in cells)])
     regions = tuple(_regions(source))
@@ -232,9 +254,12 @@ def _regions(source: Json) -> Iterator[Region]:
 
 
 def _rectangle(polygon: Sequence[Any]) -> tuple[float, ...]:
-    """Return left, top, right and bottom of a polygon, which is given as x and y of its corners in turn."""
-    xs = [float(x) for x in polygon[::2]]
-    ys = [float(y) for y in polygon[1::2]]
+    """Return left, top, right and bottom of a polygon.
+
+    It is given as x and y of its corners in turn.
+    """
+    xs = list(map(float, polygon[::2]))
+    ys = list(map(float, polygon[1::2]))
     if ys:
         return (min(xs), min(ys), max(xs), max(ys))
     return ()
@@ -248,18 +273,22 @@ def _places(content: str, words: Sequence[Json], stated: str) -> Places:
     length = len(content)
     ways: dict[str, Places] = {"unicodeCodePoint": range(length + 1)}
     if not content.isascii() or "\r\n" in content:
-        units = [place for place in range(length) for _ in range(1 + (content[place] > "\uffff"))]
-        seen = []
-        for place in range(length):
-            if not _continues_element(content[place], content[place - 1 : place]):
+        units: list[int] = []
+        seen: list[int] = []
+        for place, character in enumerate(content):
+            units.append(place)
+            if character > "\uffff":
+                units.append(place)
+            if not _continues_element(character, content[place - 1 : place]):
                 seen.append(place)
         ways |= {"utf16CodeUnit": [*units, length], "textElements": [*seen, length]}
 
     def fitting(name: str) -> tuple[int, bool]:
-        spans = (
-            (word.get("content"), span) for word in words for span in _spans(word, ways[name])[:1]
-        )
-        return sum(_stands_at(content, *span, text) for text, span in spans), name == stated
+        count = 0
+        for word in words:
+            for span in _spans(word, ways[name])[:1]:
+                count += _stands_at(content, *span, word.get("content"))
+        return count, name == stated
 
     return ways[max(ways, key=fitting)]
 
@@ -269,7 +298,10 @@ def _stands_at(content: str, start: int, end: int, text: object) -> bool:
 
 
 def _check_overlaps(content: str, spans: Iterable[Span]) -> None:
-    """Refuse spans that together are many times as long as the content, as those of no service are."""
+    """Refuse spans that together are many times as long as the content.
+
+    Those of no service are.
+    """
     total = sum(end - start for start, end in spans)
     if total > _MOST_OVERLAPS * len(content):
         raise ValueError(
@@ -296,38 +328,17 @@ def _as_version_3(result: Json) -> Json:
     a paragraph. In a table without a marked header it is a full first row of distinct texts.
     """
     copy = _renamed(result, lambda name: _VERSION_3.get(name, name))
-    tables: list[dict[str, Any]] = []
-    homes: dict[str, int] = {}  # the tables of lines, by the lines' names
-    for page in copy.get("pageResults") or []:
-        for table in page.get("tables") or []:
-            cells = table["cells"]
-            place = {"pageNumber": page["pageNumber"]}
-            first = {cell["content"] for cell in cells if cell["rowIndex"] == 0}
-            is_named = (
-                len({text for text in first if text and not text.isdecimal()})
-                == table["columnCount"]
-                > 1
-            )
-            is_named = is_named and not any(cell.get("isHeader") for cell in cells)
-            for cell in cells:
-                is_header = cell.get("isHeader") or (is_named and cell["rowIndex"] == 0)
-                cell |= {
-                    "kind": "columnHeader" if is_header else "content",
-                    "boundingRegions": [cell | place],
-                }
-                names = (name.rpartition("/words/")[0] for name in cell.get("elements") or [])
-                homes |= dict.fromkeys(names, len(tables))
-            tables.append(table | {"spans": [], "boundingRegions": [table | place]})
+    tables, homes = _version_2_tables(copy)
     texts: list[str] = []
     paragraphs: list[dict[str, Any]] = []
     at = 0
     for number, page in enumerate(copy["readResults"]):
-        page["span"], page["words"] = {"offset": at}, []
+        page["span"] = {"offset": at}
+        page["words"] = []
         above: Sequence[float] = ()
-        lines = [
-            (f"#/readResults/{number}/lines/{row}", line)
-            for row, line in enumerate(page.get("lines") or [])
-        ]
+        lines = []
+        for row, line in enumerate(page.get("lines") or []):
+            lines.append((f"#/readResults/{number}/lines/{row}", line))
         for name, line in sorted(lines, key=lambda line: homes.get(line[0], -1)):
             begin = at
             height = above[7] - above[1] if above else 0
@@ -356,3 +367,40 @@ def _as_version_3(result: Json) -> Json:
         "paragraphs": paragraphs,
         "tables": tables,
     }
+
+
+def _version_2_tables(copy: Json) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    """Return the tables of a renamed result of API v2.1, and the number of each line's table."""
+    tables: list[dict[str, Any]] = []
+    homes: dict[str, int] = {}  # the tables of lines, by the lines' names
+    for page in copy.get("pageResults") or []:
+        for table in page.get("tables") or []:
+            cells = table["cells"]
+            place = {"pageNumber": page["pageNumber"]}
+            is_named = _has_named_columns(table)
+            for cell in cells:
+                is_header = cell.get("isHeader") or (is_named and cell["rowIndex"] == 0)
+                cell["boundingRegions"] = [cell | place]
+                cell["kind"] = "content"
+                if is_header:
+                    cell["kind"] = "columnHeader"
+                names = (name.rpartition("/words/")[0] for name in cell.get("elements") or [])
+                homes |= dict.fromkeys(names, len(tables))
+            tables.append(table | {"spans": [], "boundingRegions": [table | place]})
+    return tables, homes
+
+
+def _has_named_columns(table: Json) -> bool:
+    """Return whether the first row has a distinct text for each column, where none is marked."""
+    cells = table["cells"]
+    first = set()
+    for cell in cells:
+        if cell["rowIndex"] == 0:
+            first.add(cell["content"])
+    names = set()
+    for text in first:
+        if text and not text.isdecimal():
+            names.add(text)
+    if not len(names) == table["columnCount"] > 1:
+        return False
+    return not any(cell.get("isHeader") for cell in cells)

@@ -18,13 +18,13 @@ from factoid.documents.trace import TracedText, inserted, join
 from factoid.text.markdown import markdown_blocks
 from factoid.text.paragraphs import span_of
 
-Kind = Literal[
+LayoutKind = Literal[
     "title", "heading", "text", "code", "formula", "footnote", "table", "figure", "furniture"
 ]
 
 # Keyed by the roles of a service's paragraphs, which are also the names of comments in its
 # Markdown.
-_KINDS: dict[str, Kind] = {
+_KINDS: dict[str, LayoutKind] = {
     "title": "title",
     "sectionHeading": "heading",
     "footnote": "footnote",
@@ -49,7 +49,7 @@ class LayoutBlock:
     """A part of a document."""
 
     # items of lists are "text"; page headers, footers, numbers and comments are "furniture"
-    kind: Kind
+    kind: LayoutKind
     text: TracedText = _NOTHING  # of a figure and a table, the caption
     level: int = 0  # of a heading, from 1
     table: Table | None = None
@@ -68,19 +68,33 @@ def blocks_of(layout: Layout) -> list[LayoutBlock]:
     """
     blocks = []
     for block in _blocks(layout):
-        spans = [block.table.span] if block.table and block.table.span else block.text.sources()
-        blocks.append(replace(block, page=layout.page_at(spans[0][0]) if spans else None))
+        spans = block.text.sources()
+        if block.table and block.table.span:
+            spans = [block.table.span]
+        page = None
+        if spans:
+            page = layout.page_at(spans[0][0])
+        blocks.append(replace(block, page=page))
     return blocks
 
 
 def _blocks(layout: Layout) -> Iterator[LayoutBlock]:
     content = layout.content
-    read = _prose if layout.is_markdown else _uncovered
     tables = [table for table in layout.tables if table.span]
     if layout.is_markdown:
-        tables = with_captions(content, tables) if layout.tables else markdown_tables(content)
-    pieces = [piece for table in tables for piece in _table_pieces(content, table)]
-    pieces += _markdown_pieces(content) if layout.is_markdown else _element_pieces(layout)
+        read = _prose
+        others = _markdown_pieces(content)
+        if layout.tables:
+            tables = with_captions(content, tables)
+        else:
+            tables = markdown_tables(content)
+    else:
+        read = _uncovered
+        others = _element_pieces(layout)
+    pieces: list[Piece] = []
+    for table in tables:
+        pieces += _table_pieces(content, table)
+    pieces += others
     at = 0
     for start, end, block in sorted(pieces, key=lambda piece: (piece[0], -piece[1])):
         if end <= at and not (block and block.table):  # inside of another one
@@ -130,7 +144,9 @@ def _prose(text: TracedText) -> Iterator[LayoutBlock]:
 
 def _paragraph(text: TracedText) -> LayoutBlock:
     is_display = text.text.startswith(DISPLAY) and verbatim(text.text) == [(0, len(text.text))]
-    return LayoutBlock("formula" if is_display else "text", text)
+    if is_display:
+        return LayoutBlock("formula", text)
+    return LayoutBlock("text", text)
 
 
 def _figure(content: str, start: int, end: int) -> LayoutBlock:
@@ -138,7 +154,10 @@ def _figure(content: str, start: int, end: int) -> LayoutBlock:
     caption = _CAPTION.search(source)
     begin, stop = caption.span(1) if caption else (0, 0)
     rest = _CAPTION.sub("", source, count=1)
-    values = [value[2] for match in COMMENT.finditer(rest) if (value := _VALUE.match(match[0]))]
+    values = []
+    for match in COMMENT.finditer(rest):
+        if value := _VALUE.match(match[0]):
+            values.append(value[2])
     rest = _FIGURE_TAG.sub("", _IMAGE.sub("", COMMENT.sub("", rest)))
     inside = " ".join(" ".join([*values, rest]).split())
     return LayoutBlock(

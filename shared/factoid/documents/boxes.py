@@ -1,4 +1,4 @@
-"""Words on pages: boxes of a text's words, the lines that they form, and a short form for metadata."""
+"""Boxes of words on pages, lines that they form, and a short form for metadata."""
 
 from __future__ import annotations
 
@@ -48,11 +48,16 @@ def regions_in(metadata: Mapping[str, Any], start: int, end: int) -> list[Region
     if not packed:
         return []
     boxes = unpack(str(packed))
-    return lines(boxes if start == end else _within(boxes, start, end))
+    if start == end:
+        return lines(boxes)
+    return lines(_within(boxes, start, end))
 
 
 def cut_boxes(packed: str, start: int, end: int) -> str:
-    """Return the boxes of `text[start:end]` from those of a text, both as short strings, counted from its start."""
+    """Return the boxes of `text[start:end]` from those of a text.
+
+    Both are short strings; the new ones count from its start.
+    """
     boxes = _within(unpack(packed), start, end)
     return pack([box._replace(start=box.start - start, end=box.end - start) for box in boxes])
 
@@ -105,8 +110,12 @@ def unpack(packed: str) -> tuple[Box, ...]:
         for start, size, page, left, top, width, height in zip(
             *json.loads(_inflated(packed)), strict=True
         ):
-            rectangle = (left / 100, top / 100, (left + width) / 100, (top + height) / 100)
-            boxes.append(Box(start, start + size, page, rectangle if any(rectangle) else ()))
+            rectangle: tuple[float, ...] = ()
+            if any((left, top, width, height)):
+                right = (left + width) / 100
+                bottom = (top + height) / 100
+                rectangle = (left / 100, top / 100, right, bottom)
+            boxes.append(Box(start, start + size, page, rectangle))
     except (ValueError, TypeError, OverflowError, RecursionError, zlib.error) as error:
         raise InvalidInputError(
             f"metadata[{LAYOUT!r}] must hold what factoid.documents wrote, got {packed!r:.60}"
@@ -123,4 +132,8 @@ def _inflated(packed: str) -> bytes:
 
 
 def _within(boxes: Iterable[Box], start: int, end: int) -> list[Box]:
-    return [box for box in boxes if box.start < end and start < box.end]
+    inside = []
+    for box in boxes:
+        if box.start < end and start < box.end:
+            inside.append(box)
+    return inside

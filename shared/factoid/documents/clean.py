@@ -1,4 +1,4 @@
-"""Clean layouts: drop marks, markup and page furniture, join what was cut, and separate text, tables and figures."""
+"""Drop marks and page furniture, join what was cut, and separate the parts."""
 
 from __future__ import annotations
 
@@ -60,14 +60,18 @@ def _edited(rule: Callable[[str], list[Edit]], blocks: Sequence[LayoutBlock]) ->
                     fixed.add(place)
         else:
             fixed = set()
-        return [edit for edit in proposed if fixed.isdisjoint(range(edit[0], edit[1]))]
+        edited = []
+        for edit in proposed:
+            if fixed.isdisjoint(range(edit[0], edit[1])):
+                edited.append(edit)
+        return edited
 
     def edit(text: str) -> str:
         if changes := edits(text):
             return TracedText.of(text).edit(changes).text.strip()
         return text
 
-    result: list[LayoutBlock] = []
+    edited: list[LayoutBlock] = []
     for block in blocks:
         if block.kind != "code":
             changes = edits(block.text.text)
@@ -77,8 +81,8 @@ def _edited(rule: Callable[[str], list[Edit]], blocks: Sequence[LayoutBlock]) ->
             if (text, table, inside) != (block.text, block.table, block.inside):
                 block = replace(block, text=text, table=table, inside=inside)
         if block.text.text or block.kind in ("table", "figure"):
-            result.append(block)
-    return result
+            edited.append(block)
+    return edited
 
 
 def _without_marks(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
@@ -87,14 +91,18 @@ def _without_marks(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
     for block in blocks:
         if block.table:
             table = block.table.map_texts(answered)
-            block = block if table == block.table else replace(block, table=table)
+            if table != block.table:
+                block = replace(block, table=table)
         result.append(block)
     return _edited(rules.selection_marks, result)
 
 
 def _with_hyphens(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
-    cells = (cell.text for block in blocks if block.table for cell in block.table.cells)
-    known = evidence([*(block.text.text for block in blocks), *cells])
+    texts = [block.text.text for block in blocks]
+    for block in blocks:
+        if block.table:
+            texts += [cell.text for cell in block.table.cells]
+    known = evidence(texts)
     return _edited(partial(hyphen_edits, known=known), blocks)
 
 

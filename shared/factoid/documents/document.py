@@ -24,11 +24,13 @@ from factoid.units import LINES, PROPOSITIONS, Document
 PartKind = Literal["text", "table", "figure", "reference"]
 # what is indexed by default: references state no facts
 KINDS: tuple[PartKind, ...] = ("text", "table", "figure")
+_NOT_RUNNING = frozenset({"title", "heading", "footnote", "table", "figure"})
 SUMMARY = "table summary"  # metadata["kind"] of a summary
 
 _SEPARATOR = "\n\n"  # between paragraphs
 _REFERENCES = re.compile(
-    r"(?:[\dA-Z]{1,2}(?:\.\d{1,2})*\.?\s+)?(?:references|bibliography|works cited|literature(?: cited)?|literaturverzeichnis|"
+    r"(?:[\dA-Z]{1,2}(?:\.\d{1,2})*\.?\s+)?(?:references|bibliography|works cited|literature"
+    r"(?: cited)?|literaturverzeichnis|"
     r"références|referencias)(?: and notes)?\W*",
     re.IGNORECASE,
 )
@@ -116,7 +118,11 @@ class LayoutDocument:
     @property
     def tables(self) -> list[Table]:
         """The tables, in order."""
-        return [part.table for part in self.parts if part.table]
+        tables = []
+        for part in self.parts:
+            if part.table:
+                tables.append(part.table)
+        return tables
 
     def documents(
         self,
@@ -155,22 +161,26 @@ class LayoutDocument:
         offset = number = 0
         for part in self.parts:
             if part.table:
-                if "table" in chosen and (
-                    document := self._table(part.table, part.traced, number, metadata or {})
-                ):
+                document = None
+                if "table" in chosen:
+                    document = self._table(part.table, part.traced, number, metadata or {})
+                if document:
                     documents.append(document)
                     if summaries and (summary := summaries.texts[number]):
                         documents.append(_summary(document, summary))
                 number += 1
             elif part.kind in chosen and part.text:
                 documents.append(self._text(part, offset, metadata or {}))
-            offset += len(part.text) + len(_SEPARATOR) if part.text else 0
+            if part.text:
+                offset += len(part.text) + len(_SEPARATOR)
         return documents
 
     def _text(self, part: Part, offset: int, metadata: Mapping[str, Any]) -> Document:
         boxes = self.layout.boxes(part.traced)
         pages = sorted({box.page for box in boxes})
-        path = part.path if part.kind == "figure" else part.path[:-1]
+        path = part.path
+        if part.kind != "figure":
+            path = part.path[:-1]  # without the heading, which is in the text
         facts = {"kind": part.kind, "pages": pages, "offset": offset, LAYOUT: pack(boxes)}
         return Document(
             part.text, self.title, ", ".join(path), metadata={**metadata, **_known(facts)}
@@ -183,8 +193,11 @@ class LayoutDocument:
         boxes: list[Box] = []
         end = 0
         for separator, line, places in self._table_lines(table, caption):
-            texts += [separator, line] if texts else [line]
-            start = end + len(separator) if end else 0
+            start = 0
+            if texts:
+                texts.append(separator)
+                start = end + len(separator)
+            texts.append(line)
             end = start + len(line)
             boxes += [Box(start, end, place.page, place.rectangle) for place in places]
         text = "".join(texts)
@@ -202,14 +215,22 @@ class LayoutDocument:
     def _table_lines(
         self, table: Table, caption: TracedText
     ) -> Iterator[tuple[str, str, Sequence[Region]]]:
-        """Yield caption, a line for each value and footnotes, each with its separator before it and where it is printed."""
+        """Yield the caption, a line for each value, and the footnotes.
+
+        Each comes with the separator before it, and where it is printed.
+        """
         if table.caption:
             yield _SEPARATOR, table.caption, lines(self.layout.boxes(caption)) or table.regions
         last = -1
         for value in row_propositions(table):
             cell, *heads = value.cells
-            places = [*cell.regions, *(region for head in heads for region in head.regions[:1])]
-            yield "\n" if value.row == last else _SEPARATOR, value.text, places or table.regions
+            places = list(cell.regions)
+            for head in heads:
+                places += head.regions[:1]
+            separator = _SEPARATOR
+            if value.row == last:
+                separator = "\n"
+            yield separator, value.text, places or table.regions
             last = value.row
         for note in table.footnotes:
             yield _SEPARATOR, note, table.regions
@@ -217,12 +238,19 @@ class LayoutDocument:
 
 def _summary(table: Document, text: str) -> Document:
     facts = {"kind": SUMMARY, PROPOSITIONS: LINES, "table_id": table.id}
-    metadata = {key: value for key, value in table.metadata.items() if key != LAYOUT}
+    metadata = {}
+    for key, value in table.metadata.items():
+        if key != LAYOUT:
+            metadata[key] = value
     return Document(text, table.title, table.section, metadata=metadata | facts)
 
 
 def _known(facts: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in facts.items() if value not in ("", [])}
+    known = {}
+    for name, value in facts.items():
+        if value not in ("", []):
+            known[name] = value
+    return known
 
 
 def assembled(
@@ -238,18 +266,17 @@ def assembled(
     headings: list[tuple[int, str]] = []  # the path, each heading with its depth from 1
     for group in grouped(blocks, lambda _, block: block.kind in ("title", "heading")):
         head = group[0]
-        texts = [
-            block.text
-            for block in group
-            if block.kind not in ("title", "heading", "footnote", "table", "figure")
-        ]
+        texts = [block.text for block in group if block.kind not in _NOT_RUNNING]
         texts += [block.text for block in group if block.kind == "footnote"]
-        kind: Literal["text", "heading", "reference"] = "text" if texts else "heading"
+        kind: Literal["text", "heading", "reference"] = "heading"
+        if texts:
+            kind = "text"
         if head.kind == "heading":
             depth = levels.index(head.level) + 1
             name = " ".join(head.text.text.split())
             headings = [*(step for step in headings if step[0] < depth), (depth, name)]
-            kind = "reference" if texts and _REFERENCES.fullmatch(name) else kind
+            if texts and _REFERENCES.fullmatch(name):
+                kind = "reference"
             texts.insert(0, join([inserted("#" * min(depth + 1, 6) + " "), head.text]))
         elif head.kind == "title":
             texts.insert(0, join([inserted("# "), head.text]))
@@ -260,11 +287,15 @@ def assembled(
             if block.kind == "figure":
                 parts.append(Part("figure", block.text, path, inside=block.inside))
             elif block.table:
-                pages = block.table.pages or ((block.page,) if block.page else ())
+                pages = block.table.pages
+                if not pages and block.page:
+                    pages = (block.page,)
                 table = replace(block.table, title=title, section=", ".join(path), pages=pages)
                 parts.append(Part("table", block.text, path, table))
     for place, part in enumerate(parts):
-        below = parts[place + 1].path if place + 1 < len(parts) else None
-        if part.kind == "heading" and (below is None or below[: len(part.path)] != part.path):
+        if part.kind != "heading":
+            continue
+        below = parts[place + 1 : place + 2]
+        if not below or below[0].path[: len(part.path)] != part.path:
             parts[place] = replace(part, kind="text")  # nothing else names it
     return LayoutDocument(title, tuple(parts), layout, changes)

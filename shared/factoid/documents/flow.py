@@ -12,7 +12,8 @@ from factoid.documents.tables import Cell, Table, is_number, plain_text
 from factoid.documents.trace import join
 
 _FIGURE_CAPTION = re.compile(
-    r"(?:Figure|Fig\.|Chart|Scheme|Plate|Diagram|Abbildung|Abb\.)\s+(?:[A-Z]?\d+|[A-Z])(?:[.\-]\d+)?[a-z]?\s*[:.|]\s",
+    r"(?:Figure|Fig\.|Chart|Scheme|Plate|Diagram|Abbildung|Abb\.)\s+(?:[A-Z]?\d+|[A-Z])"
+    r"(?:[.\-]\d+)?[a-z]?\s*[:.|]\s",
     re.IGNORECASE,
 )
 _SENTENCE_END = re.compile(r"[.!?:;…。！？][\"'”’»)\]*]*\Z")
@@ -39,15 +40,14 @@ def goes_on(before: str, after: str) -> bool:
 
 
 def drop_running_heads(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
-    """Drop short lines that begin or end three pages alike, or both of two, and numbers that count with the pages.
+    """Drop short lines that begin or end pages alike, and numbers that count with the pages.
 
-    A page keeps its only text.
+    The pages are three, or both of two. A page keeps its only text.
     """
-    pages = {
-        place: block.page
-        for place, block in enumerate(blocks)
-        if block.page and block.kind != "furniture"
-    }
+    pages: dict[int, int] = {}  # by place of the block
+    for place, block in enumerate(blocks):
+        if block.page and block.kind != "furniture":
+            pages[place] = block.page
     lines: dict[int, list[int]] = defaultdict(list)  # their places by page
     for place, page in pages.items():
         if blocks[place].kind in ("text", "heading") and blocks[place].text.text:
@@ -56,22 +56,24 @@ def drop_running_heads(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
     for page, on_page in lines.items():
         for place in {on_page[0], on_page[-1]}:
             text = " ".join(blocks[place].text.text.split())
-            number = re.search(r"\d{1,9}", text) if _PAGE_NUMBER.fullmatch(text) else None
-            if number or (len(text.split()) <= _RUNNING_HEAD_WORDS and not _VALUE.search(text)):
-                alike[int(number[0]) - page if number else text].add(place)
+            number = None
+            if _PAGE_NUMBER.fullmatch(text):
+                number = re.search(r"\d{1,9}", text)
+            if number:
+                alike[int(number[0]) - page].add(place)
+            elif len(text.split()) <= _RUNNING_HEAD_WORDS and not _VALUE.search(text):
+                alike[text].add(place)
     least = min(3, max(2, len({*pages.values()})))
-    heads = {
-        place
-        for same in alike.values()
-        if len({pages[place] for place in same}) >= least
-        for place in same
-    }
+    heads: set[int] = set()
+    for places in alike.values():
+        if len({pages[place] for place in places}) >= least:
+            heads |= places
     with_text = {page for place, page in pages.items() if place not in heads}
-    return [
-        block
-        for place, block in enumerate(blocks)
-        if place not in heads or pages[place] not in with_text
-    ]
+    rest = []
+    for place, block in enumerate(blocks):
+        if place not in heads or pages[place] not in with_text:
+            rest.append(block)
+    return rest
 
 
 def gather_figures(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
@@ -120,7 +122,9 @@ def join_tables(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
 
 
 def _pages(table: Table, page: int | None) -> tuple[int, ...]:
-    return table.pages or (() if page is None else (page,))
+    if not table.pages and page is not None:
+        return (page,)
+    return table.pages
 
 
 def _joined(first: Table, second: Table) -> Table | None:
@@ -183,10 +187,10 @@ def rejoin(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
         groups.append([block])
         if block.kind in ("heading", "title", "code", "formula", "text"):
             last = groups[-1] if block.kind == "text" else []
-    result = []
+    rejoined = []
     for group in groups:
         if group[1:]:
-            result.append(replace(group[0], text=join([block.text for block in group], "\n")))
+            rejoined.append(replace(group[0], text=join([block.text for block in group], "\n")))
         else:
-            result.append(group[0])
-    return result
+            rejoined.append(group[0])
+    return rejoined

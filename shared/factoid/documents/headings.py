@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from factoid.documents.blocks import LayoutBlock
+from factoid.documents.blocks import LayoutBlock, LayoutKind
 from factoid.documents.tables import TICK
 
 _NUMBER = re.compile(r"(\d{1,2}(?:\.\d{1,2}){0,4})\.?\s+\S")
@@ -24,11 +24,11 @@ _LEAST = 3  # numbered headings; fewer may begin with a number by chance
 
 def drop_stamps(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
     """Drop headings that are stamps of preprint servers."""
-    result = []
+    rest = []
     for block in blocks:
         if block.kind not in ("heading", "title") or not _STAMP.fullmatch(block.text.text):
-            result.append(block)
-    return result
+            rest.append(block)
+    return rest
 
 
 def mark_title(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
@@ -37,17 +37,12 @@ def mark_title(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
     Without a title, a top-level heading before all text becomes it.
     """
     titles = [place for place, block in enumerate(blocks) if block.kind == "title"]
-    body = (
-        place for place, block in enumerate(blocks) if block.kind in ("heading", "text", "table")
-    )
-    first = next(
-        (
-            place
-            for place in body
-            if blocks[place].table or not _ONLY_MARKS.fullmatch(blocks[place].text.text)
-        ),
-        None,
-    )
+    first = None
+    for place, block in enumerate(blocks):
+        is_body = block.kind in ("heading", "text", "table")
+        if is_body and (block.table or not _ONLY_MARKS.fullmatch(block.text.text)):
+            first = place
+            break
     if (
         not titles
         and first is not None
@@ -58,21 +53,22 @@ def mark_title(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
         titles = [] if _NUMBER.match(text) or _UNTITLED.fullmatch(text) else [first]
     result = list(blocks)
     for place in titles:
-        result[place] = replace(
-            blocks[place], kind="title" if place == titles[0] else "heading", level=1
-        )
+        kind: LayoutKind = "heading"
+        if place == titles[0]:
+            kind = "title"
+        result[place] = replace(blocks[place], kind=kind, level=1)
     return result
 
 
 def demote_headings(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
     """Turn headings without a word into text."""
-    result = []
+    demoted = []
     for block in blocks:
         if block.kind == "heading" and not _LETTERS.search(block.text.text):
-            result.append(replace(block, kind="text"))
+            demoted.append(replace(block, kind="text"))
         else:
-            result.append(block)
-    return result
+            demoted.append(block)
+    return demoted
 
 
 def number_headings(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
@@ -80,11 +76,10 @@ def number_headings(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
 
     "4.1" is below "4", and the top level without a number beside it.
     """
-    numbers = {
-        place: match[1].count(".") + 1
-        for place, block in enumerate(blocks)
-        if block.kind == "heading" and (match := _NUMBER.match(block.text.text))
-    }
+    numbers: dict[int, int] = {}  # the depth that its number gives a heading, by its place
+    for place, block in enumerate(blocks):
+        if block.kind == "heading" and (match := _NUMBER.match(block.text.text)):
+            numbers[place] = match[1].count(".") + 1
     if len(numbers) < _LEAST:
         return list(blocks)
     top = min(blocks[place].level for place in numbers)
@@ -97,6 +92,11 @@ def number_headings(blocks: Sequence[LayoutBlock]) -> list[LayoutBlock]:
             depth = numbers[place]
             level = depth
         elif block.kind == "heading":
-            level = 1 if level <= top else max(2, depth + level - last)
-        result.append(block if level == block.level else replace(block, level=level))
+            if level <= top:
+                level = 1
+            else:
+                level = max(2, depth + level - last)
+        if level != block.level:
+            block = replace(block, level=level)
+        result.append(block)
     return result

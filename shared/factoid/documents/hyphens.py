@@ -1,4 +1,4 @@
-"""Restore words cut at line ends, joined or with a hyphen, by the evidence of the rest of the document."""
+"""Restore words cut at line ends by the evidence of the rest of the document."""
 
 from __future__ import annotations
 

@@ -57,9 +57,10 @@ class Layout:
 
     @cached_property
     def _page_boxes(self) -> list[Box]:
-        return sorted(
-            Box(start, end, page.number, ()) for page in self.pages for start, end in page.spans
-        )
+        boxes = []
+        for page in self.pages:
+            boxes += [Box(start, end, page.number, ()) for start, end in page.spans]
+        return sorted(boxes)
 
     @cached_property
     def _places(self) -> tuple[Sequence[Box], NDArray[np.int32]]:
@@ -89,12 +90,12 @@ class Layout:
         at = np.flatnonzero(placed)
         firsts = np.flatnonzero(np.diff(places[at], prepend=-1))
         lasts = np.flatnonzero(np.diff(places[at], append=-1))
-        result = []
+        boxes_of_text = []
         for first, last in zip(firsts, lasts, strict=True):
-            result.append(
+            boxes_of_text.append(
                 boxes[places[at[first]]]._replace(start=int(at[first]), end=int(at[last]) + 1)
             )
-        return result
+        return boxes_of_text
 
 
 Item = TypeVar("Item")

@@ -1,4 +1,4 @@
-"""Read PDFs with text as layouts without a service, and draw pages with the evidence of an answer marked."""
+"""Read PDFs with text as layouts, and draw pages with marked evidence."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.util import find_spec
-from itertools import pairwise
+from itertools import chain, pairwise
+from operator import itemgetter
 from os import PathLike
 from pathlib import Path
 from statistics import median
@@ -65,7 +66,10 @@ class _Reader:
 
     def add(self, words: Sequence[_Word], page: int) -> Span:
         """Append words as a paragraph, and return their span."""
-        start = at = self.length + (len(_SEPARATOR) if self.texts else 0)
+        start = self.length
+        if self.texts:
+            start += len(_SEPARATOR)
+        at = start
         for word in words:
             end = at + len(word["text"])
             place = _in_inches([word[side] for side in ("x0", "top", "x1", "bottom")])
@@ -90,11 +94,12 @@ class _Reader:
 
 
 def read_pdf(path: str | PathLike[str], *, limits: ReadLimits = DEFAULT_LIMITS) -> Layout:
-    """Read the text of a PDF with the places of its words, its ruled tables, and headings by their font size.
+    """Read the text of a PDF as a layout.
 
-    Text is in the order in which the PDF draws it. The first row of a table is its header if it
-    holds no number. For scans, for tables without rules and for difficult layouts, use a layout
-    service and `read_layout`.
+    It has the places of its words, its ruled tables, and headings by their font size. Text is in
+    the order in which the PDF draws it. The first row of a table is its header if it holds no
+    number. For scans, for tables without rules and for difficult layouts, use a layout service and
+    `read_layout`.
 
     Raises:
         MissingDependencyError: pdfplumber is not installed.
@@ -141,21 +146,31 @@ def pdf_pages(path: Path, limits: ReadLimits) -> Iterator[dict[str, Any]]:
             ) from error
 
 
+def _plain_word(word: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: word[name] for name in _WORD_FIELDS}
+
+
 def _plain_page(page: Any) -> dict[str, Any]:
     words = page.extract_words(
         use_text_flow=True, keep_blank_chars=False, extra_attrs=["size", "fontname"]
     )
-    words = [{name: word[name] for name in _WORD_FIELDS} for word in words]
-    grids = sorted(
-        (grid for grid in page.find_tables() if len(grid.cells) > 1), key=lambda grid: grid.bbox[1]
-    )
-    inside = {id(word): grid for grid in grids for word in words if _lies_in(word, grid.bbox)}
+    words = list(map(_plain_word, words))
+    grids = [grid for grid in page.find_tables() if len(grid.cells) > 1]
+    grids.sort(key=lambda grid: grid.bbox[1])
+    inside: dict[int, Any] = {}  # the table of a word
+    for grid in grids:
+        for word in words:
+            if _lies_in(word, grid.bbox):
+                inside[id(word)] = grid
     blocks: list[dict[str, Any]] = []
 
     def add_tables(above: float) -> None:
         while grids and grids[0].bbox[1] < above:
             grid = grids.pop(0)
-            of_grid = [word for word in words if inside.get(id(word)) is grid]
+            of_grid = []
+            for word in words:
+                if inside.get(id(word)) is grid:
+                    of_grid.append(word)
             blocks.append({"words": of_grid, "bbox": grid.bbox, **_grid_cells(grid, of_grid)})
 
     all_lines = _in_columns(
@@ -178,9 +193,13 @@ def _plain_page(page: Any) -> dict[str, Any]:
 
 
 def _grid_cells(grid: Any, words: Sequence[_Word]) -> dict[str, Any]:
-    """Return the cells of a ruled table, with their places and texts, and how many rows, columns and header rows it has."""
+    """Return the cells of a ruled table, with their places and texts.
+
+    The result also says how many rows, columns and header rows it has.
+    """
     # pdfplumber aligns them
-    lefts, tops = (sorted({box[side] for box in grid.cells}) for side in (0, 1))
+    lefts = sorted(set(map(itemgetter(0), grid.cells)))
+    tops = sorted(set(map(itemgetter(1), grid.cells)))
     cells = []
     for left, top, right, bottom in grid.cells:
         cells.append(
@@ -193,7 +212,10 @@ def _grid_cells(grid: Any, words: Sequence[_Word]) -> dict[str, Any]:
                 "box": (left, top, right, bottom),
             }
         )
-    first = [cell["text"] for cell in cells if cell["row"] == 0]
+    first = []
+    for cell in cells:
+        if cell["row"] == 0:
+            first.append(cell["text"])
     headers = _header_rows(first, words, [*tops, float("inf")])
     return {"cells": cells, "row_count": len(tops), "column_count": len(lefts), "headers": headers}
 
@@ -201,6 +223,9 @@ def _grid_cells(grid: Any, words: Sequence[_Word]) -> dict[str, Any]:
 def _table(grid: Mapping[str, Any], page: int, span: Span) -> Table:
     cells = []
     for cell in grid["cells"]:
+        kind = "content"
+        if cell["row"] < grid["headers"]:
+            kind = "columnHeader"
         cells.append(
             Cell(
                 cell["row"],
@@ -208,7 +233,7 @@ def _table(grid: Mapping[str, Any], page: int, span: Span) -> Table:
                 cell["text"],
                 cell["row_span"],
                 cell["column_span"],
-                "columnHeader" if cell["row"] < grid["headers"] else "content",
+                kind,
                 (Region(page, _in_inches(cell["box"])),),
             )
         )
@@ -230,7 +255,10 @@ def _lines(words: Iterable[_Word]) -> Iterator[list[_Word]]:
 
 
 def _in_columns(lines: Iterable[list[_Word]], width: float) -> list[list[_Word]]:
-    """Return lines column by column where a page draws the lines of two columns in turn, each on one height."""
+    """Return lines column by column.
+
+    A page may draw the lines of two columns in turn, each on one height.
+    """
     result: list[list[_Word]] = []
     run: list[
         list[list[_Word]]
@@ -258,7 +286,10 @@ def _in_columns(lines: Iterable[list[_Word]], width: float) -> list[list[_Word]]
 def _at_gap(line: list[_Word]) -> list[list[_Word]]:
     """Cut a line at its widest gap between words if that is the only wide one."""
     gaps = [after["x0"] - before["x1"] for before, after in pairwise(line)]
-    wide = [place for place, gap in enumerate(gaps, start=1) if gap > _COLUMN_GAP * line[0]["size"]]
+    wide = []
+    for place, gap in enumerate(gaps, start=1):
+        if gap > _COLUMN_GAP * line[0]["size"]:
+            wide.append(place)
     if len(wide) == 1:
         return [line[: wide[0]], line[wide[0] :]]
     return [line]
@@ -278,10 +309,15 @@ def _ordered(run: Sequence[list[list[_Word]]], middle: float, width: float) -> l
             is_prose and median(words) >= _COLUMN_WORDS and median(widths) >= _COLUMN_WIDTH * width
         )
     if not is_prose:
-        return [[word for part in parts for word in part] for parts in run]
-    parts = [part for line in run for part in line]
-    left = [part for part in parts if part[-1]["x1"] < middle]
-    return left + [part for part in parts if part[-1]["x1"] >= middle]
+        return [list(chain.from_iterable(parts)) for parts in run]
+    left = []
+    right = []
+    for part in chain.from_iterable(run):
+        if part[-1]["x1"] < middle:
+            left.append(part)
+        else:
+            right.append(part)
+    return left + right
 
 
 def _paragraphs(lines: Iterable[list[_Word]]) -> Iterator[list[list[_Word]]]:
@@ -356,7 +392,9 @@ def _in_inches(points: Sequence[float]) -> tuple[float, ...]:
 def draw_regions(
     path: str | PathLike[str], regions: Iterable[Region], *, dpi: int = 110
 ) -> dict[int, Image]:
-    """Return the pages of a PDF that have regions as pictures by page number, with the regions marked.
+    """Return pictures of the pages that have regions, with these marked.
+
+    They come by page number.
 
     Args:
         path: The PDF that was analysed.

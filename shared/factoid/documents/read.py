@@ -1,4 +1,7 @@
-"""Read files, results of layout services and bare Markdown as layouts, and texts of frameworks' loaders as clean documents."""
+"""Read files, results of services and Markdown as layouts.
+
+Texts of frameworks' loaders are read as clean documents.
+"""
 
 from __future__ import annotations
 
@@ -20,7 +23,8 @@ from factoid.metadata import plain_metadata
 
 _SEPARATOR = "\n\n"
 _RESULT = frozenset(  # fields of a result that are no lists, in JSON and in the Python packages
-    "apiVersion api_version modelId model_id stringIndexType string_index_type contentFormat content_format content".split()
+    "apiVersion api_version modelId model_id stringIndexType string_index_type contentFormat "
+    "content_format content".split()
 )
 
 

@@ -56,20 +56,26 @@ _DAGGERS = re.compile(r"(?<=[\w.,;:)\"”])[†‡]+(?=[\s.,;:)]|\Z)|(?:(?<=\s)|
 
 
 def verbatim(text: str) -> list[Span]:
-    r"""Return the spans that stay unchanged: inline code, and formulas in "$…$", "$$…$$", "\(…\)" and "\[…\]".
+    r"""Return the spans that stay unchanged, inline code and formulas.
+
+    Formulas are in "$…$", "$$…$$", "\(…\)" and "\[…\]".
 
     The last two must contain mathematical signs.
     """
     matches = _VERBATIM.finditer(text)
-    return [match.span() for match in matches if match[0][0] in "$`" or _MATH.search(match[0])]
+    spans = []
+    for match in matches:
+        if match[0][0] in "$`" or _MATH.search(match[0]):
+            spans.append(match.span())
+    return spans
 
 
 def image_data(text: str) -> list[Edit]:
     """Write the alternative text of a picture for one whose data is in the text itself."""
-    result = []
+    edits = []
     for match in _IMAGE_DATA.finditer(text):
-        result.append((*match.span(), match["alt"] or match["name"] or ""))
-    return result
+        edits.append((*match.span(), match["alt"] or match["name"] or ""))
+    return edits
 
 
 def selection_marks(text: str) -> list[Edit]:
@@ -77,24 +83,28 @@ def selection_marks(text: str) -> list[Edit]:
     edits: list[Edit] = []
     for match in _MARKS.finditer(text):
         start, end = match.span()
-        is_inside = text[max(start - 1, 0) : start] not in ("", "\n") and text[
-            end : end + 1
-        ] not in ("", "\n")
-        edits.append((start, end, " " if is_inside else ""))
+        before = text[max(start - 1, 0) : start]
+        after = text[end : end + 1]
+        is_inside = before not in ("", "\n") and after not in ("", "\n")
+        if is_inside:
+            edits.append((start, end, " "))
+        else:
+            edits.append((start, end, ""))
     return edits
 
 
 def characters(text: str) -> list[Edit]:
-    """Write ligatures as letters and one space for several, and remove soft hyphens and zero-width characters."""
-    result = []
+    """Write ligatures as letters, and remove characters that nobody sees.
+
+    Several spaces become one; soft hyphens and zero-width characters go.
+    """
+    edits = []
     for match in _CHARACTERS.finditer(text):
-        result.append(
-            (
-                *match.span(),
-                " " if match["blank"] else unicodedata.normalize("NFKC", match["ligature"] or ""),
-            )
-        )
-    return result
+        letters = " "
+        if not match["blank"]:
+            letters = unicodedata.normalize("NFKC", match["ligature"] or "")
+        edits.append((*match.span(), letters))
+    return edits
 
 
 def escapes(text: str) -> list[Edit]:
@@ -104,11 +114,11 @@ def escapes(text: str) -> list[Edit]:
 
 def footnote_marks(text: str) -> list[Edit]:
     """Remove daggers, and raised numbers behind punctuation and words."""
-    result = []
+    edits = []
     for pattern in (_NOTE, _DAGGERS):
         for match in pattern.finditer(text):
-            result.append((*match.span(), ""))
-    return result
+            edits.append((*match.span(), ""))
+    return edits
 
 
 def bullets(text: str) -> list[Edit]:
@@ -117,24 +127,25 @@ def bullets(text: str) -> list[Edit]:
 
 
 def line_breaks(text: str) -> list[Edit]:
-    """Join the lines of a paragraph or a quote, without a space between characters of scripts that have none.
+    """Join the lines of a paragraph or a quote.
 
-    Items of lists and formulas keep lines of their own.
+    There is no space between characters of scripts that have none. Items of lists and formulas keep
+    lines of their own.
     """
-    displays = [
-        span
-        for span in verbatim(text)
-        if text.startswith(DISPLAY, span[0]) and "\n" in text[slice(*span)]
-    ]
-    edges = set()
-    for span in displays:
-        for place in span:
-            edges.add(place)
+    edges: set[int] = set()  # of formulas with lines of their own
+    for start, end in verbatim(text):
+        if text.startswith(DISPLAY, start) and "\n" in text[start:end]:
+            edges |= {start, end}
+    pattern = _LINE_BREAK
+    if text.startswith(">"):
+        pattern = _QUOTED_LINE_BREAK
     edits: list[Edit] = []
-    for match in (_QUOTED_LINE_BREAK if text.startswith(">") else _LINE_BREAK).finditer(text):
+    for match in pattern.finditer(text):
         start, end = match.span()
         if start in edges or end in edges:
             continue
-        unspaced = start and _UNSPACED.match(text, start - 1) and _UNSPACED.match(text, end)
-        edits.append((start, end, "" if unspaced else " "))
+        if start and _UNSPACED.match(text, start - 1) and _UNSPACED.match(text, end):
+            edits.append((start, end, ""))
+        else:
+            edits.append((start, end, " "))
     return edits

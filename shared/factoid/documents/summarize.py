@@ -29,10 +29,13 @@ from factoid.units import Document, Granularity, Unit, child_unit
 if TYPE_CHECKING:
     from factoid.store import UnitStore
 
-PROMPT = """\
-Summarize the table below in two to five sentences, for somebody who searches for what it says. Tell what it is about, what
-its rows and columns are, and its most important values with what they belong to. State only what the table says, and call a
-value the highest or lowest only after comparing it with all others of its column. Answer with the summary alone."""
+PROMPT = (
+    "Summarize the table below in two to five sentences, for somebody who searches for what "
+    "it says. Tell what it is about, what\nits rows and columns are, and its most important "
+    "values with what they belong to. State only what the table says, and call a\nvalue the "
+    "highest or lowest only after comparing it with all others of its column. Answer with "
+    "the summary alone."
+)
 
 logger = logging.getLogger(__name__)
 
@@ -111,7 +114,10 @@ def add_layout(
         InvalidInputError: The numbers of summaries and tables differ, or an option is out of range.
         StoreError: The store is closed or read-only, or writing fails.
     """
-    sizes = {key: options[key] for key in ("words", "min_words") if key in options}
+    sizes = {}
+    for key in ("words", "min_words"):
+        if key in options:
+            sizes[key] = options[key]
     parts: dict[str, Document] = {}
     units: list[Unit] = []
     for part in document.documents(kinds, metadata=metadata, summaries=summaries):
@@ -147,7 +153,9 @@ def _prompts(tables: Sequence[Table], instructions: str) -> list[str]:
         places = (("Document", table.title), ("Section", table.section))
         place = "".join(f"{label}: {' '.join(text.split())}\n" for label, text in places if text)
         prompt = f"{instructions.rstrip()}\n\n{place}Table:\n\n{table.to_markdown()}\n\nSummary:"
-        prompts.append(prompt if any(cell.text.strip() for cell in table.cells) else "")
+        if not any(cell.text.strip() for cell in table.cells):
+            prompt = ""
+        prompts.append(prompt)
     return prompts
 
 
@@ -160,7 +168,10 @@ def _report(answers: Iterable[object]) -> SummaryReport:
             failures[place] = f"the model raised {type(answer).__name__}"
         elif not isinstance(answer, str | None):
             raise InvalidInputError(f"the model must return a string, got {type(answer).__name__}")
-        texts.append(" ".join(answer.split()) if isinstance(answer, str) else "")
-        if not texts[-1]:
+        text = ""
+        if isinstance(answer, str):
+            text = " ".join(answer.split())
+        texts.append(text)
+        if not text:
             failures.setdefault(place, "empty answer")
     return SummaryReport(tuple(texts), failures)

@@ -1,4 +1,4 @@
-"""Parse tables in Markdown and HTML, in the dialects of document-intelligence services and converters.
+"""Parse tables in Markdown and HTML, in the dialects of services and converters.
 
 Azure Document Intelligence up to 2024-02 writes pipe tables that GFM cannot hold: several header
 rows before the delimiter, `||` for a position that a merged cell covers, rows of a wrapped cell one
@@ -63,11 +63,12 @@ _Texts = list[str | None]
 
 
 def markdown_tables(text: str) -> list[Table]:
-    """Return the tables of a Markdown text, pipe tables and HTML, in order, with captions and spans.
+    """Return the tables of a Markdown text, with captions and spans.
 
-    Texts of cells are as a reader sees them; selection marks and line-end hyphens stay. A row that
-    only continues the cells of the row above is part of that row. A paragraph that begins like
-    "Table 2:" is the caption of the table before it or, if there is none, of the one after it.
+    These are pipe tables and HTML, in order. Texts of cells are as a reader sees them; selection
+    marks and line-end hyphens stay. A row that only continues the cells of the row above is part of
+    that row. A paragraph that begins like "Table 2:" is the caption of the table before it or, if
+    there is none, of the one after it.
 
     Raises:
         MissingDependencyError: A table is in HTML, and lxml is not installed.
@@ -124,7 +125,10 @@ def html_table(source: str, start: int) -> Table:
 
 
 def _names_columns(rows: Sequence[Any], index: int) -> bool:
-    """Return whether a row has only header cells, none of which is for the rows below it, such as a year for its months."""
+    """Return whether a row has only header cells for the whole table.
+
+    A header of the rows below it, such as a year for its months, does not count.
+    """
     row = rows[index]
     if row.xpath("./td"):
         return False
@@ -176,13 +180,18 @@ def _text(element: Any) -> str:
 def _add_text(element: Any, parts: list[str]) -> None:
     is_raised = element.tag == "sup"
     text = element.text or ""
-    parts.append(text.translate(RAISED) if is_raised else text)
+    if is_raised:
+        text = text.translate(RAISED)
+    parts.append(text)
     for child in element:
         is_block = child.tag in _BLOCKS
         if is_block:
             parts.append(" ")
         if child.tag == "input" and child.get("type", "").lower() == "checkbox":
-            parts.append("☐ " if child.get("checked") is None else "☒ ")
+            if child.get("checked") is None:
+                parts.append("☐ ")
+            else:
+                parts.append("☒ ")
         elif child.tag == "img":
             parts.append(child.get("alt") or "")
         elif isinstance(child.tag, str) and child.tag not in ("script", "style", "template"):
@@ -225,9 +234,12 @@ def _html_tables(text: str) -> Iterator[Table]:
         depth = 1
         following = place
         while following < len(tags) and depth:
-            depth += -1 if tags[following][2] else 1
-            if tags[following][2]:
-                ends.append(tags[following][1])
+            _, end, is_end = tags[following]
+            if is_end:
+                depth -= 1
+                ends.append(end)
+            else:
+                depth += 1
             following += 1
         end = ends[-1] if depth == 0 else ends[:2][-1]
         yield html_table(hidden[match.start() : end], match.start())
@@ -273,12 +285,16 @@ def _texts(line: str) -> _Texts:
     return result
 
 
+def _without_none(row: _Texts) -> _Texts:
+    return [text or "" for text in row]
+
+
 def _pipe_table(rows: list[_Texts], header_count: int, span: Span, *, is_azure: bool) -> Table:
     width = max(map(len, rows), default=0)
     check_unfilled(len(rows), sum(map(len, rows)), len(rows) * width)
     rows = [[*row, *[""] * (width - len(row))] for row in rows]
     if not is_azure:
-        rows = [[text or "" for text in row] for row in rows]
+        rows = list(map(_without_none, rows))
     while header_count and not any(rows[0]):
         rows = rows[1:]
         header_count = header_count - 1
@@ -291,7 +307,10 @@ def _pipe_table(rows: list[_Texts], header_count: int, span: Span, *, is_azure: 
 
 
 def _with_split_headers(header: list[_Texts]) -> list[_Texts]:
-    """Give each column its own header if one text of the last row holds those of a whole group, like "R@5 R@20"."""
+    """Give each column its own header if one text holds those of a group.
+
+    Such a text is "R@5 R@20" in the last row.
+    """
     if len(header) < 2:
         return header
     leaves = list(header[-1])
@@ -305,7 +324,10 @@ def _with_split_headers(header: list[_Texts]) -> list[_Texts]:
 
 
 def _without_wrapped(body: list[_Texts]) -> list[_Texts]:
-    """Join rows that only hold the rest of cells above, which are long and end within a sentence."""
+    """Join rows that only hold the rest of the cells above.
+
+    Those are long and end within a sentence.
+    """
     rows: list[_Texts] = []
     wrapped: list[_Texts] = []  # the last row, with the rest of its cells
     ends: list[str] = []  # of the texts of the last row, without selection marks
@@ -325,7 +347,10 @@ def _without_wrapped(body: list[_Texts]) -> list[_Texts]:
 
 
 def _end(end: str, text: str | None) -> str:
-    """Return the last words of a text that goes on, so many that they show whether it goes on again."""
+    """Return the last words of a text that goes on.
+
+    There are so many that they show whether it goes on again.
+    """
     words = f"{end} {SELECTION.sub('', text or '')}".split()
     return " ".join(words[-_OPEN_WORDS:])
 
@@ -337,25 +362,35 @@ def _unwrapped(rows: Sequence[_Texts]) -> _Texts:
         return first
     texts: _Texts = []
     for column, text in enumerate(first):
-        parts = [part for row in rows if (part := row[column])]
-        texts.append(
-            " ".join([*(SELECTION.sub("", part) for part in parts[:-1]), parts[-1]])
-            if parts
-            else text
-        )
+        parts = []
+        for row in rows:
+            if part := row[column]:
+                parts.append(part)
+        if parts:
+            unmarked = [SELECTION.sub("", part) for part in parts[:-1]]
+            text = " ".join([*unmarked, parts[-1]])
+        texts.append(text)
     return texts
 
 
 def _continues(ends: Sequence[str], row: _Texts) -> bool:
-    pairs = [(before, text) for before, text in zip(ends, row, strict=True) if text]
+    pairs = []
+    for before, text in zip(ends, row, strict=True):
+        if text:
+            pairs.append((before, text))
     if not pairs or (row[0] and not row[0][0].islower()):
         return False
-    return all(
-        len(before.split()) >= _OPEN_WORDS
-        and not before.endswith(_END_OF_SENTENCE)
-        and not is_number(text)
-        for before, text in pairs
-    )
+    return all(_is_open(before) and not is_number(text) for before, text in pairs)
+
+
+def _is_open(text: str) -> bool:
+    """Return whether a text of some words may go on in the next row."""
+    return len(text.split()) >= _OPEN_WORDS and not text.endswith(_END_OF_SENTENCE)
+
+
+def _is_section(row: _Texts) -> bool:
+    """Return whether the first text of a row spans all of it."""
+    return bool(row[0] and row[1:]) and all(text is _COVERED for text in row[1:])
 
 
 def _with_first_section(body: list[_Texts]) -> list[_Texts]:
@@ -365,7 +400,7 @@ def _with_first_section(body: list[_Texts]) -> list[_Texts]:
     """
     if not body or not body[0][0] or any(body[0][1:]):
         return body
-    if not any(row[0] and row[1:] and all(text is _COVERED for text in row[1:]) for row in body):
+    if not any(map(_is_section, body)):
         return body
     return [[body[0][0], *[_COVERED] * (len(body[0]) - 1)], *body[1:]]
 
@@ -421,10 +456,12 @@ def with_captions(text: str, tables: Sequence[Table]) -> list[Table]:
 def _paragraph_after(text: str, start: int, limit: int) -> Span:
     start, limit = _stripped(text, start, limit)
     end = _BLANK_LINE.search(text, start, limit)
-    return _stripped(text, start, end.start() if end else limit)
+    if end:
+        limit = end.start()
+    return _stripped(text, start, limit)
 
 
 def _paragraph_before(text: str, floor: int, end: int) -> Span:
     start, end = _stripped(text, floor, end)
     blank = text.rfind("\n\n", start, end)
-    return _stripped(text, blank if blank >= 0 else start, end)
+    return _stripped(text, max(blank, start), end)

@@ -47,7 +47,7 @@ def row_propositions(table: Table) -> list[RowProposition]:
     cut if it is long.
     """
     count = table.row_header_columns()
-    levels = [_levels(headers) for headers in table.headers()]
+    levels = list(map(_levels, table.headers()))
     rows = list(table.rows())
     parts = [_heads_and_values(row, count) for row in rows]
     names = [_name(heads, levels) for heads, _ in parts]
@@ -61,36 +61,45 @@ def row_propositions(table: Table) -> list[RowProposition]:
             place.append(f"under “{shortened(row.description)}”")
         if not values:  # the row has only a name
             name = ""
-            values = {
-                cell: column
-                for cell, column in heads.items()
-                if levels[column] or cell.column_span > 1
-            }
+            values = {}
+            for cell, column in heads.items():
+                if levels[column] or cell.column_span > 1:
+                    values[cell] = column
         start = ", ".join(filter(None, place))
         for cell, column in values.items():
-            headers = () if cell in heads and cell.column_span > 1 else levels[column]
-            subject, measures = (
-                (headers[0], (name,)) if are_measures and len(headers) == 1 else (name, headers)
-            )
+            headers = levels[column]
+            if cell in heads and cell.column_span > 1:
+                headers = ()
+            subject = name
+            measures = headers
+            if are_measures and len(headers) == 1:
+                subject = headers[0]
+                measures = (name,)
             value = plain_text(cell)
-            sentence = _sentence(subject, measures, shortened(value) if cell in written else value)
+            if cell in written:
+                value = shortened(value)
+            sentence = _sentence(subject, measures, value)
             written.add(cell)
-            whole = f"{start[0].upper()}{start[1:]}, {sentence}" if start else sentence
-            propositions.append(
-                RowProposition(whole, row.number, column, tuple({cell: column} | heads))
-            )
+            if start:
+                sentence = f"{start[0].upper()}{start[1:]}, {sentence}"
+            cells = tuple({cell: column} | heads)
+            propositions.append(RowProposition(sentence, row.number, column, cells))
     return propositions
 
 
 def _heads_and_values(row: Row, count: int) -> tuple[dict[Cell, int], dict[Cell, int]]:
-    """Return the cells that name a row (the first columns, else its first text) and the others, all with their columns."""
+    """Return the cells that name a row, and the others, all with their columns.
+
+    Those that name it are in the first columns, else its first text.
+    """
     texts: dict[Cell, int] = {}
     for column, cell in enumerate(row.cells):
         if cell and (text := plain_text(cell)) and not _EMPTY.fullmatch(text):
             texts.setdefault(cell, column)
     heads = dict([(cell, column) for cell, column in texts.items() if column < count][:_MOST_HEADS])
     words = [(cell, column) for cell, column in texts.items() if not is_number(plain_text(cell))]
-    heads = heads or dict(words[:1] if count else [])
+    if count and not heads:
+        heads = dict(words[:1])
     return heads, {cell: column for cell, column in texts.items() if cell not in heads}
 
 
@@ -116,8 +125,10 @@ def _place(table: Table) -> str:
 
 def _levels(headers: Sequence[str]) -> tuple[str, ...]:
     """Return the outermost of a column's headers, and the others in one."""
-    measure = shortened(" ".join(headers[1:]))
-    return (*map(shortened, headers[:1]), *([measure] if measure else []))
+    levels = list(map(shortened, headers[:1]))
+    if measure := shortened(" ".join(headers[1:])):
+        levels.append(measure)
+    return tuple(levels)
 
 
 def _name(heads: Mapping[Cell, int], levels: Sequence[tuple[str, ...]]) -> str:
@@ -128,9 +139,9 @@ def _name(heads: Mapping[Cell, int], levels: Sequence[tuple[str, ...]]) -> str:
     name, *others = sorted(parts, key=lambda part: is_number(part[0])) or [("", "")]
     with_others = []
     for value, header in others:
-        with_others.append(
-            f"{value} {header.lower() if _COMMON_NOUN.fullmatch(header) else header}".rstrip()
-        )
+        if _COMMON_NOUN.fullmatch(header):
+            header = header.lower()
+        with_others.append(f"{value} {header}".rstrip())
     if with_others:
         return f"{name[0]} with {' and '.join(with_others)}"
     return name[0]
@@ -138,18 +149,26 @@ def _name(heads: Mapping[Cell, int], levels: Sequence[tuple[str, ...]]) -> str:
 
 def _sentence(name: str, levels: tuple[str, ...], value: str) -> str:
     """Return the sentence for a row's value, with a full stop."""
-    outer, measure = (
-        (levels[0], " ".join(levels[1:])) if len(levels) > 1 else ("", " ".join(levels))
-    )
+    outer = ""
+    if len(levels) > 1:
+        outer = levels[0]
+        levels = levels[1:]
     # a full stop would end the sentence for splitters
-    measure = _ABBREVIATED.sub("average", measure)
-    scope = _SCOPES.get(outer.lower().strip(". "), f" for {outer}" if outer else "")
+    measure = _ABBREVIATED.sub("average", " ".join(levels))
+    scope = ""
+    if outer:
+        scope = f" for {outer}"
+    scope = _SCOPES.get(outer.lower().strip(". "), scope)
     is_text = not is_number(value) and (len(value.split()) >= _LONG or value.endswith(_ENDS))
     if name and measure and not is_text:
         sentence = f"{name} has {measure} of {value}{scope}"
     else:
-        subject = ", ".join(part for part in (name, measure + scope if measure else "") if part)
-        sentence = f"{subject}: {value}" if subject else value
+        if measure:
+            measure += scope
+        subject = ", ".join(filter(None, (name, measure)))
+        sentence = value
+        if subject:
+            sentence = f"{subject}: {value}"
     if sentence.endswith(_ENDS):
         return sentence
     return f"{sentence}."

@@ -25,7 +25,8 @@ _NUMBER = re.compile(
     r"[-+−–±~<>≤≥≈]?\s?[$€£¥]?\s?\d[\d,. ]*\s?(?:%|‰|[kKMB]|bn|million|billion)?[*†‡]?"
 )
 _LABEL = re.compile(
-    r"(?:Table|Tab\.|Exhibit|Schedule)\s+(?:[A-Z]{0,2}[\d.]*\d[a-z]?|[IVXLC]+|[A-Z])(?=[\s:.|—–-]|$)"
+    r"(?:Table|Tab\.|Exhibit|Schedule)\s+(?:[A-Z]{0,2}[\d.]*\d[a-z]?|[IVXLC]+|[A-Z])(?=[\s:.|—–-]"
+    r"|$)"
 )
 _ROW_HEADER_WORDS = 8  # most words in the name of a row
 _LONGEST_NUMBER = 100  # characters
@@ -34,8 +35,10 @@ _LONGEST_NUMBER = 100  # characters
 _REPEATED = 200
 MOST_UNFILLED = 5_000
 MOST_UNFILLED_PER_CELL = 10
-"""The most positions of a table's grid without a cell of their own (gaps, and what merged cells cover), and how many more for
-each of its cells."""
+"""The most positions of a table's grid without a cell of their own, and more for each cell.
+
+These are gaps, and what merged cells cover.
+"""
 
 
 class Region(NamedTuple):
@@ -120,11 +123,7 @@ class Table:
     @property
     def header_rows(self) -> int:
         """Number of rows at the top that hold column headers."""
-        headers = (
-            any(cell and cell.kind in ("columnHeader", "stubHead") for cell in row)
-            for row in self.grid()
-        )
-        return sum(1 for _ in takewhile(bool, headers))
+        return sum(1 for _ in takewhile(_has_header, self.grid()))
 
     def grid(self) -> list[list[Cell | None]]:
         """Return the cell at each position, row by row.
@@ -143,10 +142,10 @@ class Table:
 
         Merged cells repeat theirs.
         """
-        result = []
+        texts = []
         for row in self.grid():
-            result.append([cell.text if cell else "" for cell in row])
-        return result
+            texts.append(_texts_of(row))
+        return texts
 
     def headers(self) -> list[tuple[str, ...]]:
         """Return the headers above each column, outermost first.
@@ -154,10 +153,10 @@ class Table:
         One that is repeated counts once.
         """
         rows = self.texts()[: self.header_rows]
-        result = []
+        headers = []
         for column in range(self.column_count):
-            result.append(tuple(dict.fromkeys(row[column] for row in rows if row[column])))
-        return result
+            headers.append(tuple(dict.fromkeys(row[column] for row in rows if row[column])))
+        return headers
 
     def rows(self) -> Iterator[Row]:
         """Yield the rows below the headers.
@@ -165,11 +164,14 @@ class Table:
         A text that spans a row describes the rows below it and is not yielded. In the last row it
         describes nothing and is yielded. A row with a name and empty cells is a row like any other.
         """
-        grid = list(enumerate(self.grid()))[self.header_rows :]
-        distinct = (
-            [cell for cell in dict.fromkeys(cells) if cell and cell.text] for _, cells in grid
-        )
-        rows = [(*row, texts) for row, texts in zip(grid, distinct, strict=True) if texts]
+        rows = []
+        for index, cells in list(enumerate(self.grid()))[self.header_rows :]:
+            texts = []
+            for cell in dict.fromkeys(cells):
+                if cell and cell.text:
+                    texts.append(cell)
+            if texts:
+                rows.append((index, cells, texts))
         description = ""
         for index, cells, texts in rows:
             if self.column_count > 1 and _describes(texts) and index != rows[-1][0]:
@@ -185,7 +187,10 @@ class Table:
         if there is one, else the first. In a table without numbers, it is the first column if all
         its texts are short and distinct.
         """
-        marked = [cell.column + cell.column_span for cell in self.cells if cell.kind == "rowHeader"]
+        marked = []
+        for cell in self.cells:
+            if cell.kind == "rowHeader":
+                marked.append(cell.column + cell.column_span)
         rows = list(self.rows())
         if marked or not rows or self.column_count < 2:
             return min(max(marked, default=0), max(self.column_count - 1, 0))
@@ -200,20 +205,19 @@ class Table:
                 return next(worded, counts[0])
             return int(not (numeric[0] and self.headers()[0]))
         first = columns[0]
-        short = all(
-            text and len(text.split()) <= _ROW_HEADER_WORDS and ":" not in text for text in first
-        )
-        if short and len(set(first)) == len(rows):
+        if all(map(_is_short, first)) and len(set(first)) == len(rows):
             return 1
         return 0
 
     def map_texts(self, change: Callable[[str], str]) -> Table:
         """Return the table with all its texts changed, for example cleaned."""
-        cells = tuple(
-            _with_text(cell, change(cell.text)) if cell.text else cell for cell in self.cells
-        )
+        cells = []
+        for cell in self.cells:
+            if cell.text:
+                cell = _with_text(cell, change(cell.text))
+            cells.append(cell)
         footnotes = tuple(map(change, self.footnotes))
-        return replace(self, cells=cells, caption=change(self.caption), footnotes=footnotes)
+        return replace(self, cells=tuple(cells), caption=change(self.caption), footnotes=footnotes)
 
     def names(self) -> list[str]:
         """Return a distinct name for each column.
@@ -223,7 +227,9 @@ class Table:
         names: dict[str, None] = {}
         for column, levels in enumerate(self.headers(), 1):
             name = shortened(" / ".join(levels)) or f"column {column}"
-            names[name if name not in names else f"{name} ({column})"] = None
+            if name in names:
+                name = f"{name} ({column})"
+            names[name] = None
         return list(names)
 
     def to_records(self) -> list[dict[str, str]]:
@@ -233,13 +239,14 @@ class Table:
         """
         rows = list(self.rows())
         names = self.names()
-        texts = ([cell.text if cell else "" for cell in row.cells] for row in rows)
-        records = [dict(zip(names, values, strict=True)) for values in texts]
-        if any(row.description for row in rows):
-            records = [
-                {"description": row.description} | record
-                for row, record in zip(rows, records, strict=True)
-            ]
+        are_described = any(row.description for row in rows)
+        records = []
+        for row in rows:
+            record = {}
+            if are_described:
+                record["description"] = row.description
+            record |= zip(names, _texts_of(row.cells), strict=True)
+            records.append(record)
         return records
 
     def to_pandas(self) -> pd.DataFrame:
@@ -264,13 +271,20 @@ class Table:
         Where it is repeated, a long text is cut.
         """
         header_rows = self.header_rows
-        names = self.names() if header_rows else [""] * self.column_count
-        lines = [_line(names), "|" + " - |" * self.column_count] if self.column_count else []
+        names = [""] * self.column_count
+        if header_rows:
+            names = self.names()
+        lines = []
+        if self.column_count:
+            lines = [_line(names), "|" + " - |" * self.column_count]
         written: set[int] = set()
         body = self.grid()[header_rows:]
         for row in body:
             lines.append(_line(_text_once(cell, written) for cell in row))
-        lines += ["", *([self.caption] if self.caption else []), *self.footnotes]
+        lines.append("")
+        if self.caption:
+            lines.append(self.caption)
+        lines += self.footnotes
         return "\n".join(lines).rstrip("\n")
 
 
@@ -281,13 +295,16 @@ def _with_text(cell: Cell, text: str) -> Cell:
 
 
 def _describes(texts: Sequence[Cell]) -> bool:
-    """Return whether a row is one cell that spans it, or one marked as the head of the rows below."""
+    """Return whether a row is one cell that describes the rows below.
+
+    It spans the row, or is marked as their head.
+    """
     marked = texts[0].column_span > 1 or texts[0].kind in ("stubHead", "description")
     return len(texts) == 1 and marked and not is_number(plain_text(texts[0]))
 
 
 def check_unfilled(rows: int, cells: int, positions: int) -> None:
-    """Refuse a table with so many positions beyond its cells that a small text would fill the memory."""
+    """Refuse a table with so many empty positions that it would fill the memory."""
     unfilled = positions - cells
     limit = MOST_UNFILLED + MOST_UNFILLED_PER_CELL * cells
     if unfilled > limit:
@@ -330,7 +347,10 @@ def _distinguishing(columns: Sequence[Sequence[str]]) -> list[int]:
         numbers: dict[tuple[int, str], int] = {}
         names = [numbers.setdefault(pair, len(numbers)) for pair in zip(names, texts, strict=True)]
         named = [before or bool(text) for before, text in zip(named, texts, strict=True)]
-        distinct = {name for name, is_named in zip(names, named, strict=True) if is_named}
+        distinct = set()
+        for name, is_named in zip(names, named, strict=True):
+            if is_named:
+                distinct.add(name)
         if len(distinct) == sum(named):
             counts.append(count)
     return counts
@@ -359,7 +379,10 @@ def answered(text: str) -> str:
         return text
     options = list(_OPTION.finditer(text))
     names = [option[2].strip() for option in options]
-    ticked = [option[2].strip() for option in options if option[1] not in _UNTICKED]
+    ticked = []
+    for option in options:
+        if option[1] not in _UNTICKED:
+            ticked.append(option[2].strip())
     is_form = text.lstrip().startswith(options[0][1]) and all(
         0 < len(name.split()) <= _OPTION_WORDS for name in names
     )
@@ -378,5 +401,28 @@ def answered(text: str) -> str:
 
 
 def is_number(text: str) -> bool:
-    """Return whether a text is a number, with or without a currency, a percent sign or footnote marks."""
+    """Return whether a text is a number.
+
+    It may have a currency, a percent sign or footnote marks.
+    """
     return len(text) <= _LONGEST_NUMBER and _NUMBER.fullmatch(text) is not None
+
+
+def _has_header(row: Sequence[Cell | None]) -> bool:
+    return any(cell and cell.kind in ("columnHeader", "stubHead") for cell in row)
+
+
+def _texts_of(row: Sequence[Cell | None]) -> list[str]:
+    """Return the texts of cells, "" where there is none."""
+    texts = []
+    for cell in row:
+        text = ""
+        if cell:
+            text = cell.text
+        texts.append(text)
+    return texts
+
+
+def _is_short(text: str) -> bool:
+    """Return whether a text is as short as a name of a row."""
+    return 0 < len(text.split()) <= _ROW_HEADER_WORDS and ":" not in text

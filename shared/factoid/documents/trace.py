@@ -47,11 +47,15 @@ class TracedText:
         return self
 
     def sources(self, start: int = 0, end: int | None = None) -> list[Span]:
-        """Return the spans of the source that a part of the text comes from, in order of the text."""
+        """Return the spans of the source of a part of the text, in order of the text."""
         origins = self.origins[start:end]
         origins = origins[origins >= 0]
         runs = np.split(origins, np.flatnonzero(np.diff(origins) != 1) + 1)
-        return [(int(run[0]), int(run[-1]) + 1) for run in runs if len(run)]
+        spans = []
+        for run in runs:
+            if len(run):
+                spans.append((int(run[0]), int(run[-1]) + 1))
+        return spans
 
 
 def inserted(text: str) -> TracedText:
@@ -61,9 +65,13 @@ def inserted(text: str) -> TracedText:
 
 def join(parts: Sequence[TracedText], separator: str = "") -> TracedText:
     """Concatenate texts."""
-    pieces = [piece for part in parts for piece in (inserted(separator), part)][1:] or [
-        inserted("")
-    ]
+    pieces: list[TracedText] = []
+    for part in parts:
+        if pieces:
+            pieces.append(inserted(separator))
+        pieces.append(part)
+    if not pieces:
+        return inserted("")
     return TracedText(
         "".join(piece.text for piece in pieces), np.concatenate([piece.origins for piece in pieces])
     )

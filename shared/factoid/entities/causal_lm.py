@@ -86,9 +86,13 @@ class TransformersReader:
                 tokenizer = deepcopy(self.tokenizer)
             tokenizer.padding_side = "left"  # all answers start together
             tokenizer.pad_token = tokenizer.pad_token or tokenizer.eos_token
+            if isinstance(self.model, os.PathLike):
+                model = os.fspath(self.model)
+            else:
+                model = self.model
             pipeline = transformers.pipeline(
                 "text-generation",
-                model=os.fspath(self.model) if isinstance(self.model, os.PathLike) else self.model,
+                model=model,
                 tokenizer=tokenizer,
                 device=self.device,
                 dtype="auto",

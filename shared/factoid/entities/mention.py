@@ -1,4 +1,4 @@
-"""Mentions of entities in a text, and the protocol of entity linkers (Entity Retrieval, §3 and Appendix A.3)."""
+"""Mentions of entities, and the protocol of linkers (Entity Retrieval, §3)."""
 
 from __future__ import annotations
 

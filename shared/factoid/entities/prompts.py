@@ -25,7 +25,9 @@ def question_prompt(question: str, context: Context = ()) -> str:
     if not question.strip():
         raise InvalidInputError(f"expected a question that is not blank, got {question!r}")
     texts = []
-    for text in [context] if isinstance(context, str) else context:
+    if isinstance(context, str):
+        context = [context]
+    for text in context:
         if text.strip():
             texts.append(text)
     if not texts:

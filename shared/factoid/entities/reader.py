@@ -89,14 +89,14 @@ class ChatReader(ABC):
 
     def read_batch(self, questions: Sequence[str], contexts: Sequence[Any]) -> list[str]:
         """Return the answer to each question; contexts[i] are the documents of questions[i]."""
-        return [clean_answer(text) for text in self._complete(self._prompts(questions, contexts))]
+        return list(map(clean_answer, self._complete(self._prompts(questions, contexts))))
 
     async def aread_batch(self, questions: Sequence[str], contexts: Sequence[Any]) -> list[str]:
         """Do the same as `read_batch`."""
-        result = []
+        answers = []
         for text in await self._acomplete(self._prompts(questions, contexts)):
-            result.append(clean_answer(text))
-        return result
+            answers.append(clean_answer(text))
+        return answers
 
     def _prompts(self, questions: Sequence[str], contexts: Sequence[Any]) -> list[str]:
         return make_prompts(self.prompt, questions, contexts, self._text_of)
@@ -124,7 +124,7 @@ def make_prompts(
     prompts = []
     for question, context in zip(questions, contexts, strict=True):
         documents = context if isinstance(context, list | tuple) else [context]
-        prompts.append(prompt(question, [text_of(document) for document in documents]))
+        prompts.append(prompt(question, list(map(text_of, documents))))
     return prompts
 
 

@@ -80,7 +80,7 @@ class EntityKwargs(TypedDict, total=False):
 
 
 class EntityRetriever:
-    """Retrieve the articles of the entities that a question names (Entity Retrieval, §3 and Appendix A.3).
+    """Retrieve the articles of entities that a question names (Entity Retrieval, §3).
 
     Entities come in the order of the text, each once. Their articles are cut to their first words,
     with their line breaks. Entities without an article are skipped. A hit has its mention's score,
@@ -198,20 +198,29 @@ class EntityRetriever:
     ) -> list[EntityHit]:
         """Return the hits of `retrieve` without those of any fallback."""
         check_text(question, "question")
-        articles, linker = self._view if filter is None else self._filtered(filter)
-        limit = whole_number("k", self.k if k is None else k)
-        budget = whole_number("words", self.words if words is None else words)
+        articles, linker = self._view
+        if filter is not None:
+            articles, linker = self._filtered(filter)
+        if k is None:
+            k = self.k
+        if words is None:
+            words = self.words
+        limit = whole_number("k", k)
+        budget = whole_number("words", words)
         hits: dict[int, EntityHit] = {}
         query: Vectors | None = None
         for number, mention in self._meant(articles, linker.link(question)):
-            article = None if number in hits else articles.find(number)
-            if article is None:  # chosen already, or deleted since it was linked
+            if number in hits:
+                continue
+            article = articles.find(number)
+            if article is None:  # deleted since it was linked
                 continue
             best: list[Hit] = []
             if self.granularity is Granularity.DOCUMENT:
                 text = cut_words(article.text, budget).strip()
             else:
-                query = np.asarray(self._encode([question]))[0] if query is None else query
+                if query is None:
+                    [query] = np.asarray(self._encode([question]))
                 text, best = self._best_units(query, article, budget)
             named = question[mention.start : mention.end]
             id_ = article.document_id or content_id("article", article.title)
@@ -231,51 +240,72 @@ class EntityRetriever:
         metadata_of: Callable[[T], Iterable[Mapping[str, Any]]],
         filter: Filter | None = None,
     ) -> list[T]:
-        """Return those results of a fallback of which all metadata pass the filter of a call, or else of this retriever."""
-        condition = self._filter if filter is None else filter
+        """Return the results of a fallback of which all metadata pass the filter.
+
+        It is that of a call, or else of this retriever.
+        """
+        condition = self._filter
+        if filter is not None:
+            condition = filter
         if condition is None:
             return list(results)
-        test = condition if callable(condition) else partial(matches, parse_filter(condition))
-        return [
-            result
-            for result in results
-            if all(test(dict(metadata)) for metadata in metadata_of(result))
-        ]
+        if callable(condition):
+            test = condition
+        else:
+            test = partial(matches, parse_filter(condition))
+        passing = []
+        for result in results:
+            if all(test(dict(metadata)) for metadata in metadata_of(result)):
+                passing.append(result)
+        return passing
 
     def _filtered(self, condition: Filter | None) -> tuple[ArticleStore, EntityLinker]:
         """Return the articles that pass a filter, and a linker of those."""
         if condition is None:
             return self.articles, self.linker
         articles = self.articles.filtered(condition)
-        return articles, self.linker.over(articles) if isinstance(
-            self.linker, TitleLinker
-        ) else self.linker
+        if isinstance(self.linker, TitleLinker):
+            return articles, self.linker.over(articles)
+        return articles, self.linker
 
     def wants_more(self, count: int, k: int | None = None) -> bool:
         """Tell whether the fallback is to be asked after this number of entity hits."""
-        limit = self.k if k is None else k
-        return self.fallback is not None and count < (limit if self.hybrid else 1)
+        if self.fallback is None:
+            return False
+        limit = 1
+        if self.hybrid:
+            limit = self.k
+            if k is not None:
+                limit = k
+        return count < limit
 
     def _meant(
         self, articles: ArticleStore, mentions: Sequence[Mention]
     ) -> Iterator[tuple[int, Mention]]:
-        """Yield the numbers of the articles to read, each with its mention, in the order of the hits."""
-        others = [
-            replace(mention, title=candidate.title, score=min(mention.score, candidate.score))
-            for mention in mentions
-            for candidate in mention.candidates
-            if self.ambiguous == "all" and mention.ambiguous and candidate.title != mention.title
-        ]
+        """Yield the numbers of the articles to read, each with its mention.
+
+        They come in the order of the hits.
+        """
+        others: list[Mention] = []
+        for mention in mentions:
+            if self.ambiguous == "all" and mention.ambiguous:
+                others += _other_mentions(mention)
         for mention in (*mentions, *others):
             if mention.ambiguous and self.ambiguous == "skip":
                 continue
             numbers = articles.articles_titled(mention.title)
-            if len(numbers) > 1 and self.ambiguous != "all":
-                numbers = numbers[:1] if self.ambiguous == "first" else []
-            yield from ((number, mention) for number in numbers)
+            if len(numbers) > 1 and self.ambiguous == "first":
+                numbers = numbers[:1]
+            elif len(numbers) > 1 and self.ambiguous == "skip":
+                numbers = []
+            for number in numbers:
+                yield number, mention
 
     def _best_units(self, query: Vectors, article: Article, words: int) -> tuple[str, list[Hit]]:
-        """Return an article's units that are nearest to a question, as one text in the article's order, and as hits."""
+        """Return an article's units that are nearest to a question.
+
+        They come as one text in the article's order, and as hits.
+        """
         document = Document(article.text, article.title)  # its id changes with its text
         with at_work(), self._alone.lock:
             if document.id not in self._in_units:
@@ -298,7 +328,10 @@ class EntityRetriever:
         for hit in found:
             unit = replace(hit.unit, title="")
             headed = unit.section in [before.section for before in shown]
-            remaining -= count_words(unit.text if headed else with_heading(unit))
+            text = unit.text
+            if not headed:
+                text = with_heading(unit)
+            remaining -= count_words(text)
             if remaining < 0 and best:
                 break
             best.append(hit)
@@ -317,9 +350,22 @@ def _metadata(hit: Hit) -> Iterator[Mapping[str, Any]]:
 
 
 def with_fallback(entities: Sequence[T], more: Iterable[T], text_of: Callable[[T], str]) -> list[T]:
-    """Return the hits of entities, then those of a fallback whose text is not part of an earlier one."""
+    """Return the hits of entities, then those of a fallback.
+
+    A text that is part of an earlier one is left out.
+    """
     hits = list(entities)
     for hit in more:
         if not any(stands_in(text_of(hit), text_of(earlier)) for earlier in hits):
             hits.append(hit)
     return hits
+
+
+def _other_mentions(mention: Mention) -> list[Mention]:
+    """Return a mention with each of its other candidates."""
+    others = []
+    for candidate in mention.candidates:
+        if candidate.title != mention.title:
+            score = min(mention.score, candidate.score)
+            others.append(replace(mention, title=candidate.title, score=score))
+    return others

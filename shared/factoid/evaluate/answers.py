@@ -45,7 +45,10 @@ class YesNoScores:
 
 
 def normalize_answer(text: str) -> str:
-    """Return a text in lower case, without ASCII punctuation and the words a, an and the, and with single spaces."""
+    """Return a text in lower case, without punctuation and articles.
+
+    Those are ASCII punctuation and a, an and the; spaces are single.
+    """
     return " ".join(_ARTICLES.sub(" ", text.lower().translate(_NO_PUNCTUATION)).split())
 
 
@@ -56,10 +59,10 @@ def exact_match(prediction: str, answers: str | Sequence[str]) -> bool:
 
 
 def f1(prediction: str, answers: str | Sequence[str]) -> float:
-    """Return the harmonic mean of precision and recall of an answer's words, from 0 to 1, both sides normalized.
+    """Return the harmonic mean of precision and recall of an answer's words.
 
-    Words count as often as they occur. As in SQuAD v1.1, a text without words once normalized
-    scores 0.
+    It is from 0 to 1, both sides normalized. Words count as often as they occur. As in SQuAD v1.1,
+    a text without words once normalized scores 0.
     """
     words = Counter(normalize_answer(prediction).split())
     scores = []
@@ -77,7 +80,8 @@ def score_answers(
     Answers[i] are those expected of predictions[i].
     """
     pairs = list(zip(predictions, answers, strict=True))
-    exact, overlap = (fmean(measure(*pair) for pair in pairs) for measure in (exact_match, f1))
+    exact = fmean(exact_match(*pair) for pair in pairs)
+    overlap = fmean(f1(*pair) for pair in pairs)
     return AnswerScores(exact, overlap, len(pairs))
 
 
@@ -96,8 +100,11 @@ def read_yes_no(answer: str) -> bool | None:
 
 
 def score_yes_no(predictions: Sequence[str], answers: Sequence[bool | str]) -> YesNoScores:
-    """Compare predictions, read by `read_yes_no`, with bools, or with "yes" and "no" in any case."""
-    said = [read_yes_no(prediction) for prediction in predictions]
+    """Compare predictions, read by `read_yes_no`, with the truth.
+
+    That is bools, or "yes" and "no" in any case.
+    """
+    said = list(map(read_yes_no, predictions))
     expected = []
     for answer in answers:
         if isinstance(answer, str):

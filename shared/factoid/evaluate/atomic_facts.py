@@ -63,9 +63,10 @@ class AtomicFactScores:
 
 
 def score_atomic_facts(encoder: TokenEncoder, corpus: FactCorpus) -> AtomicFactScores:
-    """Rank the targets for each query by MaxSim over the tokens of both, and compare the best with the labels.
+    """Rank the targets for each query by MaxSim, and compare the best with the labels.
 
-    If the model scores no token of a proposition, its whole sentence is scored.
+    It is over the tokens of both. If the model scores no token of a proposition, its whole sentence
+    is scored.
 
     Raises:
         InvalidInputError: No query has a label among the targets.
@@ -105,7 +106,10 @@ def score_atomic_facts(encoder: TokenEncoder, corpus: FactCorpus) -> AtomicFactS
         for place in np.argsort(-scores, kind="stable")[:_READ].tolist():
             if ids[place] != query.id:
                 best.append(place)
-        labels = {label for label in query.labels if label in sentence_of}
+        labels = set()
+        for label in query.labels:
+            if label in sentence_of:
+                labels.add(label)
         counts[:2] += _shares([ids[place] for place in best], labels)
         ranked = list(dict.fromkeys(sentence_ids[place] for place in best))
         counts[2:] += _shares(ranked, {sentence_of[label] for label in labels})

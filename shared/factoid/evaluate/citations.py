@@ -1,4 +1,4 @@
-"""Precision and recall of an answer's citations, by an entailment model (ALCE) or by gold labels (AGRaME, §4.3).
+"""Judge citations by an entailment model (ALCE) or gold labels (AGRaME, §4.3).
 
 ALCE (Gao et al., 2023) asks of each sentence of an answer:
 
@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import astuple, dataclass
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from statistics import fmean
@@ -35,7 +36,10 @@ _SPACED_MARKERS = re.compile(rf"(?<!\s)\s*+(?:{_MARKER.pattern}\s*)*{_MARKER.pat
 
 
 class EntailmentModel(Protocol):
-    """A model that tells whether a text follows from another, such as `factoid.evaluate.nli.NliModel`."""
+    """A model that tells whether a text follows from another.
+
+    `factoid.evaluate.nli.NliModel` is one.
+    """
 
     def entails(self, premises: Sequence[str], hypotheses: Sequence[str]) -> list[bool]:
         """Tell for each pair whether the hypothesis follows from the premise."""
@@ -58,7 +62,10 @@ class CitedText:
 
 @dataclass(frozen=True, slots=True)
 class CitationScores:
-    """Precision and recall of the citations of one or more answers, from 0 to 1, and how many were judged."""
+    """Precision and recall of citations, from 0 to 1, and how many were judged.
+
+    They are of one or more answers.
+    """
 
     precision: float  # share of the citations that support their sentence; 0 where there are none
     # share of the sentences that are supported; with gold labels, mean share of the gold passages
@@ -78,12 +85,11 @@ def score_citations(
     as in ALCE's program; None for all.
     """
     texts = list(answers)
-    cited = [
-        (number, text.sentences[place], tuple(places[:most_citations]))
-        for number, text in enumerate(texts)
-        for place, places in enumerate(text.citations)
-        if places and all(0 <= passage < len(text.passages) for passage in places)
-    ]
+    cited = []
+    for number, text in enumerate(texts):
+        for place, places in enumerate(text.citations):
+            if places and all(0 <= passage < len(text.passages) for passage in places):
+                cited.append((number, text.sentences[place], tuple(places[:most_citations])))
 
     def judge(questions: Sequence[tuple[int, str, Sequence[int]]]) -> list[bool]:
         premises = []
@@ -94,33 +100,31 @@ def score_citations(
         return []
 
     together = judge(cited)
-    several = [
-        row for row, entailed in zip(cited, together, strict=True) if entailed and len(row[2]) > 1
-    ]
-    single = [(*row[:2], [place]) for row in several for place in row[2]]
+    single = []
     rest = []
-    for row in several:
-        for at in range(len(row[2])):
-            rest.append((*row[:2], row[2][:at] + row[2][at + 1 :]))
+    for (number, sentence, places), entailed in zip(cited, together, strict=True):
+        if entailed and len(places) > 1:
+            for at, place in enumerate(places):
+                single.append((number, sentence, [place]))
+                rest.append((number, sentence, places[:at] + places[at + 1 :]))
     alone = judge(single)
     needless = iter(judge([row for row, entailed in zip(rest, alone, strict=True) if not entailed]))
 
-    supported, right, counted = ([0] * len(texts) for _ in range(3))
+    supported = [0] * len(texts)
+    right = [0] * len(texts)
+    counted = [0] * len(texts)
     for (number, _, places), entailed in zip(cited, together, strict=True):
         supported[number] += entailed
         right[number] += entailed and len(places) == 1
         counted[number] += len(places)
     for (number, _, _), entailed in zip(single, alone, strict=True):
         right[number] += entailed or not next(needless)
-    return [
-        CitationScores(
-            hits / max(citations, 1),
-            entailed / max(len(text.sentences), 1),
-            len(text.sentences),
-            citations,
-        )
-        for text, hits, entailed, citations in zip(texts, right, supported, counted, strict=True)
-    ]
+    scores = []
+    for number, text in enumerate(texts):
+        precision = right[number] / max(counted[number], 1)
+        recall = supported[number] / max(len(text.sentences), 1)
+        scores.append(CitationScores(precision, recall, len(text.sentences), counted[number]))
+    return scores
 
 
 def score_gold(answers: Iterable[CitedText]) -> list[CitationScores]:
@@ -145,11 +149,15 @@ def score_gold(answers: Iterable[CitedText]) -> list[CitationScores]:
         judged = [(set(places), set(right)) for places, right in pairs if right is not None]
         count = sum(len(places) for places, _ in judged)
         hits = sum(len(places & right) for places, right in judged)
-        shares = [len(places & right) / len(right) for places, right in judged if right]
+        shares = []
+        for places, right in judged:
+            if right:
+                shares.append(len(places & right) / len(right))
         precision = hits / count if count else float(not shares)
-        scores.append(
-            CitationScores(precision, fmean(shares) if shares else 1.0, len(judged), count)
-        )
+        recall = 1.0
+        if shares:
+            recall = fmean(shares)
+        scores.append(CitationScores(precision, recall, len(judged), count))
     return scores
 
 
@@ -159,7 +167,10 @@ def mean_scores(scores: Iterable[CitationScores]) -> CitationScores:
     Raises:
         InvalidInputError: Nothing was judged.
     """
-    judged = [astuple(score) for score in scores if score.sentences]
+    judged = []
+    for score in scores:
+        if score.sentences:
+            judged.append(astuple(score))
     if not judged:
         raise InvalidInputError(
             "expected at least one answer with a sentence that was judged, got none"
@@ -169,10 +180,11 @@ def mean_scores(scores: Iterable[CitationScores]) -> CitationScores:
 
 
 def split_cited(answer: str) -> tuple[list[str], list[list[int]]]:
-    """Return the sentences of an answer without their markers [n], and the indices of the passages that each cites, from 0.
+    """Return the sentences of an answer without their markers, and what they cite.
 
-    Markers may stand before or after the mark that ends a sentence; "[2, 3]" is two citations. A
-    sentence of markers only belongs to the one before. [0] becomes -1, which is out of range.
+    Those are the indices of passages, from 0. Markers may stand before or after the mark that ends
+    a sentence; "[2, 3]" is two citations. A sentence of markers only belongs to the one before. [0]
+    becomes -1, which is out of range.
     """
     sentences: list[str] = []
     citations: list[list[int]] = []
@@ -209,11 +221,11 @@ def _cited(fields: dict[str, Any]) -> CitedText:
     if "answer" in fields:
         sentences, citations = split_cited(fields["answer"])
     else:
-        parts = [split_cited(text) for text in fields["sentences"]]
+        parts = list(map(split_cited, fields["sentences"]))
         sentences = [" ".join(texts) for texts, _ in parts]
         citations = []
         for _, cited in parts:
-            citations.append([place for places in cited for place in places])
+            citations.append(list(chain.from_iterable(cited)))
     passages = []
     for item in fields["passages"]:
         if isinstance(item, dict):
@@ -222,12 +234,21 @@ def _cited(fields: dict[str, Any]) -> CitedText:
             passages.append(Document(item))
     gold = fields.get("gold")
     if gold is not None:
-        gold = [None if row is None else [int(label) - 1 for label in row] for row in gold]
+        places: list[list[int] | None] = []
+        for labels in gold:
+            if labels is None:
+                places.append(None)
+            else:
+                places.append([int(label) - 1 for label in labels])
+        gold = places
     return CitedText(sentences, passages, citations, gold)
 
 
 def _premise(passage: Unit | Document | str) -> str:
-    """Return a passage as ALCE shows it to the entailment model, with "Title: …" on a line of its own if it has a title."""
+    """Return a passage as ALCE shows it to the entailment model.
+
+    It has "Title: …" on a line of its own if it has a title.
+    """
     if isinstance(passage, str):
         return passage
     if passage.title:
@@ -236,8 +257,8 @@ def _premise(passage: Unit | Document | str) -> str:
 
 
 def _places(text: str) -> list[int]:
-    result = []
+    places = []
     for marker in _MARKER.findall(text):
         for number in re.findall(r"\d+", marker):
-            result.append(int(number) - 1)
-    return result
+            places.append(int(number) - 1)
+    return places

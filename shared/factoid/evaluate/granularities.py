@@ -80,28 +80,29 @@ def score_levels(
         for question in questions:
             sentences, passages = _rank(model, question, level)
             order = sorted(passages, key=lambda position: (-passages[position], position))[:_FEW]
-            of_passages.append(
-                [
-                    has_answer(question.passages[position].text, question.answers)
-                    for position in order
-                ]
-            )
+            texts = [question.passages[position].text for position in order]
+            of_passages.append([has_answer(text, question.answers) for text in texts])
             if sentences is not None:
                 best = sorted(sentences, key=lambda row: (-row[0], row[1]))[:_FEW]
                 of_sentences.append([has_answer(text, question.answers) for _, _, text in best])
-        p1, r5 = (top_k_accuracy(of_sentences, k) if of_sentences else None for k in (1, _FEW))
-        of_passages_p1, of_passages_r5 = (top_k_accuracy(of_passages, k) for k in (1, _FEW))
+        p1 = None
+        r5 = None
+        if of_sentences:
+            p1 = top_k_accuracy(of_sentences, 1)
+            r5 = top_k_accuracy(of_sentences, _FEW)
+        of_passages_p1 = top_k_accuracy(of_passages, 1)
+        of_passages_r5 = top_k_accuracy(of_passages, _FEW)
         rows.append(LevelScores(level, p1, r5, of_passages_p1, of_passages_r5, len(questions)))
     return rows
 
 
 def _rank(model: Any, question: AskedPassages, level: Granularity) -> Ranked:
     if level is Granularity.SENTENCE:
-        rows = [
-            (position, Document(passage.text[start:end], passage.title, passage.section))
-            for position, passage in enumerate(question.passages)
-            for start, end in sentence_spans(passage.text)
-        ]
+        rows = []
+        for position, passage in enumerate(question.passages):
+            for start, end in sentence_spans(passage.text):
+                sentence = Document(passage.text[start:end], passage.title, passage.section)
+                rows.append((position, sentence))
         scores = _scores(model, question.query, [sentence for _, sentence in rows])
         sentences = []
         for number, (position, sentence) in enumerate(rows):
@@ -121,10 +122,10 @@ def _rank(model: Any, question: AskedPassages, level: Granularity) -> Ranked:
 def _scores(model: Any, query: str, documents: Sequence[Document]) -> dict[int, float]:
     """Return the score of each document by its position; each is encoded as a whole."""
     if isinstance(model, AnyGranularityRanker):
-        result = {}
+        scores = {}
         for hit in model.rank(query, documents, Granularity.PASSAGE):
-            result[hit.position] = hit.score
-        return result
+            scores[hit.position] = hit.score
+        return scores
     texts = [with_heading(document, EMBED_TEMPLATE) for document in documents]
     return dict(
         enumerate(products(model.encode_units(texts), model.encode_queries([query])[0]).tolist())

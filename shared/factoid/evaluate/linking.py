@@ -26,15 +26,20 @@ def strict_f1(
 
     Both ends of the span and the title must match.
     """
-    said, expected = (
-        {
-            (number, mention.start, mention.end, resolve(mention.title))
-            for number, row in enumerate(rows)
-            for mention in row
-        }
-        for rows in (linked, annotated)
-    )
+    said = _resolved(linked, resolve)
+    expected = _resolved(annotated, resolve)
     return 2 * len(said & expected) / max(len(said) + len(expected), 1)
+
+
+def _resolved(
+    texts: Sequence[Sequence[Mention]], resolve: Titles
+) -> set[tuple[int, int, int, str]]:
+    """Return the mentions of all texts: the number of the text, the span and the title."""
+    resolved = set()
+    for number, mentions in enumerate(texts):
+        for mention in mentions:
+            resolved.add((number, mention.start, mention.end, resolve(mention.title)))
+    return resolved
 
 
 def title_accuracy(
@@ -44,9 +49,10 @@ def title_accuracy(
     resolve: Titles = canonical_title,
 ) -> float:
     """Return the share of texts in which the expected title, or one of several, is linked."""
-    return fmean(
-        not {resolve(name) for name in ([title] if isinstance(title, str) else title)}.isdisjoint(
-            resolve(mention.title) for mention in mentions
-        )
-        for mentions, title in zip(linked, titles, strict=True)
-    )
+    right = []
+    for mentions, expected in zip(linked, titles, strict=True):
+        if isinstance(expected, str):
+            expected = [expected]
+        said = {resolve(mention.title) for mention in mentions}
+        right.append(not said.isdisjoint(map(resolve, expected)))
+    return fmean(right)

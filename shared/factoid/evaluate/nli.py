@@ -93,7 +93,10 @@ class NliModel:
                 self.model, device=self.device, model_kwargs=self.model_options
             )
         labels = {str(name).lower(): int(number) for number, name in config.id2label.items()}
-        entailing = [number for name, number in labels.items() if name.startswith("entail")]
+        entailing = []
+        for name, number in labels.items():
+            if name.startswith("entail"):
+                entailing.append(number)
         if len(entailing) != 1:
             raise InvalidInputError(
                 f"{self.model!r} has the labels {', '.join(labels)}: expected one that begins "

@@ -25,10 +25,10 @@ def judge(
     `has_answer` decides whether a document is relevant, such as `has_answer_normalized` or
     `has_answer_dpr`.
     """
-    result = []
+    judgements = []
     for texts, expected in zip(documents, answers, strict=True):
-        result.append([has_answer(text, expected) for text in texts])
-    return result
+        judgements.append([has_answer(text, expected) for text in texts])
+    return judgements
 
 
 def ndcg(relevances: Relevances, k: int) -> float:
@@ -40,11 +40,11 @@ def ndcg(relevances: Relevances, k: int) -> float:
     trec_eval's ndcg_cut with these documents as judgements.
     """
     _check(relevances, k)
-    scores = (
-        _dcg(hits, k) / _dcg(sorted(map(bool, hits), reverse=True), k)
-        for hits in relevances
-        if any(hits)
-    )
+    scores = []
+    for hits in relevances:
+        if any(hits):
+            ideal = sorted(map(bool, hits), reverse=True)
+            scores.append(_dcg(hits, k) / _dcg(ideal, k))
     return math.fsum(scores) / len(relevances)
 
 
@@ -54,10 +54,10 @@ def mrr(relevances: Relevances, *, k: int | None = None) -> float:
     0 where none is relevant.
     """
     _check(relevances, k)
-    firsts = (
-        next((1 / rank for rank, hit in enumerate(hits[:k], start=1) if hit), 0.0)
-        for hits in relevances
-    )
+    firsts = []
+    for hits in relevances:
+        ranks = (rank for rank, hit in enumerate(hits[:k], start=1) if hit)
+        firsts.append(1 / next(ranks, math.inf))
     return math.fsum(firsts) / len(relevances)
 
 

@@ -1,4 +1,7 @@
-"""Archives of markup (DOCX, PPTX, EPUB), copied with nothing but the markup, and no more of it than the limits allow."""
+"""Copy archives of markup (DOCX, PPTX, EPUB) with nothing but the markup.
+
+No more of it is copied than the limits allow.
+"""
 
 from __future__ import annotations
 
@@ -49,7 +52,10 @@ class _Archive:
         self._unpacked = 0
 
     def check_sizes(self, names: Iterable[str]) -> None:
-        """Refuse members whose sizes, as the directory states them, are above the limit together."""
+        """Refuse members whose sizes are above the limit together.
+
+        The directory states them.
+        """
         self._check(sum(self._zip.getinfo(name).file_size for name in names))
 
     def read(self, name: str) -> bytes:
@@ -165,11 +171,18 @@ def _copied(names: Iterable[str], read: Callable[[str], bytes]) -> BytesIO:
 def _package_names(container: bytes) -> list[str]:
     """Return the names of the packages that the container of an EPUB lists."""
     elements = _elements(container, "rootfile")
-    return [fields["full-path"] for fields in elements if "full-path" in fields]
+    names = []
+    for fields in elements:
+        if "full-path" in fields:
+            names.append(fields["full-path"])
+    return names
 
 
 def _chapters(package: bytes, folder: str, names: set[str]) -> list[str]:
-    """Return the names of an EPUB's chapters in the order in which one reads them, as markitdown finds them."""
+    """Return the names of an EPUB's chapters in the order of reading.
+
+    markitdown finds them so.
+    """
     addresses = {
         fields.get("id", ""): fields.get("href", "") for fields in _elements(package, "item")
     }

@@ -127,10 +127,10 @@ def write_arrays(
 
 
 def read_arrays(path: Path, *, in_memory: Collection[str] = (), later: bool = False) -> Arrays:
-    """Map the arrays of a file that `write_arrays` wrote, and read some of them into memory instead.
+    """Map the arrays of a file that `write_arrays` wrote.
 
-    With `later`, arrays that were written in pieces are `InPieces`, and checked when they are read;
-    otherwise, everything is checked.
+    Some of them are read into memory instead. With `later`, arrays that were written in pieces are
+    `InPieces`, and checked when they are read; otherwise, everything is checked.
 
     Raises:
         FileNotFoundError: There is no such file.
@@ -255,10 +255,10 @@ def _crc32(array: NDArray[Any]) -> int:
 
 def _crc32_of_pieces(array: NDArray[Any]) -> list[int]:
     content = array.view(np.uint8)
-    result = []
+    checksums = []
     for start in range(0, len(content), _PIECE):
-        result.append(zlib.crc32(content[start : start + _PIECE].data))
-    return result
+        checksums.append(zlib.crc32(content[start : start + _PIECE].data))
+    return checksums
 
 
 def _checksum(header: Mapping[str, Any]) -> int:

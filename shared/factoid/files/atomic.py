@@ -58,7 +58,10 @@ def part_beside(target: Path, *, folder: bool = False) -> Iterator[Path]:
 
 
 def remove_leftovers(target: Path) -> None:
-    """Remove what a killed process left of a file that it was writing, unless one is writing it now."""
+    """Remove what a killed process left of a file.
+
+    A file that a process is writing now stays.
+    """
     part, lock = _beside(target.absolute())
     if part.exists() or lock.exists():
         with suppress(Timeout), FileLock(lock, timeout=0):
@@ -68,9 +71,10 @@ def remove_leftovers(target: Path) -> None:
 
 @contextmanager
 def temporary_folder(prefix: str) -> Iterator[Path]:
-    """Yield a new folder for temporary files, which is removed after the block, but not by children that are forked meanwhile.
+    """Yield a new folder for temporary files, which is removed after the block.
 
-    Those of processes that were killed are removed first.
+    Children that are forked meanwhile do not remove it. Those of processes that were killed are
+    removed first.
 
     Raises:
         OSError: No folder can be made.
@@ -131,7 +135,10 @@ def sync_file(file: Path) -> None:
 
 
 def sync_folder(folder: Path) -> None:
-    """Wait until the disk holds the names in a folder, if the system supports it (Windows does not)."""
+    """Wait until the disk holds the names in a folder.
+
+    Windows does not support it.
+    """
     with suppress(OSError):
         descriptor = os.open(folder, os.O_RDONLY)
         try:

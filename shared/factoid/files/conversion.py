@@ -1,4 +1,4 @@
-"""Convert office files, web pages, books and notebooks to Markdown, with mammoth, markdownify and markitdown.
+"""Convert office files, web pages, books and notebooks to Markdown.
 
 What a converter is given was checked: no more is unpacked than the limits allow, and HTML and XML
 are regular and not nested deeply. What it does with that, `factoid.files.isolation` bounds.
@@ -57,7 +57,10 @@ def convert(path: Path, limits: ReadLimits) -> Iterator[list[str]]:
 
 
 def _without_trailing_space(line: str) -> str:
-    """Return a line of Markdown without the white space at its end, but for the two spaces that break a line."""
+    """Return a line of Markdown without the white space at its end.
+
+    Two spaces that break a line stay.
+    """
     content = line.rstrip()
     is_break = bool(content) and line.startswith("  ", len(content))
     if is_break:

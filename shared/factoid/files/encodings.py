@@ -28,7 +28,10 @@ _FEWEST = 8  # of them, so that a few odd bytes are not taken for text
 
 
 def encoding_of(head: bytes) -> tuple[str, int]:
-    """Return the encoding that the first bytes of a text show, UTF-8 by default, and the size of its byte order mark."""
+    """Return the encoding that the first bytes of a text show.
+
+    It is UTF-8 by default; the size of its byte order mark comes with it.
+    """
     for mark, encoding in _MARKS.items():
         if head.startswith(mark):
             return encoding, len(mark)
@@ -79,10 +82,10 @@ def read_text_lines(path: Path, limits: ReadLimits = DEFAULT_LIMITS) -> Iterator
             ) from error
     if encoding == _UTF_8:
         for number, line in read_lines(path, limits):
-            yield (
-                number,
-                decode(line, f"{path}:{number}") if number == 1 else _utf_8(line, path, number),
-            )
+            if number == 1:
+                yield number, decode(line, f"{path}:{number}")
+            else:
+                yield number, _utf_8(line, path, number)
         return
     with opened(path) as file:
         yield from _wide_lines(file, path, encoding, size, limits)

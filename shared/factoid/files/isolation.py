@@ -162,7 +162,7 @@ class _Worker:
     def _send(self, request: Any) -> None:
         assert self._process.stdin is not None  # noqa: S101 (for mypy)
         if self._is_new:
-            self._process.stdin.write(_as_line([str(folder) for folder in sys.path]))
+            self._process.stdin.write(_as_line(list(map(str, sys.path))))
         self._process.stdin.write(_as_line(request))
         self._process.stdin.flush()
 

@@ -1,4 +1,7 @@
-"""Limits of what is read from users' files, so that no small hostile file fills the memory or keeps a process busy for hours."""
+"""Limits of what is read from users' files.
+
+No small hostile file fills the memory or keeps a process busy for hours.
+"""
 
 from __future__ import annotations
 
@@ -58,7 +61,10 @@ class ReadLimits:
             )
 
     def refuse(self, subject: str, limit: str, unit: str) -> NoReturn:
-        """Raise an UnreadableFileError that names a limit, as in "a.pdf has more than 10,000 pages"."""
+        """Raise an UnreadableFileError that names a limit.
+
+        An example is "a.pdf has more than 10,000 pages".
+        """
         advice = (
             f"If you trust the file, raise the limit: ReadLimits({limit}=…), or --limit {limit}=…"
         )

@@ -1,4 +1,4 @@
-"""Users' files: listing folders, opening files, reading lines, plain or compressed, and parsing the JSON in them."""
+"""List users' folders, open their files, and read lines and the JSON in them."""
 
 from __future__ import annotations
 
@@ -48,7 +48,10 @@ def visible_files(folder: Path, *, follow_links: bool = False) -> Iterator[Path]
             continue
         listed.add(identity)
         folders[:] = sorted(name for name in folders if not name.startswith("."))
-        links = [name for name in folders if not follow_links and Path(root, name).is_symlink()]
+        links = []
+        for name in folders:
+            if not follow_links and Path(root, name).is_symlink():
+                links.append(name)
         yield from (
             Path(root, name) for name in sorted([*names, *links]) if not name.startswith(".")
         )
@@ -66,7 +69,8 @@ def _identity(folder: str) -> tuple[int, int]:
 def open_file(path: Path) -> Iterator[BinaryIO]:
     """Open a regular file; refuse a pipe or a device, from which reading may never end."""
     try:
-        file = open(path, "rb", opener=_open_without_waiting)  # noqa: SIM115 (pathlib takes no opener)
+        # pathlib takes no opener.
+        file = open(path, "rb", opener=_open_without_waiting)  # noqa: SIM115
     except OSError as error:
         refuse(path, error)
     with file:
@@ -200,7 +204,7 @@ def parse_object(line: bytes | str) -> dict[str, Any]:
 
 @contextmanager
 def located(place: object) -> Iterator[None]:
-    """Turn an InvalidInputError in the block into an UnreadableFileError that says where the input is."""
+    """Turn an InvalidInputError into an UnreadableFileError with the place."""
     try:
         yield
     except InvalidInputError as error:

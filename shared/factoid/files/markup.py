@@ -22,7 +22,9 @@ _EMPTY_ELEMENT = re.compile(
 )
 _MOST_ATTRIBUTES = 500  # of one tag: libxml2 compares each with all before it
 _ATTRIBUTE = re.compile(
-    r"""[\s/]++ | [^\s/>][^\s/>=]*+(?:\s*+=\s*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^\s>"'][^\s>]*+)?+)?+""",
+    r"""[\s/]++
+      | [^\s/>][^\s/>=]*+
+        (?:\s*+=\s*+(?:"[^"]*+(?:"|\Z)|'[^']*+(?:'|\Z)|[^\s>"'][^\s>]*+)?+)?+""",
     re.VERBOSE,
 )
 _OPENING_TAG = re.compile(
@@ -33,8 +35,8 @@ _OPENING_TAG = re.compile(
 def without_many_attributes(source: str) -> str:
     """Return some HTML of which no tag has more than 500 attributes; further ones are cut off.
 
-    No text is lost: what stands in a tag is not shown, and a tag that is not closed reaches to the end. libxml2 takes quadratic
-    time for the attributes of a tag.
+    No text is lost: what stands in a tag is not shown, and a tag that is not closed reaches to the
+    end. libxml2 takes quadratic time for the attributes of a tag.
     """
     return _OPENING_TAG.sub(_with_first_attributes, source)
 
@@ -90,7 +92,10 @@ def parse_html(raw: bytes, place: str, limits: ReadLimits) -> Any:
         return None
     depth = 0
     for event, _ in etree.iterwalk(root, events=("start", "end")):
-        depth += 1 if event == "start" else -1
+        if event == "start":
+            depth += 1
+        else:
+            depth -= 1
         if depth > limits.depth:
             limits.refuse(f"{place} has elements nested", "depth", "deep")
     etree.strip_elements(root, "script", "style", with_tail=False)

@@ -113,7 +113,10 @@ def _limit_streams() -> None:
 
 
 def _inflated_size(stream: Any, types: Any, most: int) -> int:
-    """Return the size of a stream after its first filters, as far as they inflate it, without unpacking much more than `most`."""
+    """Return the size of a stream after its first filters.
+
+    It is unpacked as far as they inflate it, and not much further than `most`.
+    """
     data = stream.rawdata
     for name, _ in stream.get_filters():
         if name not in types.LITERALS_FLATE_DECODE:

@@ -16,6 +16,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from importlib.util import find_spec
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -75,7 +76,7 @@ def read_documents(
         MissingDependencyError: A file needs the extra `documents`.
     """
     files = find_files(paths, follow_links=follow_links)
-    return (document for file in files for document in read_file(file, limits=limits))
+    return chain.from_iterable(read_file(file, limits=limits) for file in files)
 
 
 def find_files(
@@ -169,12 +170,9 @@ def _check_name(path: Path) -> None:
 
 
 def _list_folder(folder: Path, *, allow_empty: bool, follow_links: bool) -> list[Path]:
-    wanted = (
-        TEXT_ENDINGS
-        | SUBTITLE_ENDINGS
-        | {JSONL_ENDING}
-        | ({*CONVERTED_ENDINGS, PDF_ENDING} if find_spec("markitdown") else frozenset())
-    )
+    wanted = TEXT_ENDINGS | SUBTITLE_ENDINGS | {JSONL_ENDING}
+    if find_spec("markitdown"):
+        wanted |= {*CONVERTED_ENDINGS, PDF_ENDING}
     files: list[Path] = []
     skipped: Counter[str] = Counter()
     links = 0
@@ -217,9 +215,9 @@ def _read_records(path: Path, records: Iterable[tuple[str, Any]]) -> Iterator[Do
     """
     for place, record in records:
         with located(f"{path}{place}"):
-            document = _from_record(
-                parse_object(record) if isinstance(record, bytes) else record, path
-            )
+            if isinstance(record, bytes):
+                record = parse_object(record)
+            document = _from_record(record, path)
         yield document
 
 
@@ -244,7 +242,10 @@ def _rows(path: Path, limits: ReadLimits) -> Iterator[tuple[str, dict[str, Any]]
 
 
 def _timed(path: Path, limits: ReadLimits) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the sentences of subtitles or the entries of a log as records, each with the place where it begins."""
+    """Yield the sentences of subtitles or the entries of a log as records.
+
+    Each has the place where it begins.
+    """
     if path.suffix.lower() == LOG_ENDING:
         texts: Iterable[TimedText] = read_log(read_text_lines(path, limits))
     else:
@@ -301,11 +302,16 @@ def _convert(path: Path, limits: ReadLimits) -> tuple[str, str, dict[str, Any]]:
             f"{path} holds no text: pages that are pictures have to be recognized first (OCR)"
         )
     # A page's heading goes before its title for browsers ("Vasa - Wikipedia").
-    return text, "" if _FIRST_HEADING.search(text) else title, dict(_MARKDOWN)
+    if _FIRST_HEADING.search(text):
+        title = ""
+    return text, title, dict(_MARKDOWN)
 
 
 def _pdf(path: Path, limits: ReadLimits) -> tuple[str, str, dict[str, Any]]:
-    """Return the clean text of a PDF as Markdown, as `factoid clean` prints it, with its tables in their places."""
+    """Return the clean text of a PDF as Markdown, with its tables in their places.
+
+    `factoid clean` prints the same.
+    """
     document = clean(read_pdf(path, limits=limits))
     parts: list[str] = []
     for part in document.parts:
@@ -318,7 +324,10 @@ def _pdf(path: Path, limits: ReadLimits) -> tuple[str, str, dict[str, Any]]:
         raise UnreadableFileError(
             f"{path} holds no text: pages that are pictures have to be recognized first (OCR)"
         )
-    return text, "" if _FIRST_HEADING.search(text) else document.title, _MARKDOWN
+    title = document.title
+    if _FIRST_HEADING.search(text):
+        title = ""
+    return text, title, _MARKDOWN
 
 
 def _front_matter(text: str, place: str, limits: ReadLimits) -> tuple[str, dict[str, Any]]:

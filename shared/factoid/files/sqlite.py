@@ -51,11 +51,12 @@ _NEW_FILE = "name another one, or delete it: it is a cache, and is made again"
 
 # Statistics, which a user's ANALYZE makes, are no harm.
 _OBJECTS = """SELECT type, name, tbl_name, sql FROM sqlite_master
-    WHERE sql IS NOT NULL AND name NOT IN ('sqlite_stat1', 'sqlite_stat4') AND coalesce(?1 = tbl_name, TRUE)"""
+    WHERE sql IS NOT NULL AND name NOT IN ('sqlite_stat1', 'sqlite_stat4')
+    AND coalesce(?1 = tbl_name, TRUE)"""
 
 
 class _Connection(sqlite3.Connection):
-    """A connection whose errors are SQLite's, even if they quote names of a damaged file that are not UTF-8."""
+    """A connection whose errors are SQLite's, even if a damaged name is not UTF-8."""
 
     # what it reads, if it was opened as a file that nobody writes to
     frozen: _FrozenFile | None = None
@@ -72,7 +73,10 @@ class _Connection(sqlite3.Connection):
 
 @dataclass(frozen=True, slots=True)
 class _FrozenFile:
-    """A database that could be read only as one that nobody writes to, and its state when it was opened."""
+    """A database that could only be read as one that nobody writes to.
+
+    Its state is that when it was opened.
+    """
 
     file: Path
     state: tuple[int, int]
@@ -95,7 +99,7 @@ class _FrozenFile:
             return False  # it was removed: what is open stays as it was
 
     def has_news(self) -> bool:
-        """Return whether there is anything that a connection opened now would see, and one opened then does not."""
+        """Return whether a new connection would see more than one opened before."""
         return self.is_written() or _has_log(self.file)
 
 
@@ -150,13 +154,16 @@ def connect_read_only(
 
 
 def has_news(connection: sqlite3.Connection) -> bool:
-    """Return whether a connection of `connect_read_only` cannot see what was written since it was opened."""
+    """Return whether a read-only connection misses what was written later."""
     frozen = connection.frozen if isinstance(connection, _Connection) else None
     return frozen is not None and frozen.has_news()
 
 
 def is_mixed(connection: sqlite3.Connection) -> bool:
-    """Return whether a connection of `connect_read_only` may have read a file of which a part is older than the rest."""
+    """Return whether a read-only connection may have read a mixed file.
+
+    A part of it is then older than the rest.
+    """
     frozen = connection.frozen if isinstance(connection, _Connection) else None
     return frozen is not None and frozen.is_written()
 
@@ -169,9 +176,10 @@ def _has_log(file: Path) -> bool:
 
 
 def drop_log(file: Path) -> None:
-    """Remove the empty log and its index that a reader left beside a database, unless somebody else has it open.
+    """Remove the empty log that a reader left beside a database, and its index.
 
-    A connection that can write does that when it is closed; one that only reads does not.
+    They stay if somebody else has it open. A connection that can write does that when it is closed;
+    one that only reads does not.
     """
     with (
         suppress(sqlite3.Error),
@@ -196,7 +204,8 @@ def is_empty(
     """
     application_id, version, tables, file = connection.execute(
         """SELECT a.application_id, v.user_version, (SELECT count(*) FROM sqlite_master), d.file
-        FROM pragma_application_id AS a, pragma_user_version AS v, pragma_database_list AS d WHERE d.seq = 0"""
+        FROM pragma_application_id AS a, pragma_user_version AS v, pragma_database_list AS d
+        WHERE d.seq = 0"""
     ).fetchone()
     if (application_id, version) not in known and (application_id, version, tables) != (0, 0, 0):
         expected, newest = known[0]
@@ -213,7 +222,10 @@ def is_empty(
 
 
 def identify(file: Path) -> tuple[int, int]:
-    """Return the application id and the format in an SQLite header (https://www.sqlite.org/fileformat.html), or zeros."""
+    """Return the application id and the format in an SQLite header, or zeros.
+
+    See https://www.sqlite.org/fileformat.html.
+    """
     with file.open("rb") as raw:
         head = raw.read(72)
     is_sqlite = head.startswith(b"SQLite format 3\0")
@@ -225,7 +237,7 @@ def identify(file: Path) -> tuple[int, int]:
 def check_objects(
     connection: sqlite3.Connection, content: str, *statements: str, table: str | None = None
 ) -> None:
-    """Raise a DatabaseError if a file holds anything but the tables that statements make, or if a table of it is another one.
+    """Raise a DatabaseError if a file holds other tables than those of statements.
 
     A file from a stranger may have views in place of tables, which never end, or triggers, which
     write.
@@ -308,7 +320,7 @@ def use_wal(connection: sqlite3.Connection) -> None:
 
 
 def is_damage(error: sqlite3.Error) -> bool:
-    """Tell whether SQLite reports a damaged or foreign file, not a problem with the disk or a lock."""
+    """Tell whether SQLite reports a damaged file, not a problem with disk or lock."""
     if isinstance(error, sqlite3.OperationalError):
         reason = str(error).lower()
         return any(damage in reason for damage in _DAMAGES)
@@ -322,7 +334,10 @@ def explain(error: sqlite3.Error | OSError) -> str:
         return f"{reason}. {_REMEDIES.get(error.errno or 0, _CHECK_DISK)}"
     reason = str(error)
     if "locked" in reason:
-        return f"{reason}. Another process has been writing for {WAIT} seconds: try again when it is done"
+        return (
+            f"{reason}. Another process has been writing for {WAIT} seconds: try again when it is "
+            "done"
+        )
     if "full" in reason or "disk I/O" in reason:
         return f"{reason}. What was committed before is safe. {_FREE_SPACE}"
     if "readonly" in reason:
@@ -389,8 +404,13 @@ class CacheTable:
         """
         if not has_table(connection, self.name):
             return []
-        rows = connection.execute(f"SELECT rowid, checksum, {self.columns} FROM {self.name}")  # noqa: S608
-        return [row for row, written, *values in rows if row_checksum(*values) != written]
+        sql = f"SELECT rowid, checksum, {self.columns} FROM {self.name}"  # noqa: S608
+        rows = connection.execute(sql)
+        result = []
+        for row, written, *values in rows:
+            if row_checksum(*values) != written:
+                result.append(row)
+        return result
 
     def failure(self, path: Path, error: sqlite3.Error | OSError, remedy: str) -> StoreError:
         """Return the error to raise instead of one of SQLite or the system.

@@ -54,9 +54,10 @@ class TableRow:
 def read_rows(path: Path, limits: ReadLimits) -> Iterator[TableRow]:
     r"""Yield the rows of a table that are not blank.
 
-    The delimiter is the comma, semicolon, tab or "|" that cuts the rows into equally many cells, or what a first line such as
-    "sep=;" says. Rows above the header with few cells are the table's title. A column without a name is called "column 3" after
-    its place; so are all columns where the first row holds values, such as a number above numbers.
+    The delimiter is the comma, semicolon, tab or "|" that cuts the rows into equally many cells, or
+    what a first line such as "sep=;" says. Rows above the header with few cells are the table's
+    title. A column without a name is called "column 3" after its place; so are all columns where
+    the first row holds values, such as a number above numbers.
 
     Raises:
         UnreadableFileError: The file is not such a table, two columns have one name, or a row of
@@ -71,9 +72,10 @@ def read_rows(path: Path, limits: ReadLimits) -> Iterator[TableRow]:
         delimiter = str(stated[1])
         sample = sample[1:]
         reading.skipped += 1
-    delimiter = delimiter or _delimiter(
-        sample, prefer="\t" if path.suffix.lower() == ".tsv" else ""
-    )
+    preferred = ""
+    if path.suffix.lower() == ".tsv":
+        preferred = "\t"
+    delimiter = delimiter or _delimiter(sample, prefer=preferred)
     parsed = _parsed(sample, delimiter)
     above = _title_rows(parsed)
     levels = _header_levels(parsed[above:])
@@ -123,7 +125,10 @@ def row_text(row: TableRow) -> str:
             and not _NUMBER.fullmatch(cell)
             and not _LABEL_END.search(cell)
         )
-        lines.append(cell if names_row else f"{name}: {cell}")
+        if names_row:
+            lines.append(cell)
+        else:
+            lines.append(f"{name}: {cell}")
     return "\n".join(lines)
 
 
@@ -163,7 +168,10 @@ class _Columns:
         self.unnamed: dict[str, None] = {}
         while self._names and not self._names[-1]:
             self._names.pop()
-        twice = [name for name, count in Counter(self._names).items() if name and count > 1]
+        twice = []
+        for name, count in Counter(self._names).items():
+            if name and count > 1:
+                twice.append(name)
         if twice:
             raise csv.Error(
                 f"several columns are called {', '.join(map(repr, twice))}: give each a name of "
@@ -187,7 +195,11 @@ class _Columns:
                 f"more cells than the {self._width} names: put texts that hold a "
                 f"{self._delimiter!r} into quotes"
             )
-        return {self._name(place): cell for place, cell in enumerate(cells) if cell}
+        result = {}
+        for place, cell in enumerate(cells):
+            if cell:
+                result[self._name(place)] = cell
+        return result
 
     def _name(self, place: int) -> str:
         name = self._names[place] if place < len(self._names) else ""
@@ -225,12 +237,15 @@ def _parsed(lines: Iterable[str], delimiter: str) -> list[list[str]]:
 
 
 def _delimiter(sample: Sequence[str], *, prefer: str) -> str:
-    """Return what cuts most rows into the same number of cells, and into more cells where that is the same."""
+    """Return what cuts most rows into the same number of cells.
+
+    Where that is the same, into more cells.
+    """
     best = (0.0, 0)
     chosen = prefer or _DELIMITERS[0]
     candidates: list[str] = [*prefer, *_DELIMITERS]
     for delimiter in candidates:
-        widths = Counter(len(row) for row in _parsed(sample, delimiter))
+        widths = Counter(map(len, _parsed(sample, delimiter)))
         total = widths.total()
         wide = {width: count for width, count in widths.items() if width > 1}
         if not wide:
@@ -286,7 +301,10 @@ def _names_columns(row: Sequence[str]) -> bool:
 
 
 def _header_levels(rows: Sequence[Sequence[str]]) -> int:
-    """Return 2 if the row below the header gives a name to each column without one, as below a merged cell; else 1."""
+    """Return 2 if the row below the header belongs to it, else 1.
+
+    It does if it gives a name to each column without one, as below a merged cell.
+    """
     if len(rows) < 2:
         return 1
     header, below = rows[:2]
@@ -308,9 +326,10 @@ def _header_levels(rows: Sequence[Sequence[str]]) -> int:
 
 
 def _lacks_header(rows: Sequence[Sequence[str]]) -> bool:
-    """Return whether the first row holds values: a number, a date, an address above others of its kind.
+    """Return whether the first row holds values.
 
-    Numbers that count up in equal steps, or only there, and years above other numbers, name their columns.
+    Such are a number, a date or an address above others of its kind. Numbers that count up in equal
+    steps, or only there, and years above other numbers, name their columns.
     """
     if len(rows) < 2:
         return False
@@ -331,16 +350,25 @@ def _lacks_header(rows: Sequence[Sequence[str]]) -> bool:
 
 
 def _counts_up(row: Sequence[str], *, in_steps: bool = False) -> bool:
-    """Return whether the whole numbers in a row rise, perhaps in equal steps; two of them at least."""
-    numbers = [int(cell) for cell in row if cell.isdecimal() and len(cell) < 10]
+    """Return whether the whole numbers in a row rise, perhaps in equal steps.
+
+    There must be two at least.
+    """
+    numbers = []
+    for cell in row:
+        if cell.isdecimal() and len(cell) < 10:
+            numbers.append(int(cell))
     steps = [after - before for before, after in pairwise(numbers)]
     return bool(steps) and min(steps) > 0 and not (in_steps and len({*steps}) > 1)
 
 
 def _merged(levels: Sequence[Sequence[str]]) -> list[str]:
-    """Return the names of columns from one or two rows; the name of a merged cell holds for those at its right."""
+    """Return the names of columns from one or two rows.
+
+    The name of a merged cell holds for those at its right.
+    """
     if len(levels) < 2:
-        return [name for level in levels for name in level]
+        return list(chain.from_iterable(levels))
     outer, inner = levels
     names: list[str] = []
     last = ""
@@ -361,7 +389,10 @@ def _cell(row: Sequence[str], column: int) -> str:
 def _differs(header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Return whether a column has only numbers below a name."""
     for column, name in enumerate(header):
-        cells = [row[column] for row in rows if column < len(row) and row[column]]
+        cells = []
+        for row in rows:
+            if column < len(row) and row[column]:
+                cells.append(row[column])
         if name and not _NUMBER.fullmatch(name) and cells and all(map(_NUMBER.fullmatch, cells)):
             return True
     return False

@@ -33,14 +33,16 @@ _LONGEST_GAP = 3.0  # seconds within a sentence
 _HEAD = 80  # characters
 _STAMPS = (
     re.compile(
-        r"(?<!\d)(?P<iso>\d{4}[-/]\d{2}[-/]\d{2}(?:[T ]|\s)\d{2}:\d{2}:\d{2}(?:[.,]\d{1,9})?(?:\s?(?:Z|[+-]\d{2}:?\d{2}))?)(?!\d)"
+        r"(?<!\d)(?P<iso>\d{4}[-/]\d{2}[-/]\d{2}(?:[T ]|\s)\d{2}:\d{2}:\d{2}(?:[.,]\d{1,9})?(?:\s?"
+        r"(?:Z|[+-]\d{2}:?\d{2}))?)(?!\d)"
     ),
     re.compile(r"(?<!\d)(?P<web>\d{2}/[A-Z][a-z]{2}/\d{4}:\d{2}:\d{2}:\d{2}(?: [+-]\d{4})?)"),
     re.compile(
         r"\A\W?(?P<text>[A-Z][a-z]{2} +\d{1,2} \d{2}:\d{2}:\d{2}(?:[.,]\d{1,9})?(?: \d{4})?)"
     ),
     re.compile(
-        r"\A\W?(?P<plain>(?:\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}[ T,]+)?\d{2}:\d{2}:\d{2}(?:[.,]\d{1,9})?)(?!\d)"
+        r"\A\W?(?P<plain>(?:\d{1,4}[/.-]\d{1,2}[/.-]\d{1,4}[ T,]+)?\d{2}:\d{2}:\d{2}"
+        r"(?:[.,]\d{1,9})?)(?!\d)"
     ),
 )
 _LEVEL = re.compile(
@@ -106,7 +108,8 @@ def read_subtitles(text: str) -> list[TimedText]:
         results.append(_timed(spoken))
     if is_empty:
         raise InvalidInputError(
-            'expected subtitles with times as in "00:00:01,000 --> 00:00:04,000", and there are none'
+            'expected subtitles with times as in "00:00:01,000 --> 00:00:04,000", '
+            "and there are none"
         )
     return results
 
@@ -175,7 +178,7 @@ def _timed(spoken: _Spoken) -> TimedText:
 def _clock(time: str) -> str:
     """Return a time as hours, minutes, seconds and thousandths, as in "00:01:02.500"."""
     whole, thousandths = re.split("[.,]", time)
-    parts = [int(part) for part in whole.split(":")]
+    parts = list(map(int, whole.split(":")))
     hours, minutes, seconds = [0] * (3 - len(parts)) + parts
     return f"{hours:02}:{minutes:02}:{seconds:02}.{thousandths:0<3}"
 

@@ -19,15 +19,22 @@ from factoid.words import RAISED
 
 _EXTRA = "documents"
 # What is no text of the page: code, controls, and the way to other pages.
-_UNSEEN = "template noscript nav svg iframe object canvas audio video dialog button select textarea datalist head".split()
+_UNSEEN = (
+    "template noscript nav svg iframe object canvas audio video dialog button select textarea "
+    "datalist head".split()
+)
 _ROLES = frozenset("navigation search menu menubar toolbar tablist dialog alertdialog".split())
 _ANCHORS = frozenset(
-    "headerlink anchor header-anchor hash-link heading-anchor permalink anchor-link anchorjs-link".split()
+    "headerlink anchor header-anchor hash-link heading-anchor permalink anchor-link "
+    "anchorjs-link".split()
 )
 _ANCHOR_SIGNS = frozenset(("¶", "#", "§", "🔗", "", "\u200b", "\uf0c1"))
 # Paragraphs of their own to a browser, and not to the converter.
 _PARAGRAPHS = frozenset(
-    "address aside center details dialog fieldset figure footer form header hgroup legend main summary".split()
+    """
+    address aside center details dialog fieldset figure footer form header hgroup legend main
+    summary
+    """.split()
 )
 _HEADINGS = frozenset(f"h{level}" for level in range(1, 7))
 _TABLE_PARTS = ("table", "thead", "tbody", "tfoot", "tr", "td", "th", "caption", "colgroup", "col")
@@ -35,7 +42,8 @@ _PLACE = "data-factoid-table"
 _RAISED_NUMBER = re.compile(r"\s*[\d+−–-]+\s*")
 # Characters that Markdown would read as marks, in a line and at its start.
 _MARK = re.compile(
-    r"\\(?=[!-/:-@\[-`{-~])|[*`]|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])|(?<=\])[(\[:]|&(?=#?\w{1,32};)|~~+"
+    r"\\(?=[!-/:-@\[-`{-~])|[*`]|(?<![^\W_])_|_(?![^\W_])|<(?=[A-Za-z/!?])|(?<=\])[(\[:]|&"
+    r"(?=#?\w{1,32};)|~~+"
     r"|(?<![\w:]):(?=[a-z0-9_+-]{1,40}:(?![\w`]))"  # an emoji
 )
 _LINE_MARK = re.compile(r"^(?:#{1,6}(?=\s)|>|[+-](?=\s)|\d{1,9}(?=[.)]\s))", re.MULTILINE)
@@ -172,11 +180,11 @@ def _has_only_bold(element: Any) -> bool:
 
 
 def _parts_of(table: Any) -> list[Any]:
-    result = []
+    parts = []
     for part in table.iter(*_TABLE_PARTS):
         if next(part.iterancestors("table"), None) in (table, None):
-            result.append(part)
-    return result
+            parts.append(part)
+    return parts
 
 
 def _is_layout(table: Any) -> bool:
@@ -264,7 +272,11 @@ def _with_header(table: Table) -> Table:
     )
     if not (has_numbers or has_form):
         return table
-    cells = (replace(cell, kind="columnHeader") if cell.row == 0 else cell for cell in table.cells)
+    cells = []
+    for cell in table.cells:
+        if cell.row == 0:
+            cell = replace(cell, kind="columnHeader")
+        cells.append(cell)
     return replace(table, cells=tuple(cells))
 
 
@@ -320,12 +332,8 @@ def _converter() -> type[Any]:
         def convert_img(self, el: Any, text: str, parent_tags: set[str]) -> str:  # noqa: ARG002
             alt = escaped(" ".join((el.get("alt") or "").split()))
             source = el.get("src") or ""
-            if (
-                not alt
-                or not source
-                or source[:5].lower() == "data:"
-                or re.search(r"[\s()<>]", source)
-            ):
+            is_data = source[:5].lower() == "data:"
+            if not alt or not source or is_data or re.search(r"[\s()<>]", source):
                 return alt
             return f"![{alt}]({source})"
 

@@ -40,7 +40,7 @@ _LARGEST = 64  # elements of a list in `fields`; longer ones are data rather tha
 Scalar = str | int | float
 
 
-class Kind(IntEnum):
+class ValueKind(IntEnum):
     """What a row of `fields` says about its key; the comments say what its `value` is."""
 
     NUMBER = 0  # the number; booleans are the numbers that they equal
@@ -88,7 +88,10 @@ def field_rows(metadata: Mapping[str, Any]) -> list[tuple[str, int, Scalar]]:
 
 
 def _length_of_paths(metadata: Mapping[str, Any], above: int = 0) -> int:
-    """Return the number of characters of all keys with the keys above them, which `with_paths` would write."""
+    """Return the number of characters that `with_paths` would write.
+
+    Those are of all keys with the keys above them.
+    """
     length = 0
     for key, value in metadata.items():
         path = above + len(key)
@@ -136,18 +139,20 @@ def scalar(value: Scalar) -> Scalar | None:
     return None
 
 
-def _rows(value: Any) -> list[tuple[Kind, Scalar]]:
+def _rows(value: Any) -> list[tuple[ValueKind, Scalar]]:
     if value is None:
-        return [(Kind.NULL, 0)]
+        return [(ValueKind.NULL, 0)]
     if isinstance(value, Scalar) and (single := scalar(value)) is not None:
-        return [(Kind.STRING if isinstance(value, str) else Kind.NUMBER, single)]
+        if isinstance(value, str):
+            return [(ValueKind.STRING, single)]
+        return [(ValueKind.NUMBER, single)]
     if isinstance(value, list | tuple) and len(value) <= _LARGEST:
         elements = dict.fromkeys(
             scalar(element) for element in value if isinstance(element, Scalar)
         )
         if None not in elements:
             return [
-                (Kind.LIST, len(value)),
-                *((Kind.ELEMENT, element) for element in elements if element is not None),
+                (ValueKind.LIST, len(value)),
+                *((ValueKind.ELEMENT, element) for element in elements if element is not None),
             ]
-    return [(Kind.OPAQUE, 0)]
+    return [(ValueKind.OPAQUE, 0)]

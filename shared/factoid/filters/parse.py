@@ -5,7 +5,8 @@
     {"year": {"$not": {"$gte": 1990}}}              a missing year passes, too
     {"year": [1990, 1991]}                          one of them, or exactly this list
     {"tags": {"$contains": "rare"}}                 a list that holds it, or a string
-    {"author.name": "Ann"}                          a key of a dict in the metadata; {"author": {…}} compares the whole dict
+    {"author.name": "Ann"}                          a key of a dict in the metadata
+    {"author": {"name": "Ann"}}                     the whole dict
     {"tags": {"$any": ["rare", "blind"]}}           a list that holds one of them; $all: all of them
     {"$or": [{"lang": "en"}, {"lang": {"$exists": False}}]}
 

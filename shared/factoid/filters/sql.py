@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from factoid.filters.fields import Kind, Scalar, is_text, parse_metadata, scalar
+from factoid.filters.fields import Scalar, ValueKind, is_text, parse_metadata, scalar
 from factoid.filters.parse import parse_filter
 from factoid.filters.tree import (
     ORDERS,
@@ -45,7 +45,7 @@ Mask = NDArray[np.bool_]
 
 # Conditions on `kind` and `value` with their parameters, whose rows match; and the kinds whose rows
 # are compared in Python.
-_Plan = tuple[list[tuple[str, Sequence[Scalar]]], Sequence[Kind]]
+_Plan = tuple[list[tuple[str, Sequence[Scalar]]], Sequence[ValueKind]]
 
 _FEW = 500  # rows that are compared by their JSON rather than by another read of the index
 _BOUNDS = 500  # on a key that one statement joins; SQLite takes expressions of depth 1000
@@ -72,9 +72,10 @@ def passing_rows(connection: sqlite3.Connection, condition: Filter) -> Rows:
 
 
 def harmless_rows(connection: sqlite3.Connection, condition: Condition, excluded: Rows) -> Rows:
-    """Return those of some excluded rows of `metadata` that pass if they say that the unit is a passage, ascending.
+    """Return the excluded rows of `metadata` that would pass for a passage.
 
-    With them a unit leaves its passage open: the filter excludes its kind, and not its content.
+    They come in ascending order. With them a unit leaves its passage open: the filter excludes its
+    kind, and not its content.
     """
     if not callable(condition):
         judged = as_of_passage(condition)
@@ -88,14 +89,20 @@ def harmless_rows(connection: sqlite3.Connection, condition: Condition, excluded
     harmless = []
     for row, text in rows:
         metadata = _metadata(text)
-        content = {key: value for key, value in metadata.items() if key not in KIND}
+        content = {}
+        for key, value in metadata.items():
+            if key not in KIND:
+                content[key] = value
         if len(content) < len(metadata) and condition(content | PASSAGE):
             harmless.append(row)
     return np.array(harmless, np.int64)
 
 
 def judges_kinds(connection: sqlite3.Connection, condition: Condition) -> bool:
-    """Return whether a filter may judge units differently whose metadata differ only in what they are."""
+    """Return whether a filter may judge units by what they are.
+
+    Their metadata differ in nothing else.
+    """
     if not callable(condition) and as_of_passage(condition) is condition:
         return False
     return says_kinds(connection)
@@ -121,7 +128,9 @@ class _Index:
                 key, Operator.ANY | Operator.ALL as operator, list() | str() as values
             ) if values:
                 parts = tuple(Comparison(key, Operator.CONTAINS, value) for value in values)
-                return self.passing(AnyOf(parts) if operator is Operator.ANY else All(parts))
+                if operator is Operator.ANY:
+                    return self.passing(AnyOf(parts))
+                return self.passing(All(parts))
             case Comparison(key, Operator.NE, value):
                 return ~self.passing(Comparison(key, Operator.EQ, value))
             case Comparison(key, Operator.NIN, value):
@@ -160,7 +169,8 @@ class _Index:
                 )
             if len(group) == 1:
                 mask &= self.passing(group[0])
-            for start in range(0, len(group), _BOUNDS) if len(group) > 1 else ():
+                continue
+            for start in range(0, len(group), _BOUNDS):
                 mask &= self._read(group[start : start + _BOUNDS])
         return mask
 
@@ -180,7 +190,7 @@ class _Index:
             mask |= self._mask(chain.from_iterable(rows))
         for kind in compared:
             sql = f"FROM fields WHERE key = ? AND kind = {kind}"
-            if kind is Kind.STRING:
+            if kind is ValueKind.STRING:
                 strings = self._connection.execute(f"SELECT metadata, value {sql}", [key])
                 mask |= self._mask(row for row, value in strings if holds(value, leaves[0]))
             else:
@@ -220,29 +230,31 @@ def _plan(leaves: Sequence[Comparison]) -> _Plan:
         case Operator.IN if isinstance(value, list):
             return _equal(value)
         case Operator.EXISTS:
-            return [(f"kind < {Kind.ELEMENT}", ())], ()
+            return [(f"kind < {ValueKind.ELEMENT}", ())], ()
         case Operator.IS_EMPTY:
-            texts = f"kind = {Kind.STRING} AND value > ''"
-            lists = f"kind = {Kind.LIST} AND value > 0"
+            texts = f"kind = {ValueKind.STRING} AND value > ''"
+            lists = f"kind = {ValueKind.LIST} AND value > 0"
             return [
                 (texts, ()),
                 (lists, ()),
-                *((f"kind = {kind}", ()) for kind in (Kind.NUMBER, Kind.OPAQUE)),
+                *((f"kind = {kind}", ()) for kind in (ValueKind.NUMBER, ValueKind.OPAQUE)),
             ], ()
         case Operator.GT | Operator.GTE | Operator.LT | Operator.LTE if _is_bound(leaf):
-            kind = Kind.STRING if isinstance(value, str) else Kind.NUMBER
+            kind = ValueKind.STRING if isinstance(value, str) else ValueKind.NUMBER
             bounds = " AND ".join(f"value {ORDERS[bound.operator]} ?" for bound in leaves)
             return [(f"kind = {kind} AND {bounds}", [bound.value for bound in leaves])], [
-                Kind.OPAQUE
+                ValueKind.OPAQUE
             ]
         case Operator.CONTAINS if isinstance(value, int | float):
-            return _one_of(Kind.ELEMENT, _exact(value)), [Kind.OPAQUE]
+            return _one_of(ValueKind.ELEMENT, _exact(value)), [ValueKind.OPAQUE]
         case Operator.CONTAINS | Operator.TEXT_MATCH if isinstance(value, str) and is_text(value):
-            elements = _one_of(Kind.ELEMENT, [value]) if leaf.operator is Operator.CONTAINS else []
-            return [(f"kind = {Kind.STRING} AND instr(value, ?)", [value]), *elements], [
-                Kind.OPAQUE
+            elements = []
+            if leaf.operator is Operator.CONTAINS:
+                elements = _one_of(ValueKind.ELEMENT, [value])
+            return [(f"kind = {ValueKind.STRING} AND instr(value, ?)", [value]), *elements], [
+                ValueKind.OPAQUE
             ]
-    return [], [Kind.NUMBER, Kind.STRING, Kind.LIST, Kind.OPAQUE]
+    return [], [ValueKind.NUMBER, ValueKind.STRING, ValueKind.LIST, ValueKind.OPAQUE]
 
 
 def _equal(values: Sequence[Any]) -> _Plan:
@@ -250,20 +262,25 @@ def _equal(values: Sequence[Any]) -> _Plan:
     numbers: list[Scalar] = []
     strings: list[Scalar] = []
     ranges: list[tuple[str, Sequence[Scalar]]] = []
-    compared: set[Kind] = set()
+    compared: set[ValueKind] = set()
     for value in values:
         if value is None:
-            ranges.append((f"kind = {Kind.NULL}", ()))
+            ranges.append((f"kind = {ValueKind.NULL}", ()))
         elif isinstance(value, str) and scalar(value) is not None:
             strings.append(value)
         elif isinstance(value, int | float):
             numbers += _exact(value)
-            compared |= set() if abs(value) < 1 << 63 else {Kind.OPAQUE}
+            if not abs(value) < 1 << 63:
+                compared.add(ValueKind.OPAQUE)
         else:
-            compared |= {Kind.LIST, Kind.OPAQUE} if isinstance(value, list) else {Kind.OPAQUE}
-    return [*ranges, *_one_of(Kind.NUMBER, numbers), *_one_of(Kind.STRING, strings)], sorted(
-        compared
-    )
+            if isinstance(value, list):
+                compared.add(ValueKind.LIST)
+            compared.add(ValueKind.OPAQUE)
+    return [
+        *ranges,
+        *_one_of(ValueKind.NUMBER, numbers),
+        *_one_of(ValueKind.STRING, strings),
+    ], sorted(compared)
 
 
 def _exact(value: Any) -> list[Scalar]:
@@ -279,7 +296,7 @@ def _exact(value: Any) -> list[Scalar]:
         return []
 
 
-def _one_of(kind: Kind, values: Sequence[Scalar]) -> list[tuple[str, Sequence[Scalar]]]:
+def _one_of(kind: ValueKind, values: Sequence[Scalar]) -> list[tuple[str, Sequence[Scalar]]]:
     parts = [values[start : start + _BOUND] for start in range(0, len(values), _BOUND)]
     return [(f"kind = {kind} AND value IN ({', '.join('?' * len(part))})", part) for part in parts]
 

@@ -1,9 +1,9 @@
-"""A metadata filter as a small tree of frozen records, whatever framework it was written for, and its semantics.
+"""A metadata filter as a small tree of frozen records, and its semantics.
 
-Every comparison is the Python expression on the stored value and the operand, as in LangChain's and
-LlamaIndex's own references. Where Python raises TypeError (`"a" > 1`, `"a" in 5`) the two do not
-match. A missing key fails every operator except `ne`, `nin`, `is_empty` and `exists` with False.
-Searches of a store use `sql`.
+It may be written for any framework. Every comparison is the Python expression on the stored value
+and the operand, as in LangChain's and LlamaIndex's own references. Where Python raises TypeError
+(`"a" > 1`, `"a" in 5`) the two do not match. A missing key fails every operator except `ne`, `nin`,
+`is_empty` and `exists` with False. Searches of a store use `sql`.
 """
 
 from __future__ import annotations
@@ -127,7 +127,10 @@ def check_tree(tree: Tree) -> None:
     while parts:
         part, depth = parts.pop()
         several = isinstance(part, Comparison) and part.operator in (Operator.ANY, Operator.ALL)
-        count += len(part.value) if several else 1  # type: ignore[union-attr]
+        if several:
+            count += len(part.value)  # type: ignore[union-attr]
+        else:
+            count += 1
         if count > CONDITIONS:
             raise InvalidInputError(too_many())
         if depth > DEPTH:
@@ -140,7 +143,10 @@ def check_tree(tree: Tree) -> None:
 
 def too_deep() -> str:
     """Return what is wrong with a filter whose conditions are nested too deep."""
-    return f"a filter nests conditions at most {DEPTH} levels deep: join those that are joined by the same operator in one list"
+    return (
+        f"a filter nests conditions at most {DEPTH} levels deep: join those that are joined by the "
+        "same operator in one list"
+    )
 
 
 def too_many() -> str:

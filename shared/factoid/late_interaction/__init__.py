@@ -1,4 +1,4 @@
-"""AGRaME: rank sentences, propositions and passages by the passage's token vectors (Gangi Reddy et al., 2024)."""
+"""AGRaME: rank units by the passage's token vectors (Gangi Reddy et al., 2024)."""
 
 from factoid.late_interaction.cite import (
     Citation,

@@ -1,4 +1,4 @@
-"""Align a proposition with the words of its sentence (AGRaME, footnote 2, after Chen et al., 2023)."""
+"""Align a proposition with the words of its sentence (AGRaME, footnote 2)."""
 
 from __future__ import annotations
 

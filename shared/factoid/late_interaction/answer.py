@@ -1,4 +1,4 @@
-"""Answers as text: sentences that are complete while the answer is still growing, and the markers `[n]` in them."""
+"""Find complete sentences of a growing answer, and the markers `[n]` in them."""
 
 from __future__ import annotations
 
@@ -31,16 +31,19 @@ _NUMBERS = r"\[[1-9]\d{0,2}(?:[,–-]\s?[1-9]\d{0,2})*+\]"
 _MARKER = re.compile(
     rf"""(?P<code>`[^`]*`)
       | (?P<space>(?<![ \t])[ \t]++ | (?<!\b[A-Za-z]))
-        (?: \[(?:{_NUMBERS}|\\\[[1-9]\d{{0,2}}\\\])\](?:\([^()\s]*+(?:\([^()\s]*+\)[^()\s]*+)*+(?:\s+"[^"\n]*+")?\))?
+        (?: \[(?:{_NUMBERS}|\\\[[1-9]\d{{0,2}}\\\])\]
+            (?:\([^()\s]*+(?:\([^()\s]*+\)[^()\s]*+)*+(?:\s+"[^"\n]*+")?\))?
           | (?P<plain>{_NUMBERS})(?![(:\]])
           | 【\d{{1,3}}(?::\d{{1,3}})?(?:†[^【】\n]{{0,60}})?】 )""",
     re.VERBOSE,
 )
 # Before numbers that a sentence speaks of: "Eq. [2]", "see [3]".
 _NAMED = re.compile(
-    r"""(?:\b(?:eqs?|eqns?|figs?|refs?|tabs?|secs?|sects?|chaps?|apps?|nos?|vols?|pp?|defs?|props?|thms?|alg)\.
-      | \b(?:equation|figure|reference|table|section|chapter|appendix|theorem|lemma|definition|proposition|corollary|algorithm
-        |example|exercise|problem|step|item|line|page|note|footnote|number|option|rule|article|clause|paragraph|part|level
+    r"""(?:\b(?:eqs?|eqns?|figs?|refs?|tabs?|secs?|sects?|chaps?|apps?|nos?|vols?|pp?|defs?|props?
+        |thms?|alg)\.
+      | \b(?:equation|figure|reference|table|section|chapter|appendix|theorem|lemma|definition
+        |proposition|corollary|algorithm|example|exercise|problem|step|item|line|page|note|footnote
+        |number|option|rule|article|clause|paragraph|part|level
         |source|passage|document|context|excerpt|citation|paper)s?
       | \b(?:see|cf\.|per|according\ to|as\ in|shown\ in|described\ in))[ \t]*\Z""",
     re.IGNORECASE | re.VERBOSE,
@@ -53,9 +56,11 @@ _REFUSAL = re.compile(
     r"""\bI(?:\ am|['’]m)\ (?:sorry|unable|not\ able|not\ sure)\b
       | \b(?:I|we)\ (?:(?:do|could|can)\ not|cannot|(?:don|can|couldn)['’]t)
         \ (?:know|answer|find|determine|say|tell|help|assist)\b
-      | \b(?:I|we)\ (?:do\ not|don['’]t)\ have\ (?:(?:any|enough|sufficient|the)\ )?(?:relevant\ )?information\b
-      | \b(?:context|passages?|documents?|sources?|excerpts?|texts?|articles?|search\ results)\ (?:(?:provided|given|above)\ )?
-        (?:do(?:es)?\ not|do(?:es)?n['’]t)\ (?:contain|mention|provide|say|include|specify|state|answer|give)\b
+      | \b(?:I|we)\ (?:do\ not|don['’]t)\ have\ (?:(?:any|enough|sufficient|the)\ )?
+        (?:relevant\ )?information\b
+      | \b(?:context|passages?|documents?|sources?|excerpts?|texts?|articles?|search\ results)
+        \ (?:(?:provided|given|above)\ )?(?:do(?:es)?\ not|do(?:es)?n['’]t)
+        \ (?:contain|mention|provide|say|include|specify|state|answer|give)\b
       | \b(?:no|not\ enough|insufficient)\ (?:relevant\ )?information\b
       | \b(?:no\ mention\ of\b.{0,60}?|(?:is|are)\ not\ (?:\w+\ )?|not\ mentioned\ )
         in\ the\ (?:provided\ |given\ )?(?:context|passages|documents|sources|text)\b
@@ -79,9 +84,10 @@ def claims_something(sentence: str) -> bool:
 
 
 def without_markers(sentence: str) -> str:
-    """Return a sentence without citation marks such as `[1]` or `[2, 3]` and the spaces before them.
+    """Return a sentence without citation marks such as `[1]` or `[2, 3]`.
 
-    Inline code stays, and so do numbers that are a part of the sentence, as in "see Eq. [2]".
+    The spaces before them go with them. Inline code stays, and so do numbers that are a part of the
+    sentence, as in "see Eq. [2]".
     """
     return _MARKER.sub(_unmarked, sentence).lstrip(" \t")
 
@@ -95,12 +101,17 @@ def _unmarked(match: re.Match[str]) -> str:
 
 
 def with_markers(sentence: str, numbers: Sequence[int]) -> tuple[str, int]:
-    """Return a sentence with marks such as ` [1][3]` before its final punctuation, and where the marks begin."""
+    """Return a sentence with marks such as ` [1][3]`, and where these begin.
+
+    They stand before its final punctuation.
+    """
     body = sentence.rstrip(_CLOSERS)
     core = body.rstrip(_FINAL).rstrip()
     place = len(core) if core and core != body.rstrip() else len(sentence)
     markers = "".join(f"[{number}]" for number in numbers)
-    return (f"{sentence[:place]} {markers}{sentence[place:]}" if markers else sentence), place
+    if markers:
+        sentence = f"{sentence[:place]} {markers}{sentence[place:]}"
+    return sentence, place
 
 
 class Stretch(NamedTuple):
@@ -164,17 +175,21 @@ class GrowingAnswer:
         self._join()
         spans = self._spans()
         word = _LAST_WORD.match(self._text)
-        last = word.end() if word else 0
-        complete = [span for span, (following, _) in pairwise(spans) if following < last]
+        last = 0
+        if word:
+            last = word.end()
+        complete = []
+        for span, (following, _) in pairwise(spans):
+            if following < last:
+                complete.append(span)
         stretches = self._stretches(complete)
         # a sentence waits for the first word of the next one
         waits = len(spans) > len(complete) + 1
         self._may_end = self._is_due = False
-        self._read(
-            self._text[
-                self._returned if waits else max(self._returned, len(self._text) - _NEXT_WORD) :
-            ]
-        )
+        start = self._returned
+        if not waits:
+            start = max(start, len(self._text) - _NEXT_WORD)
+        self._read(self._text[start:])
         self._forget([end for _, end in complete])
         return stretches
 
@@ -222,13 +237,19 @@ class GrowingAnswer:
         for first, last, _ in _parts(source):
             here = sentence_spans(source[first:last], markup="markdown")
             spans += [(start + first - shift, end + first - shift) for start, end in here]
-        return [(max(start, self._returned), end) for start, end in spans if end > self._returned]
+        rest = []
+        for start, end in spans:
+            if end > self._returned:
+                rest.append((max(start, self._returned), end))
+        return rest
 
     def _stretches(self, spans: Sequence[Span]) -> list[Stretch]:
         """Return sentences with the text before them."""
+        if not spans:
+            return []
         source, shift = self._source()
         others: list[Span] = []
-        for first, last, is_reasoning in _parts(source) if spans else ():
+        for first, last, is_reasoning in _parts(source):
             if is_reasoning:
                 others.append((first - shift, last - shift))
                 continue
@@ -272,7 +293,7 @@ class GrowingAnswer:
 
 
 def _parts(text: str) -> list[tuple[int, int, bool]]:
-    """Return the spans of a text that are reasoning and those that are not, in order, and which they are."""
+    """Return the spans of a text in order, and whether each is reasoning."""
     parts: list[tuple[int, int, bool]] = []
     at = 0
     for start, end in reasoning_spans(text):

@@ -19,6 +19,7 @@ from collections.abc import (
     Sequence,
 )
 from dataclasses import dataclass, replace
+from itertools import chain
 from math import inf, isfinite
 from operator import attrgetter
 from os import PathLike
@@ -94,13 +95,16 @@ class Citation:
         return self.support.passage
 
     def fields(self, metadata: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the citation as JSON fields, with `title` and `url` from the cited document's metadata if they are strings."""
+        """Return the citation as JSON fields.
+
+        `title` and `url` are of the cited document's metadata if they are strings.
+        """
         support = self.support.unit
-        return {
-            "number": self.number,
-            **{
-                key: metadata[key] for key in ("title", "url") if isinstance(metadata.get(key), str)
-            },
+        fields: dict[str, Any] = {"number": self.number}
+        for key in ("title", "url"):
+            if isinstance(metadata.get(key), str):
+                fields[key] = metadata[key]
+        fields |= {
             "start_index": self.spans[0][0],
             "end_index": self.spans[-1][1],
             "cited_text": support.text,
@@ -108,8 +112,10 @@ class Citation:
             "cited_end_index": support.end,
             "claim": self.claim,
             "score": self.score,
-            **({"margin": self.margin} if isfinite(self.margin) else {}),
         }
+        if isfinite(self.margin):
+            fields["margin"] = self.margin
+        return fields
 
 
 def citation_fields(record: Mapping[str, Any], source_id: str | None) -> CitationFields:
@@ -151,7 +157,10 @@ class CitedSentence:
 
 @dataclass(frozen=True, slots=True)
 class CitedAnswer:
-    """An answer with markers, such as `[2]` for the second passage, and the citations behind them."""
+    """An answer with markers, such as `[2]`, and the citations behind them.
+
+    That is the marker of the second passage.
+    """
 
     sentences: tuple[CitedSentence, ...] = ()
 
@@ -163,7 +172,7 @@ class CitedAnswer:
     @property
     def citations(self) -> tuple[Citation, ...]:
         """Return the citations of all sentences, in order."""
-        return tuple(citation for sentence in self.sentences for citation in sentence.citations)
+        return tuple(chain.from_iterable(sentence.citations for sentence in self.sentences))
 
     def __str__(self) -> str:
         return self.text
@@ -251,7 +260,7 @@ class PropCite:
         citer = _AnswerCiter(self, passages)
         stretches = GrowingAnswer(answer).finish()
         citer.decompose(stretches)
-        sentences = tuple(citer.cite(stretch) for stretch in stretches)
+        sentences = tuple(map(citer.cite, stretches))
         self.last_report = citer.report
         return CitedAnswer(sentences)
 
@@ -262,10 +271,10 @@ class PropCite:
     def stream(
         self, chunks: Iterable[str], passages: Passages
     ) -> Generator[CitedSentence, None, None]:
-        """Yield each sentence of an answer with its citations when the next one begins, and the last one at the end.
+        """Yield each sentence of an answer with its citations when the next begins.
 
-        However the answer is cut into chunks, the sentences are nearly always those of `cite`.
-        Closing this generator also closes the generator of chunks.
+        The last one comes at the end. However the answer is cut into chunks, the sentences are
+        nearly always those of `cite`. Closing this generator also closes the generator of chunks.
 
         Args:
             chunks: The answer in parts.
@@ -335,7 +344,10 @@ class _AnswerCiter:
         return self._tokens
 
     def decompose(self, stretches: Iterable[Stretch]) -> None:
-        """Make the propositions of all sentences in one call, since some propositionizers work in batches."""
+        """Make the propositions of all sentences in one call.
+
+        Some propositionizers work in batches.
+        """
         if self._options.method == "sentence" or not self._passages:
             return
         sentences = dict.fromkeys(stretch.plain for stretch in stretches if self._is_cited(stretch))
@@ -355,25 +367,33 @@ class _AnswerCiter:
         plain = stretch.plain
         is_cited = self._is_cited(stretch)
         self.decompose([stretch])
-        claims = list(self._claims(plain)) if is_cited and self._passages else []
+        claims = []
+        if is_cited and self._passages:
+            claims = list(self._claims(plain))
         self._counts.update(
             sentences=bool(stretch.sentence),
             silent=bool(stretch.sentence) and not is_cited,
             claims=len(claims),
         )
-        cited = [citation for claim in claims if (citation := self._citation(*claim))]
+        cited = []
+        for claim in claims:
+            if citation := self._citation(*claim):
+                cited.append(citation)
         numbers = dict.fromkeys(citation.number for citation in cited)
-        sentence, place = with_markers(
-            stretch.sentence if self._keeps_markers(stretch) else plain, list(numbers)
-        )
+        unmarked = plain
+        if self._keeps_markers(stretch):
+            unmarked = stretch.sentence
+        sentence, place = with_markers(unmarked, list(numbers))
         start = self._length + stretch.start
         added = len(sentence) - len(plain)
 
         def moved(spans: Sequence[Span]) -> tuple[Span, ...]:
-            return tuple(
-                (start + first + added * (first >= place), start + last + added * (last > place))
-                for first, last in spans
-            )
+            moved_spans = []
+            for first, last in spans:
+                begin = start + first + added * (first >= place)
+                end = start + last + added * (last > place)
+                moved_spans.append((begin, end))
+            return tuple(moved_spans)
 
         citations = tuple(replace(citation, spans=moved(citation.spans)) for citation in cited)
         text = stretch.text[: stretch.start] + sentence + stretch.text[stretch.end :]

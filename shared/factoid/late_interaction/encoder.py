@@ -38,7 +38,10 @@ class TokenEncoder(Protocol):
     """
 
     def encode_query(self, text: str, *, finer: bool = False) -> TokenVectors:
-        """Return the token vectors of a query, with the marker m_q, or m'_q to score units finer than a passage."""
+        """Return the token vectors of a query, with the marker m_q.
+
+        It is m'_q to score units finer than a passage.
+        """
         ...
 
     def encode_passages(self, texts: Sequence[str]) -> list[TokenVectors]:
@@ -102,9 +105,10 @@ class LateInteractionEncoder:
         return FINER_PROMPT in self._model().prompts
 
     def encode_query(self, text: str, *, finer: bool = False) -> TokenVectors:
-        """Return the token vectors of a query, marked with m'_q if `finer` is set and the model has that marker.
+        """Return the token vectors of a query.
 
-        A model trained without it does best with m_q for both (Table 5).
+        It is marked with m'_q if `finer` is set and the model has that marker. A model trained
+        without it does best with m_q for both (Table 5).
         """
         check_text(text, "query")
         with at_work(), self._alone.lock:
@@ -130,23 +134,22 @@ class LateInteractionEncoder:
                     f"special tokens, got {limit}"
                 )
             windows = [_windows(text, model.tokenizer, budget) for text in texts]
-            parts = [
-                text[start:end]
-                for text, cuts in zip(texts, windows, strict=True)
-                for start, end, _ in cuts
-            ]
-            options = self._options(max_length=limit)
-            encoded = model.encode_document(parts, prompt=prompt, **options) if parts else []
+            parts: list[str] = []
+            for text, cuts in zip(texts, windows, strict=True):
+                parts += [text[start:end] for start, end, _ in cuts]
+            encoded = []
+            if parts:
+                options = self._options(max_length=limit)
+                encoded = model.encode_document(parts, prompt=prompt, **options)
         features = iter(encoded)
-        return [
-            _merged(
-                [
-                    (*_tokens(next(features), prompt, text[start:end]), start, cut)
-                    for start, end, cut in cuts
-                ]
-            )
-            for text, cuts in zip(texts, windows, strict=True)
-        ]
+        merged = []
+        for text, cuts in zip(texts, windows, strict=True):
+            pieces = []
+            for start, end, cut in cuts:
+                tokens = _tokens(next(features), prompt, text[start:end])
+                pieces.append((*tokens, start, cut))
+            merged.append(_merged(pieces))
+        return merged
 
     def fingerprint(self) -> str:
         """Return a digest of everything that passage vectors depend on.

@@ -1,4 +1,4 @@
-"""Rank passages, or sentences, propositions and other spans in them, by token vectors of whole passages (AGRaME, §3.2)."""
+"""Rank passages, and spans in them, by their token vectors (AGRaME, §3.2)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from itertools import chain, islice
 from math import inf
 from operator import attrgetter
 from os import PathLike
@@ -142,7 +142,7 @@ class AnyGranularityRanker:
         parents: RankedParents = "unit",
         units: Sequence[Sequence[Unit]] | None = None,
     ) -> list[SpanHit]:
-        """Return the best units of some passages, or the passages with the best unit of each, best first.
+        """Return the best units, or the passages with their best unit, best first.
 
         Equal scores keep the order of the passages. A passage without a scored unit is ranked as a
         whole.
@@ -167,17 +167,17 @@ class AnyGranularityRanker:
         kind = ranked_granularity(granularity)
         if parents not in get_args(RankedParents):
             raise InvalidInputError(f"parents must be 'passage' or 'unit', got {parents!r}")
-        limit = None if k is None else whole_number("k", k)
+        if k is not None:
+            k = whole_number("k", k)
         whole = as_passages(passages)
         if units is not None and len(units) != len(whole):
             raise InvalidInputError(
                 f"expected a list of units for each of {len(whole)} passages, got {len(units)}"
             )
         placed = self.placed_units(whole, kind, units)
-        unaligned = sum(
-            unit.metadata.get("fallback") == UNALIGNED for row in placed for unit, _ in row
-        )
-        counts = Counter(passages=len(whole), unaligned=unaligned)
+        counts = Counter(passages=len(whole), unaligned=0)
+        for unit, _ in chain.from_iterable(placed):
+            counts["unaligned"] += unit.metadata.get("fallback") == UNALIGNED
         scorer = QueryScorer(self.encoder, query, self.alpha)
         hits: list[SpanHit] = []
         for start in range(0, len(whole), _BATCH):
@@ -189,13 +189,11 @@ class AnyGranularityRanker:
                     kind, whole[position], position, tokens, placed[position], similarities
                 )
                 counts["whole"] += kind is not Granularity.PASSAGE and row[0].unit is row[0].passage
-                hits += (
-                    [_rolled_up(row)]
-                    if parents == "passage" and kind is not Granularity.PASSAGE
-                    else row
-                )
+                if parents == "passage" and kind is not Granularity.PASSAGE:
+                    row = [_rolled_up(row)]
+                hits += row
         self.last_report = RankReport(**counts)
-        return sorted(hits, key=attrgetter("score"), reverse=True)[:limit]
+        return sorted(hits, key=attrgetter("score"), reverse=True)[:k]
 
     async def arank(
         self,
@@ -208,11 +206,11 @@ class AnyGranularityRanker:
         return await asyncio.to_thread(self.rank, query, passages, granularity, **options)
 
     def encode_passages(self, passages: Passages, *, progress: bool | None = None) -> RankReport:
-        """Fill the cache with the token vectors of passages, such as all of a store, before they are ranked.
+        """Fill the cache with the token vectors of passages before they are ranked.
 
-        Passages are read as needed, and each batch is stored when it is ready, so that a second
-        call continues after an interrupted one. The report counts the encoded passages and those
-        stored before.
+        They may be all those of a store. Passages are read as needed, and each batch is stored when
+        it is ready, so that a second call continues after an interrupted one. The report counts the
+        encoded passages and those stored before.
 
         Raises:
             InvalidInputError: The ranker has no cache, or as for `rank`.
@@ -233,31 +231,32 @@ class AnyGranularityRanker:
         return self.last_report
 
     def tokens(self, passages: Sequence[Unit]) -> list[TokenVectors]:
-        """Return the tokens of passages, from the cache or encoded, with spans in characters of the passage's own text.
+        """Return the tokens of passages, from the cache or encoded.
 
-        Equal texts are encoded once. With a cache, vectors are rounded to its dtype on the first
-        call too.
+        Their spans are in characters of the passage's own text. Equal texts are encoded once. With
+        a cache, vectors are rounded to its dtype on the first call too.
 
         Raises:
             StoreError: The cache cannot be read.
         """
         texts = [with_heading(passage, self.template) for passage in passages]
         bodies = {text: passage.text for text, passage in zip(texts, passages, strict=True)}
-        model = self.encoder.fingerprint() if self.cache else ""  # type: ignore[attr-defined]
-        tokens = self.cache.get(model, bodies) if self.cache else {}
+        model = ""
+        tokens: dict[str, TokenVectors] = {}
+        if self.cache:
+            model = self.encoder.fingerprint()  # type: ignore[attr-defined]
+            tokens |= self.cache.get(model, bodies)
         missing = [text for text in bodies if text not in tokens]
-        encoded = dict(
-            zip(missing, self.encoder.encode_passages(missing) if missing else [], strict=True)
-        )
-        if self.cache and missing:
-            encoded = self.cache.put(
-                model, {text: (bodies[text], new) for text, new in encoded.items()}
-            )
-        tokens |= encoded
-        result = []
+        if missing:
+            encoded = dict(zip(missing, self.encoder.encode_passages(missing), strict=True))
+            if self.cache:
+                entries = {text: (bodies[text], new) for text, new in encoded.items()}
+                encoded = self.cache.put(model, entries)
+            tokens |= encoded
+        relative = []
         for text, passage in zip(texts, passages, strict=True):
-            result.append(_without_heading(tokens[text], len(text) - len(passage.text)))
-        return result
+            relative.append(_without_heading(tokens[text], len(text) - len(passage.text)))
+        return relative
 
     def placed_units(
         self,
@@ -268,25 +267,26 @@ class AnyGranularityRanker:
         """Return the units of each passage with the spans that score them."""
         if kind is Granularity.PASSAGE:
             return [[] for _ in passages]
-        sentences = [split_sentences(passage) for passage in passages]
+        sentences = list(map(split_sentences, passages))
         if kind is Granularity.SENTENCE:
-            return [
-                [(unit, [(unit.start, unit.end)]) for unit in row] for row in units or sentences
-            ]
+            return [list(map(_in_place, row)) for row in units or sentences]
         if units is None:
             distinct = {passage.id: passage for passage in passages}
             propositions: dict[str, list[Unit]] = {passage_id: [] for passage_id in distinct}
             for unit in decompose(list(distinct.values()), self.propositionizer).units:
                 propositions[unit.parent_id].append(unit)
             units = [propositions[passage.id] for passage in passages]
-        result = []
+        placed = []
         for row, passage, around in zip(units, passages, sentences, strict=True):
-            result.append([_aligned(unit, passage, around) for unit in row])
-        return result
+            placed.append([_aligned(unit, passage, around) for unit in row])
+        return placed
 
 
 class QueryScorer:
-    """Scores passages and spans of passages by a query, under m_q and, if the model has it, m'_q."""
+    """Scores passages and spans of them by a query.
+
+    It is marked with m_q and, if the model has it, m'_q.
+    """
 
     def __init__(self, encoder: TokenEncoder, query: str, alpha: float) -> None:
         self._alpha = alpha
@@ -329,7 +329,7 @@ class QueryScorer:
         by_marker = []
         for query in self._tokens:
             by_marker.append(np.split(products(query.vectors, vectors.T), ends, axis=1))
-        return [list(of_passage) for of_passage in zip(*by_marker, strict=True)]
+        return list(map(list, zip(*by_marker, strict=True)))
 
     def passage_score(self, tokens: TokenVectors, similarities: Sequence[Vectors]) -> float:
         """Return the score of a whole passage, with the query under m_q.
@@ -357,17 +357,12 @@ class QueryScorer:
         A unit's score is `S(q, span) + α·S(q, passage)` (§3.2).
         """
         whole = self.passage_score(tokens, similarities)
-        masked = [
-            (
-                unit,
-                token_mask(
-                    tokens.spans,
-                    [(start - passage.start, end - passage.start) for start, end in spans],
-                ),
-            )
-            for unit, spans in placed
-        ]
-        scored = [(unit, mask) for unit, mask in masked if mask.any()]
+        scored = []
+        for unit, spans in placed:
+            inside = [(start - passage.start, end - passage.start) for start, end in spans]
+            mask = token_mask(tokens.spans, inside)
+            if mask.any():
+                scored.append((unit, mask))
         if not scored:
             scored = [(passage, np.ones(len(tokens.spans), bool))]
         alone = span_scores(
@@ -392,7 +387,10 @@ def _token_counts(batch: Sequence[TokenVectors]) -> dict[str, int]:
 
 
 def _without_heading(tokens: TokenVectors, heading: int) -> TokenVectors:
-    """Return tokens with spans relative to the end of a heading of `heading` characters, whose own tokens get (0, 0)."""
+    """Return tokens with spans relative to the end of a heading.
+
+    It has `heading` characters; its own tokens get (0, 0).
+    """
     if not heading:
         return tokens
     spans = np.maximum(tokens.spans - heading, 0)
@@ -408,7 +406,7 @@ def as_passages(passages: Passages) -> list[Unit]:
     """
     if isinstance(passages, str):
         raise InvalidInputError("expected a list of passages, got a single text")
-    return [as_passage(passage) for passage in passages]
+    return list(map(as_passage, passages))
 
 
 def as_passage(passage: Unit | Document | str) -> Unit:
@@ -439,7 +437,10 @@ def as_passage(passage: Unit | Document | str) -> Unit:
 
 
 def _aligned(unit: Unit, passage: Unit, sentences: Sequence[Unit]) -> PlacedUnit:
-    """Return a proposition with the spans of its words in the sentences that its own span touches."""
+    """Return a proposition with the spans of its words.
+
+    They are in the sentences that its own span touches.
+    """
     touched = []
     for sentence in sentences:
         if sentence.start < unit.end and sentence.end > unit.start:
@@ -466,3 +467,8 @@ def _rolled_up(hits: Sequence[SpanHit]) -> SpanHit:
         matches=matches,
         parts={Granularity.PASSAGE.value: score},
     )
+
+
+def _in_place(unit: Unit) -> PlacedUnit:
+    """Return a unit with its own span."""
+    return unit, [(unit.start, unit.end)]

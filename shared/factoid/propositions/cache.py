@@ -24,10 +24,13 @@ APPLICATION_ID = 0x0FAC70CA
 FORMAT = 1
 
 # The checksum covers all values before it, but the row's number.
-SQL = """CREATE TABLE IF NOT EXISTS propositions (
-    row INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, name TEXT NOT NULL, output TEXT NOT NULL, reason TEXT,
-    checksum INTEGER NOT NULL
-)"""
+SQL = (
+    "CREATE TABLE IF NOT EXISTS propositions (\n"
+    "    row INTEGER PRIMARY KEY, key BLOB NOT NULL UNIQUE, name TEXT NOT NULL, "
+    "output TEXT NOT NULL, reason TEXT,\n"
+    "    checksum INTEGER NOT NULL\n"
+    ")"
+)
 _COLUMNS = "key, name, output, reason"
 _KEY_VERSION = 1  # raise when `passage_key` changes, so that earlier entries are not found
 _GET = "SELECT row, name, output, reason, checksum FROM propositions WHERE key = ?"
@@ -134,7 +137,10 @@ class PropositionCache:
             )
 
     def forget(self, name: str | None = None, *, failures: bool = False) -> int:
-        """Drop all entries, or those chosen as in `count`, so that their passages are decomposed again; return how many."""
+        """Drop all entries, or those chosen as in `count`, and return how many.
+
+        Their passages are decomposed again.
+        """
         with self._opened() as connection, sqlite.committing(connection):
             return connection.execute(f"DELETE {_CHOSEN}", [name, failures]).rowcount
 
@@ -152,7 +158,10 @@ class PropositionCache:
             with at_work(), closing(_TABLE.open(file)) as connection:
                 yield connection
         except (sqlite3.Error, OSError) as error:
-            remedy = "Name another file; if this one is a damaged cache, move it away, and its passages are asked again"
+            remedy = (
+                "Name another file; if this one is a damaged cache, move it away, and its passages "
+                "are asked again"
+            )
             if file.name == FILE:
                 remedy = "Restore the store from a backup"
             raise _TABLE.failure(self.path, error, remedy) from error

@@ -102,9 +102,13 @@ class CachedPropositionizer:
         return self._in_order(passages, outputs)
 
     def _look_up(self, passages: Sequence[Unit]) -> tuple[dict[bytes, list[str]], list[Unit]]:
-        """Return the propositions that the cache holds, by key, and the other passages, each once."""
-        distinct = {passage_key(self.name, passage): passage for passage in passages}
-        known = self.cache.get(self.name, list(distinct.values())) if distinct else []
+        """Return cached propositions by key, and the other passages, each once."""
+        distinct = {}
+        for passage in passages:
+            distinct[passage_key(self.name, passage)] = passage
+        known: list[list[str] | None] = []
+        if distinct:
+            known = self.cache.get(self.name, list(distinct.values()))
         outputs = {}
         for key, texts in zip(distinct, known, strict=True):
             if texts is not None:
@@ -112,20 +116,18 @@ class CachedPropositionizer:
         return outputs, [passage for key, passage in distinct.items() if key not in outputs]
 
     def _batches(self, passages: Sequence[Unit]) -> Iterator[Sequence[Unit]]:
-        return (
-            passages[start : start + self.batch_size]
-            for start in range(0, len(passages), self.batch_size)
-        )
+        for start in range(0, len(passages), self.batch_size):
+            yield passages[start : start + self.batch_size]
 
     def _store(
         self, passages: Sequence[Unit], outputs: Sequence[list[str]]
     ) -> dict[bytes, list[str]]:
         """Commit the propositions of passages, and return them by key."""
         self.cache.put(self.name, passages, outputs)
-        result = {}
+        stored = {}
         for passage, texts in zip(passages, outputs, strict=True):
-            result[passage_key(self.name, passage)] = texts
-        return result
+            stored[passage_key(self.name, passage)] = texts
+        return stored
 
     def _in_order(
         self, passages: Sequence[Unit], outputs: dict[bytes, list[str]]
@@ -135,7 +137,10 @@ class CachedPropositionizer:
         seen: set[bytes] = set()
         for passage in passages:
             key = passage_key(self.name, passage)
-            results.append(_again(outputs[key]) if key in seen else outputs[key])
+            texts = outputs[key]
+            if key in seen:
+                texts = _again(texts)
+            results.append(texts)
             seen.add(key)
         return results
 

@@ -55,10 +55,14 @@ class Context:
                 self.leads[index] = written_leads(sentence.block)
             if index in self.facts or index in self.leads:
                 # A whole sentence is a fact of its own as well, but for a question.
-                said = [places[lead.start] for lead in block.leads if lead.start in places]
-                above = {
-                    place for place in said if sentences[place].text[-1:] not in _STATEMENT_ENDS
-                }
+                said = []
+                for lead in block.leads:
+                    if lead.start in places:
+                        said.append(places[lead.start])
+                above = set()
+                for place in said:
+                    if sentences[place].text[-1:] not in _STATEMENT_ENDS:
+                        above.add(place)
                 self.repeats.setdefault(index, set()).update(above)
 
     @property
@@ -68,7 +72,10 @@ class Context:
 
 
 def _row_facts(sentence: Sentence) -> list[Fact]:
-    """Return the propositions of a row, or of a part of a long one, which also begin with what names the row."""
+    """Return the propositions of a row, or of a part of a long one.
+
+    Those of a part also begin with what names the row.
+    """
     block = sentence.block
     visible = sentence.visible
     at = bisect_left(block.visible.offsets, visible.offsets[0])  # where the part begins in the row
@@ -86,7 +93,9 @@ def _row_facts(sentence: Sentence) -> list[Fact]:
             cells.append((name, whole))
             places.append((start, max(start, end)))
         elif start >= end:
-            cells.append((name, whole if count_words(whole) <= _KEY_WORDS else ""))
+            if count_words(whole) > _KEY_WORDS:
+                whole = ""
+            cells.append((name, whole))
             places.append((0, 0))
         else:
             for begin, stop in cell_pieces(visible.text[start:end]):
@@ -94,9 +103,15 @@ def _row_facts(sentence: Sentence) -> list[Fact]:
                 places.append((start + begin, start + stop))
     lead = written_leads(sentence.block)
     facts: list[Fact] = []
-    for fact in row_facts(cells, words=LONGEST_FACT if is_whole else 0):
+    longest = 0
+    if is_whole:
+        longest = LONGEST_FACT
+    for fact in row_facts(cells, words=longest):
         text = f"{lead} {fact.text}" if lead else fact.text
-        inside = [places[place] for place in fact.cells if places[place][0] < places[place][1]]
+        inside = []
+        for place in fact.cells:
+            if places[place][0] < places[place][1]:
+                inside.append(places[place])
         if not inside and not is_whole:
             continue  # it says only what the other parts of the row say
         start = sentence.start

@@ -59,10 +59,11 @@ def decompose(
     unsupported: Policy = "drop",
     log: bool = True,
 ) -> Decomposition:
-    """Decompose passages into propositions with the spans that they come from, and count what happened.
+    """Decompose passages into propositions with spans, and count what happened.
 
-    A passage whose decomposition fails is represented by its sentences, and a sentence that no
-    proposition covers is added unchanged; both have `fallback` in their metadata.
+    The spans are those that they come from. A passage whose decomposition fails is represented by
+    its sentences, and a sentence that no proposition covers is added unchanged; both have
+    `fallback` in their metadata.
 
     Args:
         passages: Passages, as `split_passages` returns them.
@@ -127,7 +128,10 @@ def ground(
         if counts.transient:
             retry.append(passage)
     if failures_at != logging.NOTSET:
-        logger.log(failures_at if report.failures else logging.INFO, "%s", report)
+        level = logging.INFO
+        if report.failures:
+            level = failures_at
+        logger.log(level, "%s", report)
     return Decomposition(units, report, retry)
 
 
@@ -152,7 +156,10 @@ def check_policy(policy: str) -> None:
 def _asked(
     passages: Iterable[Unit], propositionizer: Propositionizer, policy: Policy
 ) -> tuple[list[Unit], list[Unit]]:
-    """Check the arguments of `decompose`, and return the passages, and those for the propositionizer."""
+    """Return the passages of `decompose`, and those for the propositionizer.
+
+    The arguments are checked.
+    """
     check_policy(policy)
     check_propositionizer(propositionizer)
     passages = list(passages)
@@ -191,16 +198,18 @@ def _ground_passage(
     distinct = [text for text in dict.fromkeys(cleaned) if _WORD.search(text)]
     cached = int(getattr(texts, "cached", False))
     if not distinct:
-        reason = texts.reason if isinstance(texts, NoPropositions) else "empty output"
-        stand_ins = [
-            (index, _stand_in(passage, sentence, reason))
-            for index, sentence in enumerate(sentences)
-        ]
+        reason = "empty output"
+        if isinstance(texts, NoPropositions):
+            reason = texts.reason
+        stand_ins = []
+        for number, sentence in enumerate(sentences):
+            stand_ins.append((number, _stand_in(passage, sentence, reason)))
         failed = [unit for _, unit in _in_context(passage, sentences, stand_ins)]
         transient = int(bool(sentences) and getattr(texts, "transient", False))
-        return failed, Report(
-            1, len(failed), {reason: 1} if sentences else {}, cached=cached, transient=transient
-        )
+        failures = {}
+        if sentences:
+            failures[reason] = 1
+        return failed, Report(1, len(failed), failures, cached=cached, transient=transient)
     placed: list[tuple[int, Unit]] = []
     unsupported = 0
     for text in distinct:
@@ -243,7 +252,10 @@ def _ground_passage(
 def _in_context(
     passage: Unit, sentences: Sequence[Read], placed: Sequence[tuple[int, Unit]]
 ) -> list[tuple[int, Unit]]:
-    """Add what they go on from to items of lists that stand as they are in the passage, and the names of columns to rows."""
+    """Add what it goes on from to what stands as it is in the passage.
+
+    Items of lists get what leads to them, rows the names of columns.
+    """
     if facts := record_facts(passage):
         return _with_facts(passage, sentences, placed, facts)
     context = Context([read.sentence for read in sentences])
@@ -286,7 +298,10 @@ def _in_context(
 def _said_again(
     passage: Unit, context: Context, sentences: Sequence[Read], placed: Sequence[tuple[int, Unit]]
 ) -> list[tuple[int, Unit]]:
-    """Return units for items and rows with the words of another one, which go on from something else."""
+    """Return units for items and rows that have the words of another one.
+
+    They go on from something else.
+    """
     by_sentence: dict[int, list[Unit]] = {}
     for index, unit in placed:
         if _is_literal(unit, index, sentences):
@@ -336,8 +351,7 @@ def _without_number(item: str, sentence: Sentence) -> str:
     number = block.visible.text[: block.number]
     if number and item.startswith(number):
         return item[len(number) :]
-    written = _NUMBER.match(item)
-    if written:
+    if written := _NUMBER.match(item):
         return item[written.end() :]
     return item
 

@@ -1,4 +1,4 @@
-"""The Propositionizer of the paper, or any other seq2seq model that writes propositions (Dense X Retrieval, §3)."""
+"""The Propositionizer of the paper, or another seq2seq model (Dense X, §3)."""
 
 from __future__ import annotations
 
@@ -47,7 +47,8 @@ class FlanT5Propositionizer:
         max_new_tokens: Maximum length of an output. If an output is cut off, its complete
             propositions are kept.
         copy: Whether a T5 in the transformers engine drafts from the passage, for the same output
-            in fewer steps. None for yes but on CUDA devices, where large batches are faster without.
+            in fewer steps. None for yes but on CUDA devices, where large batches are faster
+            without.
         revision: Branch, tag or commit of a model on the hub.
         progress: Whether to show a bar when there is more than one passage.
     """
@@ -117,14 +118,11 @@ class FlanT5Propositionizer:
         if not passages:
             return
         engine = self._load()
-        inputs = engine.tokenizer([passage_input(passage) for passage in passages], verbose=False)[
-            "input_ids"
-        ]
-        readable = {
-            position: tokens
-            for position, tokens in enumerate(inputs)
-            if len(tokens) <= engine.limit
-        }
+        inputs = engine.tokenizer(list(map(passage_input, passages)), verbose=False)["input_ids"]
+        readable = {}
+        for position, tokens in enumerate(inputs):
+            if len(tokens) <= engine.limit:
+                readable[position] = tokens
         positions = list(readable)
         hidden = not self.progress or len(passages) == 1
         with tqdm(total=len(passages), desc="propositions", unit="passage", disable=hidden) as bar:

@@ -12,7 +12,7 @@ import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
 from functools import lru_cache
-from itertools import chain, takewhile
+from itertools import chain
 from typing import NamedTuple
 
 from factoid.split import sentences_in
@@ -143,22 +143,24 @@ class Source:
             return verbatim
         tokens = content_tokens(proposition)
         words = [word for word, _, _ in tokens]
-        name = [
-            word for word, _, _ in takewhile(lambda token: proposition[token[1]].isupper(), tokens)
-        ]
+        name = []
+        for word, place, _ in tokens:
+            if not proposition[place].isupper():
+                break
+            name.append(word)
         resolved = self.context.union(name)
         spread = self._spread
-        weights = {
-            word: (_RESOLVED if word in resolved else 1.0) / spread[word]
-            for word in words
-            if word in spread
-        }
+        weights: dict[str, float] = {}
+        for word in words:
+            if word in spread:
+                weights[word] = 1 / spread[word]
+                if word in resolved:
+                    weights[word] = _RESOLVED / spread[word]
         if not weights:
             return -1, *self._span
-        shares = [
-            sum(weights[word] for word in weights if word in sentence.words)
-            for sentence in self.sentences
-        ]
+        shares = []
+        for sentence in self.sentences:
+            shares.append(sum(weight for word, weight in weights.items() if word in sentence.words))
         best = shares.index(max(shares))
         sentence = self.sentences[best]
         shared = sentence.words.intersection(words)
@@ -174,28 +176,28 @@ class Source:
         return best, start, end
 
     def uncovered(self, propositions: Sequence[str]) -> list[int]:
-        """Return the indices of sentences of whose content words less than half are in any proposition.
+        """Return the indices of sentences that propositions hardly cover.
 
-        A sentence of function words only ("So be it.") is covered by a proposition that holds it
-        literally.
+        Less than half of their content words are in any. A sentence of function words only ("So be
+        it.") is covered by a proposition that holds it literally.
         """
         words: set[str] = set().union(*map(content_words, propositions))
         text = " ".join(propositions).casefold()
-        result = []
+        indices = []
         for index, sentence in enumerate(self.sentences):
             if len(sentence.words & words) < _COVERED * len(sentence.words) or not (
                 sentence.words or sentence.text.strip(_PUNCTUATION).casefold() in text
             ):
-                result.append(index)
-        return result
+                indices.append(index)
+        return indices
 
     def _find_verbatim(self, proposition: str) -> tuple[int, int, int] | None:
         """Return the sentence and the span where a proposition literally is, or None."""
         lowered = proposition[:1].lower() + proposition[1:]
-        texts = [
-            text.rstrip(ends) for text in (proposition, lowered) for ends in ("", *_SENTENCE_ENDS)
-        ]
-        variants = dict.fromkeys(texts)
+        variants: dict[str, None] = {}
+        for text in (proposition, lowered):
+            for ends in ("", *_SENTENCE_ENDS):
+                variants[text.rstrip(ends)] = None
         for text in filter(None, variants):
             for reading in (0, 1):
                 places = []
@@ -235,9 +237,13 @@ def _one_line(text: str, places: Sequence[int]) -> tuple[str, Sequence[int]]:
     if " ".join(text.split()) == text:
         return text, places
     positions = [match.start() for match in _ON_ONE_LINE.finditer(text)]
-    return "".join([" " if text[at].isspace() else text[at] for at in positions]), [
-        places[at] for at in positions
-    ]
+    characters = []
+    for position in positions:
+        character = text[position]
+        if character.isspace():
+            character = " "
+        characters.append(character)
+    return "".join(characters), [places[position] for position in positions]
 
 
 def _shortest_window(tokens: Iterable[Token], words: Collection[str]) -> tuple[int, int]:

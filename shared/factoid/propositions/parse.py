@@ -16,7 +16,7 @@ from __future__ import annotations
 import logging
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -42,13 +42,15 @@ _START = re.compile(
 )
 _TOKEN = re.compile(
     rf"(?:[\s,;:，、.…]|//[^\n]*+|\#[^\n]*+)*+"
-    rf"(?:(?P<open>[\[{{])|(?P<close>[\]}}])|(?P<quote>[{_OPENERS}])|(?P<scalar>{_SCALAR})|(?P<end>\Z))"
+    rf"(?:(?P<open>[\[{{])|(?P<close>[\]}}])|(?P<quote>[{_OPENERS}])|(?P<scalar>{_SCALAR})|"
+    rf"(?P<end>\Z))"
 )
 # The text after a quote that ends its string: the end of the list or of the output, or a comma and
 # another element.
 _DELIMITER = re.compile(
     rf"\s*+(?:\Z|[\]}}]|```|[,;，、]\s*+(?:{_SCALAR}\s*+,?\s*+)*+"
-    rf"(?:\Z|[\]}}]|```|//|\#|…|\.\.\.|(?P<next>[{_OPENERS}])|\[\s*+[{_OPENERS}\[\]{{]|\{{\s*+[\"'“]))"
+    rf"(?:\Z|[\]}}]|```|//|\#|…|\.\.\.|(?P<next>[{_OPENERS}])|\[\s*+[{_OPENERS}\[\]{{]"
+    rf"|\{{\s*+[\"'“]))"
 )
 # A missing comma after a whole sentence, or a missing bracket at the end of the list.
 _FORGOTTEN = re.compile(
@@ -79,7 +81,8 @@ _LATEX = re.compile(
       | f(?:box|lat|loor|orall|rac|rak|rown)
       | n(?:abla|atural|earrow|eg|eq|exists|geq|leq|mid|otin|parallel|u|warrow)
       | r(?:angle|brace|brack|ceil|floor|ho|ight|ightarrow|m)
-      | t(?:an|anh|au|ext|extbf|extit|extrm|frac|herefore|heta|hinspace|ilde|imes|o|op|riangle))(?![a-z])""",
+      | t(?:an|anh|au|ext|extbf|extit|extrm|frac|herefore|heta|hinspace|ilde|imes|o|op|riangle)
+      )(?![a-z])""",
     re.VERBOSE,
 )
 _LATEX_IN_MATH = re.compile(r"n(?:e|i|ot)(?![a-z])")  # elsewhere a new line and a word
@@ -98,7 +101,10 @@ class _String(NamedTuple):
 
 
 class _List(NamedTuple):
-    """The strings in one bracket, where it ends, and whether it was a closed list without numbers or nulls."""
+    """The strings in one bracket, where it ends, and whether it was closed.
+
+    Only a list without numbers or nulls counts as closed.
+    """
 
     strings: list[_String]
     end: int
@@ -106,14 +112,14 @@ class _List(NamedTuple):
 
 
 def read_propositions(output: str, *, cut_off: bool = False) -> list[str]:
-    """Return the propositions that a model's answer lists, in order, with repetitions, each on one line.
+    """Return the propositions in a model's answer, in order, each on one line.
 
-    A truncated list yields its complete strings. Elements that are not strings are left out. An
-    object yields the values of keys that contain "proposition", "fact" or the like (`_KEYS`), else
-    all its lists. Of objects in a list, with several strings each, one key counts, the same in all.
-    Reasoning (`factoid.reasoning`) is no part of the answer. An answer that lists none (a refusal,
-    prose, a model `cut_off` at its limit within the first string) yields `NoPropositions` with the
-    reason.
+    Repetitions stay. A truncated list yields its complete strings. Elements that are not strings
+    are left out. An object yields the values of keys that contain "proposition", "fact" or the like
+    (`_KEYS`), else all its lists. Of objects in a list, with several strings each, one key counts,
+    the same in all. Reasoning (`factoid.reasoning`) is no part of the answer. An answer that lists
+    none (a refusal, prose, a model `cut_off` at its limit within the first string) yields
+    `NoPropositions` with the reason.
     """
     answer = without_reasoning(mended(output))
     lists = _lists(answer)
@@ -130,7 +136,9 @@ def read_propositions(output: str, *, cut_off: bool = False) -> list[str]:
         return NoPropositions("empty list")
     logger.info("expected a JSON list of strings from the model, got %.80r", output)
     reason = "unreadable output" if output.strip() else "empty output"
-    return NoPropositions("output cut off" if cut_off else reason)
+    if cut_off:
+        reason = "output cut off"
+    return NoPropositions(reason)
 
 
 def _lists(text: str) -> list[_List]:
@@ -144,12 +152,23 @@ def _lists(text: str) -> list[_List]:
     return lists
 
 
+def _known_key(keys: Iterable[str]) -> str | None:
+    """Return the key that most likely holds propositions, if there is one."""
+    for known in _KEYS:
+        for key in keys:
+            if key.endswith(known):
+                return key
+    return None
+
+
 def _texts(lists: list[_List]) -> list[str]:
-    strings = [string for part in lists for string in part.strings]
+    strings: list[_String] = []
+    for part in lists:
+        strings += part.strings
     lengths: Counter[str] = Counter()
     for string in strings:
         lengths[string.key] += len(string.text)
-    key = next((key for known in _KEYS for key in lengths if key.endswith(known)), None)
+    key = _known_key(lengths)
     if key is None:
         listed = [string.text for string in strings if not string.is_field]
         if listed or not strings:
@@ -168,7 +187,9 @@ def _read(text: str, at: int) -> _List:
     while match := _TOKEN.match(text, at):
         kind = match.lastgroup
         at = match.end()
-        nearest = key or (inside[-1][1] if inside else "")
+        nearest = key or ""
+        if not nearest and inside:
+            _, nearest = inside[-1]
         if kind == "open":
             inside.append((match["open"], nearest))
             if match["open"] == "[":
@@ -250,7 +271,10 @@ def _forgotten(text: str, quote: int) -> bool:
 
 
 def _strings(raw: str, opener: str) -> Iterator[str]:
-    for part in _RUN_ON.split(raw) if opener == '"' else [raw]:
+    parts = [raw]
+    if opener == '"':
+        parts = _RUN_ON.split(raw)
+    for part in parts:
         if text := " ".join(_words(mended(_ESCAPE.sub(_unescape, part)))):
             yield text
 
@@ -277,7 +301,9 @@ def _unescape(match: re.Match[str]) -> str:
         _is_latex(match.string, match.start(3)) or _is_in_path(match.string, match.start())
     ):
         return match[0]
-    return _CONTROL.get(char, match[0] if char.isalnum() else char)
+    if char not in _CONTROL and char.isalnum():
+        return match[0]
+    return _CONTROL.get(char, char)
 
 
 def _is_latex(text: str, at: int) -> bool:
@@ -288,7 +314,10 @@ def _is_latex(text: str, at: int) -> bool:
 
 
 def _is_in_path(text: str, at: int) -> bool:
-    """Return whether a backslash stands in a path of Windows, which models forget to escape: a new line has a capital."""
+    """Return whether a backslash stands in a path of Windows, which models forget to escape.
+
+    A new line has a capital.
+    """
     if text[at + 2 : at + 3].isupper():
         return False
     return _PATH_START.search(text, max(0, at - _LONGEST_PATH), at) is not None
@@ -300,7 +329,10 @@ def _is_in_formula(text: str, at: int) -> bool:
 
 
 def _bullets(text: str) -> list[str]:
-    """Return the items of a list of lines with bullets or numbers, if at least half of the lines are such items."""
+    """Return the items of a list of lines with bullets or numbers.
+
+    At least half of the lines must be such items.
+    """
     items: list[list[str]] = []
     others = 0
     for line in text.splitlines():
@@ -314,9 +346,11 @@ def _bullets(text: str) -> list[str]:
             others += 1
     if others > len(items):
         return []
-    texts = (" ".join(words).removesuffix(",") for words in items)
-    return [
-        text[1:-1] if text[0] + text[-1] in {'""', "“”"} else text
-        for text in texts
-        if len(text) > 2
-    ]
+    texts = []
+    for words in items:
+        text = " ".join(words).removesuffix(",")
+        if len(text) > 2:
+            if text[0] + text[-1] in {'""', "“”"}:
+                text = text[1:-1]
+            texts.append(text)
+    return texts

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from itertools import chain
 from typing import Protocol, runtime_checkable
 
 from factoid.errors import InvalidInputError, PropositionizerError
@@ -65,14 +66,14 @@ def check_propositionizer(propositionizer: object) -> None:
 
 
 def check_outputs(outputs: Sequence[Sequence[str]], count: int) -> None:
-    """Raise `PropositionizerError` for outputs that are not one list of strings for each passage."""
+    """Raise `PropositionizerError` unless there are strings for each passage."""
     lists = isinstance(outputs, list | tuple) and all(
         isinstance(texts, list | tuple) for texts in outputs
     )
     if (
         not lists
         or len(outputs) != count
-        or not all(isinstance(text, str) for texts in outputs for text in texts)
+        or not all(isinstance(text, str) for text in chain.from_iterable(outputs))
     ):
         raise PropositionizerError(
             f"expected one list of strings for each of {count} passages, and the propositionizer "
@@ -103,8 +104,13 @@ class Report:
 
     def __add__(self, other: Report) -> Report:
         failures = Counter(self.failures) + Counter(other.failures)
-        counts = [entry.name for entry in fields(self) if entry.name != "failures"]
-        sums = {name: getattr(self, name) + getattr(other, name) for name in counts}
+        counts = []
+        for entry in fields(self):
+            if entry.name != "failures":
+                counts.append(entry.name)
+        sums = {}
+        for name in counts:
+            sums[name] = getattr(self, name) + getattr(other, name)
         return Report(failures=dict(sorted(failures.items())), **sums)
 
     @property
@@ -114,11 +120,17 @@ class Report:
 
     def __str__(self) -> str:
         reasons = ", ".join(f"{count} {reason}" for reason, count in self.failures.items())
-        reasons += f"; another try may mend {self.transient}" if self.transient else ""
+        if self.transient:
+            reasons += f"; another try may mend {self.transient}"
+        if reasons:
+            reasons = f" ({reasons})"
+        cached = ""
+        if self.cached:
+            cached = f" ({self.cached} from the cache)"
         return (
-            f"{_counted(self.passages, 'passage')}{f' ({self.cached} from the cache)' if self.cached else ''} "
+            f"{_counted(self.passages, 'passage')}{cached} "
             f"→ {_counted(self.propositions, 'proposition')}; {_counted(self.failed, 'passage')} "
-            f"fell back to sentences{f' ({reasons})' if reasons else ''}, {self.unsupported} "
+            f"fell back to sentences{reasons}, {self.unsupported} "
             f"unsupported, {_counted(self.uncovered, 'sentence')} added, "
             f"{_counted(self.duplicates, 'duplicate')} left out"
         )

@@ -71,7 +71,10 @@ def proposition_f1(
     precision = float(similarities.max(axis=1).mean())
     recall = float(similarities.max(axis=0).mean())
     total = precision + recall
-    return PropositionF1(precision, recall, 2 * precision * recall / total if total else 0.0)
+    f1 = 0.0
+    if total:
+        f1 = 2 * precision * recall / total
+    return PropositionF1(precision, recall, f1)
 
 
 def corpus_f1(
@@ -122,7 +125,8 @@ class TokenF1:
 
     def __call__(self, a: Sequence[str], b: Sequence[str]) -> Matrix:
         """Return the F1 scores. Shape: (len(a), len(b))."""
-        bags_of_a, bags_of_b = ([_tokens(text) for text in side] for side in (a, b))
+        bags_of_a = list(map(_tokens, a))
+        bags_of_b = list(map(_tokens, b))
         scores = []
         for bag_a in bags_of_a:
             for bag_b in bags_of_b:

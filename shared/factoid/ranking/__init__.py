@@ -8,7 +8,7 @@ from __future__ import annotations
 from factoid.ranking.blend import (
     LEXICAL,
     Group,
-    Level,
+    Parents,
     Scored,
     Weights,
     best_by_words,
@@ -22,7 +22,7 @@ __all__ = [
     "LEXICAL",
     "Columns",
     "Group",
-    "Level",
+    "Parents",
     "Scale",
     "Scored",
     "View",

@@ -39,7 +39,7 @@ from factoid.vectors.matrix import largest
 from factoid.vectors.vector_index import membership, ranks
 
 # How results are grouped: each unit alone, by its passage, or by its document.
-Level = Literal["unit", "passage", "document"]
+Parents = Literal["unit", "passage", "document"]
 
 LEXICAL = "lexical"
 MATCHES = 3  # best units to return with each parent
@@ -116,7 +116,7 @@ def best_groups(
     queries: Vectors,
     k: int,
     *,
-    level: Level,
+    parents: Parents,
     weights: Weights,
     lexical: LexicalIndex | None = None,
     texts: Sequence[str] = (),
@@ -137,7 +137,7 @@ def best_groups(
         queries: Finite, and of unit length where the similarity is the cosine. Shape: (n, dim),
             float32.
         k: Number of parents; all are returned if there are fewer.
-        level: What a parent is.
+        parents: What a parent is.
         weights: The weight of each channel; that of words needs `lexical`.
         lexical: BM25 of passages.
         texts: The queries in words.
@@ -152,7 +152,7 @@ def best_groups(
     plan = _plan(views, passages, weights.passage, 1 - lexical_weight, closed)
     is_blended = lexical is not None or len(plan) > 1
     is_whole = all(channel.view.is_small() for channel in plan)
-    if not is_whole and not is_blended and level == "unit":
+    if not is_whole and not is_blended and parents == "unit":
         return _nearest(views[0], queries, k)
 
     # -- Candidates: the passages that are ranked, all of them or those that the indexes find --
@@ -163,7 +163,7 @@ def best_groups(
             return [[] for _ in queries]
     nearest: list[list[Ids]] = []
     if not is_whole:
-        nearest = _nearest_passages(plan, queries, k, level, is_blended=is_blended)
+        nearest = _nearest_passages(plan, queries, k, parents, is_blended=is_blended)
     places = None
     if lexical is not None:
         places = _places(lexical, keys, closed)
@@ -196,7 +196,7 @@ def best_groups(
             words = [reach * shares for reach, shares in zip(reaches, words, strict=True)]
 
         # -- Ranking: of the parents, by the weighted sum of the channels --
-        ranking = _Ranking(channels, parts, candidates, batch, level, k, closed)
+        ranking = _Ranking(channels, parts, candidates, batch, parents, k, closed)
         for number in range(len(batch)):
             shares = None
             if words:
@@ -220,7 +220,10 @@ def _plan(
         dense: The share of vectors in the whole.
         closed: Passages whose own vectors do not count.
     """
-    finer = [view for view in views if view.granularity is not Granularity.PASSAGE]
+    finer = []
+    for view in views:
+        if view.granularity is not Granularity.PASSAGE:
+            finer.append(view)
     is_searched = len(finer) < len(views)
     context = None
     share = 0.0  # of the passage
@@ -269,7 +272,7 @@ def _by_score(group: Group) -> tuple[float, int]:
 
 
 def _nearest_passages(
-    plan: Sequence[_Planned], queries: Vectors, k: int, level: Level, *, is_blended: bool
+    plan: Sequence[_Planned], queries: Vectors, k: int, parents: Parents, *, is_blended: bool
 ) -> list[list[Ids]]:
     """Return the passages that the index of each channel finds, for each query."""
     nearest = []
@@ -277,7 +280,7 @@ def _nearest_passages(
         if is_blended:
             nearest.append(channel.view.passages(queries, _width(k), "passage", alone=False))
         else:
-            nearest.append(channel.view.passages(queries, k, level, alone=True))
+            nearest.append(channel.view.passages(queries, k, parents, alone=True))
     return nearest
 
 
@@ -358,7 +361,7 @@ class _Ranking:
     parts: Vectors
     keys: Ids  # the passages, ascending
     queries: Vectors
-    level: Level
+    parents: Parents
     k: int
     # passages whose words do not count, and that are not returned for a document
     closed: Ids | None
@@ -378,14 +381,14 @@ class _Ranking:
             words = shares
             totals += weight * words
         order = self._order(totals)
-        if self.level == "unit":
+        if self.parents == "unit":
             return self._best_units(number, order, parts, words, weight)
         order = order[: self.k]
-        parents = self.keys
-        if self.level == "document":
-            parents = self._documents
+        parent_rows = self.keys
+        if self.parents == "document":
+            parent_rows = self._documents
         names = [str(channel.view.granularity) for channel in self.channels]
-        columns = (parents, totals, parts.T, words)
+        columns = (parent_rows, totals, parts.T, words)
         rows = zip(
             *(column[order].tolist() for column in columns),
             self._matches(number, order),
@@ -394,7 +397,7 @@ class _Ranking:
         groups = []
         for key, score, scores, word_score, matches in rows:
             groups.append(Group(key, score, matches, _named(names, scores, word_score)))
-        if self.level == "document" and self.closed is not None:
+        if self.parents == "document" and self.closed is not None:
             passages = self._open_passages(number, order, totals, self.closed)
             groups = [group._replace(passage=passages.get(group.key)) for group in groups]
         return groups
@@ -413,9 +416,9 @@ class _Ranking:
         if len(passages) == len(best):
             return passages
         for view, which, positions, scores in self._units(number, best):
-            parents = view.columns.parents[positions]
-            at = np.flatnonzero(~membership(parents, closed))
-            passages = _firsts(chosen[which[at]], parents[at], scores[at]) | passages
+            passage_rows = view.columns.parents[positions]
+            at = np.flatnonzero(~membership(passage_rows, closed))
+            passages = _firsts(chosen[which[at]], passage_rows[at], scores[at]) | passages
         return passages
 
     @cached_property
@@ -434,7 +437,7 @@ class _Ranking:
 
         Shape: (passages,).
         """
-        if self.level == "unit":
+        if self.parents == "unit":
             is_searched = [channel.is_searched for channel in self.channels]
             return self._blended(np.fmax.reduce(parts[is_searched]), parts)
         weights = np.array([[channel.weight] for channel in self.channels], np.float32)
@@ -474,7 +477,7 @@ class _Ranking:
         while True:
             at = largest(totals, count)
             order = at[np.argsort(-totals[at], kind="stable")]
-            if self.level != "document":
+            if self.parents != "document":
                 return order
             documents, first = np.unique(self._documents[order], return_index=True)
             if len(first) >= self.k or len(order) == len(totals):
@@ -490,8 +493,8 @@ class _Ranking:
             if not channel.is_searched:
                 continue
             view = channel.view
-            if self.level == "document":  # some may be in passages that were not found
-                groups = view.columns.by(self.level)
+            if self.parents == "document":  # some may be in passages that were not found
+                groups = view.columns.by(self.parents)
                 places, which = groups.find(self._documents[best])
                 positions = groups.positions[places]
                 if view.allowed is not None:
@@ -575,7 +578,7 @@ def best_by_words(
     k: int,
     columns: Columns,
     *,
-    level: Level,
+    parents: Parents,
     allowed: Mask | None = None,
 ) -> list[list[Group]]:
     """Return the k best passages, or documents by their best passage, by BM25 alone.
@@ -584,12 +587,12 @@ def best_by_words(
     all.
     """
     rows = columns.rows
-    parents = columns.rows
-    if level == "document":
-        parents = columns.documents
+    parent_rows = columns.rows
+    if parents == "document":
+        parent_rows = columns.documents
     if allowed is not None:
         rows = rows[allowed]
-        parents = parents[allowed]
+        parent_rows = parent_rows[allowed]
     places = lexical.places(rows)
     results = []
     for text in texts:
@@ -599,13 +602,13 @@ def best_by_words(
         while True:
             best = matching[largest(shares[matching], count)]
             best = best[np.lexsort((rows[best], -shares[best]))]
-            _, first = np.unique(parents[best], return_index=True)
+            _, first = np.unique(parent_rows[best], return_index=True)
             if len(first) >= k or len(best) == len(matching):
                 break
             count *= _FACTOR
         best = best[np.sort(first)[:k]]
         groups = []
-        ordered = [column[best].tolist() for column in (parents, rows, shares)]
+        ordered = [column[best].tolist() for column in (parent_rows, rows, shares)]
         for key, row, share in zip(*ordered, strict=True):
             groups.append(Group(key, share, (Scored(row, share),), {LEXICAL: share}))
         results.append(groups)

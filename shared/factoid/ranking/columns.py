@@ -139,23 +139,26 @@ class Columns:
         return vectors[starts_of_runs(vectors)]
 
     def positions_of_vectors(self, ids: Ids) -> tuple[Ids, Ids]:
-        """Return the positions of all units that have these vectors, and which of `ids` each has."""
+        """Return the positions of all units with these vectors, and which each has.
+
+        The second array holds positions in `ids`.
+        """
         starts = np.searchsorted(self.vectors, ids, "left")
         ends = np.searchsorted(self.vectors, ids, "right")
         return ranges(starts, ends - starts)
 
-    def values(self, level: str) -> Ids:
-        """Return the parent of each unit at a level.
+    def values(self, parents: str) -> Ids:
+        """Return the parent of each unit.
 
         The row of itself, its passage or its document.
         """
-        return {"unit": self.rows, "passage": self.parents, "document": self.documents}[level]
+        return {"unit": self.rows, "passage": self.parents, "document": self.documents}[parents]
 
-    def by(self, level: str) -> Groups:
-        """Return the units grouped by their parents at a level."""
-        if level not in self._groups:
-            self._groups[level] = Groups.of(self.values(level))
-        return self._groups[level]
+    def by(self, parents: str) -> Groups:
+        """Return the units grouped by their parents."""
+        if parents not in self._groups:
+            self._groups[parents] = Groups.of(self.values(parents))
+        return self._groups[parents]
 
     @cached_property
     def _groups(self) -> dict[str, Groups]:
@@ -254,18 +257,18 @@ class View:
         The id -1 is none. Shapes: (at most k,).
         """
         candidate_ids = ids[ids >= 0]
-        scores = gathered_products(query[None], candidate_ids, self.exact)[0]
+        [scores] = gathered_products(query[None], candidate_ids, self.exact)
         best = np.lexsort((candidate_ids, -scores))[:k]
         return scores[best], candidate_ids[best]
 
-    def passages(self, queries: Vectors, k: int, level: str, *, alone: bool) -> list[Ids]:
+    def passages(self, queries: Vectors, k: int, parents: str, *, alone: bool) -> list[Ids]:
         """Return the passages of the vectors that the index finds for each query.
 
         They are enough for k parents, if there are k. If the units are ranked `alone`, only the k
         best passages are returned.
         """
-        parents = self.columns.values(level)
-        keys = self.columns.by(level).keys
+        parent_rows = self.columns.values(parents)
+        keys = self.columns.by(parents).keys
         count = k  # of vectors
         if len(keys) < len(self.columns):
             # Twice the units of k average parents: units of a good parent come together.
@@ -281,10 +284,10 @@ class View:
             short = []
             nearest = self.nearest(queries[pending], count, best=best_of)
             for number, (positions, _) in zip(pending.tolist(), nearest, strict=True):
-                best = list(dict.fromkeys(parents[positions].tolist()))
+                best = list(dict.fromkeys(parent_rows[positions].tolist()))
                 if len(best) < min(k, len(keys)) and count < total:
                     short.append(number)
-                elif alone and level == "passage":
+                elif alone and parents == "passage":
                     passages[number] = np.array(best[:k], np.int64)
                 else:
                     passages[number] = self.columns.parents[positions]

@@ -229,7 +229,11 @@ def _changed(store: OpenedStore, batch: Sequence[SplitDocument]) -> list[SplitDo
     """Return the documents that are not stored as given."""
     with store.connections.reading() as snapshot:
         digests = snapshot.digests([split.document.id for split in batch])
-    return [split for split in batch if digests.get(split.document.id) != split.digest]
+    changed = []
+    for split in batch:
+        if digests.get(split.document.id) != split.digest:
+            changed.append(split)
+    return changed
 
 
 def _batches(

@@ -92,7 +92,9 @@ class OpenedStore:
             stored = {name: snapshot.meta.get(name) for name in self.identity}
         known: dict[str, str | None] = {"embed_template": EMBED_TEMPLATE, "embed_metadata": "[]"}
         for identity in (stored, self.identity):
-            known |= {name: value for name, value in identity.items() if value is not None}
+            for name, value in identity.items():
+                if value is not None:
+                    known[name] = value
         return known
 
     @property

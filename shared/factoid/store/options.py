@@ -21,12 +21,12 @@ from factoid.errors import InvalidInputError
 from factoid.filters import Filter
 from factoid.propositions import PropositionCache, Propositionizer
 from factoid.propositions.decompose import Policy
-from factoid.ranking import Level, Weights
+from factoid.ranking import Parents, Weights
 from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import Granularity, Hit, Unit, whole_number
 from factoid.vectors.kinds import NAMES
 
-Parents = Literal["auto", "passage", "document", "unit"]
+ParentsOption = Literal["auto", "passage", "document", "unit"]
 RankedParents = Literal["passage", "unit"]
 BY_TOKENS: Final = "tokens"  # of `rerank`, and the part of a hit's score
 
@@ -73,7 +73,7 @@ class CommonSearchKwargs(TypedDict, total=False):
 class SearchKwargs(CommonSearchKwargs, total=False):
     """The options of `UnitStore.search`: see `SearchOptions`."""
 
-    parents: Parents
+    parents: ParentsOption
     mmr: float | None
     fetch_k: int
 
@@ -123,17 +123,17 @@ class StoreKwargs(IndexKwargs, RecipeKwargs, total=False):
     granularities: Sequence[str] | None
 
 
-def option_names(kwargs: type) -> frozenset[str]:
-    """Return the names that one of these dicts of options takes."""
-    return frozenset(kwargs.__optional_keys__)  # type: ignore[attr-defined]
-
-
 def _substitute(kind: Granularity, searched: Sequence[Granularity]) -> Granularity:
-    """Return a granularity, or what is searched in its place: the other of the two finer ones, else passages."""
+    """Return a granularity, or what is searched in its place.
+
+    That is the other of the two finer ones, else passages.
+    """
     if kind not in SUBSTITUTES:
         return kind
-    choices = (kind, SUBSTITUTES[kind], Granularity.PASSAGE)
-    return next((choice for choice in choices if choice in searched), kind)
+    for choice in (kind, SUBSTITUTES[kind], Granularity.PASSAGE):
+        if choice in searched:
+            return choice
+    return kind
 
 
 MIXED = "mixed"
@@ -201,7 +201,7 @@ class SearchOptions:
     """
 
     granularity: str | Sequence[str] | None = None
-    parents: Parents = "passage"
+    parents: ParentsOption = "passage"
     filter: Filter | None = None
     document_ids: Sequence[str] | None = None
     unit_ids: Sequence[str] | None = None
@@ -216,7 +216,7 @@ class SearchOptions:
     candidates: int | None = None
 
     def __post_init__(self) -> None:
-        if self.parents not in get_args(Parents):
+        if self.parents not in get_args(ParentsOption):
             raise InvalidInputError(
                 f"parents must be 'auto', 'passage', 'document' or 'unit', got {self.parents!r}"
             )
@@ -252,11 +252,12 @@ class SearchOptions:
             not isinstance(self.parameters, Mapping) or self.parameters.keys() - NAMES
         ):
             raise InvalidInputError(
-                f'parameters must be a dict such as {{"nprobe": 32, "efSearch": 128}}, got {self.parameters!r}'
+                'parameters must be a dict such as {"nprobe": 32, "efSearch": 128}, '
+                f"got {self.parameters!r}"
             )
 
     @property
-    def level(self) -> Level:
+    def ranked_parents(self) -> Parents:
         """What is ranked: with parents="auto", passages."""
         if self.parents == "auto":
             return "passage"
@@ -292,7 +293,9 @@ class SearchOptions:
         """
         if self.rerank is not None and not self.by_tokens:
             kind = self.ranked_granularity(searched)
-            return [kind if kind in searched else min(searched, key=FINEST_FIRST.index)]
+            if kind in searched:
+                return [kind]
+            return [min(searched, key=FINEST_FIRST.index)]
         if self.granularity is None:
             return [min(searched, key=FINEST_FIRST.index)]
         if self.granularity == MIXED:

@@ -71,8 +71,11 @@ def with_expansion(
 ) -> list[list[Hit]]:
     """Return the hits of each query with their neighbours, if the query asks for them."""
     if not query.options.expand:
-        return [list(hits) for hits in results]
-    mixed = [name for name in query.indexes if name == MIXED_PASSAGES]
+        return list(map(list, results))
+    mixed = []
+    for name in query.indexes:
+        if name == MIXED_PASSAGES:
+            mixed.append(name)
     return store.indexes.at(mixed, partial(_expanded, query, results))
 
 
@@ -168,7 +171,10 @@ def _units_under(
         allowed = wall.allowed
     every = snapshot.searched_units(passage_ids, granularity, None)
     represented = {unit.parent_id for unit in every}
-    lacking = [passage_id for passage_id in passage_ids if passage_id not in represented]
+    lacking = []
+    for passage_id in passage_ids:
+        if passage_id not in represented:
+            lacking.append(passage_id)
     units = snapshot.searched_units(passage_ids, granularity, unit_ids, allowed)
     units += snapshot.searched_units(lacking, SUBSTITUTES[granularity], unit_ids, allowed)
     if wall is not None:
@@ -181,14 +187,14 @@ def _units_under(
 
 def _with_siblings(hits: Sequence[Hit], siblings: Mapping[str, Sequence[Unit]]) -> list[Hit]:
     """Return hits with all allowed units of the passage in place of a unit that stands for it."""
-    result = []
+    expanded = []
     for hit in hits:
         units = siblings.get(hit.unit.parent_id, [])
         # The passage that a unit names may be of another document, and is not above it then.
         if not any(unit.id == hit.unit.id for unit in units):
             units = [hit.unit]
-        result += [replace(hit, unit=unit) for unit in units]
-    return result
+        expanded += [replace(hit, unit=unit) for unit in units]
+    return expanded
 
 
 def _passages_of_others(

@@ -17,7 +17,7 @@ from factoid.filters import Condition, to_condition
 from factoid.ranking import (
     LEXICAL,
     Group,
-    Level,
+    Parents,
     Scale,
     View,
     Weights,
@@ -114,7 +114,10 @@ def _present(store: OpenedStore) -> Sequence[Granularity]:
     with store.connections.reading() as snapshot:
         if state.generation == snapshot.generation and state.has_own:
             return store.granularities
-        present = [kind for kind in snapshot.searched() if kind in store.granularities]
+        present = []
+        for kind in snapshot.searched():
+            if kind in store.granularities:
+                present.append(kind)
     return present or store.granularities
 
 
@@ -152,7 +155,10 @@ def find_within(
     if query.vectors is None:
         groups = _by_words(query, searched)
     else:
-        views = [searched.views[kind] for kind in query.searched if kind in searched.views]
+        views = []
+        for kind in query.searched:
+            if kind in searched.views:
+                views.append(searched.views[kind])
         if not views:
             _check_present(query, snapshot)
             return [[] for _ in query.vectors]
@@ -231,7 +237,7 @@ def _by_words(query: Query, searched: _SearchedIndexes) -> list[list[Group]]:
         texts,
         query.k,
         words.columns,
-        level=query.options.level,
+        parents=query.options.ranked_parents,
         allowed=searched.allowed_words,
     )
 
@@ -258,7 +264,7 @@ def _by_vectors(
         searched.views.get(Granularity.PASSAGE),
         vectors,
         limit,
-        level=query.options.level,
+        parents=query.options.ranked_parents,
         weights=query.weights,
         lexical=lexical,
         texts=query.texts or (),
@@ -296,13 +302,13 @@ def _hits(
     # By row of the parent: of the document, or with parents="auto" of its only passage.
     documents: dict[int, Unit] = {}
     keys = {group.key for group in chain.from_iterable(groups)}
-    if options.level == "document":
+    if options.ranked_parents == "document":
         documents = open_documents(snapshot, keys, wall)
     elif options.parents == "auto":
         documents = whole_documents(snapshot, keys, wall)
     shown: list[list[int | None]] = []
     for best in groups:
-        shown.append([_shown_row(group, options.level, documents, wall) for group in best])
+        shown.append([_shown_row(group, options.ranked_parents, documents, wall) for group in best])
     units = _units_of(snapshot, groups, shown, wall)
     hits: list[list[Hit]] = []
     for best, rows in zip(groups, shown, strict=True):
@@ -313,7 +319,7 @@ def _hits(
             else:
                 parent = units[row]
             matches: tuple[Hit, ...] = ()
-            if options.level != "unit" or parent.granularity is Granularity.PASSAGE:
+            if options.ranked_parents != "unit" or parent.granularity is Granularity.PASSAGE:
                 matches = _matches(group, units, highest)
             hit = Hit(parent, min(group.score, highest), matches, parts=dict(group.parts))
             if options.expand:
@@ -330,7 +336,10 @@ def _units_of(
     wall: Wall | None,
 ) -> dict[int, Unit]:
     """Return the units of groups, by row: those that are shown, and the matches."""
-    rows = {row for row in chain.from_iterable(shown) if row is not None}
+    rows = set()
+    for row in chain.from_iterable(shown):
+        if row is not None:
+            rows.add(row)
     for group in chain.from_iterable(groups):
         rows.update(match.row for match in group.matches)
     units = snapshot.units(sorted(rows))
@@ -343,7 +352,7 @@ def _units_of(
 
 
 def _shown_row(
-    group: Group, level: Level, documents: Mapping[int, Unit], wall: Wall | None
+    group: Group, parents: Parents, documents: Mapping[int, Unit], wall: Wall | None
 ) -> int | None:
     """Return the row of the unit that is returned for a group; None for its document.
 
@@ -352,11 +361,11 @@ def _shown_row(
     """
     if group.key in documents:
         return None
-    if level == "document" and group.passage is not None:
+    if parents == "document" and group.passage is not None:
         return group.passage
-    if level == "document":
+    if parents == "document":
         return group.matches[0].row
-    if level == "passage" and wall is not None and wall.is_closed(group.key):
+    if parents == "passage" and wall is not None and wall.is_closed(group.key):
         return group.matches[0].row
     return group.key
 
@@ -384,7 +393,10 @@ def open_documents(snapshot: Snapshot, rows: Iterable[int], wall: Wall | None) -
     documents = _document_units(snapshot, rows)
     if wall is None:
         return documents
-    return {row: documents[row] for row in wall.open_documents(snapshot, documents)}
+    open_units = {}
+    for row in wall.open_documents(snapshot, documents):
+        open_units[row] = documents[row]
+    return open_units
 
 
 def whole_documents(snapshot: Snapshot, rows: Iterable[int], wall: Wall | None) -> dict[int, Unit]:
@@ -449,23 +461,26 @@ def with_neighbours(snapshot: Snapshot, hit: Hit, count: int, wall: Wall | None)
 def _cut_sentences(
     snapshot: Snapshot, unit: Unit, count: int, allowed: Allowed | None
 ) -> list[Unit]:
-    """Return the sentences around a unit, cut from the passages, for a document whose sentences are not stored."""
+    """Return the sentences around a unit, for a document whose sentences are not stored.
+
+    They are cut from its passages.
+    """
     passages = snapshot.neighbours(
         unit.document_id, Granularity.PASSAGE, unit.start, unit.end, count, allowed
     )
-    sentences = []
+    before: list[Unit] = []
+    within: list[Unit] = []
+    after: list[Unit] = []
     for passage in passages:
-        if passage.end - passage.start == len(
-            passage.text
-        ):  # the place of a framework's node may be unknown
-            sentences += split_sentences(replace(passage, payload=""))
-    before = [sentence for sentence in sentences if sentence.end <= unit.start]
-    within = [
-        sentence
-        for sentence in sentences
-        if sentence.end > unit.start and sentence.start < unit.end
-    ]
-    after = [sentence for sentence in sentences if sentence.start >= unit.end]
+        if passage.end - passage.start != len(passage.text):
+            continue  # the place of a framework's node may be unknown
+        for sentence in split_sentences(replace(passage, payload="")):
+            if sentence.end <= unit.start:
+                before.append(sentence)
+            elif sentence.start >= unit.end:
+                after.append(sentence)
+            else:
+                within.append(sentence)
     return [*before[-count:], *within, *after[:count]]
 
 
@@ -523,4 +538,8 @@ def stored_by_id(snapshot: Snapshot, ids: Sequence[str], *, documents: bool) -> 
     others = [unit_id for unit_id in ids if unit_id not in stored]
     for unit in snapshot.units_by_id(others):
         stored[unit.id] = unit
-    return [stored[unit_id] for unit_id in ids if unit_id in stored]
+    units = []
+    for unit_id in ids:
+        if unit_id in stored:
+            units.append(stored[unit_id])
+    return units

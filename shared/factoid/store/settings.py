@@ -25,7 +25,7 @@ DEFAULT_GRANULARITIES = (Granularity.PASSAGE, Granularity.PROPOSITION)
 _ADVICE = {
     "encoder": (
         " If both are the same weights, say so by the first name: name={0!r} of "
-        "SentenceTransformerEncoder, of EmbeddingsEncoder (LangChain) or of EmbeddingEncoder "
+        "SentenceTransformerEncoder, of LangChainEncoder (LangChain) or of LlamaIndexEncoder "
         "(LlamaIndex)"
     ),
     "embed_metadata": (
@@ -52,7 +52,9 @@ class Settings:
             return cls()
         try:
             values = json.loads(snapshot.meta["settings"])
-            kinds = {Granularity(name): kind for name, kind in values["kinds"].items()}
+            kinds = {}
+            for name, kind in values["kinds"].items():
+                kinds[Granularity(name)] = kind
             weights = Weights(**values["weights"])
             language = check_language(values["language"])
             return cls(Similarity(values["similarity"]), kinds, language, weights)
@@ -86,7 +88,10 @@ class Settings:
 def keep_settings(
     connections: Connections, *, dtype: str | None = None, **requested: Any
 ) -> Settings:
-    """Return the settings of a store, updated by those requested, and keep them unless it is read-only."""
+    """Return the settings of a store, updated by those requested.
+
+    They are written unless the store is read-only.
+    """
     with connections.reading() as snapshot:
         stored = Settings.of(snapshot)
         stored_dtype = str(snapshot.dtype)

@@ -27,7 +27,8 @@ _AUTO_KEYS = ("source", "file_path")
 _PLACE = re.compile(r"[/\\]|\.[A-Za-z]\w{0,4}\Z")
 # Keys that say whose a document is: two tenants have a "handbook.pdf" each.
 _OWNER_KEY = re.compile(
-    r"(?:tenant|user|owner|customer|client|account|org|organi[sz]ation|company|team|group|workspace|namespace|project|acl)"
+    r"(?:tenant|user|owner|customer|client|account|org|organi[sz]ation|company|team|group"
+    r"|workspace|namespace|project|acl)"
     r"(?:[_.-]?(?:id|name|key))?s?",
     re.IGNORECASE,
 )
@@ -115,7 +116,10 @@ class Sources:
         with connections.reading() as snapshot:
             for key in self._keys:
                 stored += snapshot.documents_where(Comparison(key, Operator.IN, places))
-            others_ids = [id_ for id_ in dict.fromkeys(stored) if id_ not in brought]
+            others_ids = []
+            for id_ in dict.fromkeys(stored):
+                if id_ not in brought:
+                    others_ids.append(id_)
             documents = snapshot.documents_by_id(others_ids)
         others: dict[Source, list[Document]] = {}
         for document_id in others_ids:
@@ -146,8 +150,11 @@ class Sources:
 
     def _source(self, document: Document) -> Source | None:
         """Return the source of a document, or None if it names none or has an id of its own."""
-        values = [document.metadata.get(key) for key in self._keys]
-        places = [value for value in values if isinstance(value, str) and value]
+        values = list(map(document.metadata.get, self._keys))
+        places = []
+        for value in values:
+            if isinstance(value, str) and value:
+                places.append(value)
         if self._is_auto:
             places = [place for place in places if _PLACE.search(place)]
         if not places:
@@ -164,7 +171,10 @@ class Sources:
         """
         keys = list(self._further)
         if self._is_auto:
-            keys = [key for key in document.metadata if _OWNER_KEY.fullmatch(key)]
+            keys = []
+            for key in document.metadata:
+                if _OWNER_KEY.fullmatch(key):
+                    keys.append(key)
         return json.dumps({key: document.metadata.get(key) for key in keys}, sort_keys=True)
 
 

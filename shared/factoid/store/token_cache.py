@@ -35,10 +35,13 @@ TokenDtype = Literal["float32", "float16", "int8"]
 
 # `passage` is a digest of the passage's own text, by which `keep_only` knows what a store still
 # needs. The checksum covers the key and all other values.
-_SQL = """CREATE TABLE IF NOT EXISTS token_vectors (
-    key BLOB PRIMARY KEY, passage BLOB NOT NULL, tokens INTEGER NOT NULL, dim INTEGER NOT NULL, windows INTEGER NOT NULL,
-    content BLOB NOT NULL, checksum INTEGER NOT NULL
-)"""
+_SQL = (
+    "CREATE TABLE IF NOT EXISTS token_vectors (\n"
+    "    key BLOB PRIMARY KEY, passage BLOB NOT NULL, tokens INTEGER NOT NULL, "
+    "dim INTEGER NOT NULL, windows INTEGER NOT NULL,\n"
+    "    content BLOB NOT NULL, checksum INTEGER NOT NULL\n"
+    ")"
+)
 _COLUMNS = "key, passage, tokens, dim, windows, content"
 _TABLE = sqlite.CacheTable("token vectors", "token_vectors", _SQL, _COLUMNS, APPLICATION_ID, FORMAT)
 _GET = "SELECT passage, tokens, dim, windows, content, checksum FROM token_vectors WHERE key = ?"
@@ -117,8 +120,10 @@ class TokenVectorCache:
         stored = {}
         damaged = 0
         with suppress(_DamagedCacheError), self._session() as connection:
-            for text in texts if connection else ():
-                for row in connection.execute(_GET, [self._key(model, text)]):  # type: ignore[union-attr]
+            for text in texts:
+                if connection is None:
+                    break
+                for row in connection.execute(_GET, [self._key(model, text)]):
                     tokens = self._checked(model, text, *row)
                     if tokens is None:
                         damaged += 1
@@ -232,7 +237,7 @@ class TokenVectorCache:
         with suppress(_DamagedCacheError), self._session() as connection:
             if connection is None:
                 return
-            used = {_digest(text) for text in passages}
+            used = set(map(_digest, passages))
             stored = connection.execute("SELECT DISTINCT passage FROM token_vectors").fetchall()
             with sqlite.committing(connection):
                 unused = [row for row in stored if row[0] not in used]
@@ -278,7 +283,10 @@ class TokenVectorCache:
         content: bytes,
         written: int,
     ) -> TokenVectors | None:
-        """Return the tokens of a text from a row, or None if it is not as written, or no such tokens."""
+        """Return the tokens of a text from a row.
+
+        It is None if the row is not as written, or holds no such tokens.
+        """
         row = (self._key(model, text), passage, tokens, dim, windows, content)
         numbers = (tokens, dim, windows)
         if row_checksum(*row) != written or not all(type(number) is int for number in numbers):

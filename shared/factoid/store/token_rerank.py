@@ -145,15 +145,18 @@ def _similarities(
 
 
 def _mixed(hits: Sequence[Hit], similarities: Vectors) -> list[Hit]:
-    """Return hits by the mean of their score and of their similarity on the scale of the scores, best first."""
+    """Return hits by the mean of their score and their similarity, best first.
+
+    Similarities are brought to the scale of the scores.
+    """
     if not hits:
         return []
     scores = np.array([hit.score for hit in hits])
     spread = float(similarities.std())
     factor = float(scores.std()) / spread if spread > 0 else 0.0
     scaled = scores.mean() + factor * (similarities - similarities.mean(dtype=np.float64))
-    mixed = [
-        replace(hit, score=(hit.score + similarity) / 2, parts={**hit.parts, BY_TOKENS: similarity})
-        for hit, similarity in zip(hits, scaled.tolist(), strict=True)
-    ]
+    mixed = []
+    for hit, similarity in zip(hits, scaled.tolist(), strict=True):
+        parts = {**hit.parts, BY_TOKENS: similarity}
+        mixed.append(replace(hit, score=(hit.score + similarity) / 2, parts=parts))
     return sorted(mixed, key=lambda hit: -hit.score)

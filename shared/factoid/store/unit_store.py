@@ -14,6 +14,7 @@ from factoid.encode import Encoder, Vectors
 from factoid.errors import InvalidInputError, check_names
 from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
 from factoid.filters import Filter, to_condition
+from factoid.named_options import option_names
 from factoid.propositions import PropositionCache, Propositionizer, SyntaxPropositionizer
 from factoid.propositions.cached_propositionizer import with_cache
 from factoid.propositions.decompose import Policy
@@ -32,7 +33,7 @@ from factoid.store.ingest import (
     lone_units,
 )
 from factoid.store.opened import open_store
-from factoid.store.options import AddKwargs, SearchKwargs, SearchOptions, option_names
+from factoid.store.options import AddKwargs, SearchKwargs, SearchOptions
 from factoid.store.rerank import reranked_search
 from factoid.store.search import Query, allowed_ids, allowed_units, search, stored_by_id
 from factoid.store.sources import Sources
@@ -489,7 +490,11 @@ class UnitStore:
         """
         with self.opened.connections.reading() as snapshot:
             documents = snapshot.documents_by_id(ids)
-        return [documents[document_id][0] for document_id in ids if document_id in documents]
+        stored_documents = []
+        for document_id in ids:
+            if document_id in documents:
+                stored_documents.append(documents[document_id][0])
+        return stored_documents
 
     def units_of(self, document_ids: Sequence[str]) -> list[Unit]:
         """Return all units of some documents, oldest first; unknown ids are skipped."""

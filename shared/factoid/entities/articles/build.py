@@ -70,21 +70,29 @@ CREATE TABLE redirect (name TEXT NOT NULL, target TEXT NOT NULL);
 CREATE TABLE link (target TEXT NOT NULL, form TEXT NOT NULL, count INTEGER NOT NULL);
 """
 _TEXTS = "SELECT id, title, text, body.checksum FROM article JOIN body USING (id)"
-_DUPLICATES = "SELECT stays, id FROM (SELECT id, MIN(id) OVER (PARTITION BY title) AS stays FROM article) WHERE id != stays"
+_DUPLICATES = """
+SELECT stays, id FROM (SELECT id, MIN(id) OVER (PARTITION BY title) AS stays FROM article)
+WHERE id != stays
+"""
 # `resolved` are the redirects with the articles that they lead to: an article goes before a
 # redirect of its name.
 _FINISHING = """
 CREATE TEMP TABLE title (title TEXT PRIMARY KEY, id INTEGER NOT NULL) WITHOUT ROWID;
 INSERT INTO title SELECT title, MIN(id) FROM article GROUP BY title ORDER BY title;
 CREATE TEMP TABLE resolved (name TEXT NOT NULL, target TEXT NOT NULL, article INTEGER);
-INSERT INTO resolved SELECT name, target, (SELECT id FROM title WHERE title.title = target) FROM redirect WHERE name != '';
+INSERT INTO resolved
+SELECT name, target, (SELECT id FROM title WHERE title.title = target)
+FROM redirect WHERE name != '';
 CREATE INDEX resolved_name ON resolved (name);
-CREATE TEMP TABLE name_form (key TEXT NOT NULL, kind INTEGER, article INTEGER NOT NULL, form TEXT NOT NULL, count INTEGER);
+CREATE TEMP TABLE name_form (
+    key TEXT NOT NULL, kind INTEGER, article INTEGER NOT NULL, form TEXT NOT NULL, count INTEGER
+);
 """
 # Follow redirects by one step; NULL stays with those to nothing and in circles.
 _STEP = """
 UPDATE resolved SET article = (
-    SELECT next.article FROM resolved AS next WHERE next.name = resolved.target ORDER BY next.rowid LIMIT 1
+    SELECT next.article FROM resolved AS next
+    WHERE next.name = resolved.target ORDER BY next.rowid LIMIT 1
 ) WHERE article IS NULL
 """
 # Links come sorted by their targets, so that the targets are looked up in the order in which they
@@ -92,21 +100,28 @@ UPDATE resolved SET article = (
 _LINKED = """
 INSERT OR IGNORE INTO name_form SELECT name_key(form), ?, COALESCE(
     (SELECT id FROM title WHERE title.title = link.target),
-    (SELECT article FROM resolved WHERE name = link.target AND article IS NOT NULL ORDER BY rowid LIMIT 1)
+    (
+        SELECT article FROM resolved
+        WHERE name = link.target AND article IS NOT NULL ORDER BY rowid LIMIT 1
+    )
 ), form, SUM(count) FROM link GROUP BY target, form
 """
 # Of the forms of one article under one key, the first by kind and count has the sum of the counts.
 # Others stay, since the way a name is written may decide, except for texts of links. They come
 # sorted by their keys, since the window sorts them.
 _NAMES = f"""
-SELECT (SELECT title FROM article WHERE id = article), key, kind, article, form, total * (form = best) FROM (
+SELECT
+    (SELECT title FROM article WHERE id = article),
+    key, kind, article, form, total * (form = best)
+FROM (
     SELECT *, FIRST_VALUE(form) OVER of_article AS best, SUM(count) OVER of_article AS total
     FROM (
         SELECT key, MIN(kind) AS kind, article, form, SUM(count) AS count
         FROM name_form WHERE key != '' GROUP BY key, article, form
     )
     WINDOW of_article AS (
-        PARTITION BY key, article ORDER BY kind, count DESC, form ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
+        PARTITION BY key, article ORDER BY kind, count DESC, form
+        ROWS BETWEEN UNBOUNDED PRECEDING AND UNBOUNDED FOLLOWING
     )
 ) WHERE form = best OR kind < {NameKind.ANCHOR:d}
 """  # noqa: S608
@@ -137,11 +152,12 @@ def build_articles(
     resume: str = "",
     progress: bool | None = None,
 ) -> BuildReport:
-    """Build an article store (Entity Retrieval, Appendix A.3), in place of an earlier one if there is one.
+    """Build an article store (Entity Retrieval, Appendix A.3).
 
-    Memory stays bounded whatever the number of articles; SQLite sorts in its folder for temporary
-    files (SQLITE_TMPDIR, else TMPDIR, else /var/tmp). A small `.lock` file stays beside the store.
-    A warning counts articles with one title or without text, and redirects that lead nowhere.
+    It takes the place of an earlier one. Memory stays bounded whatever the number of articles;
+    SQLite sorts in its folder for temporary files (SQLITE_TMPDIR, else TMPDIR, else /var/tmp). A
+    small `.lock` file stays beside the store. A warning counts articles with one title or without
+    text, and redirects that lead nowhere.
 
     Args:
         path: The file to make.
@@ -198,9 +214,10 @@ def _check_duplicates(duplicates: Any) -> None:
 
 @contextmanager
 def writing(path: Path | None) -> Iterator[None]:
-    """Lock a store for one writer among all processes and threads, and turn errors of its disk into a StoreError.
+    """Lock a store for one writer among all processes and threads.
 
-    Without a path it is in memory: writers of other stores wait, too, but nobody for long.
+    Errors of its disk become a StoreError. Without a path it is in memory: writers of other stores
+    wait, too, but nobody for long.
     """
     if path is None:
         with at_work(), _in_memory.lock:
@@ -217,9 +234,10 @@ def writing(path: Path | None) -> Iterator[None]:
 
 
 class Build:
-    """A store that is being built, in a file of a fixed name beside its place, of which its writer holds the lock.
+    """A store that is being built, in a file of a fixed name beside its place.
 
-    Without a path it is built in memory; `content` then has its bytes when it is finished.
+    Its writer holds the lock of that file. Without a path it is built in memory; `content` then has
+    its bytes when it is finished.
 
     `meta` has the arguments of the build, how far the sources were read, and counts. What was
     committed is still there when a build with the same arguments begins after an interruption, if
@@ -368,7 +386,7 @@ class Build:
         self._connection.commit()
 
     def finish(self) -> BuildReport:
-        """Choose among duplicates, follow redirects, index the names, and move the store into its place."""
+        """Choose among duplicates, follow redirects, index names, and move into place."""
         if "articles" not in self.meta:  # else it was killed right before the end
             self._index_names()
         if self._path is None:
@@ -434,7 +452,10 @@ class Build:
         self.commit()
 
     def _join(self, number: int, other: int) -> None:
-        """Append an article's text to that of the first with its title, whose metadata takes precedence."""
+        """Append an article's text to that of the first with its title.
+
+        The metadata of the first take precedence.
+        """
         rows = [self._connection.execute(ARTICLE, [one]).fetchone() for one in (number, other)]
         first, second = (article_of(self._path or "memory", row) for row in rows)
         text = f"{first.text}\n\n{second.text}"
@@ -470,7 +491,10 @@ class Build:
 
 
 def _with_checksums(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[Any, ...]]:
-    """Yield names with their checksums, which need the titles and the number of names of each key."""
+    """Yield names with their checksums.
+
+    These need the titles and the number of names of each key.
+    """
     for _, group in groupby(rows, key=itemgetter(1)):
         of_key = list(group)
         names = len(of_key)

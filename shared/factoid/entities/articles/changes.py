@@ -22,10 +22,10 @@ _ALL = f"{ARTICLES} ORDER BY id"
 def change_articles(
     file: ArticleFile, articles: Sequence[Article], deleted: Collection[str]
 ) -> None:
-    """Add, replace and delete articles by `document_id`, all or nothing, by building the store again.
+    """Add, replace and delete articles by `document_id`, all or nothing.
 
-    The file then reads the new one. Articles that stay or are replaced keep their numbers, and no
-    new one has the number of one that is deleted.
+    The store is built again. The file then reads the new one. Articles that stay or are replaced
+    keep their numbers, and no new one has the number of one that is deleted.
     """
     for article in articles:
         if not (clean_name(article.title) and article.document_id and article.text.strip()):
@@ -38,7 +38,9 @@ def change_articles(
     with writing(file.path):
         with closing(ArticleFile(file.path, file.content)) as latest:
             meta = latest.meta
-            stored = {row[0]: article_of(file.place, row) for row in latest.query(_ALL)}
+            stored = {}
+            for row in latest.query(_ALL):
+                stored[row[0]] = article_of(file.place, row)
         if meta["redirects"] or meta["links"]:
             raise InvalidInputError(
                 f"the article store in {file.place} has redirects or links, which a change would "
@@ -48,11 +50,10 @@ def change_articles(
         if unknown := [document_id for document_id in deleted if document_id not in numbers]:
             raise InvalidInputError(f"no article has the id {unknown[0]!r}")
         changed = {*ids, *deleted}
-        unchanged = {
-            number: article
-            for number, article in stored.items()
-            if article.document_id not in changed
-        }
+        unchanged = {}
+        for number, article in stored.items():
+            if article.document_id not in changed:
+                unchanged[number] = article
         titles = Counter(article.title for article in unchanged.values())
         titles.update(clean_name(article.title) for article in articles)
         if meta["duplicates"] != "keep" and (

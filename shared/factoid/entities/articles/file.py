@@ -28,21 +28,26 @@ _LEAST_ROW = 4  # bytes of a row in a file
 # `body.text` is zlib of UTF-8, in a table of its own, so that looking up names reads no text. Every
 # row has a checksum. That of a name also covers the title of its article and the number of names of
 # its key, so that none is lost unnoticed.
-TABLES = """
-CREATE TABLE article (
-    id INTEGER PRIMARY KEY, title TEXT NOT NULL, aliases TEXT NOT NULL, metadata TEXT NOT NULL, document_id TEXT,
-    checksum INTEGER NOT NULL
-);
-CREATE TABLE body (id INTEGER PRIMARY KEY, text BLOB NOT NULL, checksum INTEGER NOT NULL);
-CREATE TABLE name (
-    key TEXT NOT NULL, kind INTEGER NOT NULL, article INTEGER NOT NULL, form TEXT NOT NULL, count INTEGER NOT NULL,
-    checksum INTEGER NOT NULL, PRIMARY KEY (key, kind, count DESC, article, form)
-) WITHOUT ROWID;
-CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
-"""
+TABLES = (
+    "\n"
+    "CREATE TABLE article (\n"
+    "    id INTEGER PRIMARY KEY, title TEXT NOT NULL, aliases TEXT NOT NULL, "
+    "metadata TEXT NOT NULL, document_id TEXT,\n"
+    "    checksum INTEGER NOT NULL\n"
+    ");\n"
+    "CREATE TABLE body (id INTEGER PRIMARY KEY, text BLOB NOT NULL, checksum INTEGER NOT NULL);\n"
+    "CREATE TABLE name (\n"
+    "    key TEXT NOT NULL, kind INTEGER NOT NULL, article INTEGER NOT NULL, form TEXT NOT NULL, "
+    "count INTEGER NOT NULL,\n"
+    "    checksum INTEGER NOT NULL, PRIMARY KEY (key, kind, count DESC, article, form)\n"
+    ") WITHOUT ROWID;\n"
+    "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;\n"
+)
 MARKS = f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {FORMAT};"
 HEAD = "id, title, aliases, metadata, document_id, article.checksum"  # what `check_head` takes
-ARTICLES = f"SELECT {HEAD}, text, body.checksum FROM article LEFT JOIN body USING (id)"  # noqa: S608 - for `read_article`
+# for `read_article`
+ARTICLES = f"""SELECT {HEAD}, text, body.checksum
+    FROM article LEFT JOIN body USING (id)"""  # noqa: S608
 ARTICLE = f"{ARTICLES} WHERE id = ?"
 _META = {
     "articles": int,
@@ -127,7 +132,9 @@ def head_checksum(
 
     Raise a TypeError or ValueError for values of other types.
     """
-    texts = (title, aliases, metadata, "" if document_id is None else document_id, f"{number:d}")
+    if document_id is None:
+        document_id = ""
+    texts = (title, aliases, metadata, document_id, f"{number:d}")
     return zlib.crc32("\0".join(texts).encode())
 
 
@@ -247,7 +254,10 @@ class ArticleFile:
         return open_file(self.path)
 
     def query(self, sql: str, values: Sequence[Any] = ()) -> list[Any]:
-        """Return the rows of a statement, or raise a StoreFormatError if the file is closed or damaged."""
+        """Return the rows of a statement.
+
+        Raise a StoreFormatError if the file is closed or damaged.
+        """
         with at_work(), self._lock:
             if self._inherited:
                 raise refused_after_fork(f"the article store in {self.place}")
@@ -279,7 +289,10 @@ class ArticleFile:
                 self._connection.close()
 
     def before_fork(self) -> None:
-        """Do nothing: the file never changes and has no locks, so the child may read it through this connection."""
+        """Do nothing.
+
+        The file never changes and has no locks, so the child may read it through this connection.
+        """
 
     def after_fork(self, *, prepared: bool) -> None:
         """Make a new lock, in the child."""

@@ -61,8 +61,8 @@ _SQUEEZABLE = re.compile(
 _IN_BRACKETS = re.compile(r"(.*\S)\s*\(([^()]+)\)")
 _AFTER_COMMA = re.compile(r"([^,&]+), ([^,&]+)")
 _COMPANY = frozenset(
-    """inc incorporated corp corporation co company ltd limited llc llp lp plc gmbh mbh ag kg kgaa ohg se sa sas sarl srl spa
-    bv nv ab as asa oy oyj aps kk pty pte sro doo zrt kft &""".split()
+    "inc incorporated corp corporation co company ltd limited llc llp lp plc gmbh mbh ag kg kgaa "
+    "ohg se sa sas sarl srl spa bv nv ab as asa oy oyj aps kk pty pte sro doo zrt kft &".split()
 )
 _PARTICLES = frozenset(
     "van von der den de del della da di du la le ten ter zu zur bin ibn al el y e dos das".split()
@@ -90,7 +90,10 @@ class NameKind(IntEnum):
 
 
 def clean_name(name: str) -> str:
-    """Return a name in NFC, stripped, without invisible marks, with single spaces for white space and underscores."""
+    """Return a name in NFC, without invisible marks, with single spaces.
+
+    White space and underscores are spaces.
+    """
     if not name.isascii():
         name = unicodedata.normalize("NFC", _INVISIBLE.sub("", name))
     return " ".join(name.replace("_", " ").split())
@@ -158,7 +161,10 @@ def squeezed_key(name: str, *, spaces: bool = False) -> str | None:
 
 
 def split_title(title: str) -> tuple[str, str]:
-    """Return ("Mercury", "planet") for "Mercury (planet)", ("Albany", "Georgia") for "Albany, Georgia", else (title, "")."""
+    """Return ("Mercury", "planet") for "Mercury (planet)".
+
+    It is ("Albany", "Georgia") for "Albany, Georgia", else (title, "").
+    """
     if match := _IN_BRACKETS.fullmatch(title):
         return match[1], match[2]
     if match := _AFTER_COMMA.fullmatch(title):
@@ -170,7 +176,10 @@ def split_title(title: str) -> tuple[str, str]:
 
 
 def spelled_out(title: str) -> tuple[str, str] | None:
-    """Return both names of "Federal Bureau of Investigation (FBI)" or "FBI (Federal Bureau of Investigation)", else None."""
+    """Return both names of "Federal Bureau of Investigation (FBI)", else None.
+
+    "FBI (Federal Bureau of Investigation)" has them as well.
+    """
     if match := _IN_BRACKETS.fullmatch(title):
         short, long = sorted(match.groups(), key=len)
         if (
@@ -209,17 +218,16 @@ def spelled_names(article: int, name: str, kind: NameKind) -> Iterator[NameForm]
 def part_names(article: int, title: str, text: str) -> Iterator[NameForm]:
     """Yield the parts of a title that name its article."""
     for part, needs_capital in name_parts(title, text):
-        yield (
-            name_key(part),
-            NameKind.CAPITAL_PART if needs_capital else NameKind.PART,
-            article,
-            part,
-            0,
-        )
+        kind = NameKind.PART
+        if needs_capital:
+            kind = NameKind.CAPITAL_PART
+        yield name_key(part), kind, article, part, 0
 
 
 def name_parts(title: str, text: str) -> Iterator[tuple[str, bool]]:
-    """Yield the parts of a title that may name its article, each with whether it needs its capitals.
+    """Yield the parts of a title that may name its article.
+
+    Each comes with whether it needs its capitals.
 
     * A company's name without its legal form: "Acme Pumps" of "Acme Pumps GmbH".
     * The first and the last of three or four names: "John Kennedy" of "John Fitzgerald Kennedy".

@@ -56,9 +56,9 @@ class OwnDocuments:
             title = document.title if key == "title" and document.title else metadata.get(key, "")
             title = str(title) if type(title) is int else title  # from a table's column of numbers
             if not isinstance(title, str) or not title.strip():
-                expected = (
-                    "document.title or " if key == "title" else ""
-                ) + f"metadata[{key!r}], got {shown(title)}"
+                expected = f"metadata[{key!r}], got {shown(title)}"
+                if key == "title":
+                    expected = f"document.title or {expected}"
                 raise InvalidInputError(
                     f"document {number} (id {document.id!r}) has no title: expected {expected}"
                 )
@@ -67,11 +67,11 @@ class OwnDocuments:
 
 
 def add_own_articles(store: ArticleStore, documents: Iterable[Document]) -> None:
-    """Add documents to a store that `build_own_articles` made, or replace the articles with their ids.
+    """Add documents to a store that `build_own_articles` made.
 
-    Title and aliases are read from the same keys as the store's first documents. Either all or none
-    of them are on disk when this returns. The file is built again, so add many at once.
-    `ArticleStore.delete` takes document ids.
+    Articles with their ids are replaced. Title and aliases are read from the same keys as the
+    store's first documents. Either all or none of them are on disk when this returns. The file is
+    built again, so add many at once. `ArticleStore.delete` takes document ids.
 
     Raises:
         InvalidInputError: A document has no title or text; or another document's article has its

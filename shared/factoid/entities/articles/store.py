@@ -47,12 +47,12 @@ _KEYS_IN_VIEWS = f"SELECT names, {_COLUMNS}, {HEAD} {_OF_KINDS}"
 
 
 class ArticleStore:
-    """Finds articles by title, redirect or alias, in a file that `build_articles` or `factoid build-articles` made.
+    """Finds articles by title, redirect or alias, in a file.
 
-    Any number of processes and threads may read one file. When a new build, or a change by another
-    instance, replaces the file, an instance keeps reading the one that it opened: `reload` reads
-    the new one. It may be pickled; the copy opens the file at the path, or has the same content in
-    memory.
+    `build_articles` or `factoid build-articles` makes it. Any number of processes and threads may
+    read one file. When a new build, or a change by another instance, replaces the file, an instance
+    keeps reading the one that it opened: `reload` reads the new one. It may be pickled; the copy
+    opens the file at the path, or has the same content in memory.
 
     Raises:
         UnreadableFileError: There is no such file.
@@ -70,7 +70,10 @@ class ArticleStore:
 
     @property
     def version(self) -> int:
-        """The number of files that this instance has read before the current one, through changes and `reload`."""
+        """The number of files that this instance has read before the current one.
+
+        It rises with changes and `reload`.
+        """
         return self._file.version
 
     def reload(self) -> None:
@@ -98,9 +101,10 @@ class ArticleStore:
         change_articles(self._file, articles, ())
 
     def filtered(self, condition: Filter) -> ArticleStore:
-        """Return a view of the articles whose metadata pass a filter (as for `UnitStore.search`), such as one tenant's.
+        """Return a view of the articles whose metadata pass a filter.
 
-        The view reloads, changes and closes with this store.
+        Filters are those of `UnitStore.search`; a view may be one tenant's. The view reloads,
+        changes and closes with this store.
         """
         view = object.__new__(ArticleStore)
         view.__dict__.update(self.__dict__)
@@ -156,7 +160,11 @@ class ArticleStore:
         names = self.names([key]).get(key, [])
         if not names:
             self._check_absence(key)
-        return [name for name in names if name.kind < NameKind.ANCHOR]
+        named = []
+        for name in names:
+            if name.kind < NameKind.ANCHOR:
+                named.append(name)
+        return named
 
     def _check_absence(self, key: str) -> None:
         """Raise a StoreFormatError if the keys before and after one without names are damaged.
@@ -180,16 +188,19 @@ class ArticleStore:
                 self._checked(row, len(rows))
 
     def names(self, keys: Sequence[str]) -> dict[str, list[Name]]:
-        """Return the names of some keys (see `name_key`), by key, in the order of `NameKind`, then by links."""
+        """Return the names of some keys (see `name_key`), by key.
+
+        They come in the order of `NameKind`, then by links.
+        """
         names = {}
         for key, rows in self._rows(keys).items():
             checked = [self._checked(row, len(rows)) for row in rows]
             if self._tests:
-                checked = [
-                    name
-                    for name, row in zip(checked, rows, strict=True)
-                    if self._passes(*row[_NAME:])
-                ]
+                passing = []
+                for name, row in zip(checked, rows, strict=True):
+                    if self._passes(*row[_NAME:]):
+                        passing.append(name)
+                checked = passing
             if checked:
                 names[key] = checked
         return names
@@ -197,7 +208,10 @@ class ArticleStore:
     def _rows(self, keys: Sequence[str]) -> dict[str, list[Any]]:
         """Return the rows of some keys, by key."""
         rows_of: dict[str, list[Any]] = {}
-        for row in self._file.query(_NAMES_IN_VIEWS if self._tests else _NAMES, [json.dumps(keys)]):
+        sql = _NAMES
+        if self._tests:
+            sql = _NAMES_IN_VIEWS
+        for row in self._file.query(sql, [json.dumps(keys)]):
             rows_of.setdefault(row[_KEY], []).append(row)
         return rows_of
 
@@ -251,7 +265,10 @@ class ArticleStore:
         """Return the keys of all names of some kinds, each once."""
         version = self.version
         counts = self._file.meta["names"]
-        rows = self._file.query(_KEYS_IN_VIEWS if self._tests else _KEYS, [json.dumps([*kinds])])
+        sql = _KEYS
+        if self._tests:
+            sql = _KEYS_IN_VIEWS
+        rows = self._file.query(sql, [json.dumps([*kinds])])
         expected = sum(counts.get(kind.name.lower(), 0) for kind in {*kinds})
         if self.version == version and len(rows) != expected:
             raise StoreFormatError(

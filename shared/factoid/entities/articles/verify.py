@@ -14,8 +14,8 @@ from factoid.files.sqlite import any_text
 
 _SHOWN = 3  # examples that a problem names
 _AGAIN = "Build it again with factoid build-articles, or restore it from a backup"
-_NAMES = """SELECT checksum, (SELECT title FROM article WHERE id = article), key, kind, article, form, count,
-    COUNT(*) OVER (PARTITION BY key) FROM name"""
+_NAMES = """SELECT checksum, (SELECT title FROM article WHERE id = article),
+    key, kind, article, form, count, COUNT(*) OVER (PARTITION BY key) FROM name"""
 
 
 def verify_articles(file: ArticleFile) -> list[str]:
@@ -64,16 +64,17 @@ def _names(connection: sqlite3.Connection, expected: dict[str, int]) -> Iterable
             damaged[key] = None
     if damaged:
         yield f"{len(damaged):,} names changed on disk ({_some([*damaged])}). {_AGAIN}"
-    if counts != {
-        int(kind): expected[kind.name.lower()]
-        for kind in NameKind
-        if expected.get(kind.name.lower())
-    }:
+    stated = {}
+    for kind in NameKind:
+        if number := expected.get(kind.name.lower()):
+            stated[int(kind)] = number
+    if counts != stated:
         yield f"{counts.total():,} of {sum(expected.values()):,} names are there. {_AGAIN}"
 
 
 def _some(values: list[Any]) -> str:
     """Return the first values, with dots if there are more."""
-    return ", ".join(
-        [*(f"{value!r:.60}" for value in values[:_SHOWN]), *(["…"] if len(values) > _SHOWN else [])]
-    )
+    examples = [f"{value!r:.60}" for value in values[:_SHOWN]]
+    if len(values) > _SHOWN:
+        examples.append("…")
+    return ", ".join(examples)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote
@@ -24,7 +25,10 @@ _BULLET = re.compile(r"\ABULLET::::[-*#:; ]*")
 
 
 def read_kilt(file: str | Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> Iterator[Article]:
-    """Yield KILT's articles without headings, with the links of its anchors and Wikidata's aliases."""
+    """Yield KILT's articles without headings.
+
+    They have the links of its anchors and Wikidata's aliases.
+    """
     return read_records(Path(file), _kilt_article, expected="an article of KILT", limits=limits)
 
 
@@ -34,20 +38,21 @@ def _kilt_article(fields: dict[str, Any]) -> Article:
     text = "\n".join(
         _BULLET.sub("", line.strip()) for line in paragraphs if not line.startswith(_HEADING)
     )
-    targets = (
-        (anchor["text"], unquote(anchor["href"]).partition("#")[0])
-        for anchor in fields.get("anchors") or ()
-    )
-    links = tuple(
-        (name, canonical_title(target))
-        for name, target in targets
-        if name and target and "://" not in target
-    )
+    links = []
+    for anchor in fields.get("anchors") or ():
+        name = anchor["text"]
+        target, _, _ = unquote(anchor["href"]).partition("#")
+        if name and target and "://" not in target:
+            links.append((name, canonical_title(target)))
     wikidata = fields.get("wikidata_info") or {}
     aliases = (wikidata.get("aliases") or {}).get("alias") or ()
     ids = {"id": fields.get("wikipedia_id"), "wikidata_id": wikidata.get("wikidata_id")}
     return Article(
-        title, text, tuple(aliases), links, {name: value for name, value in ids.items() if value}
+        title,
+        text,
+        tuple(aliases),
+        tuple(links),
+        {name: value for name, value in ids.items() if value},
     )
 
 
@@ -70,9 +75,12 @@ def read_parquet(file: str | Path, *, limits: ReadLimits = DEFAULT_LIMITS) -> It
                 raise UnreadableFileError(
                     f"{file}: expected the columns title and text, got {', '.join(names)}"
                 )
-            columns = [name for name in ("title", "text", "id", "url") if name in names]
+            columns = []
+            for name in ("title", "text", "id", "url"):
+                if name in names:
+                    columns.append(name)
             batches = table.iter_batches(_ROWS, columns=columns)
-            rows = (row for batch in batches for row in batch.to_pylist())
+            rows = chain.from_iterable(batch.to_pylist() for batch in batches)
             for number, row in enumerate(rows, start=1):
                 if len(row["text"] or "") > limits.unpacked_bytes:
                     limits.refuse(

@@ -1,4 +1,4 @@
-"""MediaWiki XML dumps (Wikipedia's pages-articles, and any other wiki's export) as articles and redirects."""
+"""MediaWiki XML dumps, such as Wikipedia's, as articles and redirects."""
 
 from __future__ import annotations
 
@@ -27,9 +27,12 @@ from factoid.units import whole_number
 _DISAMBIGUATION = re.compile(
     r"\{\{\s*+(?:"
     r"(?:[\w -]{0,60}[ _-])?(?:disambig(?:uation)?|disamb|dab)(?:[ _-]?(?:page|cleanup))?|"
-    r"(?:hn|geo|number|math|school|hospital|road|callsign|letter|church|airport|station|species)dis(?:ambig)?|"
-    r"begriffsklärung|homonymie|paronymie|desambiguación|desambiguação|desambiguació|disambigua|неоднозначность|"
-    r"багатозначність|doorverwijspagina|dp|曖昧さ回避|aimai|ujednoznacznienie|消歧义|消歧義|동음이의|förgrening|gren|توضيح|"
+    r"(?:hn|geo|number|math|school|hospital|road|callsign|letter|church|airport|station"
+    r"|species)dis(?:ambig)?|"
+    r"begriffsklärung|homonymie|paronymie|desambiguación|desambiguação|desambiguació|disambigua"
+    r"|неоднозначность|"
+    r"багатозначність|doorverwijspagina|dp|曖昧さ回避|aimai|ujednoznacznienie|消歧义|消歧義|동음이의|förgrening"
+    r"|gren|توضيح|"
     r"rozcestník|egyért|anlam ayrımı|täsmennyssivu|dezambiguizare|flertydig|peker"
     r")\s*(?:\||\}\})|__DISAMBIG__",
     re.IGNORECASE,
@@ -102,14 +105,18 @@ class MediaWikiDump:
         try:
             with opened(file) as content:
                 pages = _Pages(content, file, self._limits)
-                events = iterparse(pages, ("start", "end"))  # noqa: S314 (a page is limited, and no entities are declared)
+                # A page is limited, and no entities are declared.
+                events = iterparse(pages, ("start", "end"))  # noqa: S314
                 _, root = next(events)
                 pages.has_begun = True
                 if not root.tag.endswith("mediawiki"):
                     raise ParseError(f"it begins with <{root.tag}>")
                 depth = 1
                 for event, element in events:
-                    depth += 1 if event == "start" else -1
+                    if event == "start":
+                        depth += 1
+                    else:
+                        depth -= 1
                     if depth > self._limits.depth:
                         self._limits.refuse(
                             f"{file}, after the page {title!r}: elements are nested",

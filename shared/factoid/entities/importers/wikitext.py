@@ -8,13 +8,15 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Collection
+from functools import partial
 
 from factoid.entities.articles.names import canonical_title
 from factoid.words import count_words
 
 # Elements whose content is not part of the text.
 _DROPPED = (
-    "ref|references|gallery|timeline|imagemap|score|graph|mapframe|maplink|templatedata|templatestyles|syntaxhighlight|"
+    "ref|references|gallery|timeline|imagemap|score|graph|mapframe|maplink|templatedata"
+    "|templatestyles|syntaxhighlight|"
     "source|pre|includeonly|hiero|table|del|s|strike|inputbox|categorytree|indicator|style|script"
 )
 _EMPTY = re.compile(rf"<!--.*?(?:-->|\Z)|<(?:{_DROPPED})(?:\s[^<>]*)?/>", re.IGNORECASE | re.DOTALL)
@@ -78,10 +80,12 @@ _TIDY = [
 
 # Templates of the English Wikipedia that stand for words of a sentence.
 _FIXED = {
-    "ndash": "–", "mdash": "—", "snd": " – ", "spaced ndash": " – ", "nbsp": " ", "spaces": " ", "·": "·", "'": "'",
+    "ndash": "–", "mdash": "—", "snd": " – ", "spaced ndash": " – ", "nbsp": " ", "spaces": " ",
+    "·": "·", "'": "'",
 }  # fmt: skip
 _BEFORE = {
-    "circa": "c. ", "c.": "c. ", "floruit": "fl. ", "fl.": "fl. ", "hms": "HMS ", "uss": "USS ", "ss": "SS ",
+    "circa": "c. ", "c.": "c. ", "floruit": "fl. ", "fl.": "fl. ",
+    "hms": "HMS ", "uss": "USS ", "ss": "SS ",
     "us$": "US$", "usd": "US$", "£": "£", "gbp": "£", "€": "€", "eur": "€", "inr": "₹",
 }  # fmt: skip
 _FIRST = frozenset(
@@ -114,7 +118,10 @@ _DATES = frozenset(
     for event in ("birth", "death", "start", "end")
     for rest in ("", " and age")
 )
-_MONTHS = "_ January February March April May June July August September October November December".split()
+_MONTHS = (
+    "_ January February March April May June July August September October November "
+    "December".split()
+)
 
 
 def prepare(wikitext: str) -> str:
@@ -143,9 +150,7 @@ def plain_text(prepared: str, hidden: Collection[str], *, words: int | None = No
         if text == before:
             break
         before = text
-        text = _LINK.sub(
-            lambda link: link[3] if _target(link, hidden) is None else _shown(link), text
-        )
+        text = _LINK.sub(partial(_link_text, hidden), text)
         text = _TABLE.sub("", _TEMPLATE.sub(_template, text))
     blocks: list[list[str]] = []  # the parts of each
     headings: list[tuple[int, str]] = []  # of sections that are still empty
@@ -166,7 +171,10 @@ def plain_text(prepared: str, hidden: Collection[str], *, words: int | None = No
         is_shown = not appendix and not line.lstrip().startswith(_REST_OF_TABLE)
         shown = ""
         if is_shown:
-            shown = _tidy(line[item.end() if item else 0 :])
+            start = 0
+            if item:
+                start = item.end()
+            shown = _tidy(line[start:])
         if not shown:
             last = "item" if last == "item" else ""
             continue
@@ -175,7 +183,10 @@ def plain_text(prepared: str, hidden: Collection[str], *, words: int | None = No
             blocks += [[title] for _, title in headings if title]
             headings = []
         if last == kind:
-            blocks[-1] += ["\n" if item else " ", shown]
+            separator = " "
+            if item:
+                separator = "\n"
+            blocks[-1] += [separator, shown]
         else:
             blocks.append([shown])
         last = kind
@@ -186,7 +197,10 @@ def plain_text(prepared: str, hidden: Collection[str], *, words: int | None = No
 
 
 def links(prepared: str, hidden: Collection[str]) -> list[tuple[str, str]]:
-    """Return a prepared page's links, those in boxes included, each as its text and its target's title."""
+    """Return a prepared page's links, each as its text and its target's title.
+
+    Those in boxes are included.
+    """
     pairs = []
     for link in _LINK.finditer(prepared):
         title = _target(link, hidden)
@@ -199,8 +213,18 @@ def links(prepared: str, hidden: Collection[str]) -> list[tuple[str, str]]:
     return pairs
 
 
+def _link_text(hidden: Collection[str], link: re.Match[str]) -> str:
+    """Return the text of a link; of one that shows nothing, the letters right after it."""
+    if _target(link, hidden) is None:
+        return link[3]
+    return _shown(link)
+
+
 def _target(link: re.Match[str], hidden: Collection[str]) -> str | None:
-    """Return the title that a link leads to, "" for a section of its own page, or None for one that shows nothing."""
+    """Return the title that a link leads to.
+
+    It is "" for a section of its own page, and None for one that shows nothing.
+    """
     page = html.unescape(link[1]).partition("#")[0].strip()
     prefix, colon, _ = page.partition(":")
     if colon and (prefix.strip().lower() in hidden or _LANGUAGE.match(page)):
@@ -252,7 +276,9 @@ def _template(template: re.Match[str]) -> str:
         return _date(values)
     match name:
         case "as of":
-            return f"{'as' if 'lc' in options else 'As'} of {_date(values)}"
+            if "lc" in options:
+                return f"as of {_date(values)}"
+            return f"As of {_date(values)}"
         case "convert" | "cvt":
             return _measure(values)
         case "chem":
@@ -263,13 +289,15 @@ def _template(template: re.Match[str]) -> str:
         case "e":
             return f"×10{values[0].translate(_SMALL)}"
         case "frac" | "fraction":
-            whole, above, below = (
-                values[:3]
-                if values[2]
-                else ("", *values[:2])
-                if values[1]
-                else ("", "1", values[0])
-            )
+            if values[2]:
+                whole, above, below = values[:3]
+            elif values[1]:
+                whole = ""
+                above, below = values[:2]
+            else:
+                whole = ""
+                above = "1"
+                below = values[0]
             return f" {whole} {above}/{below}"
         case "nihongo":
             notes = ", ".join(filter(None, values[1:3]))

@@ -1,1 +1,1 @@
-"""Entity linkers: from a question to the titles of the articles about the entities it names (Entity Retrieval, §3)."""
+"""Entity linkers, which find the articles that a question names (Entity Retrieval, §3)."""

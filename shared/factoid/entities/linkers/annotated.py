@@ -60,4 +60,7 @@ def _mention(text: str, annotation: str | Mention) -> Mention:
     if isinstance(annotation, Mention):
         return annotation
     match = re.search(rf"(?<!\w){re.escape(clean_name(annotation))}(?!\w)", text, re.IGNORECASE)
-    return Mention(*(match.span() if match else (0, len(text))), canonical_title(annotation))
+    span = (0, len(text))
+    if match:
+        span = match.span()
+    return Mention(*span, canonical_title(annotation))

@@ -42,6 +42,9 @@ class SpacyLinker:
         for entity in self.nlp(text).ents:
             if self.labels is None or entity.label_ in self.labels:
                 identifier = entity.kb_id_ or entity.ent_id_
-                title = (self._titles(identifier) if identifier else None) or entity.text
+                title = None
+                if identifier:
+                    title = self._titles(identifier)
+                title = title or entity.text
                 mentions.append(Mention(entity.start_char, entity.end_char, canonical_title(title)))
         return mentions

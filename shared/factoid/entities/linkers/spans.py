@@ -81,7 +81,10 @@ class Words:
     def __init__(self, text: str) -> None:
         self.text = text
         self.words = list(_read(text))
-        words = [word for word in self.words if word.is_word]
+        words = []
+        for word in self.words:
+            if word.is_word:
+                words.append(word)
         has_inner_capital = any(word.capital and not word.initial for word in words)
         self.telling = has_inner_capital and not all(word.capital for word in words)
 

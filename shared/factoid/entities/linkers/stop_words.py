@@ -18,30 +18,34 @@ QUESTION_WORDS = frozenset(
 # Question words, pronouns, forms of verbs, prepositions, conjunctions, adverbs.
 FUNCTION_WORDS = QUESTION_WORDS | frozenset(
     """
-    i me my mine myself we us our ours ourselves you your yours yourself he him his himself she her hers herself it
-    its itself they them their theirs themselves one ones this that these those someone somebody something anyone
-    anybody anything everyone everybody everything noone nobody nothing be am is are was were been being have has had
-    having get gets got do does did doing done can could will would shall should may might must ought cannot isn aren
-    wasn weren hasn haven hadn doesn don didn won wouldn couldn shouldn ain let lets s t re ve ll d m of in on at by
-    for with from to into onto upon about above across after against along amid among around as before behind below
-    beneath beside besides between beyond despite down during except inside like near off out outside over past per
-    since than through throughout till toward towards under underneath until up via within without and or but nor so
-    yet if then else because although though while whereas whether unless not no yes all any both each either neither
-    every few many more most much less least other others another own same several some such only just also too very
-    even ever never always often sometimes again already still now here there once first last next however therefore
-    moreover meanwhile furthermore instead later today
+    i me my mine myself we us our ours ourselves you your yours yourself he him his himself she her
+    hers herself it its itself they them their theirs themselves one ones this that these those
+    someone somebody something anyone anybody anything everyone everybody everything noone nobody
+    nothing be am is are was were been being have has had having get gets got do does did doing done
+    can could will would shall should may might must ought cannot isn aren wasn weren hasn haven
+    hadn doesn don didn won wouldn couldn shouldn ain let lets s t re ve ll d m of in on at by for
+    with from to into onto upon about above across after against along amid among around as before
+    behind below beneath beside besides between beyond despite down during except inside like near
+    off out outside over past per since than through throughout till toward towards under underneath
+    until up via within without and or but nor so yet if then else because although though while
+    whereas whether unless not no yes all any both each either neither every few many more most much
+    less least other others another own same several some such only just also too very even ever
+    never always often sometimes again already still now here there once first last next however
+    therefore moreover meanwhile furthermore instead later today
     """.split()
 )
 
 # Words that begin a command, and the verbs and nouns of almost every question.
 COMMON_WORDS = frozenset(
     """
-    name list tell give describe explain define find show state compare say know mean means called named known kind
-    type sort many much long far old often born die died dies dead live lives lived work works worked come comes came
-    go goes went take takes took make makes made use used happen happened become became begin began start started end
-    ended play plays played write writes wrote written found founded create created produce produced perform performed
-    locate located educate educated marry married own owns owned famous represented win wins won speak speaks spoke
-    time times year years month months week weeks day days people person thing things place places part parts
+    name list tell give describe explain define find show state compare say know mean means called
+    named known kind type sort many much long far old often born die died dies dead live lives lived
+    work works worked come comes came go goes went take takes took make makes made use used happen
+    happened become became begin began start started end ended play plays played write writes wrote
+    written found founded create created produce produced perform performed locate located educate
+    educated marry married own owns owned famous represented win wins won speak speaks spoke time
+    times year years month months week weeks day days people person thing things place places part
+    parts
     """.split()
 )
 
@@ -50,27 +54,31 @@ COMMON_WORDS = frozenset(
 # without words of the news.
 PLAIN_WORDS = frozenset(
     """
-    able absolutely according active actually add added additional advanced ago allowed almost alone amazing anyway
-    approved ask asked attached attend available average away awesome back bad based basic beautiful believe best
-    better big black blank bring brought busy buy certain certainly changed cheap check civil clean clear clearly
-    close comfortable coming completely considered continue correct current currently cut daily dead decided
-    definitely different direct discuss discussed drive due earlier early easy eat eating economic empty enjoy enjoyed
-    enough entire especially excellent expect expensive extra extremely fair fantastic fast favorite feed feel felt
-    fight final finally financial fine fit five fixed follow following former forward four free fresh friendly full
-    further gave getting given giving global going gone good great green guess handle happy hard hear heard held help
-    helpful hidden high highly hit hold hope horrible hot huge human immediately important include including initial
-    interested international involved keep kept key killed knew large late lead learn leave leaving left legal likely
-    little living local longer look looked looking looks lost love main major making maybe meet mentioned met million
-    modern move moved moving national natural nearly necessary need needed needs new nice northern official online
-    open otherwise overall paid particular pass pay perfect perhaps personal pick planning please plus political poor
-    possible posted premium present pretty private probably professional provide provided public put quick quickly
-    quite rather read ready real really reasonable receive received recent recently recommend recommended related
-    released remain remember reported returned right rude run running safe said save saw saying says second see seeing
-    seem seems seen send sent set short signed significant simple simply single six small social soon sorry sounds
-    special spent standard starting stay stop strong sure taken taking talk talking thank think thinking third thought
-    three together told total treat treated tried true trust try trying turn twice two understand united using usually
-    visit visited wait waiting walk want wanted wants warm watch well western white whole willing wish wonderful
-    working worst wrong young
+    able absolutely according active actually add added additional advanced ago allowed almost alone
+    amazing anyway approved ask asked attached attend available average away awesome back bad based
+    basic beautiful believe best better big black blank bring brought busy buy certain certainly
+    changed cheap check civil clean clear clearly close comfortable coming completely considered
+    continue correct current currently cut daily dead decided definitely different direct discuss
+    discussed drive due earlier early easy eat eating economic empty enjoy enjoyed enough entire
+    especially excellent expect expensive extra extremely fair fantastic fast favorite feed feel
+    felt fight final finally financial fine fit five fixed follow following former forward four free
+    fresh friendly full further gave getting given giving global going gone good great green guess
+    handle happy hard hear heard held help helpful hidden high highly hit hold hope horrible hot
+    huge human immediately important include including initial interested international involved
+    keep kept key killed knew large late lead learn leave leaving left legal likely little living
+    local longer look looked looking looks lost love main major making maybe meet mentioned met
+    million modern move moved moving national natural nearly necessary need needed needs new nice
+    northern official online open otherwise overall paid particular pass pay perfect perhaps
+    personal pick planning please plus political poor possible posted premium present pretty private
+    probably professional provide provided public put quick quickly quite rather read ready real
+    really reasonable receive received recent recently recommend recommended related released remain
+    remember reported returned right rude run running safe said save saw saying says second see
+    seeing seem seems seen send sent set short signed significant simple simply single six small
+    social soon sorry sounds special spent standard starting stay stop strong sure taken taking talk
+    talking thank think thinking third thought three together told total treat treated tried true
+    trust try trying turn twice two understand united using usually visit visited wait waiting walk
+    want wanted wants warm watch well western white whole willing wish wonderful working worst wrong
+    young
     """.split()
 )
 

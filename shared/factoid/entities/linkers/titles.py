@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from copy import copy
+from itertools import chain, filterfalse
 
 import numpy as np
 
@@ -96,7 +97,10 @@ class TitleLinker:
         self._misspellings = Misspellings(store) if misspellings else None
 
     def over(self, store: ArticleStore) -> TitleLinker:
-        """Return a linker of some of the store's articles, such as one tenant's, with the same options."""
+        """Return a linker of some of the store's articles, with the same options.
+
+        Such are one tenant's.
+        """
         linker = copy(self)
         linker.store = store
         linker._misspellings = self._misspellings and Misspellings(store)
@@ -106,13 +110,14 @@ class TitleLinker:
         """Return the mentions in a text, in order."""
         check_text(text)
         words = Words(text)
-        keys = [
-            (span, self._keys(span, words.telling))
-            for span in words.spans(lower_case=self.lower_case)
-        ]
-        names = self.store.names(list(dict.fromkeys(key for _, some in keys for key in some)))
-        unknown = [span for span, some in keys if not _match(span, some, names, words.telling)]
-        known = [span for span, _ in keys if span.names and self._may_be_a_name(words, span)]
+        spans = list(words.spans(lower_case=self.lower_case))
+        keys = [self._keys(span, words.telling) for span in spans]
+        names = self.store.names(list(dict.fromkeys(chain.from_iterable(keys))))
+        unknown = []
+        for span, keys_of_span in zip(spans, keys, strict=True):
+            if not _match(span, keys_of_span, names, words.telling):
+                unknown.append(span)
+        known = [span for span in spans if span.names and self._may_be_a_name(words, span)]
         whole = [span for span in known if span.match is Match.NAME]
         chosen = longest([span for span in whole if not span.weak] or whole)
         used = _places(chosen)
@@ -127,7 +132,11 @@ class TitleLinker:
         for span in sorted(chosen, key=lambda span: span.first):
             span.weak |= span.is_common or words.is_beside_a_name(span, used)
             mentions.append(self._mention(words, span))
-        return [mention for mention in mentions if mention.score >= self.min_score]
+        confident = []
+        for mention in mentions:
+            if mention.score >= self.min_score:
+                confident.append(mention)
+        return confident
 
     def _may_be_a_name(self, words: Words, span: Span) -> bool:
         """Return whether a single word in lower case may be a name that is written in capitals.
@@ -158,7 +167,11 @@ class TitleLinker:
         # not "Ivans"
         plural = self.lower_case or not (telling and span.form.rpartition(" ")[2][:1].isupper())
         others = (without_accents(key), squeezed_key(span.form, spaces=self.lower_case))
-        return [key, *(singulars(key) if plural else ()), *filter(None, others)]
+        keys = [key]
+        if plural:
+            keys += singulars(key)
+        keys += filter(None, others)
+        return keys
 
     def _misspelt(self, misspellings: Misspellings, spans: Iterable[Span]) -> Iterator[Span]:
         """Yield the spans that are nearly a name."""
@@ -166,7 +179,7 @@ class TitleLinker:
             if not (span.exact or span.weak) and span.form[0].isalnum() and span.form[-1].isalnum():
                 names = self.store.names(misspellings.nearest(name_key(span.form)))
                 span.names = [
-                    name for some in names.values() for name in some if name.kind in _KINDS
+                    name for name in chain.from_iterable(names.values()) if name.kind in _KINDS
                 ]
                 span.match = Match.MISSPELLING
                 if span.names:
@@ -175,9 +188,7 @@ class TitleLinker:
     def _mention(self, words: Words, span: Span) -> Mention:
         """Return the mention of a span, with the articles that its names may mean, best first."""
         start, end = words.extent(span)
-        names = [
-            name for name in span.names if not name.title.endswith("(disambiguation)")
-        ] or span.names
+        names = list(filterfalse(_is_disambiguation, span.names)) or list(span.names)
         titles = {name.article_id: name.title for name in names}
         worth = _worth(names, words.around(span, _NEAR))
         ranked = sorted(worth, key=lambda article: (-worth[article], titles[article]))
@@ -187,21 +198,29 @@ class TitleLinker:
             context = words.text[max(0, start - _AROUND) : end + _AROUND]
             best, ambiguous = self._nearest(self.encoder, context, span.form, tied)
             ranked.insert(0, ranked.pop(ranked.index(best)))
-            worth[best] *= 1 if ambiguous else _SAID
+            if not ambiguous:
+                worth[best] *= _SAID
         total = sum(worth.values())
         candidates = tuple(Candidate(titles[article], worth[article] / total) for article in ranked)
-        score = candidates[0].score * _OF_MATCH[span.match] * (_DOUBT if span.weak else 1.0)
-        score *= 1.0 if span.is_written or span.match is not Match.NAME else _OTHERWISE
+        score = candidates[0].score * _OF_MATCH[span.match]
+        if span.weak:
+            score *= _DOUBT
+        if span.match is Match.NAME and not span.is_written:
+            score *= _OTHERWISE
         return Mention(start, end, candidates[0].title, score, candidates, ambiguous, span.match)
 
     def _nearest(
         self, encoder: Encoder, text: str, name: str, articles: Sequence[int]
     ) -> tuple[int, bool]:
-        """Return which article is the most similar to a text, and whether the text hardly favours it."""
-        contents = [self.store.find(article) for article in articles]
-        units = encoder.encode_units(
-            [f"{a.title}. {a.text[:_FIRST]}" if a else "" for a in contents]
-        )
+        """Return the article most similar to a text, and whether that is doubtful."""
+        contents = list(map(self.store.find, articles))
+        beginnings = []
+        for article in contents:
+            beginning = ""
+            if article:
+                beginning = f"{article.title}. {article.text[:_FIRST]}"
+            beginnings.append(beginning)
+        units = encoder.encode_units(beginnings)
         to_text, to_name = products(
             np.asarray(encoder.encode_queries([text, name])), np.asarray(units).T
         )
@@ -278,35 +297,45 @@ def _match(span: Span, keys: Sequence[str], names: Mapping[str, list[Name]], tel
         # Beside a function word only names with a mark are joined: "on call" is "on-call", but "a
         # 4" is not the "A4".
         joined = span.function and "&" not in key and key.count(" ") < keys[0].count(" ")
-        some = names.get(key, ())
-        whole = whole or [
-            n for n in some if (n.kind is NameKind.SQUEEZED if joined else n.kind < NameKind.PART)
-        ]
+        if whole:
+            break
+        for name in names.get(key, ()):
+            if joined:
+                is_whole = name.kind is NameKind.SQUEEZED
+            else:
+                is_whole = name.kind < NameKind.PART
+            if is_whole:
+                whole.append(name)
     if not whole:
         named = telling and span.inner
         parts = []
-        for n in names.get(keys[0], ()):
-            if n.kind is NameKind.PART or (named and n.form == span.form):
-                parts.append(n)
-        span.names = parts if len({name.article_id for name in parts}) <= _MOST_MEANT else []
+        for name in names.get(keys[0], ()):
+            if name.kind is NameKind.PART or (named and name.form == span.form):
+                parts.append(name)
+        if len({name.article_id for name in parts}) > _MOST_MEANT:
+            parts = []
+        span.names = parts
         span.match = Match.PART
         return bool(span.names)
-    forms = [canonical_title(form) for form in (span.form, *singulars(span.form))]
+    forms = list(map(canonical_title, (span.form, *singulars(span.form))))
     written = [name for name in whole if canonical_title(name.form) in forms]
     alike = written or [name for name in whole if _plain(name.form) in map(_plain, forms)]
-    if span.exact or telling:
-        whole = alike or ([] if span.exact else whole)
+    if span.exact or (telling and alike):
+        whole = alike
     span.names = whole
     span.is_written = any(canonical_title(name.form) == forms[0] for name in written)
     return bool(span.names)
 
 
+def _is_disambiguation(name: Name) -> bool:
+    return name.title.endswith("(disambiguation)")
+
+
 def _places(spans: Iterable[Span]) -> set[int]:
-    result = set()
+    places: set[int] = set()
     for span in spans:
-        for at in span.places:
-            result.add(at)
-    return result
+        places.update(span.places)
+    return places
 
 
 def _plain(form: str) -> str:
@@ -325,7 +354,12 @@ def _worth(names: Sequence[Name], around: Mapping[str, int]) -> dict[int, float]
     worth = {}
     for article, some in by_article.items():
         suffix = re.findall(r"\w+", name_key(split_title(some[0].title)[1]))
-        near = [around[word] for word in map(singular, suffix) if word in around]
+        near = []
+        for word in map(singular, suffix):
+            if word in around:
+                near.append(around[word])
         links = sum(name.count for name in some) + max(_WORTH[name.kind] for name in some)
-        worth[article] = links * (_SAID * len(near) / len(suffix) / min(near) if near else 1)
+        if near:
+            links *= _SAID * len(near) / len(suffix) / min(near)
+        worth[article] = links
     return worth

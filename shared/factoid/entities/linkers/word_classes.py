@@ -1,4 +1,4 @@
-"""Tell names from verbs and common nouns of the same spelling, where a text does not write them in capitals."""
+"""Tell names from verbs and common nouns where names have no capitals."""
 
 from __future__ import annotations
 

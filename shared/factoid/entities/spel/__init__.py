@@ -1,1 +1,1 @@
-"""SpEL: structured prediction of entity links with a fine-tuned RoBERTa (Shavarani and Sarkar, 2023), from descriptions."""
+"""SpEL, an entity linker by a fine-tuned RoBERTa (Shavarani and Sarkar, 2023)."""

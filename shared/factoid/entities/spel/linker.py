@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class SpELLinker:
-    """Links entities with a SpEL model (Shavarani and Sarkar, 2023), the linker of the Entity Retrieval paper.
+    """Links entities with a SpEL model, as the Entity Retrieval paper does.
 
     Files are read on first use. Threads may share a linker; it serves one at a time. A text of up
     to 512 tokens, such as any question, is read in one pass, as in Entity Retrieval; longer ones in
@@ -137,14 +137,16 @@ def find_phrases(
 
     Adjacent mentions of one entity are one phrase.
     """
-    resolved = [
-        resolve_word([predictions[at] for at in group], offsets[group[0]][0], offsets[group[-1]][1])
-        for group in group_subwords(words, offsets)
-        if group  # a word covered by its neighbour's subword has no prediction
-    ]
+    resolved = []
+    for group in group_subwords(words, offsets):
+        if group:  # a word covered by its neighbour's subword has no prediction
+            predicted = [predictions[place] for place in group]
+            start, _ = offsets[group[0]]
+            _, end = offsets[group[-1]]
+            resolved.append(resolve_word(predicted, start, end))
     phrases = []
-    for _, group in groupby(resolved, key=lambda word: word.entity):
-        members = list(group)
+    for _, neighbours in groupby(resolved, key=lambda word: word.entity):
+        members = list(neighbours)
         start = members[0].start
         end = members[-1].end
         surface = text[start:end]
@@ -171,7 +173,10 @@ def resolve_word(subwords: Sequence[Prediction], start: int, end: int) -> Phrase
 
 
 def _shared(listed: Sequence[Prediction]) -> Prediction:
-    """Return the ids that several tables have in common, with the means of their values, best first."""
+    """Return the ids that several tables have in common, best first.
+
+    They have the means of their values.
+    """
     shared = [entity for entity in listed[0] if all(entity in table for table in listed)]
     means = {}
     for entity in shared:

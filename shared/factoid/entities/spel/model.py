@@ -1,4 +1,4 @@
-"""A SpEL model: its published checkpoint, its vocabulary of entities, its tokenizer, and what it predicts for tokens."""
+"""A SpEL model: checkpoint, vocabulary of entities, tokenizer, and predictions."""
 
 from __future__ import annotations
 
@@ -65,7 +65,11 @@ class SpELModel:
                 "published it, and RoBERTa's tokenizer"
             ) from error
         self.limit = encoder.config.max_position_embeddings - encoder.config.pad_token_id - 1
-        usable = torch.device(device or ("cuda" if torch.cuda.is_available() else "cpu"))
+        if not device:
+            device = "cpu"
+            if torch.cuda.is_available():
+                device = "cuda"
+        usable = torch.device(device)
         self._encoder = encoder.to(usable)
         self._out = out.to(usable)
         self._top_k = min(top_k, len(out))

@@ -28,7 +28,10 @@ class Engine(Protocol):
     def generate(
         self, inputs: Sequence[Sequence[int]], max_new_tokens: int
     ) -> Iterator[tuple[int, Written]]:
-        """Yield the position of each input, given as tokens, and its greedy output, as batches end."""
+        """Yield the position of each input and its greedy output, as batches end.
+
+        Inputs are given as tokens.
+        """
         ...
 
 

@@ -57,7 +57,10 @@ class Checkpoint(NamedTuple):
             return Path(cached(self.name, "config.json", revision=self.revision)).parent
 
     def identity(self) -> str:
-        """Return the commit of a model on the hub, since a branch may move, or the fingerprint of a folder's files."""
+        """Return the commit of a model on the hub, or the fingerprint of a folder.
+
+        A branch of the hub may move.
+        """
         folder = self.folder()
         if folder == Path(self.name):
             return _fingerprint(folder)
@@ -95,7 +98,10 @@ class Checkpoint(NamedTuple):
 
 
 def _fingerprint(folder: Path) -> str:
-    """Return twelve hexadecimal digits that change with the model, whatever the folder's name, dates and pages about it."""
+    """Return twelve hexadecimal digits that change with the model.
+
+    The folder's name, its dates and the pages about it do not count.
+    """
     digest = hashlib.sha256()
     for path in sorted(
         path for path in folder.iterdir() if path.is_file() and not path.name.startswith(".")
@@ -120,5 +126,8 @@ def _settings(path: Path) -> bytes:
         return content  # loading the model will report it
     if not isinstance(settings, dict):
         return content
-    said = {key: value for key, value in settings.items() if key not in _WRITERS}
+    said = {}
+    for key, value in settings.items():
+        if key not in _WRITERS:
+            said[key] = value
     return json.dumps(said, sort_keys=True).encode()

@@ -89,13 +89,10 @@ class CTranslate2Engine:
         for position, result in zip(batch, results, strict=True):
             tokens = result.result().hypotheses[0]
             ended = tokens[-1:] == [self.tokenizer.eos_token]
-            yield (
-                position,
-                Written(
-                    self.tokenizer.convert_tokens_to_ids(tokens[:-1] if ended else tokens),
-                    not ended,
-                ),
-            )
+            if ended:
+                tokens = tokens[:-1]
+            ids = self.tokenizer.convert_tokens_to_ids(tokens)
+            yield position, Written(ids, not ended)
 
 
 def converted(checkpoint: Checkpoint, quantization: str) -> Path:
@@ -107,9 +104,10 @@ def converted(checkpoint: Checkpoint, quantization: str) -> Path:
     user_cache = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "factoid"
     cache = Path(os.environ.get("FACTOID_CACHE") or user_cache) / "ctranslate2"
     source = checkpoint.folder()
-    name = re.sub(
-        r"[^\w.-]+", "-", source.name if source == Path(checkpoint.name) else checkpoint.name
-    )
+    name = checkpoint.name
+    if source == Path(name):
+        name = source.name
+    name = re.sub(r"[^\w.-]+", "-", name)
     target = cache / f"{name}-{checkpoint.identity()[:12]}-{quantization}"
     converter = require("ctranslate2.converters", extra="fast").TransformersConverter(
         os.fspath(source)

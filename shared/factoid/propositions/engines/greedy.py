@@ -58,16 +58,19 @@ class Row:
         self._draft: list[int] = []
 
     def draft(self, limit: int, threshold: float) -> list[int]:
-        """Return at most `limit` tokens, as long as their chance of being right is not below the threshold."""
+        """Return at most `limit` tokens that are likely to be right.
+
+        Their chance must not be below the threshold.
+        """
         self._draft = []
         if self._acceptance is None or limit < 1:
             return self._draft
         if self._pointer is None:
             self._find()
         chance = 1.0
-        for token in (
-            [] if self._pointer is None else self._text[self._pointer : self._pointer + limit]
-        ):
+        if self._pointer is None:
+            return self._draft
+        for token in self._text[self._pointer : self._pointer + limit]:
             chance *= self._acceptance.shares[min(self._agreed + len(self._draft), _LONGEST_MATCH)]
             if chance < threshold or token == _BOUNDARY:
                 break
@@ -75,7 +78,10 @@ class Row:
         return self._draft
 
     def add(self, tokens: Sequence[int], ends: Collection[int], limit: int) -> None:
-        """Add the tokens that the model wrote, the right ones of the draft and one more, up to the end or the limit."""
+        """Add the tokens that the model wrote, up to the end or the limit.
+
+        These are the right ones of the draft, and one more.
+        """
         if self._acceptance is not None:
             self._follow(tokens, self._acceptance)
         for token in tokens:
@@ -143,11 +149,11 @@ def decode(
         drafts = [
             row.draft(limit, threshold) for (_, row), limit in zip(active, limits, strict=True)
         ]
-        fed = [
-            (token, place, slot, len(row.tokens) + slot)
-            for (place, row), draft in zip(active, drafts, strict=True)
-            for slot, token in enumerate([*(row.tokens[-1:] or [start]), *draft])
-        ]
+        fed = []
+        for (place, row), draft in zip(active, drafts, strict=True):
+            last = row.tokens[-1:] or [start]
+            for slot, token in enumerate([*last, *draft]):
+                fed.append((token, place, slot, len(row.tokens) + slot))
         choices = iter(decoder.advance(cache, Fed(*zip(*fed, strict=True))))
         gained = 0
         for (_, row), draft in zip(active, drafts, strict=True):

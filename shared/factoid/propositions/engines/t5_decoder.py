@@ -21,7 +21,7 @@ _ALIGNED = 8  # attention kernels want masks whose last dimension is a multiple 
 
 
 class Fed(NamedTuple):
-    """Tokens fed together, each with its row, its place among the row's tokens, and its position in the output."""
+    """Tokens fed together, with their rows, places in these, and positions."""
 
     tokens: Sequence[int]
     rows: Sequence[int]
@@ -30,19 +30,25 @@ class Fed(NamedTuple):
 
 
 class T5Decoder:
-    """The greedy decoder of a model of a supported type in evaluation mode, whose weights it shares."""
+    """The greedy decoder of a model in evaluation mode, whose weights it shares.
+
+    The type of the model must be supported.
+    """
 
     def __init__(self, model: Any) -> None:
         self._dim = model.config.d_kv
         self._embed = model.decoder.embed_tokens
         self._norm = model.decoder.final_layer_norm
         self._head = model.lm_head  # some T5 scale its input; no greedy choice depends on that
-        self._layers = [_Layer(block) for block in model.decoder.block]
+        self._layers = list(map(_Layer, model.decoder.block))
         self._tables: dict[int, torch.Tensor] = {}
         self._table_width = 0
 
     def start(self, encoded: torch.Tensor, mask: torch.Tensor) -> KVCache:
-        """Return the cache of a new batch, from the encoder's output (rows, tokens, dim) and its mask (rows, tokens)."""
+        """Return the cache of a new batch, from the encoder's output.
+
+        Shapes: (rows, tokens, dim), and (rows, tokens) for its mask.
+        """
         cross = []
         for layer in self._layers:
             both = layer.cross_keys_values(encoded).unflatten(-1, (2, -1, self._dim))
@@ -53,7 +59,10 @@ class T5Decoder:
         return KVCache(cross, added_to_scores[:, None, None, :])
 
     def advance(self, cache: KVCache, fed: Fed) -> list[int]:
-        """Feed tokens, store their keys and values in the cache, and return the greedy next token after each."""
+        """Feed tokens, and return the greedy next token after each.
+
+        Their keys and values go into the cache.
+        """
         token, row, slot, position = torch.tensor(fed, device=cache.cross[0][0].device)
         rows = len(cache.order)
         longest = max(fed.positions) + 1
@@ -98,15 +107,20 @@ class T5Decoder:
             hidden = _added(hidden, layer.feed(layer.feed_norm(hidden)))
         return self.choose(self._head(self._norm(hidden)), cache, fed)
 
-    def choose(self, logits: torch.Tensor, cache: KVCache, fed: Fed) -> list[int]:  # noqa: ARG002 - for subclasses
+    def choose(
+        self,
+        logits: torch.Tensor,
+        cache: KVCache,  # noqa: ARG002 - for subclasses
+        fed: Fed,  # noqa: ARG002
+    ) -> list[int]:
         """Return the likeliest tokens. Shape of `logits`: (tokens, vocabulary)."""
         return logits.max(dim=-1).indices.tolist()  # on CPUs faster than argmax
 
     def _bias(self, index: int, positions: torch.Tensor, width: int, length: int) -> torch.Tensor:
-        """Return the bias of positions (rows, slots) on the scores of a layer, -inf for those ahead.
+        """Return the bias of positions (rows, slots) on the scores of a layer.
 
-        The cache has room for `width` positions, of which `length` count. Shape: (rows, heads,
-        slots, length).
+        It is -inf for those ahead. The cache has room for `width` positions, of which `length`
+        count. Shape: (rows, heads, slots, length).
         """
         if self._table_width < width:
             self._tables = {}
@@ -163,7 +177,10 @@ class KVCache:
 
 
 class _Layer:
-    """Self-attention, attention to the input and feed-forward of a decoder's block, each with its norm before it."""
+    """A decoder's block: self-attention, attention to the input, feed-forward.
+
+    Each has its norm before it.
+    """
 
     def __init__(self, block: Any) -> None:
         past, cross, feed = block.layer
@@ -207,7 +224,10 @@ def fused(activation: Any) -> Any:
 
 
 def _added(hidden: torch.Tensor, change: torch.Tensor) -> torch.Tensor:
-    """Return the sum of a layer's input and output, kept finite in float16, whose range T5 exceeds."""
+    """Return the sum of a layer's input and output, kept finite in float16.
+
+    T5 exceeds its range.
+    """
     total = hidden + change
     if total.dtype == torch.float16:
         return total.clamp(-64_504.0, 64_504.0)
@@ -215,7 +235,10 @@ def _added(hidden: torch.Tensor, change: torch.Tensor) -> torch.Tensor:
 
 
 def _joined(*linears: Any) -> Any:
-    """Return one linear layer with the outputs of several, whose weights become views of its own."""
+    """Return one linear layer with the outputs of several.
+
+    Their weights become views of its own.
+    """
     weight = torch.cat([linear.weight.detach() for linear in linears])
     joined = torch.nn.Linear(weight.shape[1], weight.shape[0], bias=False, device="meta")
     joined.weight = torch.nn.Parameter(weight, requires_grad=False)

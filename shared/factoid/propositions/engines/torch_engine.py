@@ -45,14 +45,17 @@ class TorchEngine:
         self._lock = Lock()
         self._settings = model.generation_config
         ends = self._settings.eos_token_id
-        self._ends = frozenset(ends if isinstance(ends, list) else [ends])
+        if not isinstance(ends, list):
+            ends = [ends]
+        self._ends = frozenset(ends)
         self.model = model.to(device)
         self._device = model.device  # with its number: threads have current devices of their own
         self._budget = _BUDGET
         free = _FREE
         if self._device.type == "cuda":
             token = _CUDA_STATES * getattr(model.config, "hidden_size", 1024) * model.dtype.itemsize
-            self._budget = min(_CUDA_BUDGET, torch.cuda.mem_get_info(self._device)[0] // token)
+            free_memory, _ = torch.cuda.mem_get_info(self._device)
+            self._budget = min(_CUDA_BUDGET, free_memory // token)
             free = _CUDA_FREE
         if copy is None:
             copy = self._device.type != "cuda"
@@ -87,14 +90,14 @@ class TorchEngine:
         ids = torch.tensor(
             [[*tokens, *[padding] * (longest - len(tokens))] for tokens in inputs]
         ).to(self._device)
-        lengths = torch.tensor([len(tokens) for tokens in inputs])
+        lengths = torch.tensor(list(map(len, inputs)))
         mask = (torch.arange(longest) < lengths[:, None]).long().to(self._device)
         if self._decoder is None:
             options = {"max_new_tokens": max_new_tokens, "do_sample": False, "num_beams": 1}
             outputs = self.model.generate(input_ids=ids, attention_mask=mask, **options)[
                 :, 1:
             ].tolist()
-            return [self._written(output) for output in outputs]
+            return list(map(self._written, outputs))
         encoded = self.model.encoder(input_ids=ids, attention_mask=mask)[0]
         return decode(
             self._decoder,

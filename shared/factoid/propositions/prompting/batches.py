@@ -139,10 +139,14 @@ class PropositionBatch:
                     self._recover(batch)
             passages = [passage for passage in passages if passage.text.strip()]
             known = self.cache.get(name, passages)
-            new = [passage for passage, texts in zip(passages, known, strict=True) if texts is None]
+            new = []
+            for passage, texts in zip(passages, known, strict=True):
+                if texts is None:
+                    new.append(passage)
             requests = {passage_key(name, passage).hex(): passage for passage in new}
-            for key in {key for batch in self._batches() for key in batch.passages}:
-                requests.pop(key, None)
+            for batch in self._batches():
+                for key in batch.passages:
+                    requests.pop(key, None)
             keys = list(requests)
             for start in range(0, len(keys), self.max_requests):
                 self._create(
@@ -204,7 +208,7 @@ class PropositionBatch:
 
     @contextmanager
     def _exclusive(self) -> Iterator[None]:
-        """Keep other processes from using the batches during a block, and explain errors of the server."""
+        """Keep the batches from other processes, and explain errors of the server."""
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
             with FileLock(self.folder / "lock", timeout=5):
@@ -218,7 +222,10 @@ class PropositionBatch:
                 reason = explain(error)
             raise StoreError(f"cannot use the folder of batches {self.folder}: {reason}") from error
         except require("openai", extra="openai").OpenAIError as error:
-            problem = f"the Batch API failed: {error}. Nothing is lost: call again, and no batch is created twice"
+            problem = (
+                f"the Batch API failed: {error}. Nothing is lost: call again, and no batch is "
+                "created twice"
+            )
             raise PropositionizerError(problem) from error
 
     def _batches(self) -> list[Batch]:
@@ -266,7 +273,10 @@ class PropositionBatch:
         self._path(batch).unlink()
 
     def _statuses(self) -> Iterator[tuple[Batch, Any]]:
-        """Yield each batch with its status, and the server's answer, None for a batch without id."""
+        """Yield each batch with its status, and the server's answer.
+
+        It is None for a batch without id.
+        """
         for batch in self._batches():
             current = self._client.batches.retrieve(batch.batch_id) if batch.batch_id else None
             if current is not None:
@@ -285,16 +295,12 @@ class PropositionBatch:
         if batch.status == "failed":
             logger.warning("the batch %s failed: %s", batch.batch_id, batch.error)
             reason = batch.error.partition(":")[0].replace("_", " ") or reason
-        files = (file for file in (current.output_file_id, current.error_file_id) if file)
-        lines = (
-            line
-            for file in files
-            for line in self._client.files.content(file).text.split("\n")
-            if line
-        )
         try:
+            lines: list[str] = []
+            for file in filter(None, (current.output_file_id, current.error_file_id)):
+                lines += self._client.files.content(file).text.split("\n")
             results = {}
-            for record in map(parse_object, lines):
+            for record in map(parse_object, filter(None, lines)):
                 results[record["custom_id"]] = _read_result(record)
         except (InvalidInputError, KeyError, AttributeError) as error:
             problem = (
@@ -304,9 +310,12 @@ class PropositionBatch:
             raise PropositionizerError(problem) from error
         missing = NoPropositions(reason, transient=True), Usage()
         outputs = [results.get(key, missing)[0] for key in batch.passages]
-        self.cache.put(batch.name, [bytes.fromhex(key) for key in batch.passages], outputs)
+        self.cache.put(batch.name, list(map(bytes.fromhex, batch.passages)), outputs)
         self._path(batch).unlink()
-        failed = [texts for texts in outputs if isinstance(texts, NoPropositions)]
+        failed = []
+        for texts in outputs:
+            if isinstance(texts, NoPropositions):
+                failed.append(texts)
         failures = dict(Counter(texts.reason for texts in failed if not texts.transient))
         returned = dict(Counter(texts.reason for texts in failed if texts.transient))
         usage = sum((used for _, used in results.values()), Usage())
@@ -322,7 +331,10 @@ def _request_line(propositionizer: PromptPropositionizer, custom_id: str, passag
 
 
 def _read_result(record: Mapping[str, Any]) -> tuple[list[str], Usage]:
-    """Return the propositions and the usage of one request, from a line of an output or error file."""
+    """Return the propositions and the usage of one request.
+
+    They are from a line of an output or error file.
+    """
     response = record.get("response") or {}
     error = record.get("error") or {}
     try:

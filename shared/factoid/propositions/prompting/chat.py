@@ -10,11 +10,10 @@ import logging
 import threading
 import time
 from abc import ABC, abstractmethod
-from collections.abc import AsyncGenerator, Callable, Generator, Mapping, Sequence, Set
+from collections.abc import AsyncGenerator, Generator, Mapping, Sequence
 from contextlib import aclosing, closing
 from dataclasses import dataclass, field
 from functools import partial
-from inspect import signature
 from typing import Any, TypedDict
 
 from tqdm.auto import tqdm
@@ -71,14 +70,16 @@ class Pace:
                 raise InvalidInputError(
                     f"{name} must be above 0, or None for no limit, got {limit}"
                 )
-        self._per_request, self._per_token = (
-            60 / limit if limit else 0.0 for limit in limits.values()
-        )
+        self._per_request = _seconds(requests_per_minute)
+        self._per_token = _seconds(tokens_per_minute)
         self._next_request = self._next_token = float("-inf")
         self._alone = Exclusion()
 
     def take(self, tokens: int) -> float:
-        """Count a request, expected to use some tokens, and return the seconds to wait before it is sent."""
+        """Count a request, and return the seconds to wait before it is sent.
+
+        It is expected to use some tokens.
+        """
         with at_work(), self._alone.lock:
             now = time.monotonic()
             start = max(now, self._next_request, self._next_token)
@@ -264,12 +265,12 @@ class ChatPropositionizer(ABC):
         level = logging.INFO if failure.transient else logging.WARNING
         logger.log(level, "no propositions for a passage: %s: %s", type(error).__name__, error)
         patience = max(_PATIENCE, self.max_concurrency)
+        if "Connect" in failure.reason:
+            patience = min(patience, count)
         with at_work(), self._alone.lock:
             self._answered |= failure.answered
             self._unanswered += 1
-            is_hopeless = self._unanswered >= (
-                min(patience, count) if "Connect" in failure.reason else patience
-            )
+            is_hopeless = self._unanswered >= patience
         if is_hopeless and not self._answered:
             raise PropositionizerError(
                 f"no request to {self._address} has been answered so far, the last error: "
@@ -295,20 +296,8 @@ class ChatPropositionizer(ABC):
         """Do the same as `_send` without blocking the event loop."""
 
 
-def split_options(
-    function: Callable[..., Any], options: Mapping[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the options that a function or a class takes as keyword-only arguments, and the others."""
-    parameters = signature(function).parameters.values()
-    return split_names(
-        {parameter.name for parameter in parameters if parameter.kind is parameter.KEYWORD_ONLY},
-        options,
-    )
-
-
-def split_names(
-    names: Set[str], options: Mapping[str, Any]
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the options with these names, and the others."""
-    chosen = {key: value for key, value in options.items() if key in names}
-    return chosen, {key: value for key, value in options.items() if key not in names}
+def _seconds(per_minute: float | None) -> float:
+    """Return the seconds that each takes of so many in a minute; 0 without a limit."""
+    if not per_minute:
+        return 0.0
+    return 60 / per_minute

@@ -48,7 +48,10 @@ class Prices:
             usage.prompt_tokens * self.input_per_million
             + usage.completion_tokens * self.output_per_million
         )
-        return total / (2e6 if batch else 1e6)
+        dollars = total / 1e6
+        if batch:
+            dollars /= 2
+        return dollars
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,16 +17,19 @@ _TOO_LONG = re.compile(
     r"context.?(?:length|size|window|overflow)|string_above_max_length|too long", re.IGNORECASE
 )
 _REFUSED = re.compile(
-    r"content.?(?:filter|policy|management)|\bblock(?:ed|list)|\bsafety\b|\brecitation\b|\bprohibited|\bmoderation\b",
+    r"content.?(?:filter|policy|management)|\bblock(?:ed|list)|\bsafety\b|\brecitation\b"
+    r"|\bprohibited|\bmoderation\b",
     re.IGNORECASE,
 )
 _TRANSIENT = re.compile(
-    r"connect|time.?out|timed out|deadline|rate.?limit|too many requests|overloaded|unavailable|decod|ReadError|NoCompletion",
+    r"connect|time.?out|timed out|deadline|rate.?limit|too many requests|overloaded|unavailable"
+    r"|decod|ReadError|NoCompletion",
     re.IGNORECASE,
 )
 # Bugs of the code around the model: they would be raised again for every passage.
 _BUGS = (
-    FactoidError, TypeError, AttributeError, NameError, ImportError, NotImplementedError, AssertionError, ArithmeticError,
+    FactoidError, TypeError, AttributeError, NameError, ImportError, NotImplementedError,
+    AssertionError, ArithmeticError,
     MemoryError, RecursionError, SyntaxError,
 )  # fmt: skip
 
@@ -84,11 +87,9 @@ def words(error: Exception) -> str:
 def _status(error: Exception) -> int:
     """Return the HTTP status of an error, 0 if it has none."""
     holders = (error, getattr(error, "response", None))
-    values = (
-        getattr(holder, name, 0)
-        for holder in holders
-        for name in ("status_code", "http_status", "status", "code")
-    )
-    return next(
-        (int(value) for value in values if isinstance(value, int) and 400 <= value <= 599), 0
-    )
+    for holder in holders:
+        for name in ("status_code", "http_status", "status", "code"):
+            value = getattr(holder, name, 0)
+            if isinstance(value, int) and 400 <= value <= 599:
+                return int(value)
+    return 0

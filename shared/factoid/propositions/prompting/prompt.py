@@ -32,4 +32,6 @@ def prompt_for(passage: Unit, instructions: str | None = None) -> str:
 
 def versioned_name(model: str, prompt: str | None = None) -> str:
     """Return the name of a propositionizer from its model and its prompt, None for Figure 8."""
-    return f"{model}@{PROMPT_VERSION if prompt is None else f'prompt {content_id(prompt)}'}"
+    if prompt is None:
+        return f"{model}@{PROMPT_VERSION}"
+    return f"{model}@prompt {content_id(prompt)}"

@@ -1,4 +1,4 @@
-"""Propositions by prompting a chat model behind an OpenAI-compatible interface (Dense X Retrieval, §3 and Figure 8)."""
+"""Propositions by prompting a chat model with OpenAI's interface (Dense X, §3)."""
 
 from __future__ import annotations
 
@@ -115,7 +115,10 @@ class PromptPropositionizer(ChatPropositionizer):
         } | options
 
     def request_for(self, passage_prompt: str) -> dict[str, Any]:
-        """Return the arguments of `chat.completions.create` for a whole prompt from `prompt_for`."""
+        """Return the arguments of `chat.completions.create` for a whole prompt.
+
+        `prompt_for` makes the prompt.
+        """
         messages = [{"role": "user", "content": passage_prompt}]
         return {"model": self.model, "messages": messages, **self._arguments}
 
@@ -126,7 +129,10 @@ class PromptPropositionizer(ChatPropositionizer):
         return read_completion(await self._client.chat.completions.create(**request))
 
     def _adapts(self, request: Mapping[str, Any], error: Exception) -> bool:
-        """Return whether the server refuses an argument that can be left out, and leave it out from now on."""
+        """Return whether the server refuses an argument that can be left out.
+
+        It is left out from now on.
+        """
         if getattr(error, "status_code", None) not in {400, 422}:
             return False
         names = _OPTIONAL.keys() & request.keys()

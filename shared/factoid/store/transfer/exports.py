@@ -1,9 +1,10 @@
-"""Export a store to a file of JSON lines or Parquet for other programs and stores, and import such files.
+"""Export a store to JSON lines or Parquet, and import such files.
 
-A record is a unit, or a document: one of granularity "document", whose payload is the digest of how
-it was added. The first line of JSON lines, or Parquet's own metadata, says what made the vectors
-and how many records there are. Each record has a checksum of its number and its values, so that
-what is damaged is refused before anything of it is committed. Others' files have neither.
+They are for other programs and stores. A record is a unit, or a document: one of granularity
+"document", whose payload is the digest of how it was added. The first line of JSON lines, or
+Parquet's own metadata, says what made the vectors and how many records there are. Each record has a
+checksum of its number and its values, so that what is damaged is refused before anything of it is
+committed. Others' files have neither.
 """
 
 from __future__ import annotations
@@ -201,26 +202,29 @@ class _Import:
     def _commit(self) -> None:
         store = self._store
         block = self._block
-        units = [
-            stored for stored, _ in block if stored.unit.granularity is not Granularity.DOCUMENT
-        ]
-        documents = []
-        for stored, _ in block:
+        units: list[StoredUnit] = []
+        documents: list[Unit] = []
+        missing: list[Unit] = []  # vectors
+        embedded: set[Granularity] = set()
+        for stored, has_vector in block:
             if stored.unit.granularity is Granularity.DOCUMENT:
                 documents.append(stored.unit)
-        missing = [stored.unit for stored, has_vector in block if not has_vector]
-        kinds = {unit.granularity for unit in missing}
-        kinds.update(stored.unit.granularity for stored in units if stored.vector is not None)
-        store.search_also(kinds)
+            else:
+                units.append(stored)
+            if not has_vector:
+                missing.append(stored.unit)
+            if not has_vector or stored.vector is not None:
+                embedded.add(stored.unit.granularity)
+        store.search_also(embedded)
         encoded: dict[str, Vectors] = {}
         for position, vector in encode(store, missing).items():
             encoded[missing[position].id] = vector
         with store.connections.transaction() as writing:
             check_identity(writing, f"the vectors of {self._file} with", **self._identity)
-            writing.put_units(
-                stored._replace(vector=encoded.get(stored.unit.id, stored.vector))
-                for stored in units
-            )
+            for number, stored in enumerate(units):
+                if stored.unit.id in encoded:
+                    units[number] = stored._replace(vector=encoded[stored.unit.id])
+            writing.put_units(units)
             for unit in documents:
                 document = Document(unit.text, unit.title, unit.section, unit.id, unit.metadata)
                 writing.put_document(document, unit.payload)
@@ -241,7 +245,10 @@ def _records(snapshot: Snapshot, *, vectors: bool) -> Iterator[Record]:
         record = {name: getattr(unit, name) for name in _FIELDS} | {"metadata": dict(unit.metadata)}
         if vectors:
             record["vector"] = vector
-        yield record | {"checksum": _checksum(number, unit, vector if vectors else None, vectors)}
+        else:
+            vector = None
+        record["checksum"] = _checksum(number, unit, vector, vectors)
+        yield record
 
 
 def _as_unit(document: Document, digest: str) -> Unit:
@@ -267,7 +274,9 @@ def _write_parquet(part: Path, about: Record, records: Iterable[Record]) -> None
         "vector": pa.list_(pa.float32()),
         "checksum": pa.int64(),
     }
-    names = [*_FIELDS, *(["vector"] if about["vectors"] else []), "checksum"]
+    names = [*_FIELDS, "checksum"]
+    if about["vectors"]:
+        names.insert(-1, "vector")
     schema = pa.schema(
         [(name, types.get(name, pa.string())) for name in names],
         metadata={_ABOUT: json.dumps(about)},
@@ -286,16 +295,22 @@ def _blocks(items: Iterable[T]) -> Iterator[list[T]]:
 
 
 def _checked_about(about: Any, *, edited: bool) -> Record:
-    """Return what describes a file, or raise an InvalidInputError if it cannot, or is not as it was written."""
+    """Return what describes a file.
+
+    Raise an InvalidInputError if it cannot, or is not as it was written.
+    """
     if not isinstance(about, dict):
         raise InvalidInputError(f"expected what describes an export, got {shown(about)}")
-    described = {name: value for name, value in about.items() if name != "checksum"}
+    described = {}
+    for name, value in about.items():
+        if name != "checksum":
+            described[name] = value
     if not edited and about.get("checksum") != _about_checksum(described):
         raise InvalidInputError(
             f"what describes the export differs from what was written. {_AGAIN}"
         )
     records = described.get("records")
-    names = [described.get(name) for name in ("encoder", "embed_template", "embed_metadata")]
+    names = list(map(described.get, ("encoder", "embed_template", "embed_metadata")))
     if type(records) is not int or not all(isinstance(name, str | None) for name in names):
         raise InvalidInputError(
             f"expected the number of records, and names of encoder and template, got {shown(about)}"
@@ -320,12 +335,17 @@ def _checksum(number: int, unit: Unit, vector: Vectors | None, has_vector: bool)
 
 
 def _parsed(record: Record) -> tuple[StoredUnit, bool, Any]:
-    """Return the unit of a record with its vector, whether the record says that (null says that it has none), and its checksum.
+    """Return the unit of a record with its vector, and the record's checksum.
+
+    The second value is whether the record has a vector (null says that the unit has none).
 
     Raises:
         InvalidInputError: The record is malformed.
     """
-    content = {name: value for name, value in record.items() if value is not None}
+    content = {}
+    for name, value in record.items():
+        if value is not None:
+            content[name] = value
     written = content.pop("checksum", None)
     vector = content.pop("vector", None)
     kind = Granularity(str(content.get("granularity")))

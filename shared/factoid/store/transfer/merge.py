@@ -25,7 +25,8 @@ _BLOCK = 1000  # units committed together, at least
 _COUNTS = ("units", "replaced", "deleted", "documents", "propositions")
 
 # An answer replaces a failure, and never the other way round.
-_INSERT_PROPOSITION = """INSERT INTO propositions (key, name, output, reason, checksum) VALUES (?, ?, ?, ?, ?)
+_INSERT_PROPOSITION = """INSERT INTO propositions (key, name, output, reason, checksum)
+    VALUES (?, ?, ?, ?, ?)
     ON CONFLICT (key) DO UPDATE
     SET (output, reason, checksum) = (excluded.output, excluded.reason, excluded.checksum)
     WHERE propositions.reason IS NOT NULL AND excluded.reason IS NULL"""
@@ -115,7 +116,8 @@ def _put(
 
 def _present_documents(snapshot: Snapshot, ids: Iterable[str]) -> set[str]:
     """Return the ids of the documents that a store has."""
-    return {*snapshot.values(f"SELECT id FROM documents WHERE id {AMONG}", [to_array(ids)])}  # noqa: S608
+    sql = f"SELECT id FROM documents WHERE id {AMONG}"  # noqa: S608
+    return {*snapshot.values(sql, [to_array(ids)])}
 
 
 def _equal_documents(
@@ -138,7 +140,10 @@ def _moved_rows(
 
     Only those count whose document here the other store replaces, too.
     """
-    moved = [unit for unit, _ in units if owners.get(unit.id, unit.document_id) != unit.document_id]
+    moved = []
+    for unit, _ in units:
+        if owners.get(unit.id, unit.document_id) != unit.document_id:
+            moved.append(unit)
     documents = _present_documents(theirs, {owners[unit.id] for unit in moved})
     ids = [unit.id for unit in moved if owners[unit.id] in documents]
     return writing.values(f"SELECT row FROM units WHERE id {AMONG}", [to_array(ids)])  # noqa: S608

@@ -46,7 +46,9 @@ def save_to(
 def load_from(
     url: str, path: str | Path, *, storage_options: Mapping[str, Any] | None = None
 ) -> None:
-    """Fetch a store that `save_to` sent into a new folder, which appears when everything has arrived and is checked.
+    """Fetch a store that `save_to` sent into a new folder.
+
+    It appears when everything has arrived and is checked.
 
     Raises:
         InvalidInputError: There is something at the path, or fsspec does not know the URL's
@@ -105,7 +107,10 @@ def _pack(store: OpenedStore, archive: ZipFile) -> None:
 
 
 def _unpack(archive: Path, folder: Path) -> None:
-    """Unpack the files of a store, and refuse an archive that holds anything else, or more than its own size."""
+    """Unpack the files of a store.
+
+    An archive that holds anything else, or more than its own size, is refused.
+    """
     size = archive.stat().st_size
     with ZipFile(archive) as content:
         members = content.infolist()

@@ -9,7 +9,7 @@ import logging
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
+from itertools import product, starmap
 
 import numpy as np
 
@@ -33,15 +33,17 @@ _HELD_OUT = 10  # fewest vectors searched for each one that is held out as a que
 _VECTORS = 100_000  # measured, at most
 
 _DEFAULT = Weights()
-_GRID = sorted(
-    (
-        Weights(*pair)
-        for pair in product((0.0, 0.25, 0.5, 0.75), (0.0, 0.05, 0.1, 0.2, 0.33, 0.5, 0.7))
-    ),
-    key=lambda weights: (
-        abs(weights.passage - _DEFAULT.passage) + abs(weights.lexical - _DEFAULT.lexical)
-    ),
-)
+_PASSAGE = (0.0, 0.25, 0.5, 0.75)
+_LEXICAL = (0.0, 0.05, 0.1, 0.2, 0.33, 0.5, 0.7)
+
+
+def _from_default(weights: Weights) -> float:
+    """Return how far weights are from the default."""
+    passage = abs(weights.passage - _DEFAULT.passage)
+    return passage + abs(weights.lexical - _DEFAULT.lexical)
+
+
+_GRID = sorted(starmap(Weights, product(_PASSAGE, _LEXICAL)), key=_from_default)
 _DEPTH = 20  # passages looked at for each question
 _FOLDS = 5
 _LEAST = 20  # questions: with fewer, chance decides
@@ -89,7 +91,10 @@ def tune(
         ids = np.empty(0, np.int64)
         if snapshot.has_vectors(granularity):
             ids = compared_units(snapshot, granularity).distinct_vectors()
-        if len(ids) < (2 if queries is None else 1):
+        least = 1
+        if queries is None:
+            least = 2  # one of them is the query
+        if len(ids) < least:
             raise InvalidInputError(
                 f"the store holds {len(ids)} distinct vectors of {granularity}s: too few to "
                 "compare searches of them"
@@ -109,7 +114,8 @@ def tune(
     k = min(k, count)
     exact = VectorIndex(dim)
     exact.add(np.arange(count), vectors)
-    least = exact.search(queries, k)[0][:, -1]
+    scores, _ = exact.search(queries, k)
+    thresholds = scores[:, -1]
     rows: list[TuneRow] = []
     for kind in tracked(kinds or kinds_to_try(count), show=progress, unit=" kinds"):
         needed = check_kind(kind, dim).min_training
@@ -121,7 +127,7 @@ def tune(
                 count,
             )
         else:
-            rows += _measured(kind, vectors, queries, least, k)
+            rows += _measured(kind, vectors, queries, thresholds, k)
     return rows
 
 
@@ -207,10 +213,11 @@ def tune_weights(
         raise InvalidInputError(
             "this store has no encoder for questions: give UnitStore the one that it was built with"
         )
-    pairs = [
-        (question, [answers] if isinstance(answers, str) else answers)
-        for question, answers in questions
-    ]
+    pairs = []
+    for question, answers in questions:
+        if isinstance(answers, str):
+            answers = [answers]
+        pairs.append((question, answers))
     texts = [question for question, _ in pairs]
     vectors = np.asarray(store.encoder.encode_queries(texts), np.float32)
     current = store.weights

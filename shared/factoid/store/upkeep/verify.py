@@ -28,9 +28,11 @@ _LOST = "Restore the store from a backup, or export what can still be read and i
 _DELETE = "verify(repair=True), or factoid store verify --repair, deletes them; then add them again"
 _MEND = "Mend it with verify(repair=True), or factoid store verify --repair"
 
-_UNITS = f"""SELECT units.row, units.id, {UNIT} FROM units LEFT JOIN documents ON documents.row = units.document
+_UNITS = f"""SELECT units.row, units.id, {UNIT} FROM units
+    LEFT JOIN documents ON documents.row = units.document
     LEFT JOIN metadata ON metadata.row = units.metadata"""  # noqa: S608
-_DOCUMENTS = f"SELECT row, id, {DOCUMENT} FROM documents WHERE text IS NOT NULL OR checksum"  # noqa: S608
+_DOCUMENTS = f"""SELECT row, id, {DOCUMENT} FROM documents
+    WHERE text IS NOT NULL OR checksum"""  # noqa: S608
 
 
 def verify(store: OpenedStore, *, repair: bool = False) -> list[str]:
@@ -96,7 +98,8 @@ def _repair(
     """Delete damaged rows, and make again what can be derived from the others."""
     with store.connections.transaction() as writing, _any_text(writing.connection):
         array = [json.dumps(documents)]
-        units = units + writing.values(f"SELECT row FROM units WHERE document {AMONG}", array)  # noqa: S608
+        sql = f"SELECT row FROM units WHERE document {AMONG}"  # noqa: S608
+        units = units + writing.values(sql, array)
         writing.remove_rows(units)
         writing.connection.execute(f"DELETE FROM documents WHERE row {AMONG}", array)  # noqa: S608
         delete_entries(writing.connection, entries)
@@ -114,10 +117,14 @@ def _repair(
 
 
 def _damaged_units(snapshot: Snapshot) -> dict[int, str]:
-    """Return the ids by row of units that differ from what was written, in themselves or in their vectors."""
+    """Return the ids by row of units that differ from what was written.
+
+    They differ in themselves or in their vectors.
+    """
     vectors = _damaged_vectors(snapshot)
     sql = f"""SELECT row, id FROM units
-        WHERE vector {AMONG} OR vector IS NOT NULL AND vector NOT IN (SELECT row FROM vectors)"""  # noqa: S608
+        WHERE vector {AMONG}
+        OR vector IS NOT NULL AND vector NOT IN (SELECT row FROM vectors)"""  # noqa: S608
     return _changed(snapshot, _UNITS) | dict(
         snapshot.connection.execute(sql, [json.dumps(vectors)]).fetchall()
     )
@@ -140,7 +147,11 @@ def _damaged_vectors(snapshot: Snapshot) -> list[int]:
 def _changed(snapshot: Snapshot, sql: str) -> dict[int, str]:
     """Return the ids by row of units or documents that differ from their checksum."""
     rows: Iterable[tuple[Any, ...]] = snapshot.connection.execute(sql)
-    return {row: row_id for row, row_id, written, *values in rows if checksum(*values) != written}
+    changed = {}
+    for row, row_id, written, *values in rows:
+        if checksum(*values) != written:
+            changed[row] = row_id
+    return changed
 
 
 def _fields(snapshot: Snapshot) -> Iterator[tuple[Any, ...]]:
@@ -184,4 +195,7 @@ def _any_text(connection: sqlite3.Connection) -> Iterator[None]:
 
 def _some(ids: list[str]) -> str:
     """Return the first ids, with dots if there are more."""
-    return ", ".join([*map(repr, ids[:_SHOWN]), *(["…"] if len(ids) > _SHOWN else [])])
+    examples = list(map(repr, ids[:_SHOWN]))
+    if len(ids) > _SHOWN:
+        examples.append("…")
+    return ", ".join(examples)

@@ -36,7 +36,10 @@ def fine_tune(
     use_cpu: bool,
     progress: bool,
 ) -> dict[str, Any]:
-    """Train, from the last checkpoint if there is one, write model and tokenizer, and return counts and logs."""
+    """Train, write model and tokenizer, and return counts and logs.
+
+    It starts from the last checkpoint if there is one.
+    """
     dropped: Counter[str] = Counter()
     checkpoint = Checkpoint(settings.model, settings.revision)
     model = checkpoint.model(torch.float32)
@@ -47,6 +50,9 @@ def fine_tune(
         raise InvalidInputError(
             f"no pair is left to train on: {dict(dropped)} of {len(training)} pairs"
         )
+    eval_strategy = "no"
+    if held_out:
+        eval_strategy = "epoch"
     trainer = transformers.Seq2SeqTrainer(
         model,
         training_arguments(
@@ -55,7 +61,7 @@ def fine_tune(
             folder / CHECKPOINTS / run_id(settings, training, held_out),
             len(features),
             use_cpu=use_cpu,
-            eval_strategy="epoch" if held_out else "no",
+            eval_strategy=eval_strategy,
             per_device_eval_batch_size=settings.device_batch_size,
             prediction_loss_only=True,
         ),
@@ -116,9 +122,10 @@ def training_arguments(
     late-interaction model, which have the same names.
     """
     cuda = torch.cuda.is_available() and not use_cpu
-    share = max(
-        1, settings.batch_size // (torch.cuda.device_count() if cuda else 1)
-    )  # of a device in a step
+    devices = 1
+    if cuda:
+        devices = torch.cuda.device_count()
+    share = max(1, settings.batch_size // devices)  # of a device in a step
     device_batch = max(
         size for size in range(1, settings.device_batch_size + 1) if share % size == 0
     )

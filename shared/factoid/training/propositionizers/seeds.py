@@ -1,4 +1,4 @@
-"""Seed pairs: passages with the propositions of a propositionizer to learn from (Dense X Retrieval, §3).
+"""Pairs of passages and propositions to learn from (Dense X Retrieval, §3).
 
 The paper prompted GPT-4 for 42 thousand passages and filtered the pairs, without saying how. Here a
 pair is kept if it is what the trained model should write: a list of propositions that the passage
@@ -44,7 +44,10 @@ class Seeds:
 
     def __str__(self) -> str:
         reasons = ", ".join(f"{count} {reason}" for reason, count in self.dropped.items())
-        return f"{len(self.pairs)} pairs kept, {sum(self.dropped.values())} dropped{f' ({reasons})' if reasons else ''}"
+        text = f"{len(self.pairs)} pairs kept, {sum(self.dropped.values())} dropped"
+        if reasons:
+            text += f" ({reasons})"
+        return text
 
 
 def make_seeds(
@@ -73,7 +76,10 @@ def make_seeds(
         report = ground([passage], [propositions], unsupported="keep").report
         sentences = len(split_sentences(passage))
         if not propositions:
-            dropped[texts.reason if isinstance(texts, NoPropositions) else "empty output"] += 1
+            reason = "empty output"
+            if isinstance(texts, NoPropositions):
+                reason = texts.reason
+            dropped[reason] += 1
         elif report.unsupported > max_unsupported * len(propositions):
             dropped["unsupported propositions"] += 1
         elif sentences - report.uncovered < min_coverage * sentences:

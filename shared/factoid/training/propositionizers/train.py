@@ -96,7 +96,10 @@ def check_unfinished(folder: Path) -> None:
 
 
 def finish(folder: Path, record: dict[str, Any], checkpoints: Path) -> dict[str, Any]:
-    """Write the record of a training, with which its folder is complete, delete the checkpoints, and return the record."""
+    """Write the record of a training, delete the checkpoints, return the record.
+
+    The record makes the folder complete.
+    """
     record = {"factoid": version("factoid"), **record}
     text = json.dumps(record, indent=2, ensure_ascii=False) + "\n"
     write_file(folder / RECORD, lambda file: file.write(text.encode()))
@@ -105,7 +108,9 @@ def finish(folder: Path, record: dict[str, Any], checkpoints: Path) -> dict[str,
 
 
 def split_held_out(pairs: Sequence[SeedPair], count: int) -> tuple[list[SeedPair], list[SeedPair]]:
-    """Return pairs for training and about `count` from other documents for evaluation, at most a tenth of all.
+    """Return pairs for training, and about `count` of other documents.
+
+    Those are for evaluation, and at most a tenth of all.
 
     Raises:
         InvalidInputError: There are no pairs for training, or all come from one document and some
@@ -113,7 +118,10 @@ def split_held_out(pairs: Sequence[SeedPair], count: int) -> tuple[list[SeedPair
     """
     sizes = Counter(pair.passage.document_id for pair in pairs)
     if not sizes or (count > 0 and len(sizes) == 1):
-        problem = f"expected pairs of two documents at least, one of them to be held out, got those of {len(sizes)}"
+        problem = (
+            "expected pairs of two documents at least, one of them to be held out, got those of "
+            f"{len(sizes)}"
+        )
         raise InvalidInputError(f"{problem}: give more documents, or hold out 0")
     count = min(count, max(len(pairs) // 10, 1))
     held_out: set[str] = set()
@@ -123,7 +131,10 @@ def split_held_out(pairs: Sequence[SeedPair], count: int) -> tuple[list[SeedPair
         if count > 0:
             held_out.add(document_id)
             count -= sizes[document_id]
-    training = [pair for pair in pairs if pair.passage.document_id not in held_out]
+    training = []
+    for pair in pairs:
+        if pair.passage.document_id not in held_out:
+            training.append(pair)
     return training, [pair for pair in pairs if pair.passage.document_id in held_out]
 
 

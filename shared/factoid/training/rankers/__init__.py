@@ -1,1 +1,4 @@
-"""Train a late-interaction model to rank sentences with the token vectors of whole passages (AGRaME, §3.3)."""
+"""Train a late-interaction model to rank sentences (AGRaME, §3.3).
+
+It ranks them with the token vectors of whole passages.
+"""

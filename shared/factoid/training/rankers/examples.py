@@ -63,26 +63,34 @@ class TrainingExample:
     def holds_answer(self, passage: int) -> list[bool]:
         """Return for each sentence of a passage whether it holds an answer as whole words."""
         text = self.passages[passage]
-        result = []
+        answered = []
         for start, end in sentence_spans(text):
-            result.append(any(stands_in(answer, text[start:end]) for answer in self.answers))
-        return result
+            answered.append(any(stands_in(answer, text[start:end]) for answer in self.answers))
+        return answered
 
 
 def mark_sentence(passage: str, span: Span) -> str:
-    """Return a passage with one of its sentences between dollar signs, as the teacher of sentences reads it (§3.3)."""
+    """Return a passage with one of its sentences between dollar signs (§3.3).
+
+    The teacher of sentences reads it so.
+    """
     start, end = span
     return f"{passage[:start]}${passage[start:end]}${passage[end:]}"
 
 
 def read_examples(path: str | os.PathLike[str]) -> list[TrainingExample]:
-    """Read examples from JSON lines with "query", "passages", "scores", and optionally "answers" and "sentence_scores".
+    """Read examples from JSON lines.
+
+    They have "query", "passages", "scores", and optionally "answers" and "sentence_scores".
 
     Raises:
         UnreadableFileError: The file is missing, or a line is not such an example; the message says
             which line.
     """
-    expected = 'an object with a string in "query", strings in "passages" and "answers", and numbers in "scores"'
+    expected = (
+        'an object with a string in "query", strings in "passages" and "answers", and numbers in '
+        '"scores"'
+    )
     return list(read_records(Path(path), _example, expected=expected))
 
 
@@ -105,7 +113,9 @@ def read_colbert_examples(
     *,
     ways: int | None = None,
 ) -> list[TrainingExample]:
-    """Read ColBERTv2's distillation data, such as examples.json of `colbert-ir/colbertv2.0_msmarco_64way`.
+    """Read ColBERTv2's distillation data.
+
+    Such is examples.json of `colbert-ir/colbertv2.0_msmarco_64way`.
 
     Args:
         path: The examples: lines of `[qid, [pid, score], …]`.
@@ -121,7 +131,10 @@ def read_colbert_examples(
     try:
         rows = [json.loads(line) for _, line in filled_lines(Path(path))]
         query_texts = _texts(queries, {str(query) for query, *_ in rows})
-        texts = _texts(collection, {str(key) for _, *ranked in rows for key, _ in ranked[:ways]})
+        needed: set[str] = set()
+        for _, *ranked in rows:
+            needed.update(str(key) for key, _ in ranked[:ways])
+        texts = _texts(collection, needed)
         examples = []
         for query, *ranked in rows:
             keys, scores = zip(*ranked[:ways], strict=True)
@@ -142,11 +155,15 @@ def _texts(path: str | os.PathLike[str], keys: set[str]) -> dict[str, str]:
     rows = (
         line.decode("utf-8-sig").rstrip("\r\n").split("\t") for _, line in filled_lines(Path(path))
     )
-    return {columns[0]: columns[1] for columns in rows if columns[0] in keys}
+    texts = {}
+    for columns in rows:
+        if columns[0] in keys:
+            texts[columns[0]] = columns[1]
+    return texts
 
 
 def _example(values: dict[str, Any]) -> TrainingExample:
-    query, passages, scores, answers, sentences = (values.get(name) for name in _FIELDS)
+    query, passages, scores, answers, sentences = map(values.get, _FIELDS)
     answers = [answers] if isinstance(answers, str) else answers or []
     if not isinstance(passages, list) or not all(
         isinstance(text, str) for text in (query, *passages, *answers)

@@ -37,7 +37,10 @@ def fit(
     use_cpu: bool,
     progress: bool,
 ) -> dict[str, Any]:
-    """Train, from the last checkpoint if there is one, write the model, and return counts and logs."""
+    """Train, write the model, and return counts and logs.
+
+    It starts from the last checkpoint if there is one.
+    """
     finer = FINER_PROMPT if settings.sentence_weight else None
     ways = settings.ways or min((len(example.passages) for example in examples), default=2)
     device = "cpu" if use_cpu else None
@@ -51,6 +54,9 @@ def fit(
     batches = collator(model, finer_prompt=finer, ways=ways)
     if settings.max_tokens:
         batches.max_length = {"document": settings.max_tokens}
+    eval_strategy = "no"
+    if evaluator:
+        eval_strategy = "steps"
     trainer = MultiVectorEncoderTrainer(
         model=model,
         args=training_arguments(
@@ -60,7 +66,7 @@ def fit(
             len(rows),
             use_cpu=use_cpu,
             warmup_steps=settings.warmup,
-            eval_strategy="steps" if evaluator else "no",
+            eval_strategy=eval_strategy,
             eval_steps=settings.checkpoint_steps,
             eval_on_start=evaluator is not None,
         ),
@@ -71,7 +77,9 @@ def fit(
     )
     run_trainer(trainer, progress=progress)
     model.save_pretrained(str(folder), create_model_card=False)
-    sentences = sum(len(scores) for row in rows for scores in row["sentences"])
+    sentences = 0
+    for row in rows:
+        sentences += sum(map(len, row["sentences"]))
     counts = {
         "training_examples": len(rows),
         "ways": ways,
@@ -84,17 +92,24 @@ def fit(
 def training_rows(
     examples: Sequence[TrainingExample], ways: int, finer: str | None
 ) -> list[dict[str, Any]]:
-    """Return the columns of each example with enough passages, in the form that `SentenceCollator` takes."""
+    """Return the columns of each example with enough passages.
+
+    They are in the form that `SentenceCollator` takes.
+    """
     rows = []
     for example in examples:
         if len(example.passages) < ways:
             continue
         passages = example.passages[:ways]
-        row: dict[str, Any] = {"query": example.query} | ({"finer": example.query} if finer else {})
+        row: dict[str, Any] = {"query": example.query}
+        if finer:
+            row["finer"] = example.query
         row |= {f"document_{way}": text for way, text in enumerate(passages, 1)}
-        row["scores"] = [float(score) for score in example.scores[:ways]]
+        row["scores"] = list(map(float, example.scores[:ways]))
         row["sentences"] = []
-        sentence_scores = (example.sentence_scores if finer else None) or [None] * ways
+        sentence_scores: Sequence[Sequence[float] | None] = [None] * ways
+        if finer and example.sentence_scores:
+            sentence_scores = example.sentence_scores
         for text, scores in zip(passages, sentence_scores, strict=False):
             pairs = zip(sentence_spans(text), scores or (), strict=False)
             row["sentences"].append([[*map(float, span), float(score)] for span, score in pairs])
@@ -104,7 +119,7 @@ def training_rows(
             f"no example is left to train on: all {len(examples)} have fewer passages than "
             f"ways={ways}"
         )
-    if finer and not any(passage for row in rows for passage in row["sentences"]):
+    if finer and not any(any(row["sentences"]) for row in rows):
         raise InvalidInputError(
             "no example has sentence_scores: have a teacher score the sentences (score_sentences, "
             "or --teacher), or train on passages alone with sentence_weight=0"

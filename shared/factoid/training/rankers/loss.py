@@ -44,7 +44,7 @@ class MultiGranularLoss(MultiVectorDistillKLDivLoss):
         the passages, as `SentenceCollator` makes them; labels are the teacher's scores of the
         passages. Shape: (queries, passages).
         """
-        query, *columns = (dict(features) for features in sentence_features)
+        query, *columns = map(dict, sentence_features)
         finer = columns.pop(0) if self.sentence_weight else None
         ids = [features.pop("sentence_ids", None) for features in columns]
         scores = [features.pop("sentence_scores", None) for features in columns]
@@ -69,7 +69,10 @@ class MultiGranularLoss(MultiVectorDistillKLDivLoss):
     def _passage_scores(
         self, queries: Tensor, passages: Tensor, *, queries_mask: Tensor, documents_mask: Tensor
     ) -> Tensor:
-        """Score the passages as `MultiVectorDistillKLDivLoss` does by default, and keep their vectors for the sentences."""
+        """Score the passages, and keep their vectors for the sentences.
+
+        `MultiVectorDistillKLDivLoss` scores them so by default.
+        """
         self._encoded = passages, documents_mask
         return colbert_kd_scores(
             queries, passages, queries_mask=queries_mask, documents_mask=documents_mask
@@ -119,7 +122,7 @@ class SentenceCollator(MultiVectorEncoderDataCollator):
 
     def __call__(self, features: list[dict[str, Any]]) -> dict[str, Any]:
         """Make one batch."""
-        rows = [dict(row) for row in features]
+        rows = list(map(dict, features))
         sentences = [row.pop("sentences") for row in rows]
         batch: dict[str, Any] = super().__call__(rows)
         prompts: Any = self.prompts
@@ -164,7 +167,10 @@ def _with_offsets(preprocess: Callable[..., Mapping[str, Any]]) -> Callable[...,
 
 
 def _sentence_ids(offsets: Tensor, sentences: list[list[float]]) -> Tensor:
-    """Return the number of the sentence, from 1, with which each token shares a character, or 0 for none."""
+    """Return the sentence with which each token shares a character.
+
+    It is its number from 1, or 0 for none.
+    """
     ids = torch.zeros(len(offsets), dtype=torch.long)
     # of two sentences, the first has the token
     for number, (start, end, _) in reversed(list(enumerate(sentences, 1))):

@@ -11,6 +11,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -38,12 +39,12 @@ def train_teacher(
     use_cpu: bool = False,
     progress: bool = False,
 ) -> None:
-    """Train a cross-encoder to recognise sentences with an answer, by binary cross-entropy, and write it to a folder.
+    """Train a cross-encoder to recognise sentences with an answer.
 
-    It learns from each example's best passage with an answer; examples without one are left out.
-    The model to start from is a cross-encoder, or any encoder. Arguments are those of
-    `train_ranker`, and runs resume in the same way. A teacher that the folder already holds is
-    kept.
+    It is trained by binary cross-entropy, and written to a folder. It learns from each example's
+    best passage with an answer; examples without one are left out. The model to start from is a
+    cross-encoder, or any encoder. Arguments are those of `train_ranker`, and runs resume in the
+    same way. A teacher that the folder already holds is kept.
 
     Raises:
         InvalidInputError: No passage holds an answer, the model cannot be loaded, or the folder
@@ -131,11 +132,10 @@ def score_sentences(
     model = _load(name, use_cpu=use_cpu)
     scored = _read_scores(path)
     keys = [content_id(name, ways, example.query, *example.passages) for example in examples]
-    todo = [
-        place
-        for place, key in enumerate(keys)
-        if key not in scored and not examples[place].sentence_scores
-    ]
+    todo = []
+    for place, key in enumerate(keys):
+        if key not in scored and not examples[place].sentence_scores:
+            todo.append(place)
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a", encoding="utf-8") as out:
         for start in tracked(
@@ -144,12 +144,10 @@ def score_sentences(
             marked = {
                 place: _marked(examples[place], ways) for place in todo[start : start + _CHUNK]
             }
-            pairs = [
-                (examples[place].query, text)
-                for place in marked
-                for texts in marked[place]
-                for text in texts
-            ]
+            pairs = []
+            for place in marked:
+                for text in chain.from_iterable(marked[place]):
+                    pairs.append((examples[place].query, text))
             scores = iter(_logits(model, pairs, batch_size))
             for place, passages in marked.items():
                 row = tuple(tuple(next(scores) for _ in texts) or None for texts in passages)
@@ -157,17 +155,20 @@ def score_sentences(
                 # after what a kill may have left
                 out.write("\n" + json.dumps({"id": keys[place], "scores": row}))
             out.flush()
-    result = []
+    scored_examples = []
     for example, key in zip(examples, keys, strict=True):
         if example.sentence_scores:
-            result.append(example)
+            scored_examples.append(example)
         else:
-            result.append(replace(example, sentence_scores=scored[key]))
-    return result
+            scored_examples.append(replace(example, sentence_scores=scored[key]))
+    return scored_examples
 
 
 def _labelled(example: TrainingExample) -> Iterator[dict[str, Any]]:
-    """Yield the marked sentences of the best passage with an answer, labelled 1 for those with the answer and 0 for others."""
+    """Yield the marked sentences of the best passage with an answer.
+
+    The label is 1 for those with the answer and 0 for others.
+    """
     ranked = sorted(range(len(example.passages)), key=lambda place: -example.scores[place])
     best = next((place for place in ranked if any(example.holds_answer(place))), None)
     if best is not None:
@@ -197,13 +198,16 @@ def _logits(model: Any, pairs: list[tuple[str, str]], batch_size: int) -> list[f
     scores = model.predict(
         pairs, activation_fn=identity, batch_size=batch_size, show_progress_bar=False
     )
-    return [float(score) for score in scores]
+    return list(map(float, scores))
 
 
 def _load(name: str, *, use_cpu: bool, max_tokens: int | None = None) -> Any:
     library = require("sentence_transformers", extra="train")
     with loading("cross-encoder", name):
-        model = library.CrossEncoder(name, num_labels=1, device="cpu" if use_cpu else None)
+        device = None
+        if use_cpu:
+            device = "cpu"
+        model = library.CrossEncoder(name, num_labels=1, device=device)
     if max_tokens is not None:
         model.max_seq_length = max_tokens
     return model
@@ -211,8 +215,10 @@ def _load(name: str, *, use_cpu: bool, max_tokens: int | None = None) -> Any:
 
 def _read_scores(path: Path) -> dict[str, Scores]:
     """Return the scores in a file by id, without a line that a kill has cut off."""
-    scored = {}
-    for line in path.read_text(encoding="utf-8").split("\n") if path.exists() else ():
+    scored: dict[str, Scores] = {}
+    if not path.exists():
+        return scored
+    for line in path.read_text(encoding="utf-8").split("\n"):
         with suppress(ValueError):
             row = json.loads(line)
             scored[row["id"]] = tuple(scores and tuple(scores) for scores in row["scores"])

@@ -19,7 +19,7 @@ class DamagedRowError(Exception):
         super().__init__(f"{what} {row!r} differs from what was written")
 
 
-def digest(vector: bytes) -> bytes:
+def digest(vector: bytes | memoryview) -> bytes:
     """Return a vector's digest, which tells vectors apart."""
     return blake2b(vector, digest_size=16).digest()
 

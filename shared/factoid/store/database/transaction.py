@@ -8,6 +8,7 @@ import sqlite3
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from operator import attrgetter
 from typing import IO, Any
 
 import numpy as np
@@ -40,6 +41,7 @@ _LOGGED = 200_000
 _LIMIT = 1 << 63  # of whole numbers in SQLite
 _PARAMETERS = 500  # of one statement
 _TEXTS = ("id", "parent_id", "document_id", "text", "title", "section", "payload", "visible")  # of a unit
+_texts_of = attrgetter(*_TEXTS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -329,7 +331,9 @@ class Transaction(Snapshot):
             self.put("dim", matrix.shape[1])
         if self.meta.get("vectors") is None:
             self._put_file(lambda out: write_header(out, np.empty(0, np.int64), self._last_row("vectors")))
-        digests = [digest(vector.tobytes()) for vector in stored]
+        size = stored.shape[1] * stored.itemsize
+        content = np.ascontiguousarray(stored).reshape(-1).view(np.uint8).data
+        digests = [digest(content[start : start + size]) for start in range(0, len(content), size)]
         rows: dict[bytes, int] = self._rows_of("vectors", "digest", digests)
         new = {digest: place for place, digest in enumerate(digests) if digest not in rows}
         if new:
@@ -381,7 +385,7 @@ class Transaction(Snapshot):
 
 def check_unit(unit: Unit) -> None:
     """Raise InvalidInputError for a unit that could not be read back."""
-    texts = tuple(getattr(unit, name) for name in _TEXTS)
+    texts = _texts_of(unit)
     if not _are_texts(texts):
         for name, text in zip(_TEXTS, texts, strict=True):
             check_text(text, name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from factoid.encode import encoded_text
+from factoid.encode import Vectors, encoded_text
 from factoid.errors import InvalidInputError, StoreError
 from factoid.files.sqlite import explain
 from factoid.progress import progress_bar
@@ -183,7 +183,14 @@ class LexicalBuilder:
 Builder: TypeAlias = VectorBuilder | LexicalBuilder | MixedPassagesBuilder
 
 
-def read_index(path: Path, snapshot: Snapshot, *, mmap: bool = False, later: bool = False) -> IndexState | None:
+def read_index(
+    path: Path,
+    snapshot: Snapshot,
+    *,
+    mmap: bool = False,
+    later: bool = False,
+    vectors: Callable[[RowIds], Vectors] | None = None,
+) -> IndexState | None:
     """Return an index with its columns as written, or None if there is nothing that can be trusted.
 
     Args:
@@ -191,9 +198,10 @@ def read_index(path: Path, snapshot: Snapshot, *, mmap: bool = False, later: boo
         snapshot: Of the generation that is the latest to read; it has the vectors.
         mmap: As in `factoid.vectors.load`.
         later: As there.
+        vectors: As there; None for those of the snapshot.
     """
     try:
-        cache = load(path, generation=snapshot.generation, mmap=mmap, later=later, vectors=snapshot.vectors)
+        cache = load(path, generation=snapshot.generation, mmap=mmap, later=later, vectors=vectors or snapshot.vectors)
         return None if cache is None else _state(path.name, *cache)
     except (ValueError, TypeError, LookupError, InvalidInputError, DamagedRowError) as error:
         # A damaged vector may be one that was deleted since.

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from factoid.encode import Vectors
 from factoid.filters import INSERT_FIELD, field_rows, parse_metadata
 from factoid.propositions.cache import damaged_entries, delete_entries
 from factoid.store.database.records import DamagedRowError, digest
@@ -19,7 +20,7 @@ from factoid.store.indexes.build import INDEXES, read_index, remove_indexes
 from factoid.store.indexes.compared import compared_units
 from factoid.store.opened import OpenedStore
 from factoid.store.token_cache import TokenVectorCache
-from factoid.vectors import VectorIndex
+from factoid.vectors import RowIds, VectorIndex
 from factoid.vectors.files import is_complete, record_files
 
 _LOOKS = 5  # at files that are being replaced
@@ -167,9 +168,15 @@ def _is_wrong(snapshot: Snapshot, path: Path) -> bool:
     Those of an earlier generation follow the database when they are read. What is missing is built
     again, and is no damage: another process may be replacing it, or was killed meanwhile.
     """
+    dim = int(snapshot.meta.get("dim") or 0)
+
+    def no_vectors(ids: RowIds) -> Vectors:
+        # They were checked themselves, and those of an earlier generation may be gone.
+        return np.zeros((len(ids), dim), np.float32)
+
     for _ in range(_LOOKS):
         files = record_files(path, latest=snapshot.generation)
-        state = read_index(path, snapshot, mmap=True)
+        state = read_index(path, snapshot, mmap=True, vectors=no_vectors)
         if state is not None or files == record_files(path, latest=snapshot.generation):
             break
     if state is None:

@@ -49,7 +49,8 @@ def split_passages(
 
     Args:
         document: The document. Spans of the result count the characters of its text.
-        words: Maximum number of words in a passage, at least 1.
+        words: Up to so many words sentences are packed into a passage; a short last piece that is
+            merged may add up to `min_words` - 1. At least 1.
         min_words: Merge threshold for short paragraphs and a paragraph's last passage, from 0 (none
             is merged) to `words`.
         sentences: Finds the ends of sentences; by default rules for many languages.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from factoid import Document, UnitStore
+from factoid import Document, UnitStore, split_passages
 from factoid.testing import HashEncoder
 
 TEXT = "\n\n".join(f"# Part {n}\n\nRow {n} is here. It has {n} cells." for n in range(9))
@@ -101,3 +101,30 @@ def test_an_embedding_model_of_llama_index_gets_a_text_once():
     many = [f"Text {n}." for n in range(3000)]
     assert len(model.get_text_embedding_batch(many)) == len(many)
     assert len(model._latest) <= 1000
+
+
+def test_unchanged_documents_are_not_even_split(monkeypatch):
+    documents = [Document(f"Anna sang in town {n}. Bob slept.", id=str(n)) for n in range(600)]
+    with UnitStore(encoder=HashEncoder(), granularities=["passage"]) as store:
+        store.add_documents(documents)
+        documents[500] = Document("Carla cooked.", id="500")
+        split = []
+
+        def noting(document, **options):
+            split.append(document.id)
+            return split_passages(document, **options)
+
+        monkeypatch.setattr("factoid.store.ingest.split_passages", noting)
+        report = store.add_documents(documents)
+        assert (report.documents, report.unchanged, split) == (1, 599, ["500"])
+
+
+def test_the_last_of_equal_ids_wins_wherever_it_stands():
+    first, second = Document("Anna sang.", id="a"), Document("Anna slept.", id="a")
+    others = [Document(f"Bob sang in town {n}.", id=str(n)) for n in range(300)]
+    with UnitStore(encoder=HashEncoder(), granularities=["passage"]) as store:
+        store.add_documents([first])
+        store.add_documents([second, *others, first])
+        assert store.documents(["a"]) == [first]
+        store.add_documents([second, first, second])
+        assert store.documents(["a"]) == [second]

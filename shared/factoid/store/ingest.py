@@ -28,9 +28,12 @@ from factoid.store.sources import Sources
 from factoid.text.sentence_ends import SentenceSplitter
 from factoid.units import Document, Granularity, Unit, child_unit, content_id
 
-# Passages decomposed, encoded and committed together: the most that an interrupted call has to do
-# again.
+# Passages of one call of the propositionizer, and at which a batch of whole documents ends. A batch
+# is encoded and committed together.
 _BATCH = 256
+# Documents whose digests are looked up together: as many as these, or as have these characters.
+_LOOKUP = 256
+_LOOKUP_CHARACTERS = 1_000_000
 _TEXTS = 2048  # encoded in one call of the encoder
 
 logger = logging.getLogger(__name__)
@@ -115,7 +118,7 @@ def ingest(
 ) -> AddReport:
     """Split, decompose, encode and commit documents, as `UnitStore.add_documents` does.
 
-    The last of equal ids in a batch wins.
+    The last of equal ids wins.
 
     Raises:
         InvalidInputError: An item is not a `Document`.
@@ -130,6 +133,8 @@ def ingest(
             for block, propositionizer in _blocks(passages, recipe):
                 decomposition += decompose(block, propositionizer, unsupported=recipe.unsupported)
                 _tell(bar, counts, passages=len(block))
+            if recipe.propositionizer is None:
+                _tell(bar, counts, passages=len(passages))
             units = assemble(passages, decomposition.units, recipe.granularities)
             reusable = reusable_vectors(store, batch)
             tell = partial(_tell, bar, counts)
@@ -168,6 +173,8 @@ async def aingest(
                     block, propositionizer, unsupported=recipe.unsupported
                 )
                 _tell(bar, counts, passages=len(block))
+            if recipe.propositionizer is None:
+                _tell(bar, counts, passages=len(passages))
             units = await asyncio.to_thread(
                 assemble, passages, decomposition.units, recipe.granularities
             )
@@ -214,66 +221,72 @@ def _changed_batches(
     counts: Counter[str],
     sources: Sources | None,
 ) -> Iterator[list[SplitDocument]]:
-    """Yield batches of the documents that are not stored as given.
+    """Yield the documents that are not stored as given, with about `_BATCH` passages at a time.
 
-    Counts the others, and all that were read.
+    Only these are split. Counts the others, and all that were read. Of equal ids the last one wins.
     """
-    for batch in _batches(documents, recipe, counts, sources):
-        changed = _changed(store, batch)
-        counts["unchanged"] += len(batch) - len(changed)
-        if changed:
-            yield changed
-
-
-def _changed(store: OpenedStore, batch: Sequence[SplitDocument]) -> list[SplitDocument]:
-    """Return the documents that are not stored as given."""
-    with store.connections.reading() as snapshot:
-        digests = snapshot.digests([split.document.id for split in batch])
-    changed = []
-    for split in batch:
-        if digests.get(split.document.id) != split.digest:
-            changed.append(split)
-    return changed
-
-
-def _batches(
-    documents: Iterable[Document], recipe: Recipe, counts: Counter[str], sources: Sources | None
-) -> Iterator[list[SplitDocument]]:
-    """Yield documents with their passages, about `_BATCH` of these at a time."""
-    if isinstance(documents, Document):
-        raise InvalidInputError("expected a list of documents, got a single one")
     batch: dict[str, SplitDocument] = {}
     size = 0
+    for lookup in _lookups(documents, counts, sources):
+        with store.connections.reading() as snapshot:
+            digests = snapshot.digests([document.id for document in lookup])
+        for split in batch.values():
+            digests[split.document.id] = split.digest
+        unchanged: set[str] = set()
+        for document in lookup:
+            digest = recipe.digest(document)
+            if digests.get(document.id) == digest:
+                if document.id not in batch:
+                    unchanged.add(document.id)
+                continue
+            if document.id in batch:
+                logger.warning(
+                    "two documents have the id %r: the later one replaces the other", document.id
+                )
+            batch[document.id] = SplitDocument(document, digest, _split(document, recipe))
+            digests[document.id] = digest
+            size += len(batch[document.id].passages)
+            if size >= _BATCH:
+                yield list(batch.values())
+                batch = {}
+                size = 0
+        counts["unchanged"] += len(unchanged)
+    if batch:
+        yield list(batch.values())
+
+
+def _lookups(
+    documents: Iterable[Document], counts: Counter[str], sources: Sources | None
+) -> Iterator[list[Document]]:
+    """Yield documents in lists that are looked up in the store together."""
+    if isinstance(documents, Document):
+        raise InvalidInputError("expected a list of documents, got a single one")
+    lookup: list[Document] = []
+    characters = 0
     for document in documents:
         counts["read"] += 1
         if not isinstance(document, Document):
             raise InvalidInputError(f"expected factoid.Document, got {type(document).__name__}")
         if sources is not None:
             sources.note(document)
-        split = _split(document, recipe)
-        earlier = batch.get(document.id)
-        if earlier is not None and earlier.digest != split.digest:
-            logger.warning(
-                "two documents have the id %r: the later one replaces the other", document.id
-            )
-        batch[document.id] = split
-        size += len(split.passages)
-        if size >= _BATCH:
-            yield list(batch.values())
-            batch = {}
-            size = 0
-    if batch:
-        yield list(batch.values())
+        lookup.append(document)
+        characters += len(document.text)
+        if len(lookup) == _LOOKUP or characters >= _LOOKUP_CHARACTERS:
+            yield lookup
+            lookup = []
+            characters = 0
+    if lookup:
+        yield lookup
 
 
-def _split(document: Document, recipe: Recipe) -> SplitDocument:
-    """Split a document into passages."""
+def _split(document: Document, recipe: Recipe) -> list[Unit]:
+    """Return the passages of a document."""
     passages = split_passages(
         document, words=recipe.words, min_words=recipe.min_words, sentences=recipe.sentences
     )
     if not passages and document.text.strip():
         passages = [whole_passage(document)]  # only headings or front matter: it can still be found
-    return SplitDocument(document, recipe.digest(document), passages)
+    return passages
 
 
 def _passages_of(batch: Iterable[SplitDocument]) -> list[Unit]:

@@ -250,8 +250,9 @@ class UnitStore:
         Args:
             documents: Any iterable, read once.
             propositionizer: None for `SyntaxPropositionizer`.
-            words: Maximum number of words in a passage.
-            min_words: A paragraph's last passage with fewer words is merged into the one before.
+            words: Up to so many words sentences are packed into a passage.
+            min_words: A paragraph's last passage with fewer words is merged into the one before,
+                which may then have more than `words`.
             unsupported: What to do with propositions that their passage does not support, as in
                 `factoid.propositions.decompose`.
             sentences: Finds the ends of sentences, as in `factoid.split_passages`; one with a
@@ -514,7 +515,7 @@ class UnitStore:
 
         Args:
             query: The question, as text.
-            k: Number of distinct hits; fewer are returned only if the store has fewer.
+            k: Number of distinct hits; fewer if fewer pass the options.
             options: The options of `factoid.store.SearchOptions`.
 
         Raises:

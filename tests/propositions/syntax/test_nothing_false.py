@@ -25,6 +25,10 @@ WHOLE = [
     "This contract is governed by and construed in accordance with the laws of Norway.",
     "The remaining amount of the deposit will be owed to and kept by the new owner.",
     "The two engineers of the firm tracked down and fixed a couple of issues with the old pump.",
+    "You can use the wiki for almost anything, but consider the needs of the other teams before you decide.",
+    "Teams make small changes all the time, but a larger change of the plan is needed when:",
+    "The keys set the colour of the lamp when the door is open, the door is shut, and the house is empty, respectively.",
+    "The needs of the users are the driver of all decisions — not stakeholder or government needs.",
     "The committee reserves the right to, and may be asked to, close the building at any time.",
     # "between … and", "either … or", "here and there", lists
     "The guests noticed the difference between the old menu and the larger new menu on the wall.",

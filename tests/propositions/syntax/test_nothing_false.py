@@ -29,6 +29,8 @@ WHOLE = [
     "Teams make small changes all the time, but a larger change of the plan is needed when:",
     "The keys set the colour of the lamp when the door is open, the door is shut, and the house is empty, respectively.",
     "The needs of the users are the driver of all decisions — not stakeholder or government needs.",
+    "Combined with the rules of the last chapter, your code will be tidy and easy to read.",
+    "Inspired by the tools of a large firm, you can watch the servers of the house at night.",
     "The committee reserves the right to, and may be asked to, close the building at any time.",
     # "between … and", "either … or", "here and there", lists
     "The guests noticed the difference between the old menu and the larger new menu on the wall.",

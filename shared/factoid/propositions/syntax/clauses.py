@@ -358,6 +358,10 @@ class _Splitter:
             subject_head = tree.subjects[head]
             if subject_head is None or tree.lower[subject_head] in ("it", "there", "this", "that"):
                 continue
+            if tree.lower[subject_head] in ("you", "we", "i") or any(
+                tree.tags[aux] == "MD" for aux in tree.auxiliaries[head]
+            ):
+                continue  # "Combined with it, your code will be tidy": a means
             if subject and free and self._is_worth(head, child, cut, (), subject):
                 self._split_off(child, cut, [*subject, copula(tree, head, tree.subjects[head])])
 

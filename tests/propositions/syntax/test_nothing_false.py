@@ -182,6 +182,11 @@ def test_pronouns_that_may_mean_something_else(text: str) -> None:
     assert facts(text)[-1] == last
 
 
+def test_a_bracket_within_a_name_is_not_its_end() -> None:
+    text = "The Office of Roads (OOR) Handbook sets the rules for the work on the roads. It names the people for each task."
+    assert "The Office of Roads names" not in " ".join(facts(text))
+
+
 def test_what_a_clause_tells_more_of_competes_with_its_subject() -> None:
     text = (
         "Harbour Master was inspired by kbtool.com, which was a tool for keyboards. It is very old and no longer sold."

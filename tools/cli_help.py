@@ -35,8 +35,9 @@ terminal only. `factoid --install-completion` makes your shell complete commands
 * Tables (.csv, .tsv): each row is a document, read as such an object. Without a column of text, its text is "column: value"
   for each cell, and its proposition the row with the names of its columns; of a row with more than 60 words, each proposition
   begins with the cells that name it. The delimiter is `,`, `;`, tab or `|`, or what a first line such as `sep=;` says. No cell is
-  lost: one without a column's name is called "column 3", and rows above the header are the title. A row with a text and more
-  cells than columns is an error.
+  lost: one without a column's name is called "column 3", and rows above the header are the title. Where the first row holds
+  values (a number above numbers, an address above addresses), no row names the columns. A row with a text and more cells than
+  columns is an error.
   A cell that is written as a plain number ("240", "-4.5") is a number in the metadata, for filters such as
   `{"price": {"$gt": 50}}`; "00123", "+49 30", "1,290", integers of more than 15 digits, and the columns `title`, `section` and
   `id` stay text. Cells are read one by one: in a column with "1200" and "A3" only the first is a number.

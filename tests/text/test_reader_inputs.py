@@ -130,6 +130,7 @@ def test_inline(source, text):
         ('=== "macOS"\n\n    Run `brew`.\n', ["macOS: Run `brew`."]),
         ('!!! tip "Steps"\n\n    - Open it\n    - Close it\n', ["Steps: Open it", "Steps: Close it"]),
         ('!!! note "Fares"\n\n    | To | Fare |\n    |---|---|\n    | Oslo | 40 |\n', ["Fares: To: Oslo; Fare: 40"]),
+        ("Pump\nFan\n: It turns.", ["Pump, Fan: It turns."]),
         ('!!! note "Alone"\n\nThe pump is new.', ["Alone", "The pump is new."]),
         ("```{admonition} Hot\nThe lid is hot.\n```", ["Hot: The lid is hot."]),
         ("```{note} The pump is loud.\nIt is new.\n```", ["The pump is loud.", "It is new."]),

@@ -16,6 +16,7 @@ from factoid.text.inline import inline
 from factoid.text.lines import number_length
 from factoid.text.paragraphs import (
     LONGEST_LEAD,
+    SENTENCE_ENDS,
     Above,
     Source,
     caption_of,
@@ -58,6 +59,7 @@ _TITLED = re.compile(
     r"|:{3,}[ \t]*(?!\{|(?:image|row|column|video|code|zone|moniker)\b)"
     r"|(?:`{3,}|:{3,})\{(?:admonition|dropdown|card|grid-item-card|tab-item|topic|sidebar|exercise|proof|prf:\w+)\})"
 )
+_TERM_WORDS = 8  # most words of a term that shares its definition with others
 _BLANK_LINES = re.compile(r"(?:[ \t]*\n)*+")
 _SHORTENED_HTML = 50  # most blocks of HTML in a text that end before a fence
 _RAW_HTML = re.compile(r"<(?:pre|script|style|textarea)\b|<[!?]", re.IGNORECASE)
@@ -273,7 +275,9 @@ class _Reader:
         term = above.last
         leads: tuple[Lead, ...] = above.leads
         if term is not None and term.kind in ("paragraph", "item") and len(term.visible.text) < 200:
-            name = " ".join(term.visible.text.split("\n")[-1].split())
+            lines = [" ".join(line.split()) for line in term.visible.text.split("\n")]
+            are_terms = all(count_words(line) <= _TERM_WORDS and line[-1:] not in SENTENCE_ENDS for line in lines)
+            name = ", ".join(lines) if are_terms else lines[-1]
             leads = (*leads, Lead(term.start, term.end, name))
         blocks = paragraph_blocks(source, self._inline, Above(level=above.level))
         self.result += [

@@ -25,6 +25,12 @@ WHOLE = [
     "This contract is governed by and construed in accordance with the laws of Norway.",
     "The remaining amount of the deposit will be owed to and kept by the new owner.",
     "The two engineers of the firm tracked down and fixed a couple of issues with the old pump.",
+    "You can use the wiki for almost anything, but consider the needs of the other teams before you decide.",
+    "Teams make small changes all the time, but a larger change of the plan is needed when:",
+    "The keys set the colour of the lamp when the door is open, the door is shut, and the house is empty, respectively.",
+    "The needs of the users are the driver of all decisions — not stakeholder or government needs.",
+    "Combined with the rules of the last chapter, your code will be tidy and easy to read.",
+    "Inspired by the tools of a large firm, you can watch the servers of the house at night.",
     "The committee reserves the right to, and may be asked to, close the building at any time.",
     # "between … and", "either … or", "here and there", lists
     "The guests noticed the difference between the old menu and the larger new menu on the wall.",
@@ -174,6 +180,11 @@ def test_contractions_are_no_possessives(sentence: str, fact: str) -> None:
 def test_pronouns_that_may_mean_something_else(text: str) -> None:
     last = text.rpartition(". ")[2].rpartition("? ")[2]
     assert facts(text)[-1] == last
+
+
+def test_a_bracket_within_a_name_is_not_its_end() -> None:
+    text = "The Office of Roads (OOR) Handbook sets the rules for the work on the roads. It names the people for each task."
+    assert "The Office of Roads names" not in " ".join(facts(text))
 
 
 def test_what_a_clause_tells_more_of_competes_with_its_subject() -> None:

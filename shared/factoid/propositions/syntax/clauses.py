@@ -245,7 +245,7 @@ class _Splitter:
         if any(True for _ in nearer) or any(tree.tags[token] in RELATIVE_TAGS for token in between):
             return False  # "a bucket that is closed but is configured": which of both verbs is joined?
         auxiliaries = tree.auxiliaries[joined]
-        if tree.tags[joined] == "VB" and not auxiliaries and tree.lower[subtree[0] - 1] == "but":
+        if tree.tags[joined] == "VB" and not auxiliaries and "but" in tree.lower[max(0, subtree[0] - 1) : joined]:
             return False  # "The list will be long, but look for the first entry"
         negated = any(tree.lower[token] in ("n't", "n’t") for token in tree.children[joined] if token < joined)
         if negated and any(tree.lower[aux] == "do" for aux in auxiliaries):
@@ -358,6 +358,10 @@ class _Splitter:
             subject_head = tree.subjects[head]
             if subject_head is None or tree.lower[subject_head] in ("it", "there", "this", "that"):
                 continue
+            if tree.lower[subject_head] in ("you", "we", "i") or any(
+                tree.tags[aux] == "MD" for aux in tree.auxiliaries[head]
+            ):
+                continue  # "Combined with it, your code will be tidy": a means
             if subject and free and self._is_worth(head, child, cut, (), subject):
                 self._split_off(child, cut, [*subject, copula(tree, head, tree.subjects[head])])
 
@@ -397,7 +401,8 @@ def split_clauses(
     splitter = _Splitter(tree, min_words, names)
     splitter.clause(tree.root)
     doubtful = splitter.is_doubtful or is_doubtful(tree, splitter.statements)
-    doubtful |= tree.lower[0] in ("e.g.", "i.e.")
+    doubtful |= tree.lower[0] in ("e.g.", "i.e.") or "respectively" in tree.lower
+    doubtful |= tree.words[-1] == ":"  # what is meant stands below
     if len(splitter.statements) > 1 and doubtful:
         return [list(range(len(tree.words)))]
     return splitter.statements

@@ -28,7 +28,15 @@ _CLAUSAL = frozenset({"conj", "cc", "acl", "acl:relcl", "obl", "advmod", "punct"
 # Other clauses, whose nouns are not those of the clause above.
 _CLAUSES = frozenset({"acl:relcl", "appos", "advcl", "ccomp", "parataxis", "csubj"})
 # What a clause begins with that holds only where the one before it does, or does not; and what repeats it for something else.
-_ON_CONDITION = (["otherwise"], ["else"], ["if", "not"], ["if", "so"], ["failing", "that"], ["in", "that", "case"])
+_ON_CONDITION = (
+    ["not"],
+    ["otherwise"],
+    ["else"],
+    ["if", "not"],
+    ["if", "so"],
+    ["failing", "that"],
+    ["in", "that", "case"],
+)
 _LIKE_BEFORE = (["the", "same"], ["the", "opposite"], ["the", "reverse"], ["the", "converse"])
 _HOLDS = frozenset("goes applies apply holds happens is was".split())
 

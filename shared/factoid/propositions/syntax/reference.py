@@ -322,7 +322,7 @@ class Discourse:
         }
         aside = tree.bracketed()
         closing = max(aside, default=-1)
-        if subject < closing and tree.tags[closing + 1 : closing + 2] in (["NN"], ["NNS"]):
+        if subject < closing and not NOUN.isdisjoint(tree.tags[closing + 1 : closing + 2]):
             return None  # "The SOC (System on Chip) sensor"
         phrase = [token for token in tree.subtree(subject, left_out) if token not in aside]
         if subject not in phrase:

@@ -76,6 +76,7 @@ FRAGMENTS = (
     "<th rowspan=9>", "<td colspan=9>", "<p>", "{", "}", "{{", "}}", "{|", "|}", "{{{|", "[[", "]]", "[[a|", "''", "<ref>",
     "<ref name=", "</ref>", "<math>", "= ", "{{convert|1|to|", "Input:", "</think>", "<think>", "['", '["', '", "', '{"a":',
     '"\n', "null,", "\n", "\n\n", "\n ", "\n\t", "\r\n", "\r", "\x0c", "\t", "    ", "\u00a0", "\u00ad", "\u200b", "\ufeff",
+    "\n.. a:: b\n", "\n.. _a:\n", "a::\n\n b\n", ":a:`", "`_", "\n* - a",
     " . ", " . .", "• ", "\n• ", "1) ", "(a) ", "\n(a) a", "ii. ", "5 г. ", "。", "《", "app. 1 ", "J. ", ". ''",
 )  # fmt: skip
 
@@ -315,6 +316,7 @@ _MOST_GROWTH = 7
 READERS: dict[str, Reader] = {
     "read Markdown": lambda text: read(text, "markdown"),
     "read plain text": lambda text: read(text, "plain"),
+    "read reStructuredText": lambda text: read(text, "rst"),
     "sentence_ends": sentence_ends,
     "line_starts": line_starts,
     "split_passages": lambda text: split_passages(Document(text)),

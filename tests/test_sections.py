@@ -228,3 +228,10 @@ def test_items_below_each_other_are_not_lost():
     read = " ".join(text[paragraph.start : paragraph.end] for paragraph in paragraphs)
     assert all(f"Olm {level} sings." in read for level in range(150))
     assert read.endswith("After.")
+
+
+def test_links_are_defined_anywhere_in_a_text_with_underlined_headings():
+    text = "Pumps\n-----\n\nSee [the guide][] and [more][1].\n\nFans\n----\n\nAir.\n\n[the guide]: /guide\n[1]: /more\n"
+    _, paragraphs = outline(Document(text))
+    shown = [block.visible.text for paragraph in paragraphs for block in paragraph.blocks]
+    assert shown == ["See the guide and more.", "Air."]

@@ -118,6 +118,8 @@ def _count_markup(counts: Counts, path: Path, source: Source, units: Sequence[Un
         if source.is_fenced(unit.start) or unit.start in code_starts:
             continue
         found = list(markup_in(unit.text))
+        if source.markup == "rst":  # which has no marks of underscores
+            found = [(name, mark) for name, mark in found if not (name == "emphasis" and "_" in mark[:2])]
         if not found:
             continue
         if rendered is None:

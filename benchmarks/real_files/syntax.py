@@ -37,6 +37,8 @@ _UNSEEN_DIRECTIVES = frozenset(
     "toctree tableofcontents contents include eval-rst bibliography raw meta image index figure-md autofunction "
     "autoclass automodule list-table-raw iframe video youtube myst-example-raw".split()
 )
+_OPTIONS = re.compile(r"(?:[ \t>]*:[\w-]+:[^\n]*\n)+|[ \t>]*---\n(?:[ \t]*[\w-]+:[^\n]*\n|[ \t]+[^\n]*\n)*[ \t>]*---\n")
+_CAPTION = re.compile(r"caption:[ \t]*(?P<shown>(?:\|\n(?:[ \t]+[^\n]*\n)+)|[^|\s][^\n]*)")
 _ROLE_TARGET = re.compile(r"(?<=\})`[^`<\n]*(<[^<>`\n]+>)`")
 _COMMENT_LINE = re.compile(r"^%(?: [^\n]*)?$", re.MULTILINE)
 _PRE = re.compile(r"<pre\b.*?</pre\s*>", re.DOTALL)
@@ -46,6 +48,9 @@ _TAG = rf"</?[A-Za-z][\w.:-]*(?:\s(?:[^<>\"'{{}}]|\"[^\"]*\"|'[^']*'|{_BRACES})*
 
 # Each reason with what it looks like, outside of code; the first that matches a character counts.
 _PATTERNS = (
+    # options of mkdocstrings, kramdown's tables of contents, and what is behind a link of Liquid
+    (DIRECTIVE, r"^[ \t>]*:::[ \t]*[\w.]+\n(?:[ \t]+[^\n]*\n)+|^[ \t]*\d+\. [^\n]*\n\{:[ ]*toc\}"),
+    (TARGET, r"\]\(\{%[^%\n]*%\}[^()\s]*\)"),
     (
         COMMENT,
         r"<!--.*?-->|\{/\*.*?\*/\}|\{\{-? ?/\*.*?\*/ ?-?\}\}|\{%-? *comment *-?%\}.*?\{%-? *endcomment *-?%\}|^% [^\n]*",
@@ -65,7 +70,7 @@ _PATTERNS = (
         DIRECTIVE,
         r"\[\[?_?toc_?\]\]?|\{!.*?!\}|\{\{#\w+[^}]*\}\}|^[ \t]*///[^\n]*|^::[\w-]+[^\n]*|^@\w+\([^\n]*\)$|^<<<[^\n]*",
     ),
-    (DIRECTIVE, r"^\s*\*\[[^\]\n]+\]:[^\n]*|^:{3,}[^\n]*|\{\*[^}]*\*\}|^[ \t]*:::[ \t]*[\w.]+\n(?:[ \t]+[^\n]*\n)+"),
+    (DIRECTIVE, r"^\s*\*\[[^\]\n]+\]:[^\n]*|^:{3,}[^\n]*|\{\*[^}]*\*\}"),
     (TARGET, r"\[\[[^\]|\n]+(?=\|)|\|[^\]|\n]+(?=\]\])|(?<=`)[^`<]*(?=<)|<[^<>`\n]+>(?=`)"),
     (
         IMAGE,
@@ -78,6 +83,7 @@ _PATTERNS = (
     (DEFINITION, r"^[ \t>]*\[(?!\^)[^\]\n]+\]:[ \t]*\n?[ \t]*\S+[^\n]*"),
     (ATTRIBUTES, r"\{ *:? *[.#][^{}\n]*\}|\{:? *[\w-]+=[^{}\n]*\}|\{:[^{}\n]*\}|\{-\}"),
     (FOOTNOTE, r"\[\^[^\]\s]+\]:?"),
+    (ATTRIBUTES, r"(?<=^\$\$) \([\w:.-]+\)$"),
     (TAG, _TAG),
     (ICON, r":[a-z]+(?:-[a-z0-9]+)+:|(?<![\w:]):[a-z0-9_+-]+:(?![\w`])"),
     (ENTITY, r"&#?\w+;"),
@@ -101,8 +107,8 @@ _REST_PATTERNS = (
     (FOOTNOTE, r"\.\. +\[[^\]\n]+\](?=\s)|\[[\w#*.-]+\]_"),
     (
         DIRECTIVE,
-        r"^[ \t]*\.\. +(?:version\w+|deprecated):: *[\w.]*|^[ \t]*\.\. +(?:code|code-block|sourcecode|figure|prompt|tabs?|"
-        r"tab-set|container|class|parsed-literal|list-table|csv-table|grid|only|ifconfig|math)::(?: [^\n]*)?"
+        r"^[ \t]*\.\. +(?:version[\w-]+|deprecated):: *[\w.]*|^[ \t]*\.\. +(?:code|code-block|sourcecode|figure|prompt|tabs?|"
+        r"tab-set|container|rst-class|parsed-literal|list-table|csv-table|grid|only|ifconfig|math)::(?: [^\n]*)?"
         r"|^[ \t]*\.\. +[\w:+.-]+::",
     ),
     (COMMENT, rf"^(?P<indent>[ \t]*)\.\.(?: +[^\n]*)?{_REST_BODY}"),
@@ -185,6 +191,13 @@ class Source:
         ]
         return rendered("".join(shown))
 
+    def _paint_options(self, options: re.Match[str]) -> None:
+        """Paint the options of a directive but for its caption, which readers see."""
+        captions = [match.span("shown") for match in _CAPTION.finditer(options[0])]
+        for at in range(options.start(), options.end()):
+            if not _is_in(captions, at - options.start()):
+                self._paint(at, at + 1, DIRECTIVE)
+
     def _paint(self, start: int, end: int, reason: str) -> None:
         for at in range(start, end):
             if not self.reasons[at]:
@@ -195,6 +208,7 @@ class Source:
         commented = False
         containers: list[str] = []
         unseen = ""
+        column = 0  # of the opening fence
         at = 0
         for line in self.text.splitlines(keepends=True):
             start, at = at, at + len(line)
@@ -203,7 +217,8 @@ class Source:
             stripped = line.strip(" \t>\r\n")
             if opened:
                 mark, body, _ = opened
-                if stripped and not stripped.strip(mark[0]) and len(stripped) >= len(mark):
+                is_near = len(line) - len(line.lstrip()) < column + 4  # else it is code to CommonMark
+                if is_near and stripped and not stripped.strip(mark[0]) and len(stripped) >= len(mark):
                     if unseen:
                         self._paint(body, start, DIRECTIVE)
                     else:
@@ -233,6 +248,9 @@ class Source:
             elif mark[0] != "`" or "`" not in info:
                 unseen = name if name in _UNSEEN_DIRECTIVES else ""
                 opened = (mark, at, start)
+                column = len(match["prefix"])
+                if directive and (options := _OPTIONS.match(self.text, at)):
+                    self._paint_options(options)
                 self._paint(start + len(match["prefix"]), at, CODE_MARK)
         if opened and not unseen:
             self.code.append((opened[1], len(self.text)))

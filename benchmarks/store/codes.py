@@ -42,7 +42,9 @@ class Measured:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("data", type=Path, help="folder of the corpora")
     parser.add_argument("--count", type=int, default=500_000, help="vectors")
     parser.add_argument("--dim", type=int, default=384, help="384, 768 or 1536")
@@ -50,7 +52,9 @@ def main() -> None:
     parser.add_argument("--kinds", nargs="+", default=KINDS, metavar="KIND")
     parser.add_argument("--candidates", nargs="+", type=int, default=CANDIDATES, metavar="N")
     parser.add_argument("--sentences", type=int, default=40_000, help="that are encoded")
-    parser.add_argument("--into", type=Path, metavar="PAGE", help="write the table between the markers of this page")
+    parser.add_argument(
+        "--into", type=Path, metavar="PAGE", help="write the table between the markers of this page"
+    )
     arguments = parser.parse_args()
     real = real_vectors(arguments.data, count=arguments.sentences)
     sentences = widened(real.sentences, arguments.dim, seed=2)
@@ -58,7 +62,10 @@ def main() -> None:
     file = KEPT / f"augmented-{arguments.count}-{arguments.dim}.f32"
     vectors = mapped(file, sentences, arguments.count)
     truth = best(vectors, questions)
-    print(f"{len(sentences):,} sentences, {len(questions):,} questions, {len(vectors):,} vectors", flush=True)
+    print(
+        f"{len(sentences):,} sentences, {len(questions):,} questions, {len(vectors):,} vectors",
+        flush=True,
+    )
     measured = []
     for kind in arguments.kinds:
         measured.append(build(kind, vectors))
@@ -70,7 +77,9 @@ def main() -> None:
             for count in arguments.candidates if one.index.lossy else [K]:
                 seconds, ids = timed(one, vectors, question, count)
                 one.seconds.setdefault(count, []).append(seconds)
-                one.recalls.setdefault(count, []).append(len(np.intersect1d(ids, truth[number])) / K)
+                one.recalls.setdefault(count, []).append(
+                    len(np.intersect1d(ids, truth[number])) / K
+                )
     text = table(measured)
     print(text)
     file.unlink()
@@ -91,7 +100,9 @@ def best(vectors: Floats, questions: Floats) -> Integers:
     scores = np.empty((len(questions), 0), np.float32)
     ids = np.empty((len(questions), 0), np.int64)
     for start in range(0, len(vectors), _BLOCK):
-        values, found = faiss.knn(questions, vectors[start : start + _BLOCK], K, metric=faiss.METRIC_INNER_PRODUCT)
+        values, found = faiss.knn(
+            questions, vectors[start : start + _BLOCK], K, metric=faiss.METRIC_INNER_PRODUCT
+        )
         scores = np.hstack([scores, values])
         ids = np.hstack([ids, found + start])
         order = np.argsort(-scores, axis=1, kind="stable")[:, :K]
@@ -116,7 +127,9 @@ def build(kind: str, vectors: Floats) -> Measured:
 
 def timed(one: Measured, vectors: Floats, question: Floats, count: int) -> tuple[float, Integers]:
     """Search one index for K vectors by this many candidates; return the seconds and the ids."""
-    parameters = {"nprobe": min(_PROBES, one.index.ability.lists)} if one.index.ability.lists else {}
+    parameters = (
+        {"nprobe": min(_PROBES, one.index.ability.lists)} if one.index.ability.lists else {}
+    )
     began = time.perf_counter()
     ids = one.index.search(question[None], count, parameters=parameters)[1][0]
     ids = ids[ids >= 0]
@@ -127,7 +140,16 @@ def timed(one: Measured, vectors: Floats, question: Floats, count: int) -> tuple
 
 
 def table(measured: list[Measured]) -> str:
-    head = ["kind", "candidates", "build, s", "bytes/vector", "first, ms", "p50, ms", "p99, ms", f"recall@{K}"]
+    head = [
+        "kind",
+        "candidates",
+        "build, s",
+        "bytes/vector",
+        "first, ms",
+        "p50, ms",
+        "p99, ms",
+        f"recall@{K}",
+    ]
     rows = []
     for one in measured:
         for count, seconds in one.seconds.items():

@@ -101,7 +101,9 @@ def _texts(data: Path) -> Iterator[str]:
     for article in squad["data"]:
         for paragraph in article["paragraphs"]:
             yield paragraph["context"]
-    for line in (data / "clapnq/annotated_data/dev/clapnq_dev_answerable.jsonl").open(encoding="utf-8"):
+    for line in (data / "clapnq/annotated_data/dev/clapnq_dev_answerable.jsonl").open(
+        encoding="utf-8"
+    ):
         yield json.loads(line)["passages"][0]["text"]
     for line in (data / "domain-retrieval" / "hotpot" / "corpus.jsonl").open(encoding="utf-8"):
         yield json.loads(line)["text"]
@@ -109,7 +111,11 @@ def _texts(data: Path) -> Iterator[str]:
     with bz2.open(dump, "rt", encoding="utf-8") as lines:
         for line in lines:
             # Prose only; links are replaced by what is shown of them.
-            if line[0].isalpha() and "{" not in line and "|" not in re.sub(r"\[\[[^\]]*\]\]", "", line):
+            if (
+                line[0].isalpha()
+                and "{" not in line
+                and "|" not in re.sub(r"\[\[[^\]]*\]\]", "", line)
+            ):
                 yield re.sub(r"\[\[(?:[^\]|]*\|)?([^\]]*)\]\]|'{2,}|<[^>]*>|&\w+;", r"\1", line)
 
 
@@ -127,7 +133,9 @@ def _questions(data: Path) -> list[str]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("data", type=Path, help="folder of the corpora")
     parser.add_argument("--sentences", type=int, default=SENTENCES)
     arguments = parser.parse_args()

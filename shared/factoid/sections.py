@@ -9,13 +9,14 @@ as metadata.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from factoid.text.blocks import Block
 from factoid.text.front_matter import front_matter, title_of
 from factoid.text.inline import inline
+from factoid.text.markdown import markdown_blocks, references_in
 from factoid.text.marked_headings import marked_headings
 from factoid.text.markup import Markup, markup_of
 from factoid.text.paragraphs import Read, part_of, span_of
@@ -139,22 +140,28 @@ def _with_marked_headings(text: str, start: int, markup: Markup) -> list[Block]:
     if not marked:
         return list(blocks)
     result: list[Block] = []
+    references = references_in(text, start) if markup == "markdown" else {}
     for heading in marked:
-        result += _read_between(text, start, heading.start, markup)
+        result += _read_between(text, start, heading.start, markup, references)
         source = text[heading.title_start : heading.title_end]
         see = _INLINE[markup]
         visible = see(source, range(heading.title_start, heading.title_end))
         result.append(Block("heading", heading.start, heading.end, visible, heading.level))
         start = heading.end
-    return [*result, *_read_between(text, start, len(text), markup)]
+    return [*result, *_read_between(text, start, len(text), markup, references)]
 
 
 def _has_number_signs(text: str, blocks: Iterable[Block]) -> bool:
     return any(block.kind == "heading" and text.startswith("#", block.start) for block in blocks)
 
 
-def _read_between(text: str, start: int, end: int, markup: Markup) -> list[Block]:
-    return [block.moved(start) for block in read(text[start:end], markup)]
+def _read_between(
+    text: str, start: int, end: int, markup: Markup, references: Mapping[str, Any]
+) -> list[Block]:
+    """Return the blocks between two headings; links in Markdown may be defined anywhere."""
+    part = text[start:end]
+    blocks = markdown_blocks(part, references=references) if references else read(part, markup)
+    return [block.moved(start) for block in blocks]
 
 
 def _parts(text: str, start: int, blocks: Iterable[Block]) -> Iterator[_Part]:
@@ -262,11 +269,16 @@ def _plain(heading: str) -> str:
 def _joined(parts: Iterable[_Part]) -> list[_Part]:
     """Join a paragraph that ends in a colon or a semicolon to the next.
 
-    Such are introductions and the clauses of a contract.
+    Such are introductions and the clauses of a contract. The title of an admonition is joined to
+    what is below it.
     """
     result: list[_Part] = []
     goes_on = False
     for part in parts:
+        if result and not (result[-1].is_strong or _ends_asking(result[-1])):
+            above = result[-1].blocks[-1]
+            is_title = any(lead.start == above.start for lead in part.blocks[0].leads)
+            goes_on = goes_on or (is_title and above.kind == "paragraph")
         if goes_on and not (part.level or part.is_strong or _ends_asking(part)):
             before = result.pop()
             part = _Part(before.start, part.end, before.blocks + part.blocks)

@@ -14,6 +14,7 @@ from tests.faults.content import DIM, KINDS, add_documents, document, document_u
 from tests.faults.model import State, WrongAnswerError, check, check_searches, require
 
 DATABASE = "units.sqlite"
+VECTORS = "vectors-*.bin"
 CACHES = (*(f"{kind}-*.safetensors" for kind in (*KINDS, "lexical")), "sentence-*.faiss")  # patterns of their names
 
 
@@ -118,7 +119,7 @@ def make(path, *, first=0, count=30):
 
 
 def caches(path):
-    return sorted(file for file in path.iterdir() if not file.name.startswith(DATABASE))
+    return sorted(file for file in path.iterdir() if not file.name.startswith((DATABASE, "vectors-")))
 
 
 def outcome(path, states, seed=0):
@@ -206,9 +207,9 @@ def harmless_or_found(path, state, seed):
 
 
 def no_leftovers(path):
-    """Raise if a closed store holds any file but its database and caches."""
+    """Raise if a closed store holds any file but its database, one of vectors, and caches."""
     files = sorted(file.name for file in path.iterdir())
-    for pattern in (DATABASE, *CACHES):
+    for pattern in (DATABASE, VECTORS, *CACHES):
         if known := fnmatch.filter(files, pattern):
             files.remove(known[-1])
     require(not files, "files that nothing needs were left behind:", files)

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import random
 import shutil
+from collections import Counter
 from itertools import product
 
 import pytest
 
 from factoid.errors import StoreError
 from tests.faults.content import opened
-from tests.faults.damage import DATABASE, added, caches, flip, fresh, make, outcome, random_damage
+from tests.faults.damage import DATABASE, VECTORS, added, caches, flip, fresh, make, outcome, random_damage
 from tests.faults.model import WrongAnswerError
 
 pytest.importorskip("faiss")
@@ -72,6 +73,29 @@ def overwritten(content):
 @pytest.mark.parametrize("damage", [truncated, with_flips_in_the_header, overwritten])
 def test_what_sqlite_may_notice(pristine, content, tmp_path, few, damage):
     assert faults(pristine, tmp_path / "store", few(damage(content))) == {}
+
+
+def test_damaged_vectors_are_named_and_never_give_a_wrong_answer(pristine, tmp_path, few):
+    source, state = pristine
+    chance = random.Random(33)
+    (file,) = source.glob(VECTORS)
+    content = file.read_bytes()
+    cases = [random_damage(chance, content) for _ in range(60)]
+    cases += [b"", content[:63], content[:64], content[:-1], bytes(len(content)), content[64:]]
+    cases += [flip(content, offset, chance.randrange(8)) for offset in range(64)]
+    ends = Counter()
+    for case, cached in product(few(cases), (True, False)):
+        path = fresh(source, tmp_path / "store")
+        for cache in () if cached else caches(path):
+            cache.unlink()
+        (path / file.name).write_bytes(case)
+        end = outcome(path, [state])
+        ends[end == "right"] += 1
+        if end != "right":
+            assert "vector" in end
+            with opened(path) as store:
+                assert store.verify() != []
+    assert ends[False] > len(ends)
 
 
 @pytest.fixture(scope="module")

@@ -89,4 +89,4 @@ def test_adds_until_the_disk_is_full_and_on_when_there_is_space(tmp_path):
     assert all("Free" in message for message in messages)
     assert parts == []  # nothing is left of a cache that could not be written
     assert units > 400
-    assert files == 6  # the database and all caches
+    assert files == 7  # the database, the vectors and all caches

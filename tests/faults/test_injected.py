@@ -121,7 +121,7 @@ class Trials:
         """Return the names of all files and folders, with any number as a generation."""
         files = [file.relative_to(self._folder) for file in self._folder.rglob("*")]
         outside = [str(file) for file in files if file.parts[0] != "pristine"]
-        return sorted(re.sub(r"-\d+(-[0-9a-f]{16})?\.", "-#.", name) for name in outside)
+        return sorted(re.sub(r"-(\d+-)?(\d+|[0-9a-f]{16})\.", "-#.", name) for name in outside)
 
 
 def tried(trials, faults):

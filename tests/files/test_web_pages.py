@@ -50,6 +50,8 @@ def test_what_readers_do_not_see(unseen):
     [
         ("<h1>Mills <a class='headerlink' href='#mills'>¶</a></h1>", "# Mills"),
         ("<h2><a href='/mills'>Mills</a> of<br>Varn</h2>", "## [Mills](/mills) of Varn"),
+        ("<details><summary>Mills</summary>They turn.</details>", "Mills\n\nThey turn."),
+        ("<fieldset><legend>Mills</legend>They turn.</fieldset>", "Mills\n\nThey turn."),
         ("<p>It turns.<br>It hums.</p>", "It turns.  \nIt hums."),
         ("<p>10<sup>3</sup> m<sup>-2</sup>, H<sub>2</sub>O</p>", "10³ m⁻², H2O"),
         ("<p><b><strong>Old</strong></b> <em><i>mill</i></em></p>", "**Old** *mill*"),

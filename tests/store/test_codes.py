@@ -25,9 +25,13 @@ def units_of(first, count, chance):
         centre = chance.normal(size=DIM)
         text = " ".join(chance.choice(WORDS, 8))
         names = [(passage_id, Granularity.PASSAGE, "")]
-        names += [(f"{passage_id}.{place}", Granularity.SENTENCE, passage_id) for place in range(UNDER)]
+        names += [
+            (f"{passage_id}.{place}", Granularity.SENTENCE, passage_id) for place in range(UNDER)
+        ]
         for unit_id, granularity, parent in names:
-            units.append(Unit(unit_id, text, granularity, f"d{number // 3}", parent, 0, 9, metadata=metadata))
+            units.append(
+                Unit(unit_id, text, granularity, f"d{number // 3}", parent, 0, 9, metadata=metadata)
+            )
             vectors.append(centre + chance.normal(size=DIM) * 0.7)
     return units, np.array(vectors, np.float32)
 
@@ -58,7 +62,7 @@ def stores(request, tmp_path_factory):
 
 
 def kind_of(store, granularity=Granularity.SENTENCE):
-    return store.indexes.states[granularity].index.kind
+    return store.opened.indexes.states[granularity].index.kind
 
 
 QUERIES = np.random.default_rng(5).normal(size=(8, DIM)).astype(np.float32)
@@ -79,14 +83,19 @@ TEXTS = [" ".join(np.random.default_rng(number).choice(WORDS, 3)) for number in 
     ],
 )
 def test_codes_find_what_a_comparison_of_all_vectors_finds(stores, k, options, monkeypatch):
-    monkeypatch.setattr("factoid.ranking.columns._FEW_READ", 10)  # few units would be compared one by one
+    monkeypatch.setattr(
+        "factoid.ranking.columns._FEW_READ", 10
+    )  # few units would be compared one by one
     results = []
     for store in stores:
         alone = [
-            store.search_by_vector(query, k, text=text, **options) for query, text in zip(QUERIES, TEXTS, strict=True)
+            store.search_by_vector(query, k, text=text, **options)
+            for query, text in zip(QUERIES, TEXTS, strict=True)
         ]
         batch = store.search_batch_by_vector(QUERIES, k, texts=TEXTS, **options)
-        assert [[hit.unit.id for hit in hits] for hits in batch] == [[hit.unit.id for hit in hits] for hits in alone]
+        assert [[hit.unit.id for hit in hits] for hits in batch] == [
+            [hit.unit.id for hit in hits] for hits in alone
+        ]
         results.append(alone)
     assert [kind_of(store) for store in stores] == ["IVF1,RaBitQfs", "Flat"]
     same, total = 0, 0
@@ -106,7 +115,21 @@ def test_files_of_codes_are_read_again_and_hold_no_vectors(tmp_path):
         store.close()
         with UnitStore(store.path, encoder=None, read_only=True) as again:
             found = again.search_batch_by_vector(QUERIES, 10)
-            assert again.indexes.states[Granularity.SENTENCE].saved
-        assert [[hit.unit.id for hit in hits] for hits in found] == [[hit.unit.id for hit in hits] for hits in before]
+            assert again.opened.indexes.states[Granularity.SENTENCE].saved
+        assert [[hit.unit.id for hit in hits] for hits in found] == [
+            [hit.unit.id for hit in hits] for hits in before
+        ]
     (codes,) = (tmp_path / "IVF1").glob("sentence-*.faiss")
     assert codes.stat().st_size < (DIM / 8 + 8 + 8) * PASSAGES * UNDER + 4096
+
+
+def test_a_bar_is_shown_while_an_index_is_built_and_while_it_follows_an_add(tmp_path, capsys):
+    chance = np.random.default_rng(0)
+    with UnitStore(tmp_path / "store", encoder=None, index="IVF1,RaBitQfs", progress=True) as store:
+        for first in (0, PASSAGES):
+            units, vectors = units_of(first, PASSAGES, chance)
+            store.add(units, vectors=vectors)
+            store.search_by_vector(QUERIES[0])
+            shown = capsys.readouterr().err
+            assert f"{PASSAGES * UNDER}/{PASSAGES * UNDER}" in shown
+            assert "sentences indexed" in shown

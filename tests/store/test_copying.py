@@ -116,7 +116,7 @@ def test_a_copy_that_fails_leaves_nothing(store, memory, tmp_path, monkeypatch):
     old = state(store)
     put(store, units(4, prefix="new"))
     with monkeypatch.context() as patch:
-        patch.setattr("factoid.store.transfer.remote.write_database", full)
+        patch.setattr("factoid.store.transfer.remote.back_up", full)
         with pytest.raises(StoreError, match=r"cannot send the store to memory://facts\.zip: No space left"):
             store.save_to("memory://facts.zip")
     assert [file["name"] for file in memory.ls("/")] == ["/facts.zip"]

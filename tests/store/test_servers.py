@@ -64,4 +64,6 @@ def test_workers_search_and_add(tmp_path, name):
         names = [f"doc{number}" for number in (*range(8), 20, 21, 22, *range(30, 42))]
         assert [document.id for document in store.documents(names)] == names
         store.refresh()
-    assert [file.name for file in path.iterdir() if file.suffix not in (".sqlite", ".safetensors", ".faiss")] == []
+    assert [
+        file.name for file in path.iterdir() if file.suffix not in (".sqlite", ".bin", ".safetensors", ".faiss")
+    ] == []

@@ -9,7 +9,7 @@ import pytest
 
 from factoid.errors import StoreFormatError
 from factoid.vectors import load, save
-from tests.store.content import DIM, answers, change, filled, flipped, opened, state, unit, unordered
+from tests.store.content import DIM, answers, change, change_vectors, filled, flipped, opened, state, unit, unordered
 
 pytest.importorskip("faiss")
 
@@ -28,14 +28,11 @@ def test_whole_stores_have_no_problem(folder, tmp_path):
             assert store.verify() == []
 
 
-BLOB = np.arange(DIM, dtype=np.float32).tobytes()
-
-
 @pytest.mark.parametrize(
     ("damage", "problem"),
     [
-        (("UPDATE vectors SET vector = ? WHERE row = 30", (BLOB,)), r"\d units changed on disk \('"),
-        ("UPDATE vectors SET vector = 'text' WHERE row = 30", r"\d units changed on disk \('"),
+        ("UPDATE vectors SET digest = 'text' WHERE row = 30", r"\d units changed on disk \('"),
+        (30, r"\d units changed on disk \('"),
         ("DELETE FROM vectors WHERE row = 30", r"\d units changed on disk \('"),
         ("UPDATE units SET document = 9999 WHERE id = 'u4'", r"1 units changed on disk \('u4'\)"),
         ("UPDATE units SET metadata = 9999 WHERE id = 'u4'", r"1 units changed on disk \('u4'\)"),
@@ -50,7 +47,10 @@ BLOB = np.arange(DIM, dtype=np.float32).tobytes()
 )
 def test_what_changed_is_named_and_deleted(folder, before, damage, problem):
     (units, vectors, documents), _ = before
-    change(folder, damage)
+    if damage == 30:
+        change_vectors(folder, damage)
+    else:
+        change(folder, damage)
     found = verified(folder)
     assert any(re.match(problem, told) for told in found), found
     assert all(". " in told for told in found)  # what is wrong, and what to do
@@ -94,7 +94,7 @@ def test_wrong_index_files_are_found_and_removed(folder, before, damaged):
         (file,) = folder.glob("sentence-*")
         file.write_bytes(damaged(file.read_bytes()))
     else:
-        index, stamp, arrays = load(folder / "sentence")
+        index, stamp, arrays = load(folder / "sentence", vectors=lambda ids: np.zeros((len(ids), DIM), np.float32))
         save(folder / "sentence", stamp, {"columns": arrays["columns"][:, :-1]}, index)
     (problem,) = verified(folder)
     assert problem.startswith("the index sentence is damaged, or holds other units than the database")
@@ -142,6 +142,16 @@ def test_units_that_were_lost_are_missed(folder):
     assert verified(folder) == []
 
 
+def cut_short(folder):
+    (file,) = folder.glob("vectors-*.bin")
+    file.write_bytes(file.read_bytes()[:-50])
+
+
+def without_vectors(folder):
+    (file,) = folder.glob("vectors-*.bin")
+    file.unlink()
+
+
 @pytest.mark.parametrize(
     ("damage", "what", "read"),
     [
@@ -150,12 +160,17 @@ def test_units_that_were_lost_are_missed(folder):
             "document 'ship'",
             lambda store: store.documents(["ship"]),
         ),
-        ("UPDATE vectors SET vector = zeroblob(32)", "vector", lambda store: store.vectors(["u4"])),
-        ("DELETE FROM vectors", "vector", answers),
+        (lambda folder: change_vectors(folder, *range(1, 20)), "vector", lambda store: store.vectors(["u4"])),
+        (lambda folder: change_vectors(folder, *range(1, 20)), "vector", answers),
+        (cut_short, "vector", answers),
+        (without_vectors, "the file of vectors", answers),
     ],
 )
 def test_what_is_read_says_that_it_was_changed(folder, damage, what, read):
-    change(folder, damage)
+    if callable(damage):
+        damage(folder)
+    else:
+        change(folder, damage)
     for file in folder.glob("*.faiss"):
         file.unlink()
     with opened(folder) as store, pytest.raises(StoreFormatError, match=f"is damaged: {what} .*verify"):

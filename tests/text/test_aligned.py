@@ -57,6 +57,18 @@ PRICES = ["Name: Pump; Price: 5", "Name: Valve; Price: 7"]
             ["Anna; Oslo; Red", "Bo; Bergen; Blue", "Cai; Hamar; Green"],
         ),
         (
+            "Weight ........ 12 kg\nPower ......... 500 W\nVoltage:        230 V\n",
+            ["Weight; 12 kg", "Power; 500 W", "Voltage: 230 V"],
+        ),
+        (
+            "Soup .... 5 euros\nFish and chips ......... 12 euros\nTea . . . . . 2 euros\n",
+            ["Soup; 5 euros", "Fish and chips; 12 euros", "Tea; 2 euros"],
+        ),
+        (
+            "He waited .... and left.\nIt was late.... She left.\n",
+            ["He waited .... and left.", "It was late....", "She left."],
+        ),
+        (
             "Our prices:\n\nName     Price\nPump     5\nValve    7\n\nWe deliver.\n",
             [*(f"Our prices: {row}" for row in PRICES), "We deliver."],
         ),

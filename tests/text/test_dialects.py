@@ -43,6 +43,9 @@ DOCUMENTED = [
     ("MyST", "```{eval-rst}\n.. note:: A note\n```", "\nA note\n"),
     ("MyST", "```{image} a.png\n:width: 20px\n```", "\n\n"),
     ("MyST", ":::{figure} a.png\n:alt: Two fish\n\nThe caption\n:::", "\n¶Two fish\n\nThe caption\n"),
+    ("MyST", "```{py:function} send(a)\nSends it.\n```", "¶send(a)\nSends it.\n"),
+    ("MyST", "````{code}\nx\n    ````\n{a}`b`\n````\nText", "````{code}\nx\n    ````\n{a}`b`\n````\nText"),
+    ("mkdocstrings", "#### ::: mkdocs.plugins.event\n", "#### mkdocs.plugins.event\n"),
     # reStructuredText in Markdown
     ("Sphinx", "Text.\n\n.. note::\n\n   The pump.\n", "Text.\n\n\n\n   The pump.\n"),
     ("Sphinx", ".. warning:: Switch it off\n   before you go.", "Switch it off\n   before you go."),

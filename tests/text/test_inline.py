@@ -22,6 +22,9 @@ def seen(source: str) -> str:
     [
         ("**Mind the gap. Stand back.** It is *late*.", "Mind the gap. Stand back. It is late."),
         ("***Both*** and __strong__ and _emphasis_", "Both and strong and emphasis"),
+        ("See ![[pump.png|200]] and ![[Pump]].", "See  and Pump."),
+        ("The *un*clear **to**wer", "The unclear tower"),
+        ("glob *foo*bar.txt, *a*b and src/*x*y", "glob *foo*bar.txt, *a*b and src/*x*y"),
         ("snake_case_name, 2*3*4 and \\*args", "snake_case_name, 2*3*4 and *args"),
         ("[the **manual**](https://example.com/a_b 'Title') and [the page][1]", "the manual and the page"),
         ("[not a link] and [neither][2]", "[not a link] and [neither][2]"),

@@ -70,3 +70,9 @@ def test_numbers_in_a_line():
 def test_places_of_marks_and_texts():
     assert line_starts("a\n  • b\n  1. c") == [(4, 6)]
     assert line_starts("1. c\n| d") == [(0, 0), (5, 5)]
+
+
+def test_ordered_lists_of_asciidoc():
+    text = ". Open it\n. Fill it\n.. Slowly\n"
+    assert [text[start.text :].split("\n")[0] for start in line_starts(text)] == ["Open it", "Fill it", "Slowly"]
+    assert line_starts("It was late\n. Nobody asked\n") == []

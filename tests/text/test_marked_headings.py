@@ -73,3 +73,11 @@ def test_the_work_is_linear(part):
     start = time.perf_counter()
     marked_headings(part * 50_000)
     assert time.perf_counter() - start < 10
+
+
+def test_what_stands_above_blocks_of_asciidoc_is_no_heading():
+    text = (
+        "= Pumps\n\n[NOTE]\n====\nKeep it dry\n====\n\n.An example\n----\nmake all\n----\n\n"
+        "[source,sh]\n----\nmake\n----\n\n== Setup\n\nText.\n"
+    )
+    assert [text[found.title_start : found.title_end] for found in marked_headings(text)] == ["Pumps", "Setup"]

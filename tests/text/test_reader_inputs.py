@@ -120,6 +120,28 @@ def test_inline(source, text):
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
+        ('!!! note "Before you start"\n    The tank is empty.\n', ["Before you start: The tank is empty."]),
+        (
+            ":::tip Use the small key\nIt opens the box.\n\nMore.\n:::",
+            ["Use the small key: It opens the box.", "More."],
+        ),
+        ("> [!WARNING] Hot surface\n> The lid is hot.", ["Hot surface: The lid is hot."]),
+        ("/// note | Mind the lid\nThe lid falls.\n///", ["Mind the lid: The lid falls."]),
+        ('=== "macOS"\n\n    Run `brew`.\n', ["macOS: Run `brew`."]),
+        ('!!! tip "Steps"\n\n    - Open it\n    - Close it\n', ["Steps: Open it", "Steps: Close it"]),
+        ('!!! note "Fares"\n\n    | To | Fare |\n    |---|---|\n    | Oslo | 40 |\n', ["Fares: To: Oslo; Fare: 40"]),
+        ('!!! note "Alone"\n\nThe pump is new.', ["Alone", "The pump is new."]),
+        ("```{admonition} Hot\nThe lid is hot.\n```", ["Hot: The lid is hot."]),
+        ("```{note} The pump is loud.\nIt is new.\n```", ["The pump is loud.", "It is new."]),
+    ],
+)
+def test_titles_stand_before_what_is_below_them(text, shown):
+    assert facts(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
         (f"See ![chart](data:image/png;base64,{DATA}", ["See chart"]),
         (f"See ![chart](data:image/png;base64,\n{DATA}\n{DATA}\n) here.", ["See chart here."]),
         (f"It is data:image/png;base64,{DATA}. It is blue.", ["It is data:image/png.", "It is blue."]),

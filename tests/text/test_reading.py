@@ -83,7 +83,7 @@ def test_rows_without_a_rule_have_a_header_by_their_form() -> None:
             '!!! tip "Mind this"\n    It is *hot*.\n\n    - one\n\nOut.',
             [
                 ("paragraph", "Mind this", []),
-                ("paragraph", "It is hot.", []),
+                ("paragraph", "It is hot.", ["Mind this"]),
                 ("item", "one", []),
                 ("paragraph", "Out.", []),
             ],

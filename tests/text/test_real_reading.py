@@ -82,3 +82,18 @@ def test_a_fence_right_below_a_closing_tag_is_one():
 def test_nothing_is_hidden_in_code_that_is_found_only_by_the_parser():
     text = "<div>\n``` {% y %}\n</div>\n\n```\nSee [it]({% link a.md %}){: .btn }.\n```\n"
     assert all("\ue0f0" not in shown for _, shown in blocks(text))
+
+
+def test_tables_and_captions_of_directives():
+    text = (
+        "```{list-table} Fares *now*\n:header-rows: 1\n:name: x\n\n* - From\n  - Fare\n* - **Oslo**\n  - 40\n```\n\n"
+        ':::{csv-table}\n:header: Treat, Price\n\n"Gull, fresh", 2.99\n:::\n\n'
+        "```{code-block} python\n:caption: How to *run*\n:linenos:\n\nrun(*x)\n```\n"
+    )
+    rows = [block for block in read(text, "markdown") if block.kind == "row" and not block.is_header]
+    assert [(block.names, block.visible.text) for block in rows] == [
+        (("From", "Fare"), "Oslo | 40"),
+        (("Treat", "Price"), "Gull, fresh | 2.99"),
+    ]
+    assert [lead.text for lead in rows[0].leads] == ["Fares now"]
+    assert blocks(text)[-2:] == [("paragraph", "How to run"), ("code", "run(*x)")]

@@ -32,6 +32,7 @@ def seen(text):
         ("`Python <https://python.org>`_ and `the docs`__.", "Python and the docs."),
         ("Flask_ is small. A name_ too.", "Flask is small. A name too."),
         ("It is __init__ and snake_case and a_b_.", "It is __init__ and snake_case and a_b."),
+        ("Write ``:option:`-a```.", "Write ``:option:`-a```."),
         ("Set `debug.on` here.", "Set `debug.on` here."),
         ("As said [1]_, and [#note]_.", "As said, and."),
         (r"A \*star\* and re\ ``set``.", "A *star* and re`set`."),
@@ -100,6 +101,22 @@ def test_definitions_and_fields_name_what_they_say():
         ("Author: Ann", []),
         ("param path: The path\n    of a file.", []),
     ]
+
+
+def test_text_that_goes_on_below_a_mark():
+    text = (
+        ".. [1] See `the\n   guide <x>`_ now.\n\n#. First\n   goes on.\n#. Second.\n\n"
+        ".. function:: run(a)\n              run(a, b)\n   :noindex:\n\n   It runs.\n\n.. note:: One\n   two.\n"
+    )
+    shown = [
+        "See the\n   guide now.",
+        "First\n   goes on.",
+        "Second.",
+        "run(a)\n              run(a, b)",
+        "It runs.",
+        "One\n   two.",
+    ]
+    assert [visible for _, visible in blocks(text)] == shown
 
 
 def test_tables_name_their_columns():

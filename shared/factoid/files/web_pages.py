@@ -29,6 +29,13 @@ _ANCHORS = frozenset(
     "anchorjs-link".split()
 )
 _ANCHOR_SIGNS = frozenset(("¶", "#", "§", "🔗", "", "\u200b", "\uf0c1"))
+# Paragraphs of their own to a browser, and not to the converter.
+_PARAGRAPHS = frozenset(
+    """
+    address aside center details dialog fieldset figure footer form header hgroup legend main
+    summary
+    """.split()
+)
 _HEADINGS = frozenset(f"h{level}" for level in range(1, 7))
 _TABLE_PARTS = ("table", "thead", "tbody", "tfoot", "tr", "td", "th", "caption", "colgroup", "col")
 _PLACE = "data-factoid-table"
@@ -64,6 +71,8 @@ def page_markdown(raw: bytes, place: str, limits: ReadLimits) -> tuple[str, str]
         "".join(next(iter(root.xpath("//title")), root.makeelement("p")).itertext()).split()
     )
     _drop_unseen(root)
+    for element in root.iter(*_PARAGRAPHS):
+        element.tag = "div"
     tables = _take_tables(root)
     converter = _converter()(tables)
     markdown: str = converter.convert(html_source(root).decode())

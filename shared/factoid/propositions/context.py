@@ -15,6 +15,7 @@ from factoid.words import count_words
 
 Fact = tuple[str, int, int]  # a proposition, and its span in the document
 
+_STATEMENT_ENDS = tuple(end for end in SENTENCE_ENDS if end not in "?？")
 _KEY_WORDS = 12  # most words of a cell that names a part of its row
 
 
@@ -53,14 +54,14 @@ class Context:
             elif block.kind in ("item", "paragraph") and is_first and block.leads:
                 self.leads[index] = written_leads(sentence.block)
             if index in self.facts or index in self.leads:
-                # A whole sentence is a fact of its own as well.
+                # A whole sentence is a fact of its own as well, but for a question.
                 said = []
                 for lead in block.leads:
                     if lead.start in places:
                         said.append(places[lead.start])
                 above = set()
                 for place in said:
-                    if sentences[place].text[-1:] not in SENTENCE_ENDS:
+                    if sentences[place].text[-1:] not in _STATEMENT_ENDS:
                         above.add(place)
                 self.repeats.setdefault(index, set()).update(above)
 

@@ -7,7 +7,7 @@ cells that name the row.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from factoid.sentences import sentence_spans
@@ -68,7 +68,7 @@ def row_facts(cells: Sequence[tuple[str, str]], *, words: int = LONGEST_FACT) ->
     parts = [(place, _labelled(name, text)) for place, (name, text) in enumerate(cells) if text.strip()]
     if not parts:
         return []
-    whole = "; ".join(part for _, part in parts)
+    whole = _joined(part for _, part in parts)
     if count_words(whole) <= words:
         return [RowFact(whole, tuple(place for place, _ in parts))]
     key = _key(cells)
@@ -82,15 +82,20 @@ def row_facts(cells: Sequence[tuple[str, str]], *, words: int = LONGEST_FACT) ->
             continue
         length = count_words(part)
         if len(chosen) > len(heads) and size + length > words:
-            facts.append(RowFact("; ".join(chosen), tuple(places)))
+            facts.append(RowFact(_joined(chosen), tuple(places)))
             chosen = list(heads)
             places = []
             size = head_size
         chosen.append(part)
         places.append(place)
         size += length
-    facts.append(RowFact("; ".join(chosen), tuple(places)))
+    facts.append(RowFact(_joined(chosen), tuple(places)))
     return facts
+
+
+def _joined(parts: Iterable[str]) -> str:
+    """Return the cells of a row as one text; a cell that ends in a colon names the next."""
+    return "; ".join(parts).replace(":; ", ": ")
 
 
 def record_facts(passage: Unit) -> list[RecordFact]:

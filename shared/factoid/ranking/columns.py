@@ -222,10 +222,13 @@ class View:
             return scores  # of all units, in order
         return scores.take(positions, axis=1)
 
-    def nearest(self, queries: Vectors, k: int) -> Iterator[tuple[Ids, Vectors]]:
+    def nearest(
+        self, queries: Vectors, k: int, *, best: int | None = None
+    ) -> Iterator[tuple[Ids, Vectors]]:
         """Yield the allowed units that have the k best vectors for each query, best first.
 
-        The best candidates that an index of codes finds are scored again with their exact vectors.
+        The best candidates that an index of codes finds are scored again with their exact vectors:
+        as many as it takes to find the `best` of the k, by default all.
         """
         marks = None
         if self.allowed is not None:
@@ -233,6 +236,8 @@ class View:
         count = k
         if self.index.lossy:
             count = candidates(k)
+            if best is not None:
+                count = max(k, candidates(best))
         nearest = self.index.search(
             queries, min(count, len(self.index)), allowed=marks, parameters=self.parameters
         )
@@ -274,9 +279,10 @@ class View:
             total = int(np.count_nonzero(self.allowed))
         passages: list[Ids] = [keys[:0]] * len(queries)
         pending = np.arange(len(queries))
+        best_of = k  # of the many vectors that `count` passages have, the nearest ones matter
         while len(pending):
             short = []
-            nearest = self.nearest(queries[pending], count)
+            nearest = self.nearest(queries[pending], count, best=best_of)
             for number, (positions, _) in zip(pending.tolist(), nearest, strict=True):
                 best = list(dict.fromkeys(parent_rows[positions].tolist()))
                 if len(best) < min(k, len(keys)) and count < total:
@@ -287,6 +293,7 @@ class View:
                     passages[number] = self.columns.parents[positions]
             pending = np.array(short, np.int64)
             count *= _WIDER
+            best_of *= _WIDER
         return passages
 
 

@@ -432,6 +432,7 @@ class UnitStore:
         """
         with self.opened.connections.transaction() as writing:
             writing.clear()
+        self.opened.connections.sweep_vectors()
         if self.path is not None:
             TokenVectorCache(self.path).clear()
 

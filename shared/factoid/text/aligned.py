@@ -16,6 +16,9 @@ Row = list[Cell]
 
 _GAP = re.compile(r"\S(?: {2,}|[ ]*\t[\t ]*)\S")
 _SENTENCE_GAP = re.compile(r"[.!?…][\"'”’)]? {2}\S")
+_LEADER = re.compile(
+    r"(?<=[^\W_])(?:(?: \.{4,}| \.{3}(?= \d)|(?: \.){3,}) ?(?=[^\s.a-z])|(?: ?\.{6,}|(?: \.){6,}) ?(?=[^\s.]))"
+)  # from a name to its value: "Weight ..... 12 kg"
 _RULE = re.compile(r"\s*[-=]{2,}(?:\s+[-=]{2,})*\s*")
 _INK = re.compile(r"\S+")
 _NARROWEST_GAP = 2  # blank characters between two columns in all lines
@@ -43,13 +46,22 @@ class AlignedTable:
 
 def aligned_tables(text: str) -> Iterator[AlignedTable]:
     """Yield the aligned tables of a paragraph, in order."""
-    if _GAP.search(text) is None:
+    if _GAP.search(text) is None and _LEADER.search(text) is None:
         return
+    source = text
+    text = _LEADER.sub(lambda leader: " " * len(leader[0]), text)
     lines = line_spans(text)
     number = 0
     while number < len(lines):
         run, rows, is_ruled = _run(text, lines, number)
-        if not _is_running_text(text, run) and _is_table(text, rows, is_ruled=is_ruled):
+        is_table = not _is_running_text(text, run) and _is_table(text, rows, is_ruled=is_ruled)
+        if not is_table:
+            led, led_rows = _led(source, lines, number)
+            if len(led) > 1:
+                run = led
+                rows = led_rows
+                is_table = True
+        if is_table:
             yield AlignedTable(run[0][0], run[-1][1], rows, is_ruled)
         number += max(len(run), 1)
 
@@ -111,6 +123,20 @@ def _tabbed(text: str, lines: Sequence[Line], first: int) -> tuple[Sequence[Line
         if len({len(row) for row in rows}) == 1:
             return run, rows
     return run, []
+
+
+def _led(text: str, lines: Sequence[Line], first: int) -> tuple[Sequence[Line], list[Row]]:
+    """Return the lines from one on in which dots lead from a name to its value, and their rows."""
+    last = first
+    rows: list[Row] = []
+    while last < len(lines):
+        start, end = lines[last]
+        leaders = list(_LEADER.finditer(text, start, end))
+        if len(leaders) != 1:
+            break
+        rows.append([_inked(text, start, leaders[0].start()), _inked(text, leaders[0].end(), end)])
+        last += 1
+    return lines[first:last], rows
 
 
 def _cells_between(text: str, line: Line, separator: str) -> Row:

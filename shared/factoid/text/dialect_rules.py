@@ -160,6 +160,11 @@ def _is_role(source: str, match: re.Match[str]) -> bool:
     return not before.isalnum() and before not in ("$", "\\", "`", "}", "_", "^")
 
 
+def _is_in_heading(source: str, match: re.Match[str]) -> bool:
+    before = source[source.rfind("\n", 0, match.start()) + 1 : match.start()]
+    return re.fullmatch(r"[ \t>]*#{1,6}[ \t]+", before) is not None
+
+
 def _is_block_id(source: str, match: re.Match[str]) -> bool:
     before = source[match.start() - 1 : match.start()] if match.start() else "\n"
     return before in (" ", "\t", "\n", ">")
@@ -309,6 +314,13 @@ PARTS = (
             r"""|%[ \t]*update\b[^%]*?\bdate="(?P<value>[^"\n]++)"|%[ \t]*details[ \t]+(?P<rest>[^%="\n]*[^%="\s])"""
         ),
     ),
+    _part(
+        "mkdocstrings: documentation of an object below its name",
+        ":::",
+        r":::[ \t]++(?P<shown>[A-Za-z_]\w*+(?:\.\w++)*+)",
+        "text",
+        accepts=_is_in_heading,
+    ),
     _part("mdBook: an included file", "{{#", r"\{\{#(?:\w+_)?(?:include|playground|title|template)\b[^{}\n]*+\}\}"),
     _part("Markdown-Include: an included file", "{!", r"\{!>?[ \t]*+[\w./-][^\n{}!]*+!\}"),
     _part("Hugo: a comment", "{{", r"\{\{-?[ ]?/\*(?:[^*{]|\*(?!/)|\{(?!\{))*+\*/[ ]?-?\}\}"),
@@ -391,7 +403,7 @@ REGIONS = (
 # Directives of MyST, by what their bodies are.
 TITLED = set(
     "note warning tip important caution danger attention hint error seealso admonition topic "
-    "sidebar dropdown tab-item card grid-item-card rubric centered table list-table exercise "
+    "sidebar dropdown tab-item card grid-item-card rubric centered table exercise "
     "solution epigraph todo proof aside margin button-link".split()
 )
 TEXTUAL = TITLED | set(
@@ -405,6 +417,8 @@ UNSEEN = set(
     "iframe video youtube embed".split()
 )
 CODE = set("code code-block code-cell sourcecode literalinclude".split())
+DOMAINS = ("prf:", "py:", "c:", "cpp:", "js:", "rst:", "std:")  # of directives that name what their text describes
+TABLES = set("list-table csv-table".split())  # read from a fence
 # Directives and targets of reStructuredText, which stay behind where documents were moved to Markdown.
 REST_DIRECTIVE = re.compile(r"\.\.[ \t]++(?P<name>[A-Za-z](?:[\w+.-]|:(?!:))*+)::(?:[ \t]++(?P<title>[^\n]*+))?")
 REST_TARGET = re.compile(r"\.\.[ \t]++(?:_[^:\n`]++|_`[^`\n]++`|__):(?:[ \t][^\n]*+)?")

@@ -9,6 +9,7 @@ from factoid.text.cover import BREAK, FILLER, Cover, code_spans, is_in
 from factoid.text.dialect_rules import (
     CODE,
     DIRECTIVE,
+    DOMAINS,
     LINE_END,
     LINES,
     LONGEST,
@@ -16,6 +17,7 @@ from factoid.text.dialect_rules import (
     REGIONS,
     REST_DIRECTIVE,
     REST_TARGET,
+    TABLES,
     TEXTUAL,
     TITLED,
     UNSEEN,
@@ -95,6 +97,7 @@ class _Scan:
         self.text = text
         self.cover = Cover(text)
         self.fence: tuple[str, int, int] | None = None  # its character, its length, the quotes around it
+        self.fence_column = 0
         self.directives: list[tuple[str, int, int]] = []  # open ones with Markdown in them, in the same way
         self.slashes = 0  # open blocks of pymdownx
         self.closings: dict[str, tuple[int, int | None]] = {}
@@ -152,7 +155,8 @@ class _Scan:
             self.fence = None
             return self._read(number)
         line = self.text[at:end]
-        if len(line) >= length and line == character * len(line):
+        is_near = at - self.cover.starts[number] < self.fence_column + 4  # else it is code to CommonMark
+        if is_near and len(line) >= length and line == character * len(line):
             self.fence = None
             self.is_after_blank = True
         return number + 1
@@ -303,6 +307,7 @@ class _Scan:
 
     def _read_fence(self, number: int, content: int, end: int, depth: int, fence: re.Match[str]) -> int:
         mark = fence["mark"]
+        self.fence_column = content - self.cover.starts[number]
         if self.directives and not fence["info"].strip():
             character, length, _ = self.directives[-1]
             if mark[0] == character and len(mark) >= length:
@@ -337,18 +342,19 @@ class _Scan:
         """Read the first lines of a directive of MyST, or all of it if readers do not see it."""
         name = directive["name"].lower()
         has_colons = mark[0] == ":"
+        self.fence_column = content - self.cover.starts[number]
         if name in UNSEEN:
             closing = self._closing(number, re.compile(f"{mark[0]}{{{len(mark)},}}"))
             if closing is not None:
                 return self.cover.hide_lines(number, closing + 1)
-        is_code = name in CODE if has_colons else name not in TEXTUAL and not name.startswith("prf:")
+        is_code = name in CODE | TABLES if has_colons else name not in TEXTUAL and not name.startswith(DOMAINS)
         if is_code:
             self.fence = ("`" if has_colons else mark[0], len(mark), depth)
             if has_colons:
                 self._make_fence(number, content, mark)
             return self._hide_options(number)
         shown = None
-        if name in TITLED or name.startswith(("prf:", "version", "deprecated")):
+        if name in TITLED or name.startswith((*DOMAINS, "version", "deprecated")):
             version = _VERSION.match(directive["title"]) if name.startswith(("version", "deprecated")) else None
             begin = directive.start("title") + (version.end() if version else 0)
             shown = (begin, directive.end("title"))

@@ -34,6 +34,7 @@ _FORMULA = re.compile(
 )
 _FOOTNOTE = re.compile(r"\[\^[^\s\[\]]{1,60}\](?!\()")
 _WIKI_LINK = re.compile(r"!?\[\[(?!\s|\d+\]\])([^\[\]|\n]{1,200})(?:\|([^\[\]|\n]{1,200}))?\]\](?!\()")
+_PICTURE = re.compile(r"\.(?:png|jpe?g|gif|svg|webp|bmp|avif|pdf|mp[34]|webm|mov)\s*\Z", re.IGNORECASE)
 _ROLE = re.compile(r"\{([a-z][\w:.+-]{0,40})\}(`+)(?!`)(.{1,500}?)(?<!`)\2(?!`)", re.DOTALL)
 _ROLE_TARGET = re.compile(r"\s*<[^<>]{1,300}>\Z")
 _PAIR = re.compile(r"(?P<mark>~~|==)(?=[^\s~=])(?:(?!(?P=mark))[^\n]|\n(?!\n)){1,1000}?(?<=\S)(?P=mark)(?![~=])")
@@ -49,6 +50,9 @@ _NO_EMPHASIS = re.compile(
         |main|module|name|new|next|post_init|repr|setattr|setitem|slots|str|version)__(?![A-Za-z0-9_])""",
     re.VERBOSE,
 )
+_PART_OF_WORD = re.compile(r"(?<![\w*\\/=)\]}])\*[^\W\d_]{2,}\Z")
+_REST_OF_WORD = re.compile(r"\*[^\W\d_]{2,}+(?![\w*(/]|\.\w)")
+_LONGEST_PART = 50  # characters of a word that are marked
 # Paths of Windows and addresses, in which marks and backslashes are what they are.
 _PATH = re.compile(
     r"""(?:(?<=\b[A-Za-z]:)\\|(?<![^\s("'])\\\\[\w.-]{1,60}\\)
@@ -268,12 +272,22 @@ def _emphasis(state: Any, silent: bool) -> bool:
     from markdown_it.rules_inline import emphasis
 
     match = _NO_EMPHASIS.match(state.src, state.pos, state.posMax)
+    if match and _ends_part_of_word(state):
+        match = None
     if match and (match[0] == "*" or not _is_bold_by_lines(state)):
         if not silent:
             state.append_pending(match[0])
         state.pos = match.end()
         return True
     return emphasis.tokenize(state, silent)
+
+
+def _ends_part_of_word(state: Any) -> bool:
+    """Return whether an asterisk within a word ends what one before the word began: "*un*clear"."""
+    before = state.src[max(0, state.pos - _LONGEST_PART) : state.pos]
+    return (
+        _PART_OF_WORD.search(before) is not None and _REST_OF_WORD.match(state.src, state.pos, state.posMax) is not None
+    )
 
 
 def _is_bold_by_lines(state: Any) -> bool:
@@ -315,6 +329,8 @@ def _wiki_link(state: Any, silent: bool) -> bool:
     match = _WIKI_LINK.match(state.src, state.pos, state.posMax)
     if match is None:
         return False
+    if match[0].startswith("!") and _PICTURE.search(match[1]):
+        return _push(state, silent, "hidden", match.end())
     # Some wikis write the text first, some the page.
     has_text_first = match[2] and not re.search(r"\s", match[2]) and re.search(r"\s", match[1])
     return _show(state, silent, match, 1 if not match[2] or has_text_first else 2)

@@ -18,6 +18,7 @@ _START = re.compile(
     rf"""^[^\S\n]*+(?:
         (?P<bullet>(?:[{re.escape(_DASHES)}](?=[^\S\n])[^\S\n]*+
           |[{_BULLETS}][^\S\n]*+(?:\n(?!\s*[{_BULLETS}])[^\S\n]*+)?+))(?=\S)
+      | (?P<dots>\.{{1,5}}[^\S\n]++)(?=[^\W_])
       | (?P<circle>o[^\S\n]++)(?=\S)
       | (?P<box>[{_BOXES}]|\[[ xX]\](?=[^\S\n]))
       | (?P<sign>—(?=[^\S\n])|[{_SIGNS}]\ufe0f?\u20e3?(?=\s?\S))
@@ -73,6 +74,7 @@ def line_starts(text: str) -> list[LineStart]:
     matches = list(_START.finditer(text))
     in_order = _in_order([match for match in matches if match["number"]])
     numbered = _numbered(matches)
+    dots = sum(1 for match in matches if match["dots"])  # marks of ordered lists in AsciiDoc
     signs = [match.start() for match in matches if match["sign"]]
     is_below_bullet = False
     starts = []
@@ -82,6 +84,10 @@ def line_starts(text: str) -> list[LineStart]:
                 starts.append(LineStart(match.start("circle"), match.end("circle")))
             continue
         is_below_bullet = match["bullet"] is not None
+        if match["dots"]:
+            if dots > 1:
+                starts.append(LineStart(match.start("dots"), match.end("dots")))
+            continue
         if match["sign"]:
             if len(signs) > 1:
                 starts.append(LineStart(match.start("sign"), match.start("sign")))

@@ -3,18 +3,30 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING, Any, Literal
 
 from factoid.text.blocks import Block, Kind, Lead, Visible
+from factoid.text.dialect_rules import DIRECTIVE, TABLES
 from factoid.text.dialects import BREAK, FILLER, without_dialects
 from factoid.text.html import html_blocks
 from factoid.text.inline import inline
 from factoid.text.lines import number_length
-from factoid.text.paragraphs import Above, Source, caption_of, lead_of, paragraph_blocks, span_of, table_blocks
+from factoid.text.paragraphs import (
+    LONGEST_LEAD,
+    Above,
+    Source,
+    caption_of,
+    lead_of,
+    paragraph_blocks,
+    span_of,
+    table_blocks,
+)
 from factoid.text.plain import is_code_like
+from factoid.text.restructured_tables import directive_table
+from factoid.words import count_words
 
 if TYPE_CHECKING:
     from markdown_it import MarkdownIt
@@ -38,13 +50,25 @@ _MATH_LINES = 100  # most lines of a formula
 _DEEPEST_ADMONITION = 20  # within each other
 _CONTINUED = re.compile(r"[ \t>]*(?:\[\^|:[ \t])")  # a footnote, a definition: the lines below belong to it
 _DEFINITION = re.compile(r"[ \t>]*:[ \t]")
+_OPTION = re.compile(r"[ \t>]*:(?P<name>[A-Za-z][\w-]*):[ \t]*(?P<value>[^\n]*)")  # of a directive
+# What begins an admonition, a tab or the like with its title. The first line of MyST's notes is no title, but their text.
+_TITLED = re.compile(
+    r"[ \t>]*(?:\[!|/{3,}|\{%[ ]*tab\b"
+    r"|\{\{[<%][ \t]*(?:alert|admonition|notice|callout|expand|details|tab|accordion|card)\b|<[A-Z]\w*+[^<>\n]*+(?<!/)>"
+    r"|:{3,}[ \t]*(?!\{|(?:image|row|column|video|code|zone|moniker)\b)"
+    r"|(?:`{3,}|:{3,})\{(?:admonition|dropdown|card|grid-item-card|tab-item|topic|sidebar|exercise|proof|prf:\w+)\})"
+)
+_BLANK_LINES = re.compile(r"(?:[ \t]*\n)*+")
 _SHORTENED_HTML = 50  # most blocks of HTML in a text that end before a fence
 _RAW_HTML = re.compile(r"<(?:pre|script|style|textarea)\b|<[!?]", re.IGNORECASE)
+_REFERENCE = re.compile(r"^[ ]{0,3}\[[^\]\n]{1,999}\]:", re.MULTILINE)
 _CLOSING_TAG = re.compile(r"</[A-Za-z][\w-]{0,40}>[ \t]*\Z")
 _TABLE = re.compile(r"<(?P<end>/?)table(?=[\s>/])", re.IGNORECASE)
 
 
-def markdown_blocks(text: str, start: int = 0, *, lines: bool = True) -> list[Block]:
+def markdown_blocks(
+    text: str, start: int = 0, *, lines: bool = True, references: Mapping[str, Any] | None = None
+) -> list[Block]:
     """Return the blocks of a Markdown text from a place on, in order.
 
     Without `lines`, a paragraph is one block, also where its lines are items of a list that Markdown does not
@@ -53,20 +77,31 @@ def markdown_blocks(text: str, start: int = 0, *, lines: bool = True) -> list[Bl
     Comments, rules, link definitions and empty fences are not blocks. A heading in a list or a quote is a
     paragraph. A block that is only indented is code if it looks like code and does not end like a sentence.
     Quotes and lists that are nested too deep for the parser are read paragraph by paragraph.
+
+    The text may be part of another one, whose definitions of links are its `references`.
     """
-    return _Reader(text, start, lines=lines).blocks()
+    return _Reader(text, start, lines=lines, references=references).blocks()
+
+
+def references_in(text: str, start: int = 0) -> dict[str, Any]:
+    """Return the definitions of links in a Markdown text, as `markdown_blocks` takes them for its parts."""
+    env: dict[str, Any] = {}
+    if _REFERENCE.search(text, start):
+        block_tokens(text[start:], env)
+    references: dict[str, Any] = env.get("references", {})
+    return references
 
 
 class _Reader:
     """Reads the blocks of a text, token by token."""
 
-    def __init__(self, text: str, start: int, *, lines: bool) -> None:
+    def __init__(self, text: str, start: int, *, lines: bool, references: Mapping[str, Any] | None = None) -> None:
         self.text = text
         self.cuts_lines = lines
         self.start = start
         original = text[start:].replace("\r\n", " \n")  # of the same length
         self.source = without_dialects(original)
-        self.env: dict[str, Any] = {"lines": lines}
+        self.env: dict[str, Any] = {"lines": lines, "references": dict(references or {})}
         self.tokens = block_tokens(self.source, self.env)
         ends = [match.end() for match in _NEWLINE.finditer(self.source)]
         self.lines = [0, *ends, len(self.source) + 1]  # where each begins, within the source
@@ -103,7 +138,7 @@ class _Reader:
             if not introduction or not introduction[-1].text.endswith((":", "：")):
                 introduction = lead_of(above.item) or introduction  # what the item is about, above its paragraphs
             leads = above.again or (*above.leads, *_leads_above(above), *introduction)
-            leads = (*leads, *lead_of(above.unfinished))
+            leads = (*leads, *lead_of(above.unfinished), *above.title)
             around = above.again if above.unfinished else None
             if len(self.above) == 1:
                 self.column = self._column(token.map[0] if token.map else 0)
@@ -141,6 +176,8 @@ class _Reader:
             else:
                 count = content.count("\n") + 1 if content else 0
                 self._read_paragraph(first, first + count)
+        elif kind == "fence" and token.info.lstrip().startswith("{") and self._read_directive(token, first, last):
+            return
         elif kind == "fence" and token.content.strip():
             self._read_code(token, first + 1, first, last)
         elif kind == "code_block" and is_code_like(token.content):
@@ -197,6 +234,8 @@ class _Reader:
                 self._read_definition(source, above)
             else:
                 self._read_source(source, above)
+                if BREAK in self._text_of(numbers[0]) and _TITLED.match(self.text, self.start + self.lines[numbers[0]]):
+                    above.title = _lead(above.last)
         if around:
             self._read_item_around(around)
 
@@ -245,7 +284,8 @@ class _Reader:
         above = self.above[-1]
         bare = next((number for number in range(first + 2, last) if not self._is_row(number)), last)
         rows = [self._row(number) for number in range(first, bare)]
-        leads = (*above.leads, *caption_of(above.last))
+        leads = (*above.leads, *above.title, *caption_of(above.last))
+        above.title = ()
         self._extend(table_blocks(rows, self._inline, leads))
         above.last = self.result[-1] if self.result else None
         if bare < last:  # a paragraph right below, which the parser takes for rows with one cell
@@ -271,8 +311,9 @@ class _Reader:
                 for place in range(len(line) + 1)
             ]
         text = "".join(parts)
-        stripped = text.strip("\n").rstrip()
-        begin = text.find(stripped)
+        blank = _BLANK_LINES.match(text)  # options of a directive are hidden
+        begin = blank.end() if blank else 0
+        stripped = text[begin:].rstrip()
         places = [self.start + at for at in offsets[begin : begin + len(stripped)]]
         if not stripped.strip():
             return
@@ -288,6 +329,43 @@ class _Reader:
         end = self.lines[first] + len(block_text.rstrip())
         visible = Visible(stripped, places, ((0, len(stripped)),))
         self._add(Block("code", self.start + start, self.start + end, visible))
+
+    def _read_directive(self, token: Token, first: int, last: int) -> bool:
+        """Read what a directive of MyST has beside its code: a caption, or all of it if it is a table; say whether it was one."""
+        directive = DIRECTIVE.fullmatch(token.info.strip())
+        if directive is None:
+            return False
+        lines = [self._line_in_text(number) for number in range(first + 1, last - 1)]
+        count = 0
+        options: dict[str, tuple[int, int]] = {}
+        for start, end in lines:
+            option = _OPTION.fullmatch(self.text, start, end)
+            if option is None:
+                break
+            options[option["name"]] = option.span("value")
+            count += 1
+        if "caption" in options and token.content.strip():
+            start, end = options["caption"]
+            caption = self._inline(self.text[start:end], range(start, end))
+            if caption.text:
+                self._add(Block("paragraph", start, end, caption))
+        if directive["name"] not in TABLES:
+            return False
+        title = None
+        if directive["title"]:
+            start, end = self._line_in_text(first)
+            at = self.text.rfind(directive["title"].strip(), start, end)
+            title = (at, at + len(directive["title"].strip())) if at >= 0 else None
+        blocks = directive_table(directive["name"], self.text, title, options, lines[count:], self._inline)
+        self._extend(blocks)
+        self.above[-1].last = blocks[-1] if blocks else None
+        return True
+
+    def _line_in_text(self, number: int) -> tuple[int, int]:
+        """Return where a line begins and ends in the whole text, without white space at its end."""
+        start, end = self._line(number)
+        line = self.text[self.start + start : self.start + end]
+        return self.start + start, self.start + start + len(line.rstrip())
 
     def _read_verbatim(self, first: int, last: int) -> None:
         text, places = self._lines_of(list(range(first, last)), first)
@@ -314,6 +392,7 @@ class _Reader:
             if visible.text:
                 block = Block("paragraph", self.start + at, self.start + at + len(token.content), visible)
                 self._add(block)
+                self.above[-1].title = _lead(block) if token.meta["has_body"] else ()
 
     def _read_flat(self, first: int, last: int) -> None:
         begin, end = self.start + self.lines[first], self.start + self.lines[last] - 1
@@ -372,6 +451,7 @@ class _Reader:
             is_item = above.is_item_start
             leads = above.leads if is_item else ()
             block = replace(block, kind="item" if is_item else "paragraph", level=above.level, leads=leads)
+        block = _titled(block, above)
         self.result.append(block)
         above.last = block
         if above.is_item_start:
@@ -381,13 +461,28 @@ class _Reader:
         above.unfinished = None
 
     def _extend(self, blocks: Sequence[Block]) -> None:
-        self.result += blocks
         if blocks:
+            self.result.append(_titled(blocks[0], self.above[-1]))
+            self.result += blocks[1:]
             if self.above[-1].is_item_start:
                 self.above[-1].item = blocks[0]
             self.above[-1].is_item_start = False
             self.above[-1].again = ()
             self.above[-1].unfinished = None
+
+
+def _lead(title: Block | None) -> tuple[Lead, ...]:
+    """Return a title as what the blocks below it go on from."""
+    if title is None or count_words(title.visible.text) > LONGEST_LEAD:
+        return ()
+    return (Lead(title.start, title.end, " ".join(title.visible.text.split())),)
+
+
+def _titled(block: Block, above: Above) -> Block:
+    """Return a block with the title above it, which holds for no other one."""
+    title = above.title
+    above.title = ()
+    return replace(block, leads=(*block.leads, *title)) if title and block.kind in ("paragraph", "item") else block
 
 
 def _leads_above(above: Above) -> tuple[Lead, ...]:
@@ -499,6 +594,7 @@ def _admonition(state: Any, first: int, last: int, silent: bool) -> bool:
         token = state.push("admonition_title", "", 0)
         token.map = [first, first + 1]
         token.content = match["title"]
+        token.meta["has_body"] = any(not state.isEmpty(line) for line in range(first + 1, end))
     outer_indentation, outer_end = state.blkIndent, state.lineMax
     state.blkIndent, state.lineMax = indentation, end
     state.env["admonitions"] = depth + 1

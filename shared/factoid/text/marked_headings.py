@@ -13,11 +13,12 @@ _WIKI = re.compile(
     r"(?P<left>=(?:[ \t]?=){0,5})[ \t]*+(?P<title>[^\s=](?:[^\n]*[^\s=])?)[ \t]*+(?P<right>=(?:[ \t]?=){0,5})"
 )
 _ASCIIDOC = re.compile(r"(?P<left>={1,6})[ \t]++(?P<title>[^\W_][^\n]*[^\s=]|[^\W\d_])")
-_ASCIIDOC_ATTRIBUTE = re.compile(r"\[.*\]|:[\w-]+:.*|//.*")  # may stand right above a heading
+_ASCIIDOC_ATTRIBUTE = re.compile(r"\[.*\]|\.[^\s.].*|:[\w-]+:.*|//.*")  # may stand right above a heading
 _RULE = re.compile(r"([=\-~^\"'`#*+:._])\1{2,}")
+_OPEN_BLOCKS = ("====", "****", "____", "++++")  # of AsciiDoc, where attributes stand above them; else rules
 _LETTER = re.compile(r"[^\W\d_]")
 _COLUMNS = re.compile(r"\S(?: {2,}|\t)\S|\|")
-_NO_TITLE = re.compile(r"[>|#/=•●▪‣]|[-*+–—][ \t]")
+_NO_TITLE = re.compile(r"[>|#/=•●▪‣]|[-*+–—][ \t]|\[[^\]]*\]\Z|\.[^\W_]")  # the last two stand above AsciiDoc's blocks
 _LONGEST_TITLE = 120
 _SHORTEST_SHARE = 0.6  # of a title that its underline is long
 _LONGER = 8  # characters that an underline may be longer than its title, other than = and -
@@ -107,11 +108,12 @@ def _listings(rows: list[_Row]) -> dict[int, int]:
     for place in range(len(rows) - 1, -1, -1):
         text = rows[place].text
         mark = "```" if text.startswith("```") else text
-        if mark not in ("----", "....", "```"):
+        if mark not in ("----", "....", "```", *_OPEN_BLOCKS):
             continue
         above = rows[place - 1].text if place else ""
         is_filled = place + 1 < len(rows) and rows[place + 1].text != ""
-        if mark in closing and is_filled and (not above or _ASCIIDOC_ATTRIBUTE.fullmatch(above)):
+        is_below_attribute = _ASCIIDOC_ATTRIBUTE.fullmatch(above) is not None
+        if mark in closing and is_filled and (is_below_attribute or (not above and mark not in _OPEN_BLOCKS)):
             last[place] = closing.pop(mark)
         else:
             closing[mark] = place

@@ -68,6 +68,7 @@ class Above:
         items: The columns of items of a plain list, outermost first, each with what it goes on from and the last of them.
         again: What the list right above went on from: another list goes on from it, too.
         unfinished: The last block of that list, if it ends in a colon: the other list goes on from it.
+        title: The title right above of an admonition, a tab or the like, which what is below it goes on from.
         around: Of a list that goes on from such a block, what the list above it went on from.
     """
 
@@ -78,6 +79,7 @@ class Above:
     item: Block | None = None
     again: tuple[Lead, ...] = ()
     unfinished: Block | None = None
+    title: tuple[Lead, ...] = ()
     around: tuple[Lead, ...] | None = None
     items: list[tuple[int, tuple[Lead, ...], Block]] = field(default_factory=list)
 

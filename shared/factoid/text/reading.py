@@ -24,7 +24,7 @@ MAX_CHARS = 4000
 # A turn of a conversation, perhaps with its time, or a value with its name.
 LABELLED_LINE = re.compile(
     r"""^[^\S\n]*+(?:\[?\d[\d:./\ ,APMapm-]{3,24}\]?[\ \t-]*+)?
-      (?![a-zß-ÿ])[^\W_](?:[^:\n.!?;,]|\.(?=:|[^\S\n]?[^\W_])){0,39}:(?!\S)""",
+      (?![a-zß-ÿ])[^\W_](?:[^:\n.!?;,]|\.(?=:|[^\S\n]?[^\W_])){0,39}::?(?!\S)""",
     re.MULTILINE | re.VERBOSE,
 )
 

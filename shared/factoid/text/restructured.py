@@ -11,11 +11,11 @@ from dataclasses import replace
 
 from factoid.text.blocks import Block, Lead, Visible, VisibleText
 from factoid.text.cover import FILLER
-from factoid.text.dialect_rules import CODE, REST_DIRECTIVE, REST_TARGET, UNSEEN
+from factoid.text.dialect_rules import CODE, REST_DIRECTIVE, REST_TARGET, TABLES, UNSEEN
 from factoid.text.lines import line_starts
 from factoid.text.paragraphs import Above
 from factoid.text.plain import plain_blocks
-from factoid.text.restructured_tables import csv_table_rows, list_table_rows
+from factoid.text.restructured_tables import directive_table
 
 _LINE = re.compile(r"[^\n]*\n|[^\n]+\Z")
 _EXPLICIT = re.compile(r"\.\.(?:[ \t]|\Z)")
@@ -25,8 +25,6 @@ _FIELD = re.compile(r":(?P<name>[A-Za-z](?:[^:\n`]|:(?=\w)){0,80}):(?:[ \t]+(?P<
 _ANONYMOUS = re.compile(r"__[ \t]+\S+\Z")
 _LINE_BLOCK = re.compile(r"\|[ \t]+(?=[^|\n]*\Z)")
 _VERSION = re.compile(r"v?\d[\w.]*[ \t]*")
-_TABLES = {"list-table": list_table_rows, "csv-table": csv_table_rows}
-_MOST_HEADERS = 10  # rows
 _SHOWN_OPTIONS = ("alt", "caption", "title")
 _CODE = CODE | {"highlight", "parsed-literal", "prompt", "productionlist", "math", "doctest", "testcode", "testoutput"}
 _HIDDEN = (UNSEEN - {"eval-rst"}) | {
@@ -40,13 +38,13 @@ _HIDDEN = (UNSEEN - {"eval-rst"}) | {
     "graphviz",
 }
 _NO_ARGUMENT = frozenset(
-    "figure container class only ifconfig list-table csv-table table tab-set grid hlist productionlist math "
+    "figure container rst-class only ifconfig list-table csv-table table tab-set grid hlist productionlist math "
     "literalinclude code code-block sourcecode code-cell prompt parsed-literal doctest testcode testoutput".split()
 )
 
 _INLINE = re.compile(
     r"""\\(?P<escaped>[^\w\s]|\s|\Z)
-      | ``(?P<literal>(?=\S)(?:[^`]|`(?!`)){1,1000}?(?<=\S))``(?!`)
+      | ``(?P<literal>(?=\S)(?:[^\n]|\n(?!\n)){1,1000}?(?<=\S))``(?!`)
       | (?<![\w:]):(?P<role>[A-Za-z][\w:+.-]{0,40}):`(?P<interpreted>[^`]{1,500})`
       | _?`(?P<label>[^`]{1,500}?)`(?:__?(?!\w)|:(?P<behind>[A-Za-z][\w+.-]{0,40}):)?
       | (?<![\w*])\*\*(?=[^\s*])(?P<strong>(?:[^*]|\*(?!\*)){1,1000}?(?<=\S))\*\*(?![\w*])
@@ -110,9 +108,10 @@ def _read_inline(seen: VisibleText, match: re.Match[str], places: Sequence[int])
         end = _end_of_label(match[group], start)
     if group == "interpreted":
         start += _length_of_path(match.string[start:end])
-    if group == "literal" or is_code:  # with one backtick at each end
-        start -= 1
-        end += 1
+    if group == "literal" or is_code:  # with one backtick at each end, or two around others
+        width = 2 if "`" in match[group] else 1
+        start -= width
+        end += width
     first = len(seen)
     seen.add_at(match.string[start:end], places[start:end])
     if is_protected:
@@ -191,6 +190,9 @@ class _Reader:
                 return self._hide(number)
             self._flush(number)
             self.covered.append((at, at + 1))
+        elif content.startswith("#. "):  # of a list that counts itself
+            self._flush(number)
+            self.covered.append((at, at + 3))
         elif bar := _LINE_BLOCK.match(content):
             self.covered.append((at, at + bar.end()))
         if content.endswith("::") and (end := self._literal_end(number, column)):
@@ -223,7 +225,8 @@ class _Reader:
     def _is_term(self, number: int, column: int, content: str) -> bool:
         """Return whether a line is a term whose definition is indented below it."""
         is_first = number == self.first or not self._content(number - 1) or self._column(number - 1) > column
-        return is_first and self._is_below(number, column) and not line_starts(content) and not _FIELD.match(content)
+        is_marked = bool(line_starts(content)) or content.startswith("#. ") or _FIELD.match(content) is not None
+        return is_first and self._is_below(number, column) and not is_marked
 
     def _behind_body(self, number: int, column: int) -> int:
         """Return the line behind those that are more indented than a column, without blank lines at the end."""
@@ -267,33 +270,41 @@ class _Reader:
             return number + 1
         if note := _NOTE.match(content):
             self.covered.append((at, at + note.end()))
-            self._add_lines(number, number + 1)
-            return number + 1
+            last = self._behind_paragraph(number, behind)
+            self._add_lines(number, last)
+            return last
         directive = REST_DIRECTIVE.fullmatch(content)
         if directive is None or content.startswith(".. |"):
             return behind
         name = directive["name"].lower().rpartition(":")[2]
-        options = self._options(number, behind)
-        following = options
+        first = number + 1  # of the options
         if directive["title"] and name not in _NO_ARGUMENT | _HIDDEN:
             version = _VERSION.match(directive["title"]) if name.startswith(("version", "deprecated")) else None
             begin = directive.start("title") + (version.end() if version else 0)
             self.covered.append((at, at + begin))
-            last = number + 1
-            while options == number + 1 and last < behind and self._content(last):
-                last += 1  # its text goes on below
-            self._add_lines(number, last)
-            following = max(options, last)
-        for line in range(number + 1, options):
+            first = self._behind_paragraph(number, behind)
+            self._add_lines(number, first)
+        options = self._options(first - 1, behind)
+        for line in range(first, options):
             self._show_option(line)
         if name in _HIDDEN:
             return behind
-        if name in _TABLES:
+        if name in TABLES:
             self._add_table(name, number, options, behind)
             return behind
         if name in _CODE:
-            self._add_code(following, behind)
+            self._add_code(options, behind)
             return behind
+        return options
+
+    def _behind_paragraph(self, number: int, behind: int) -> int:
+        """Return the line behind those that go on with a line, before a blank one, options or other markup."""
+        following = number + 1
+        while following < behind and self._content(following):
+            content = self._content(following)
+            if _OPTION.match(content) or _EXPLICIT.match(content) or line_starts(content):
+                break
+            following += 1
         return following
 
     def _options(self, number: int, behind: int) -> int:
@@ -304,25 +315,20 @@ class _Reader:
         return following
 
     def _add_table(self, name: str, number: int, options: int, behind: int) -> None:
-        """Add the rows of a table, which may have its header among its options."""
-        leads: tuple[Lead, ...] = ()
-        lines = [(self.starts[line], self.ends[line]) for line in range(options, behind)]
-        headers = 0
-        for line in range(number, options):
+        """Add the rows of a table that a directive holds."""
+        directive = REST_DIRECTIVE.fullmatch(self._content(number))
+        title = None
+        if directive and directive["title"]:
+            title = (self.ends[number] - len(directive["title"]), self.ends[number])
+        values: dict[str, tuple[int, int]] = {}
+        for line in range(number + 1, options):
             option = _OPTION.match(self._content(line))
-            if line == number and (title := REST_DIRECTIVE.fullmatch(self._content(line))) and title["title"]:
-                start, end = self.ends[line] - len(title["title"]), self.ends[line]
-                visible = restructured_inline(self.text[start:end], range(start, end))
-                leads = (Lead(start, end, visible.text),)
-                self.result.append(Block("paragraph", start, end, visible))
-            elif option and option["name"] == "header" and option["value"]:
-                lines.insert(0, (self.ends[line] - len(option["value"]), self.ends[line]))
-                headers = 1
-            elif option and option["name"] == "header-rows" and (option["value"] or "").isdigit():
-                headers += min(int(option["value"]), _MOST_HEADERS)
-        rows = _TABLES[name](self.text, lines, headers, leads, restructured_inline)
-        self.result += rows
-        self.above.last = rows[-1] if rows else None
+            if option and option["value"]:
+                values[option["name"]] = (self.ends[line] - len(option["value"]), self.ends[line])
+        lines = [(self.starts[line], self.ends[line]) for line in range(options, behind)]
+        blocks = directive_table(name, self.text, title, values, lines, restructured_inline)
+        self.result += blocks
+        self.above.last = blocks[-1] if blocks else None
 
     def _show_option(self, number: int) -> None:
         """Add the text for a picture, or the title of code."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from factoid.text.blocks import Block, Lead
 from factoid.text.paragraphs import Read, Source, joined, named_rows
@@ -12,21 +12,42 @@ _ROW = re.compile(r"(?P<indent>[ \t]*)[*+-][ \t]+(?P<mark>[*+-])(?:[ \t]+|\Z)")
 _CELL = re.compile(r"(?P<indent>[ \t]*)[*+-](?:[ \t]+|\Z)")
 _VALUE = re.compile(r'[ \t]*(?:"(?P<quoted>(?:[^"]|"")*)"|(?P<bare>[^,\n]*))[ \t]*(?:,|\Z)')
 
+_MOST_HEADERS = 10  # rows
+
 Line = tuple[int, int]  # where a line begins and ends in its text
 
 
-def list_table_rows(
-    text: str, lines: Sequence[Line], headers: int, leads: tuple[Lead, ...], inline: Read
+def directive_table(
+    name: str, text: str, title: Line | None, options: Mapping[str, Line], lines: Sequence[Line], inline: Read
 ) -> list[Block]:
-    """Return the rows of a table whose rows are items of a list, and its cells those of the lists in them.
+    """Return the blocks of a table that a directive holds: its title, if it has one, and its rows.
 
     Args:
+        name: "list-table" or "csv-table".
         text: The source.
-        lines: The lines of the list.
-        headers: How many rows name the columns; the last of them counts.
-        leads: What the rows go on from.
+        title: Where the title is in it.
+        options: Where the values of its options are, by their names; "header" and "header-rows" name the columns.
+        lines: Where the lines of its body are.
         inline: Returns what a reader sees of a cell.
     """
+    leads: tuple[Lead, ...] = ()
+    blocks: list[Block] = []
+    if title is not None:
+        visible = inline(text[slice(*title)], range(*title))
+        if visible.text:
+            leads = (Lead(*title, visible.text),)
+            blocks.append(Block("paragraph", *title, visible))
+    count = text[slice(*options["header-rows"])] if "header-rows" in options else ""
+    headers = min(int(count), _MOST_HEADERS) if count.isdecimal() and len(count) < 3 else 0
+    if "header" in options:
+        lines = [options["header"], *lines]
+        headers += 1
+    rows = _list_rows(text, lines) if name == "list-table" else [list(_values(text, *line)) for line in lines]
+    return [*blocks, *_named(rows, headers, leads, inline)]
+
+
+def _list_rows(text: str, lines: Sequence[Line]) -> list[list[Source]]:
+    """Return the cells of rows that are items of a list, the cells those of the lists in them."""
     rows: list[list[list[Line]]] = []  # the lines of each cell
     column = 0
     for start, end in lines:
@@ -41,15 +62,7 @@ def list_table_rows(
         elif rows and line.strip():
             begin = end - len(line.lstrip())
             rows[-1][-1].append((begin, end))
-    return _named([[_source(text, cell) for cell in row] for row in rows], headers, leads, inline)
-
-
-def csv_table_rows(
-    text: str, lines: Sequence[Line], headers: int, leads: tuple[Lead, ...], inline: Read
-) -> list[Block]:
-    """Return the rows of a table whose rows are lines of values between commas; arguments are those of `list_table_rows`."""
-    rows = [list(_values(text, *line)) for line in lines if text[slice(*line)].strip()]
-    return _named(rows, headers, leads, inline)
+    return [[_source(text, cell) for cell in row] for row in rows]
 
 
 def _values(text: str, start: int, end: int) -> Iterator[Source]:

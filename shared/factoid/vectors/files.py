@@ -1,7 +1,8 @@
 """An index on disk: a cache of the database, in files of its own generation.
 
-`NAME-GENERATION.safetensors` has the ids, the vectors if the index is exact, further arrays, and a record with the
-stamp. Before it, other kinds are written as `NAME-GENERATION-HASH.faiss`, whose size and SHA-256 are in the record; the
+`NAME-GENERATION.safetensors` has the ids, further arrays, and a record with the stamp. The vectors of an exact index are
+those of the store, and are read from there. Before it, other kinds are written as `NAME-GENERATION-HASH.faiss`, whose size and
+SHA-256 are in the record; the
 hash is in the name because two processes that build the index of one generation may get different bytes. Files are read
 where they are and never changed; the next generation gets files of its own. A reader that does not find all of it whole
 builds the index again: after a crash, while another process writes, or on a failing disk.
@@ -13,23 +14,25 @@ import glob
 import hashlib
 import logging
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from factoid.encode import Vectors
 from factoid.files.arrays import read_arrays, write_arrays
 from factoid.files.atomic import HashingWriter, move_into_place, part_beside, remove_leftovers
 from factoid.vectors.faiss_files import read_faiss, write_faiss
-from factoid.vectors.kinds import check_kind
+from factoid.vectors.kinds import EXACT, check_kind
 from factoid.vectors.matrix import Matrix
-from factoid.vectors.vector_index import VectorIndex
+from factoid.vectors.vector_index import RowIds, Similarity, VectorIndex, prepare
 
 _FORMAT = 1
 _ARRAYS, _FAISS = "safetensors", "faiss"  # endings
-_IDS, _VECTORS = "ids", "vectors"
+_IDS = "ids"
+_BLOCK = 10_000  # vectors read at a time
 _HASH = 16  # digits of a file's SHA-256 in its name
 _BEHIND_THE_NAME = rf"\d{{1,20}}(\.{_ARRAYS}|-[0-9a-f]{{{_HASH}}}\.{_FAISS})"
 _TRIES = 3  # while another process replaces the files
@@ -76,9 +79,7 @@ def save(
         if index is not None:
             record["index"] = {"kind": index.kind, "similarity": str(index.similarity), "dim": index.dim}
             arrays = {**arrays, _IDS: index.by_position}
-            if isinstance(index.content, Matrix):
-                arrays[_VECTORS] = index.content.vectors
-            else:
+            if not isinstance(index.content, Matrix):
                 record[_FAISS] = _write_faiss_file(path, generation, index.content)
         with part.open("wb") as out:
             write_arrays(out, record, arrays, in_pieces=in_pieces)
@@ -102,7 +103,14 @@ def sweep(path: Path, *, generation: int, latest: int) -> None:
             remove_leftovers(path.with_name(match[1]))
 
 
-def load(path: Path, *, generation: int | None = None, mmap: bool = False, later: bool = False) -> Loaded | None:
+def load(
+    path: Path,
+    *,
+    generation: int | None = None,
+    mmap: bool = False,
+    later: bool = False,
+    vectors: Callable[[RowIds], Vectors] | None = None,
+) -> Loaded | None:
     """Read what `save` wrote; return None, with a line in the log, if there is nothing that can be trusted.
 
     Of several generations, which a killed process may leave, it is the latest.
@@ -113,6 +121,8 @@ def load(path: Path, *, generation: int | None = None, mmap: bool = False, later
         mmap: Map an index that is not exact into memory if FAISS can, so that processes share it; it is copied before it
             changes.
         later: Leave the pieces of arrays that were saved `in_pieces` to be checked when they are read.
+        vectors: Returns the vectors of some ids, of which an exact index keeps no copy; without it, there is none. Shapes: (n,)
+            to (n, dim).
     """
     missing = None
     for _ in range(_TRIES):
@@ -121,7 +131,7 @@ def load(path: Path, *, generation: int | None = None, mmap: bool = False, later
             break
         for file in files:
             try:
-                return _load(path, file, mmap=mmap, later=later)
+                return _load(path, file, mmap=mmap, later=later, vectors=vectors)
             except FileNotFoundError as error:  # another process has written a later one
                 missing = error.filename
             except _DAMAGE as error:
@@ -187,8 +197,8 @@ def record_files(path: Path, *, latest: int | None) -> list[Path]:
     return files
 
 
-def _load(path: Path, file: Path, *, mmap: bool, later: bool) -> Loaded:
-    record, arrays = read_arrays(file, in_memory=[_VECTORS], later=later)
+def _load(path: Path, file: Path, *, mmap: bool, later: bool, vectors: Callable[[RowIds], Vectors] | None) -> Loaded:
+    record, arrays = read_arrays(file, later=later)
     if record["format"] != _FORMAT:
         raise ValueError("it is of another version")
     stamp = record["stamp"]
@@ -196,11 +206,18 @@ def _load(path: Path, file: Path, *, mmap: bool, later: bool) -> Loaded:
         raise ValueError("it is of another generation than its name says")
     index = None
     if "index" in record:
-        index = _read_vectors(path, record, arrays, mmap=mmap)
+        index = _read_vectors(path, record, arrays, vectors, mmap=mmap)
     return Loaded(index, stamp, arrays)
 
 
-def _read_vectors(path: Path, record: Mapping[str, Any], arrays: dict[str, Any], *, mmap: bool) -> VectorIndex:
+def _read_vectors(
+    path: Path,
+    record: Mapping[str, Any],
+    arrays: dict[str, Any],
+    vectors: Callable[[RowIds], Vectors] | None,
+    *,
+    mmap: bool,
+) -> VectorIndex:
     """Return the index of a record, if all of its parts fit each other."""
     described = record["index"]
     dim = described["dim"]
@@ -214,14 +231,25 @@ def _read_vectors(path: Path, record: Mapping[str, Any], arrays: dict[str, Any],
         content, mapped = _read_index(_faiss_file(with_generation, record[_FAISS]), record, mmap=mmap)
         shape = content.ntotal, content.d
     else:
-        vectors = arrays.pop(_VECTORS)
-        if vectors.ndim != 2 or vectors.dtype != np.float32:
-            raise ValueError("the vectors are of another type")
-        content = Matrix(vectors)
-        shape = vectors.shape
+        if described["kind"] != EXACT or vectors is None:
+            raise ValueError("its vectors are missing")
+        content = Matrix(_gathered(ids, dim, Similarity(described["similarity"]), vectors))
+        shape = content.vectors.shape
     if shape != (len(ids), dim):
         raise ValueError("the vectors are not those of the ids, or of other dimensions")
     return VectorIndex(**described, _content=content, _ids=ids, _mapped=mapped)
+
+
+def _gathered(ids: RowIds, dim: int, similarity: Similarity, vectors: Callable[[RowIds], Vectors]) -> Vectors:
+    """Return the vectors of some ids in the form that is compared. Shape: (n, dim)."""
+    content = np.empty((len(ids), dim), np.float32)
+    for start in range(0, len(ids), _BLOCK):
+        block = slice(start, start + _BLOCK)
+        some = prepare(vectors(ids[block]), similarity)
+        if some.shape != content[block].shape:
+            raise ValueError("the vectors are of other dimensions")
+        content[block] = some
+    return content
 
 
 def _read_index(file: Path, record: Mapping[str, Any], *, mmap: bool) -> tuple[Any, bool]:

@@ -1,15 +1,19 @@
 """Search copies of an index on GPUs; the index itself stays on the CPU, where it is changed and saved.
 
-docs/store.md has a table of what is searched where. If a GPU fails, that is logged once, and the CPU takes over.
+docs/store.md has a table of what is searched where. If a GPU fails, that is logged, and the CPU takes over for a minute.
 """
 
 from __future__ import annotations
 
 import logging
+import os
 import re
+import subprocess
 import threading
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from copy import copy
 from functools import lru_cache
 from typing import Any
@@ -19,7 +23,7 @@ import numpy as np
 from factoid._optional import require
 from factoid.encode import Vectors
 from factoid.errors import InvalidInputError
-from factoid.vectors.kinds import Kind
+from factoid.vectors.kinds import EXACT, Kind, lists
 from factoid.vectors.matrix import Matrix
 from factoid.vectors.vector_index import RowIds, VectorIndex
 
@@ -29,6 +33,15 @@ _MOST_RESULTS = 2048  # k and nprobe of FAISS's GPU selection
 # of two of them in 48 bytes each, beside two numbers for each dimension. If that is too much, it ends the process.
 _SHARED_BYTES = 48 << 10
 _MOST_BESIDE_TABLES = 512  # twice as many take all
+
+_FEWER = 4  # times as many candidates may be wanted as a GPU can give
+_BLOCK = 65_536  # vectors that are copied at a time
+_TEMPORARY = 256 << 20  # bytes
+_SHARE = 0.7  # of a GPU's memory for one index; the rest is for others and for searches
+_UNKNOWN = 8 << 30  # if the driver does not say it
+_PATIENCE = 60  # seconds until a GPU that failed is tried again
+
+_one_at_a_time = threading.Lock()  # indexes share the memory of a GPU, and FAISS is not made for several threads there
 
 logger = logging.getLogger(__name__)
 _say_once = lru_cache(maxsize=8)(logger.warning)
@@ -88,43 +101,55 @@ def to_gpu(
     if not numbers:
         return index
     there = copy(index)
-    there.gpu = GpuCopy(there.ability, index.dim, numbers, shard=shard, float16=float16)
-    there.exact, there.lossy = False, index.lossy or float16
+    there.exact = False
+    there.lossy = index.lossy or float16
+    there.gpu = GpuCopy(there.ability, index.dim, numbers, shard=shard, float16=float16, rescored=there.lossy)
     return there
 
 
 class GpuCopy:
     """A copy of a FAISS index on GPUs, made by the first search after a change, one at a time. Options: `to_gpu`."""
 
-    def __init__(self, kind: Kind, dim: int, devices: Sequence[int], *, shard: bool, float16: bool) -> None:
+    def __init__(
+        self, kind: Kind, dim: int, devices: Sequence[int], *, shard: bool, float16: bool, rescored: bool
+    ) -> None:
         self._kind, self._devices, self._shard, self._float16 = kind, devices, shard, float16
+        self._rescored = rescored  # fewer results than asked for are enough: the best are scored again
         self._most_results = _most_results(kind.name, dim)
-        self._lock = threading.Lock()
+        self._process = os.getpid()
         self._threads = ThreadPoolExecutor(len(devices), thread_name_prefix="factoid-gpu")
-        self._failed = False
+        self._retry_at = 0.0
         self._copies: list[Any] = []
-        self._resources: list[Any] = []  # memory of the GPUs: it must live as long
+        self._count = 0  # vectors on the GPUs
 
     def forget(self) -> None:
         """Drop the copy: the index has changed."""
-        self._copies, self._resources = [], []
+        self._copies = []
 
     def search(self, index: Any, queries: Vectors, k: int, width: int = 0) -> tuple[Vectors, RowIds] | None:
         """Return scores and labels, or None if the CPU should search; `width` is `nprobe`. Shapes: (n, k) both."""
-        if self._failed or k > self._most_results or width > _MOST_RESULTS:
+        if os.getpid() != self._process:
+            _say_once("this process was forked, and the GPU belongs to its parent: searching on the CPU")
             return None
-        with self._lock:
+        most = self._most_results
+        possible = k <= most or (self._rescored and k <= _FEWER * most)
+        if not possible or width > _MOST_RESULTS or time.monotonic() < self._retry_at:
+            return None
+        with _one_at_a_time:
             try:
                 if not self._copies:
                     self._copies = self._copied(index)
-                return self._asked(queries, k, width)
+                if isinstance(index, Matrix):
+                    self._append(index.vectors)
+                scores, labels = self._asked(queries, min(k, most), width)
             except RuntimeError as error:  # FAISS's exceptions, those of CUDA among them
                 self.forget()
-                self._failed = True
-                logger.warning(
-                    "the GPU failed (%s): from now on searching on the CPU", str(error).strip().split("\n")[0]
-                )
-        return None
+                self._retry_at = time.monotonic() + _PATIENCE
+                reason = str(error).strip().split("\n")[0]
+                logger.warning("the GPU failed (%s): searching on the CPU for the next %d seconds", reason, _PATIENCE)
+                return None
+        missing = ((0, 0), (0, k - scores.shape[1]))
+        return np.pad(scores, missing, constant_values=-np.inf), np.pad(labels, missing, constant_values=-1)
 
     def _asked(self, queries: Vectors, k: int, width: int) -> tuple[Vectors, RowIds]:
         import faiss
@@ -139,14 +164,20 @@ class GpuCopy:
         return scores, labels
 
     def _copied(self, index: Any) -> list[Any]:
-        """Copy an index to the GPUs; FAISS raises RuntimeError if memory is short, or if the kind has no GPU form."""
+        """Copy an index to the GPUs; FAISS raises RuntimeError if memory is short, or if the kind has no GPU form.
+
+        Of an array an empty index is copied, to which `_append` adds the vectors.
+        """
         import faiss
 
+        self._count = 0
         if isinstance(index, Matrix):
             flat = faiss.IndexFlatIP(index.vectors.shape[1])
-            flat.add(index.vectors)
+            if self._shard:  # parts are cut from what is there
+                flat.add(index.vectors)
+                self._count = len(index.vectors)
             index = flat
-        self._resources = resources = [faiss.StandardGpuResources() for _ in self._devices]
+        resources = [_resources(device) for device in self._devices]
         options = faiss.GpuMultipleClonerOptions()
         options.useFloat16, options.shard = self._float16, self._shard
         options.allowCpuCoarseQuantizer = True  # a graph that finds the lists has no GPU form
@@ -154,6 +185,46 @@ class GpuCopy:
         if not self._shard:
             groups = [([memory], [device]) for memory, device in zip(resources, self._devices, strict=True)]
         return [faiss.index_cpu_to_gpu_multiple_py(memory, index, options, devices) for memory, devices in groups]
+
+    def _append(self, vectors: Vectors) -> None:
+        """Add the vectors that are new, block by block: no copy of all of them in another form is made on the way."""
+        if self._count == len(vectors):
+            return
+        for start in range(self._count, len(vectors), _BLOCK):
+            for there in self._copies:
+                there.add(vectors[start : start + _BLOCK])
+        self._count = len(vectors)
+
+    def may_append(self, index: Any) -> bool:
+        """Return whether vectors that are added to an index reach the copy without another one."""
+        return isinstance(index, Matrix) and not self._shard
+
+
+@lru_cache(maxsize=64)
+def _resources(device: int) -> Any:  # noqa: ARG001 - one for each
+    """Return the memory that FAISS keeps on a GPU for all indexes: one for each index would keep 1.5 GiB each."""
+    import faiss
+
+    resources = faiss.StandardGpuResources()
+    resources.setTempMemory(_TEMPORARY)
+    return resources
+
+
+def choose_gpu_kind(count: int, dim: int, memory: int) -> str:
+    """Choose a kind that GPUs can search, for this many vectors, within the memory of one."""
+    if 4 * dim * count <= memory * _SHARE:
+        return EXACT
+    return f"{lists(count)},SQ8"
+
+
+@lru_cache(maxsize=1)
+def gpu_memory() -> int:
+    """Return the bytes of the smallest GPU's memory, as its driver says."""
+    command = ["nvidia-smi", "--query-gpu=memory.total", "--format=csv,noheader,nounits"]
+    with suppress(OSError, ValueError, subprocess.SubprocessError):
+        told = subprocess.run(command, capture_output=True, text=True, check=True, timeout=10)  # noqa: S603
+        return min(int(line) << 20 for line in told.stdout.split())
+    return _UNKNOWN
 
 
 def _most_results(kind: str, dim: int) -> int:

@@ -135,7 +135,7 @@ class VectorIndex:
         """
         check_vectors(vectors, self.dim)
         ids = np.ascontiguousarray(ids, dtype=np.int64)
-        self._make_changeable()
+        self._make_changeable(appends=True)
         for start in range(0, len(ids), _CHUNK):
             block = slice(start, start + _CHUNK)
             prepared = prepare(vectors[block], self.similarity)
@@ -351,10 +351,13 @@ class VectorIndex:
             self._ranked = ranked = self.by_position[order], order
         return ranked
 
-    def _make_changeable(self) -> None:
-        """Copy an index out of a mapped file: FAISS ends the process if a mapped index grows. A copy on GPUs is dropped."""
+    def _make_changeable(self, *, appends: bool = False) -> None:
+        """Copy an index out of a mapped file: FAISS ends the process if a mapped index grows.
+
+        A copy on GPUs is dropped, unless it can follow what is appended.
+        """
         self._ranked, self._asked = None, (None, None)
-        if self.gpu is not None:
+        if self.gpu is not None and not (appends and self.gpu.may_append(self.content)):
             self.gpu.forget()
         if self._mapped:
             import faiss

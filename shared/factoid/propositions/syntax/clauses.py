@@ -251,8 +251,9 @@ class _Splitter:
         if negated and any(tree.lower[aux] == "do" for aux in auxiliaries):
             return False  # "but don't hesitate to ask"
         is_verb = tree.tags[head] in VERB or tree.is_finite(head)
-        if is_verb and not inner and not self._is_someone(head):
-            return False  # "is reviewed and approved by …"
+        particles = [token for token in inner if tree.tags[token] == "RP"]
+        if is_verb and inner == particles and (particles or not self._is_someone(head)):
+            return False  # "is reviewed and approved by …", "tracked down and fixed …"
         if inner and inner[-1] in (subtree[0] - 1, subtree[0] - 2) and tree.tags[inner[-1]] in VERB:
             return False  # "what it collects and makes use of"
         others = [token for token in subtree if token < joined and tree.tags[token] in NOUN]

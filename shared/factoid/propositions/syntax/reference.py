@@ -272,13 +272,22 @@ class Discourse:
             if tree.deps[thing] != "obj" and "by" not in [tree.lower[child] for child in tree.children[thing]]:
                 continue
             noun = tree.lower[thing]
-            if tree.tags[thing] not in NOUN and noun not in ("it", "them"):
+            if tree.tags[thing] not in (*NOUN, "ADD") and noun not in ("it", "them"):
                 continue
             self.competitors.update(who for who in ("he", "she") if _competes(tree, thing, who))
             if noun not in PEOPLE:
                 many = noun == "them" or tree.is_plural(thing)
                 self.objects |= many
                 self.object |= not many or tree.tags[thing] in PROPER  # "Tyne and Wear Metro"
+
+        # What a clause ends with and tells more of: "It was written for Oslo, which has a bridge."
+        for described in tree.subtree(head):
+            if tree.deps[described] in _SUBJECT or tree.tags[described] not in (*NOUN, "ADD"):
+                continue
+            if tree.child(described, "acl:relcl") is not None and "," in tree.words[described + 1 : described + 2]:
+                many = tree.is_plural(described)
+                self.objects |= many
+                self.object |= not many
 
     def _learn(self, tree: Tree, head: int, entity: Entity) -> Entity:
         """Learn what a clause says its subject is: "is a physicist", "lost its mast"."""

@@ -16,6 +16,7 @@ from factoid.store.database.records import DamagedRowError
 from factoid.store.database.schema import failure, open_reader, prepare
 from factoid.store.database.snapshot import Snapshot
 from factoid.store.database.transaction import Transaction
+from factoid.store.database.vector_file import VectorFiles
 
 _FAILURES = (sqlite3.Error, DamagedRowError, UnicodeDecodeError)
 
@@ -29,6 +30,7 @@ class Connections:
     def __init__(self, path: Path | None, *, read_only: bool = False) -> None:
         self.path = path
         self.read_only = read_only
+        self.vector_files = VectorFiles(path)
         self._lock = threading.RLock()  # the writer's; in memory, everyone's
         self._idle: list[sqlite3.Connection] = []
         self.closed = False
@@ -58,12 +60,12 @@ class Connections:
             try:
                 if self.path is None:
                     with self._lock:
-                        yield Snapshot(self._writing_connection())
+                        yield Snapshot(self._writing_connection(), self.vector_files)
                     return
                 self._check_usable()
                 connection = self._reader(self.path)
                 connection.execute("BEGIN")
-                yield Snapshot(connection)
+                yield Snapshot(connection, self.vector_files)
                 connection.execute("COMMIT")
                 if is_mixed(connection):
                     raise self._written_elsewhere()
@@ -93,9 +95,14 @@ class Connections:
     def transaction(self) -> Iterator[Transaction]:
         """Commit all writes of the block as one generation, or none of them."""
         with self.writing() as connection:
-            writing = Transaction(connection)
+            writing = Transaction(connection, self.vector_files)
             yield writing
             writing.finish()
+
+    def sweep_vectors(self) -> None:
+        """Remove files of vectors that are no longer the store's: after it was compacted or cleared."""
+        with self.writing() as connection:
+            self.vector_files.sweep(Snapshot(connection, self.vector_files).meta.get("vectors"))
 
     @contextmanager
     def alone(self) -> Iterator[sqlite3.Connection]:
@@ -133,6 +140,7 @@ class Connections:
     def after_fork(self, *, prepared: bool) -> None:
         """Make a new lock, in the child. If other threads were at work, refuse to be used: files could be damaged."""
         self._lock = threading.RLock()
+        self.vector_files.after_fork()
         self._inherited = not prepared
         self._had_log = True  # the parent cleans up
 

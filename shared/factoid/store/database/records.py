@@ -19,16 +19,9 @@ class DamagedRowError(Exception):
         super().__init__(f"{what} {row!r} differs from what was written")
 
 
-def digest(vector: bytes) -> bytes:
-    """Return a vector's digest, which tells vectors apart and shows whether one has changed on disk."""
+def digest(vector: bytes | memoryview) -> bytes:
+    """Return a vector's digest, which tells vectors apart."""
     return blake2b(vector, digest_size=16).digest()
-
-
-def intact(row: int, blob: bytes, written: bytes, size: int) -> bytes:
-    """Return a vector's bytes, or raise DamagedRowError if their number or digest is not the one that was written."""
-    if not isinstance(blob, bytes) or len(blob) != size or digest(blob) != written:
-        raise DamagedRowError(row, what="vector")
-    return blob
 
 
 def to_array(values: Iterable[Any]) -> str:

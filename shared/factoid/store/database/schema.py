@@ -25,7 +25,7 @@ CREATE TABLE documents (
     checksum INTEGER NOT NULL DEFAULT 0
 );
 {METADATA.strip().rstrip(";")};
-CREATE TABLE vectors (row INTEGER PRIMARY KEY AUTOINCREMENT, digest BLOB NOT NULL UNIQUE, vector BLOB NOT NULL);
+CREATE TABLE vectors (row INTEGER PRIMARY KEY AUTOINCREMENT, digest BLOB NOT NULL UNIQUE);
 CREATE TABLE units (
     checksum INTEGER NOT NULL, row INTEGER PRIMARY KEY AUTOINCREMENT, vector INTEGER,
     start INTEGER NOT NULL, "end" INTEGER NOT NULL, id TEXT NOT NULL UNIQUE, text TEXT NOT NULL, granularity TEXT NOT NULL,
@@ -44,7 +44,7 @@ _UPGRADE = (
     "export it with the version that made it (factoid store export), and import that file into a new store with this one "
     "(factoid store import)"
 )
-_PAGE = 8192  # five vectors of 384 dimensions to a page; SQLite's own 4096 leaves a quarter of it empty
+_PAGE = 8192
 
 
 def prepare(path: Path | None) -> sqlite3.Connection:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, compress
 from operator import itemgetter
-from typing import Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,8 @@ from factoid.filters import Condition, parse_metadata, passing_rows, says_kinds
 from factoid.metadata import KIND
 from factoid.ranking import LEXICAL, Columns
 from factoid.ranking.columns import starts_of_runs
-from factoid.store.database.records import DamagedRowError, intact, to_array
+from factoid.store.database.records import DamagedRowError, to_array
+from factoid.store.database.vector_file import VectorFile, VectorFiles, checked_name
 from factoid.units import Document, Granularity, Metadata, Unit
 from factoid.vectors import RowIds
 
@@ -37,8 +38,9 @@ AMONG = "IN (SELECT value FROM json_each(?))"
 _UNDER = "passages.id = units.parent_id AND +passages.granularity = 'passage' AND +passages.document = units.document"
 
 _BLOCK = 10_000  # vectors read at a time
+_UNITS = 1_000  # units with vectors, the same
 _NUMBERS = ("generation", "units", "dim", "logged", "forgotten")  # in `meta`
-_TEXTS = ("settings", "dtype", "embed_template", "embed_metadata", "encoder")
+_TEXTS = ("settings", "dtype", "embed_template", "embed_metadata", "encoder", "vectors")
 _HIGHEST = 1 << 62
 
 INCOMPLETE = "incomplete"  # the digest of a document from which units were deleted, since its text still holds them
@@ -60,6 +62,7 @@ class Snapshot:
     """One generation of a store, through a connection lent by `Connections.reading`."""
 
     connection: sqlite3.Connection
+    vector_files: VectorFiles
 
     @cached_property
     def meta(self) -> dict[str, Any]:
@@ -105,12 +108,13 @@ class Snapshot:
     def stored_units(self, document_ids: Sequence[str] | None = None) -> Iterator[StoredUnit]:
         """Yield all units with their vectors, or those of some documents, oldest first."""
         chosen = "" if document_ids is None else f"WHERE documents.id {AMONG}"
-        sql = f"""SELECT vectors.vector, vectors.digest, {UNIT} FROM {FROM_UNITS}
-            LEFT JOIN vectors ON vectors.row = units.vector {chosen} ORDER BY units.row"""  # noqa: S608
-        for blob, written, *columns in self.connection.execute(sql, [to_array(document_ids)] if document_ids else []):
-            row = columns[2]
-            vector = None if row is None else self._vector(row, blob, written)
-            yield StoredUnit(to_units([columns])[0], vector)
+        sql = f"SELECT {UNIT} FROM {FROM_UNITS} {chosen} ORDER BY units.row"  # noqa: S608
+        stored = self.connection.execute(sql, [to_array(document_ids)] if document_ids else [])
+        while rows := stored.fetchmany(_UNITS):
+            numbers = [row[2] for row in rows if row[2] is not None]
+            vectors = iter(self._finite_vectors(numbers)) if numbers else iter(())
+            for row, unit in zip(rows, to_units(rows), strict=True):
+                yield StoredUnit(unit, None if row[2] is None else next(vectors))
 
     def ids(self) -> list[str]:
         """Return the ids of all units, oldest first."""
@@ -266,18 +270,27 @@ class Snapshot:
         sql = f"SELECT row FROM units WHERE document IN (SELECT row FROM documents WHERE id {AMONG})"  # noqa: S608
         return ascending(self.values(sql, [to_array(ids)]))
 
+    @property
+    def vector_file(self) -> VectorFile:
+        """The file of the vectors; DamagedRowError is raised if it is missing."""
+        name = checked_name(self.meta.get("vectors"))
+        return self.vector_files.get(name, int(self.meta.get("dim") or 0), self.dtype)
+
     def vectors(self, rows: RowIds) -> Vectors:
         """Return vectors by row, in that order; raise DamagedRowError if one is absent or changed. Shape: (n, dim)."""
-        sql = f"SELECT row, vector, digest FROM vectors WHERE row {AMONG}"  # noqa: S608
-        numbers = rows.tolist()
-        size = self._vector_size
-        blobs = {}
-        for row, blob, written in self.connection.execute(sql, [json.dumps(numbers)]):
-            blobs[row] = intact(row, blob, written, size)
-        if missing := set(numbers) - blobs.keys():
-            raise DamagedRowError(min(missing), what="vector")
-        flat = np.frombuffer(b"".join([blobs[row] for row in numbers]), self.dtype)
-        return flat.reshape(len(rows), -1).astype(np.float32, copy=False)
+        return self.vector_file.read(rows).astype(np.float32, copy=False)
+
+    def vector_rows(self) -> RowIds:
+        """Return the rows of all vectors, ascending. Shape: (n,)."""
+        return _table(self.connection.execute("SELECT row FROM vectors ORDER BY row"), "vector", width=1)[:, 0]
+
+    def write_vectors(self, out: IO[bytes]) -> None:
+        """Write a file with the vectors of this generation, which takes the place of `vector_file`.
+
+        Raises:
+            DamagedRowError: One is missing.
+        """
+        self.vector_file.write_to(out, self.vector_rows(), self._last_row("vectors"))
 
     def vector_blocks(self, rows: RowIds) -> Iterator[tuple[RowIds, Vectors]]:
         """Yield vectors by row in blocks of bounded size. Shapes: (n,), (n, dim)."""
@@ -287,22 +300,30 @@ class Snapshot:
 
     def vectors_by_id(self, ids: Sequence[str]) -> dict[str, Vectors]:
         """Return the vectors of the units that have one. Shape of each: (dim,)."""
-        sql = f"""SELECT units.id, vectors.row, vectors.vector, vectors.digest FROM units
-            JOIN vectors ON vectors.row = units.vector WHERE units.id {AMONG}"""  # noqa: S608
-        rows = self.connection.execute(sql, [to_array(ids)])
-        return {unit_id: self._vector(*rest) for unit_id, *rest in rows}
+        sql = f"SELECT id, vector FROM units WHERE vector IS NOT NULL AND id {AMONG}"  # noqa: S608
+        rows = self.connection.execute(sql, [to_array(ids)]).fetchall()
+        if not rows:
+            return {}
+        vectors = self._finite_vectors([row for _, row in rows])
+        return {unit_id: vector for (unit_id, _), vector in zip(rows, vectors, strict=True)}
 
-    @property
-    def _vector_size(self) -> int:
-        """The bytes of a stored vector."""
-        return int(self.meta.get("dim") or 0) * self.dtype.itemsize
+    def _finite_vectors(self, rows: Sequence[object]) -> Vectors:
+        """Return vectors by row; raise DamagedRowError if one is absent, changed or not finite. Shape: (n, dim)."""
+        for row in rows:
+            if type(row) is not int:
+                raise DamagedRowError(row, what="vector")
+        vectors = self.vectors(np.array(rows, np.int64))
+        finite = np.isfinite(vectors).all(axis=1)
+        if not finite.all():
+            raise DamagedRowError(rows[int(finite.argmin())], what="vector")
+        return vectors
 
-    def _vector(self, row: int, blob: bytes, written: bytes) -> Vectors:
-        """Return a stored vector; raise DamagedRowError if it changed. Shape: (dim,)."""
-        vector = np.frombuffer(intact(row, blob, written, self._vector_size), self.dtype).astype(np.float32)
-        if not np.isfinite(vector).all():
-            raise DamagedRowError(row, what="vector")
-        return vector
+    def _last_row(self, table: str) -> int:
+        """Return the last row number that a table used; numbers are never used twice."""
+        last = next(iter(self.values("SELECT seq FROM sqlite_sequence WHERE name = ?", [table])), 0)
+        if type(last) is not int or last < 0:
+            raise DamagedRowError(table, what="the last row of")
+        return last
 
     def unit_columns(self, granularity: str, where: str, parameters: Mapping[str, Any]) -> Columns:
         """Return the columns that a search needs of the units for which a condition holds and that have vectors.

@@ -6,8 +6,10 @@ import json
 import secrets
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from operator import attrgetter
+from typing import IO, Any
 
 import numpy as np
 
@@ -15,7 +17,7 @@ from factoid.encode import Vectors, to_matrix
 from factoid.errors import EncoderMismatchError, InvalidInputError
 from factoid.filters import DELETE_FIELD, INSERT_FIELD, Filter, field_rows, parse_metadata, passing_rows
 from factoid.propositions.decompose import UNCOVERED, UNSUPPORTED
-from factoid.store.database.records import DamagedRowError, digest, to_array, to_json
+from factoid.store.database.records import digest, to_array, to_json
 from factoid.store.database.snapshot import (
     AMONG,
     FROM_UNITS,
@@ -27,6 +29,7 @@ from factoid.store.database.snapshot import (
     to_units,
     write_meta,
 )
+from factoid.store.database.vector_file import VectorFiles, new_name, write_header
 from factoid.units import Document, Granularity, Metadata, Unit, check_text
 
 # Tables of rows that units share, and the column of `units` that names them: rows that no unit names are dropped.
@@ -36,6 +39,9 @@ _USES = {"documents": "document", "metadata": "metadata", "vectors": "vector"}
 _LOGGED = 200_000
 
 _LIMIT = 1 << 63  # of whole numbers in SQLite
+_PARAMETERS = 500  # of one statement
+_TEXTS = ("id", "parent_id", "document_id", "text", "title", "section", "payload", "visible")  # of a unit
+_texts_of = attrgetter(*_TEXTS)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,8 +70,9 @@ class Selection:
 class Transaction(Snapshot):
     """A snapshot that can be written to and sees its own writes. Created by `Connections.transaction`."""
 
-    def __init__(self, connection: sqlite3.Connection) -> None:
-        super().__init__(connection)
+    def __init__(self, connection: sqlite3.Connection, vector_files: VectorFiles) -> None:
+        super().__init__(connection, vector_files)
+        self._unsynced = False  # whether vectors were added that the disk may not hold yet
         self._after = self.generation + 1 + secrets.randbelow(1 << 31)
         self._last = self._last_row("units")
         self._changed: set[int] = set()
@@ -126,19 +133,24 @@ class Transaction(Snapshot):
             InvalidInputError: The id of a unit is that of another document's unit.
         """
         block = list(block)
-        self.check_owners([stored.unit for stored in block])
+        stored_ids = list(self.check_owners([stored.unit for stored in block]))
         block = list({stored.unit.id: stored for stored in block}.values())
-        ids = [stored.unit.id for stored in block]
         # Units may come before their passage: one that is not stored yet replaces nothing.
-        sql = f"SELECT row FROM units WHERE id {AMONG}"  # noqa: S608
-        replaced = self.unit_rows(ids).tolist() if under else self.values(sql, [to_array(ids)])
-        self.remove_rows(replaced, keep_texts=True)
+        if stored_ids:
+            sql = f"SELECT row FROM units WHERE id {AMONG}"  # noqa: S608
+            replaced = self.unit_rows(stored_ids).tolist() if under else self.values(sql, [to_array(stored_ids)])
+            self.remove_rows(replaced, keep_texts=True)
         vectors = {position: stored.vector for position, stored in enumerate(block) if stored.vector is not None}
         self.insert([stored.unit for stored in block], vectors)
 
-    def check_owners(self, units: Sequence[Unit]) -> None:
-        """Raise InvalidInputError if the id of a unit is that of another document's unit, stored or among these."""
-        owners = self.owners(unit.id for unit in units)
+    def check_owners(self, units: Sequence[Unit]) -> dict[str, str]:
+        """Return the document's id of each of these units that is stored, by id.
+
+        Raises:
+            InvalidInputError: The id of a unit is that of another document's unit, stored or among these.
+        """
+        stored = self.owners(unit.id for unit in units)
+        owners = dict(stored)
         for unit in units:
             owner = owners.setdefault(unit.id, unit.document_id)
             if owner != unit.document_id:
@@ -146,6 +158,7 @@ class Transaction(Snapshot):
                     f"the unit {unit.id!r} of document {unit.document_id!r} has the id of a unit of document {owner!r}, which "
                     "it cannot replace: give it another id, or delete the other one first, with delete(unit_ids=[…])"
                 )
+        return stored
 
     def owners(self, ids: Iterable[str]) -> dict[str, str]:
         """Return the document's id of each stored unit by id."""
@@ -235,7 +248,7 @@ class Transaction(Snapshot):
         tables = ("units", "documents", "vectors", "fields", "metadata", "changes", "commits", *cache)
         for table in tables:
             self.connection.execute(f"DELETE FROM {table}")  # noqa: S608
-        for key in ("encoder", "embed_template", "embed_metadata", "dim"):
+        for key in ("encoder", "embed_template", "embed_metadata", "dim", "vectors"):
             self.meta.pop(key, None)
             self.connection.execute("DELETE FROM meta WHERE key = ?", [key])
         self._changed.clear()
@@ -249,7 +262,9 @@ class Transaction(Snapshot):
         return self.connection.execute(sql, [INCOMPLETE, UNCOVERED, UNSUPPORTED]).rowcount
 
     def finish(self) -> None:
-        """Record the new generation, and what readers of earlier ones need to know."""
+        """Record the new generation, and what readers of earlier ones need to know; the vectors are then on disk."""
+        if self._unsynced:
+            self.vector_file.sync()
         logged = int(self.meta.get("logged") or 0) + len(self._changed) + 1
         if logged > _LOGGED:
             self.forget_changes()
@@ -289,14 +304,14 @@ class Transaction(Snapshot):
 
     def _metadata_rows(self, texts: Iterable[str]) -> dict[str, int]:
         """Return the rows of metadata by their JSON; new ones get a row and their fields."""
-        rows: dict[str, int] = {}
-        for text in dict.fromkeys(texts):
-            stored = self.connection.execute("SELECT row FROM metadata WHERE json = ?", [text]).fetchone()
-            if stored is None:
-                stored = [self.connection.execute("INSERT INTO metadata (json) VALUES (?)", [text]).lastrowid]
-                fields = field_rows(json.loads(text))
-                self.connection.executemany(INSERT_FIELD, [(*field, stored[0]) for field in fields])
-            rows[text] = stored[0]
+        distinct = list(dict.fromkeys(texts))
+        rows: dict[str, int] = self._rows_of("metadata", "json", distinct)
+        new = [text for text in distinct if text not in rows]
+        added = list(enumerate(new, start=self._last_row("metadata") + 1))
+        fields = [(*field, row) for row, text in added for field in field_rows(json.loads(text))]
+        self.connection.executemany("INSERT INTO metadata (row, json) VALUES (?, ?)", added)
+        self.connection.executemany(INSERT_FIELD, fields)
+        rows.update((text, row) for row, text in added)
         return rows
 
     def _vector_rows(self, vectors: Mapping[int, Vectors]) -> dict[int, int]:
@@ -314,27 +329,48 @@ class Transaction(Snapshot):
             raise EncoderMismatchError(f"a vector is not finite: the encoder failed, or {self.dtype} cannot hold it")
         if dim is None:
             self.put("dim", matrix.shape[1])
-        rows = {}
-        for position, vector in zip(vectors, stored, strict=True):
-            blob = vector.tobytes()
-            known = self.connection.execute("SELECT row FROM vectors WHERE digest = ?", [digest(blob)]).fetchone()
-            if known is None:
-                sql = "INSERT INTO vectors (digest, vector) VALUES (?, ?)"
-                known = [self.connection.execute(sql, [digest(blob), blob]).lastrowid]
-            rows[position] = known[0]
+        if self.meta.get("vectors") is None:
+            self._put_file(lambda out: write_header(out, np.empty(0, np.int64), self._last_row("vectors")))
+        size = stored.shape[1] * stored.itemsize
+        content = np.ascontiguousarray(stored).reshape(-1).view(np.uint8).data
+        digests = [digest(content[start : start + size]) for start in range(0, len(content), size)]
+        rows: dict[bytes, int] = self._rows_of("vectors", "digest", digests)
+        new = {digest: place for place, digest in enumerate(digests) if digest not in rows}
+        if new:
+            first = self._last_row("vectors") + 1
+            added = list(enumerate(new, start=first))
+            self.connection.executemany("INSERT INTO vectors (row, digest) VALUES (?, ?)", added)
+            self.vector_file.add(first, stored[list(new.values())])
+            self._unsynced = True
+            rows |= {digest: row for row, digest in added}
+        return {position: rows[digest] for position, digest in zip(vectors, digests, strict=True)}
+
+    def _rows_of(self, table: str, column: str, values: Sequence[Any]) -> dict[Any, int]:
+        """Return the rows of a table that have some values in a column, by value."""
+        rows: dict[Any, int] = {}
+        for start in range(0, len(values), _PARAMETERS):
+            some = values[start : start + _PARAMETERS]
+            places = ", ".join("?" * len(some))
+            sql = f"SELECT {column}, row FROM {table} WHERE {column} IN ({places})"  # noqa: S608
+            rows.update(self.connection.execute(sql, some).fetchall())
         return rows
+
+    def compact_vectors(self) -> None:
+        """Put the vectors into a new file, without those that were deleted; the old one stays until `sweep_vectors`."""
+        if self.meta.get("vectors") is not None:
+            self._put_file(self.write_vectors)
+
+    def _put_file(self, write: Callable[[IO[bytes]], None]) -> None:
+        """Make a new file of vectors the one of the store."""
+        name = new_name()
+        dim = int(self.meta["dim"])
+        self.vector_files.create(name, dim, self.dtype, write, current=self.meta.get("vectors"))
+        self.put("vectors", name)
 
     def _mark_changed(self, documents: Iterable[int], recipe: str = "") -> None:
         """Record that documents are no longer as added, so that adding them again restores them."""
         sql = f"UPDATE documents SET digest = ? WHERE row {AMONG} AND digest <> ?"  # noqa: S608
         self.connection.execute(sql, [recipe, json.dumps(list(set(documents))), INCOMPLETE])
-
-    def _last_row(self, table: str) -> int:
-        """Return the last row number that a table used; numbers are never used twice."""
-        last = next(iter(self.values("SELECT seq FROM sqlite_sequence WHERE name = ?", [table])), 0)
-        if type(last) is not int:
-            raise DamagedRowError(table, what="the last row of")
-        return last
 
     def _log(self, rows: Sequence[int]) -> None:
         """Log units of earlier generations that were removed or altered."""
@@ -349,8 +385,10 @@ class Transaction(Snapshot):
 
 def check_unit(unit: Unit) -> None:
     """Raise InvalidInputError for a unit that could not be read back."""
-    for name in ("id", "parent_id", "document_id", "text", "title", "section", "payload", "visible"):
-        check_text(getattr(unit, name), name)
+    texts = _texts_of(unit)
+    if not _are_texts(texts):
+        for name, text in zip(_TEXTS, texts, strict=True):
+            check_text(text, name)
     Granularity(unit.granularity)
     if "\0" in unit.id + unit.parent_id + unit.document_id:
         raise InvalidInputError(f"the id of a unit or of its parent or document holds a NUL byte: {unit.id!r}")
@@ -358,3 +396,14 @@ def check_unit(unit: Unit) -> None:
         raise InvalidInputError(f"metadata must be a dict, got {unit.metadata!r} for the unit {unit.id!r}")
     if not all(type(place) is int and abs(place) < _LIMIT for place in (unit.start, unit.end)):
         raise InvalidInputError(f"the span of a unit must be two whole numbers, got {(unit.start, unit.end)}")
+
+
+def _are_texts(values: tuple[object, ...]) -> bool:
+    """Return whether all values pass `check_text`, at once."""
+    if set(map(type, values)) != {str}:
+        return False
+    try:
+        "".join(values).encode()  # type: ignore[arg-type]
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
-from factoid.encode import encoded_text
+from factoid.encode import Vectors, encoded_text
 from factoid.errors import InvalidInputError, StoreError
 from factoid.files.sqlite import explain
 from factoid.progress import progress_bar
@@ -65,7 +66,7 @@ class VectorBuilder:
 
     def read(self, path: Path, snapshot: Snapshot, **_: Any) -> IndexState | None:
         """Return the content of an index's files, if they fit this store and its settings."""
-        state = read_index(path, generation=snapshot.generation, mmap=self.mmap)
+        state = read_index(path, snapshot, mmap=self.mmap)
         wanted = (path.name, snapshot.meta.get("dim"), self.settings.similarity)
         if not state or (state.granularity, state.index.dim, state.index.similarity) != wanted:
             return None
@@ -74,7 +75,7 @@ class VectorBuilder:
 
     def update(self, state: IndexState, snapshot: Snapshot, since: int | None, *, progress: bool | None = None) -> None:
         """Update an index from a generation to that of a snapshot in the cheapest way; None rebuilds it."""
-        if since is None or not self._caught_up(state, snapshot, since):
+        if since is None or not self._caught_up(state, snapshot, since, progress=progress):
             self._build(state, snapshot, progress=progress)
         state.has_own = snapshot.has_vectors(Granularity(state.granularity))
         state.scale = None
@@ -88,7 +89,7 @@ class VectorBuilder:
         """Write the files of an index."""
         save(path, state.stamp(), {"columns": state.columns.stacked()}, state.index)
 
-    def _caught_up(self, state: IndexState, snapshot: Snapshot, since: int) -> bool:
+    def _caught_up(self, state: IndexState, snapshot: Snapshot, since: int, *, progress: bool | None) -> bool:
         """Apply the changes since a generation to an index; return whether it is then as good as a rebuilt one."""
         index, change = state.index, _change_since(state, snapshot, since)
         if index is None or change is None:
@@ -98,8 +99,10 @@ class VectorBuilder:
         if index.kind not in kinds or not (index.exact or count <= _GROWN * max(state.built_for, 1)):
             return False
         index.remove(change.removed)
-        for rows, vectors in snapshot.vector_blocks(change.added):
-            index.add(rows, vectors)
+        with _bar(state, len(change.added), progress) as bar:
+            for rows, vectors in snapshot.vector_blocks(change.added):
+                index.add(rows, vectors)
+                bar.update(len(rows))
         state.columns = change.columns
         return bool(index.hidden <= _HIDDEN * (len(index) + index.hidden))
 
@@ -114,7 +117,7 @@ class VectorBuilder:
         index = VectorIndex(dim, kind=kind, similarity=self.settings.similarity)
         if not index.trained:
             index.train(snapshot.vectors(sample(ids, index.ability.max_training)))
-        with progress_bar(show=progress, unit=f" {state.granularity}s indexed", total=len(ids)) as bar:
+        with _bar(state, len(ids), progress) as bar:
             for rows, vectors in snapshot.vector_blocks(ids):
                 index.add(rows, vectors)
                 bar.update(len(rows))
@@ -130,7 +133,18 @@ class VectorBuilder:
 
     def _kind(self, granularity: str, count: int, dim: int) -> str:
         """Return the kind for `count` vectors: the one set, or an exact one if they are too few to train it."""
-        return usable_kind(self.settings.kinds.get(Granularity(granularity), AUTO), dim, count)
+        kind = self.settings.kinds.get(Granularity(granularity), AUTO)
+        if kind == AUTO and self.device != "cpu":
+            from factoid.vectors.gpu import choose_gpu_kind, count_gpus, gpu_memory
+
+            if count_gpus():
+                kind = choose_gpu_kind(count, dim, gpu_memory())
+        return usable_kind(kind, dim, count)
+
+
+def _bar(state: IndexState, count: int, progress: bool | None) -> AbstractContextManager[Any]:
+    """Return a progress bar of vectors that are put into an index."""
+    return progress_bar(show=progress, unit=f" {state.granularity}s indexed", total=count)
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,7 +155,7 @@ class LexicalBuilder:
 
     def read(self, path: Path, snapshot: Snapshot, *, later: bool) -> IndexState | None:
         """Return the content of the files, if they have this language; with `later`, postings are checked when read."""
-        state = read_index(path, generation=snapshot.generation, later=later)
+        state = read_index(path, snapshot, later=later)
         return state if state is not None and state.index.language == self.language else None
 
     def update(self, state: IndexState, snapshot: Snapshot, since: int | None, *, progress: bool | None = None) -> None:
@@ -170,22 +184,27 @@ Builder: TypeAlias = VectorBuilder | LexicalBuilder | MixedPassagesBuilder
 
 
 def read_index(
-    path: Path, *, generation: int | None = None, mmap: bool = False, later: bool = False
+    path: Path,
+    snapshot: Snapshot,
+    *,
+    mmap: bool = False,
+    later: bool = False,
+    vectors: Callable[[RowIds], Vectors] | None = None,
 ) -> IndexState | None:
     """Return an index with its columns as written, or None if there is nothing that can be trusted.
 
     Args:
         path: The path of its files, without generation and ending.
-        generation: The latest to read; None for any.
+        snapshot: Of the generation that is the latest to read; it has the vectors.
         mmap: As in `factoid.vectors.load`.
         later: As there.
+        vectors: As there; None for those of the snapshot.
     """
-    cache = load(path, generation=generation, mmap=mmap, later=later)
-    if cache is None:
-        return None
     try:
-        return _state(path.name, *cache)
-    except (ValueError, TypeError, LookupError, InvalidInputError) as error:
+        cache = load(path, generation=snapshot.generation, mmap=mmap, later=later, vectors=vectors or snapshot.vectors)
+        return None if cache is None else _state(path.name, *cache)
+    except (ValueError, TypeError, LookupError, InvalidInputError, DamagedRowError) as error:
+        # A damaged vector may be one that was deleted since.
         logger.warning("%s cannot be read (%s): it is built again", path, error)
         return None
 

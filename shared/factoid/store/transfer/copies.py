@@ -16,8 +16,11 @@ from factoid.files.atomic import (
     sync_file,
     sync_folder,
 )
-from factoid.files.sqlite import FILE, explain
+from factoid.files.sqlite import FILE, SENT, explain
+from factoid.store.database.connections import Connections
 from factoid.store.database.schema import local_folder, prepare
+from factoid.store.database.snapshot import Snapshot, write_meta
+from factoid.store.database.vector_file import new_name, vector_path
 from factoid.store.indexes.build import INDEXES
 from factoid.store.opened import OpenedStore
 from factoid.vectors.files import index_files
@@ -27,7 +30,7 @@ def copy_to(store: OpenedStore, path: str | Path) -> None:
     """Do what `UnitStore.copy_to` describes."""
     target = new_folder(path)
     with explained(f"cannot copy the store to {target}"), part_beside(target, folder=True) as part:
-        write_database(store, part / FILE)
+        write_database(store, part / FILE, part)
         _copy_indexes(store, part)
         put_in_place(part, target)
 
@@ -38,10 +41,13 @@ def copy_over(store: OpenedStore, path: str | Path) -> None:
     if not (target / FILE).exists():
         copy_to(store, target)
     elif store.path is None or not store.path.samefile(target):
-        with explained(f"cannot copy the store to {target}"), closing(prepare(target)) as database:
-            store.indexes.save()
-            _back_up(store, database)
+        with explained(f"cannot copy the store to {target}"), part_beside(target / SENT) as part:
+            write_database(store, part, target)
+            with closing(sqlite3.connect(part)) as copy, closing(prepare(target)) as database:
+                copy.backup(database)
             _copy_indexes(store, target)
+        with closing(Connections(target)) as connections:
+            connections.sweep_vectors()
 
 
 @contextmanager
@@ -65,33 +71,31 @@ def new_folder(path: str | Path) -> Path:
     return target
 
 
-def write_database(store: OpenedStore, file: Path) -> None:
-    """Write the database of a store to a new file, or to ":memory:".
+def write_database(store: OpenedStore, file: Path, folder: Path) -> None:
+    """Write the database of a store to a new file, and its vectors into a folder.
 
-    The indexes' files are then up to date.
+    The indexes' files are then up to date. The copy's file of vectors has a name of its own, since
+    the two stores may grow apart.
     """
     store.indexes.save()
     with closing(sqlite3.connect(file, isolation_level=None)) as database:
-        _back_up(store, database)
+        with store.connections.reading() as source:
+            back_up(store, source, database)
+            if source.meta.get("vectors") is not None:
+                name = new_name()
+                with vector_path(folder, name).open("xb") as out:
+                    source.write_vectors(out)
+                sync_file(vector_path(folder, name))
+                write_meta(database, vectors=name)
         # one file, which can be read from a read-only disk
         database.execute("PRAGMA journal_mode = DELETE")
 
 
-def database_bytes(store: OpenedStore) -> bytes:
-    """Return the database of a store as the bytes of a file."""
-    store.indexes.save()
-    with closing(sqlite3.connect(":memory:", isolation_level=None)) as database:
-        _back_up(store, database)
-        database.execute("PRAGMA journal_mode = DELETE")
-        return database.serialize()
-
-
-def _back_up(store: OpenedStore, database: sqlite3.Connection) -> None:
+def back_up(store: OpenedStore, source: Snapshot, database: sqlite3.Connection) -> None:
     """Write a store into a database as one commit."""
-    with store.connections.reading() as source:
-        source.values("SELECT value FROM meta")  # the first read fixes the generation
-        with explained(f"cannot copy the store in {store.path or 'memory'}"):
-            source.connection.backup(database)
+    source.values("SELECT value FROM meta")  # the first read fixes the generation
+    with explained(f"cannot copy the store in {store.path or 'memory'}"):
+        source.connection.backup(database)
 
 
 def _copy_indexes(store: OpenedStore, folder: Path) -> None:

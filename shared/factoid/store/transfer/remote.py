@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import shutil
+import sqlite3
 from collections.abc import Mapping
-from contextlib import suppress
+from contextlib import ExitStack, closing, suppress
 from pathlib import Path
 from typing import Any
 from zipfile import ZIP_STORED, BadZipFile, ZipFile
@@ -14,15 +15,10 @@ from factoid.errors import InvalidInputError, MissingDependencyError, StoreForma
 from factoid.files.atomic import part_beside
 from factoid.files.sqlite import FILE, SENT
 from factoid.store.database.schema import open_reader
+from factoid.store.database.vector_file import checked_name, is_vector_file, vector_path
 from factoid.store.indexes.build import INDEXES
 from factoid.store.opened import OpenedStore
-from factoid.store.transfer.copies import (
-    database_bytes,
-    explained,
-    new_folder,
-    put_in_place,
-    write_database,
-)
+from factoid.store.transfer.copies import back_up, explained, new_folder, put_in_place
 from factoid.vectors.files import index_files, is_index_file
 
 _ARCHIVE = "store.zip"
@@ -80,12 +76,27 @@ def load_from(
 
 def _pack(store: OpenedStore, archive: ZipFile) -> None:
     """Put the database and the indexes of a store into an archive."""
-    if store.path is None or store.connections.read_only:
-        archive.writestr(FILE, database_bytes(store))
-    else:
-        with part_beside(store.path / SENT) as part:
-            write_database(store, part)
+    store.indexes.save()
+    with ExitStack() as stack:
+        source = stack.enter_context(store.connections.reading())
+        part: Path | None = None
+        if store.path is not None and not store.connections.read_only:
+            part = stack.enter_context(part_beside(store.path / SENT))
+        database = stack.enter_context(
+            closing(sqlite3.connect(part or ":memory:", isolation_level=None))
+        )
+        back_up(store, source, database)
+        database.execute(
+            "PRAGMA journal_mode = DELETE"
+        )  # one file, which can be read from a read-only disk
+        if part is None:
+            archive.writestr(FILE, database.serialize())
+        else:
             archive.write(part, FILE)
+        if source.meta.get("vectors") is not None:
+            file = vector_path(Path(), checked_name(source.meta["vectors"]))
+            with archive.open(file.name, "w", force_zip64=True) as out:
+                source.write_vectors(out)
     if store.path is None:
         return
     for name in INDEXES:
@@ -105,7 +116,8 @@ def _unpack(archive: Path, folder: Path) -> None:
         members = content.infolist()
         names = [member.filename for member in members]
         for member in members:
-            known = member.filename == FILE or is_index_file(member.filename, INDEXES)
+            known = member.filename == FILE or is_vector_file(member.filename)
+            known = known or is_index_file(member.filename, INDEXES)
             if not known or member.compress_type != ZIP_STORED:
                 raise BadZipFile(
                     f"it holds {member.filename!r:.80}, which is no file of a store as it is sent"

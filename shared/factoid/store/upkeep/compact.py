@@ -11,6 +11,8 @@ def compact(store: OpenedStore, *, progress: bool | None = None) -> None:
     """Do what `UnitStore.compact` describes."""
     with store.connections.transaction() as writing:
         writing.forget_changes()
+        writing.compact_vectors()
+    store.connections.sweep_vectors()
     store.indexes.forget()
     if store.path is not None:
         remove_indexes(store.path, INDEXES)

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from factoid.files.sqlite import FILE
+from factoid.store.database.vector_file import is_vector_file
 from factoid.store.indexes.build import INDEXES
 from factoid.store.opened import OpenedStore
 from factoid.store.settings import Settings
@@ -29,6 +30,9 @@ def stats(store: OpenedStore) -> dict[str, Any]:
     path = store.path
     if path is not None:
         content["bytes"] = _size([path / FILE, path / f"{FILE}-wal"])
+        content["vector_bytes"] = _size(
+            file for file in path.iterdir() if is_vector_file(file.name)
+        )
         sizes = {name: _size(index_files(path / name)) for name in INDEXES}
         content["index_bytes"] = {name: size for name, size in sizes.items() if size}
         content["token_bytes"] = _size([path / TOKENS, path / f"{TOKENS}-wal"])

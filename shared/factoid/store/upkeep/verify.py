@@ -11,15 +11,16 @@ from typing import Any
 
 import numpy as np
 
+from factoid.encode import Vectors
 from factoid.filters import INSERT_FIELD, field_rows, parse_metadata
 from factoid.propositions.cache import damaged_entries, delete_entries
-from factoid.store.database.records import digest
+from factoid.store.database.records import DamagedRowError, digest
 from factoid.store.database.snapshot import AMONG, DOCUMENT, UNIT, Snapshot, checksum
 from factoid.store.indexes.build import INDEXES, read_index, remove_indexes
 from factoid.store.indexes.compared import compared_units
 from factoid.store.opened import OpenedStore
 from factoid.store.token_cache import TokenVectorCache
-from factoid.vectors import VectorIndex
+from factoid.vectors import RowIds, VectorIndex
 from factoid.vectors.files import is_complete, record_files
 
 _LOOKS = 5  # at files that are being replaced
@@ -42,6 +43,11 @@ def verify(store: OpenedStore, *, repair: bool = False) -> list[str]:
         lines = snapshot.values(f"PRAGMA integrity_check({_SHOWN})")
         if lines != ["ok"]:
             return [f"the database is damaged ({'; '.join(lines)}). {_LOST}"]
+        try:
+            if snapshot.totals()["vectors"]:
+                _ = snapshot.vector_file
+        except DamagedRowError as error:
+            return [f"{error}. {_LOST}"]
         units = _damaged_units(snapshot)
         documents = _changed(snapshot, _DOCUMENTS)
         problems = []
@@ -102,6 +108,10 @@ def _repair(
         writing.connection.executemany(INSERT_FIELD, _fields(writing))
         writing.count = writing.totals()["units"]
         writing.forget_changes()
+    if units:
+        indexes = list(
+            INDEXES
+        )  # an exact one of an earlier generation could not read the vectors that were deleted now
     if store.path is not None and indexes:
         store.indexes.forget()
         remove_indexes(store.path, indexes)
@@ -112,18 +122,27 @@ def _damaged_units(snapshot: Snapshot) -> dict[int, str]:
 
     They differ in themselves or in their vectors.
     """
-    vectors = []
-    for row, written, blob in snapshot.connection.execute(
-        "SELECT row, digest, vector FROM vectors"
-    ):
-        if not isinstance(blob, bytes) or digest(blob) != written:
-            vectors.append(row)
+    vectors = _damaged_vectors(snapshot)
     sql = f"""SELECT row, id FROM units
         WHERE vector {AMONG}
         OR vector IS NOT NULL AND vector NOT IN (SELECT row FROM vectors)"""  # noqa: S608
     return _changed(snapshot, _UNITS) | dict(
         snapshot.connection.execute(sql, [json.dumps(vectors)]).fetchall()
     )
+
+
+def _damaged_vectors(snapshot: Snapshot) -> list[int]:
+    """Return the rows of vectors that differ from what was written."""
+    digests = dict(snapshot.connection.execute("SELECT row, digest FROM vectors").fetchall())
+    if not digests:
+        return []
+    damaged = []
+    for rows, vectors, wrong in snapshot.vector_file.damaged(np.array(sorted(digests), np.int64)):
+        damaged += wrong.tolist()
+        for row, vector in zip(rows.tolist(), vectors, strict=True):
+            if digest(vector.tobytes()) != digests[row]:
+                damaged.append(row)
+    return sorted(set(damaged))
 
 
 def _changed(snapshot: Snapshot, sql: str) -> dict[int, str]:
@@ -149,9 +168,15 @@ def _is_wrong(snapshot: Snapshot, path: Path) -> bool:
     Those of an earlier generation follow the database when they are read. What is missing is built
     again, and is no damage: another process may be replacing it, or was killed meanwhile.
     """
+    dim = int(snapshot.meta.get("dim") or 0)
+
+    def no_vectors(ids: RowIds) -> Vectors:
+        # They were checked themselves, and those of an earlier generation may be gone.
+        return np.zeros((len(ids), dim), np.float32)
+
     for _ in range(_LOOKS):
         files = record_files(path, latest=snapshot.generation)
-        state = read_index(path, generation=snapshot.generation, mmap=True)
+        state = read_index(path, snapshot, mmap=True, vectors=no_vectors)
         if state is not None or files == record_files(path, latest=snapshot.generation):
             break
     if state is None:

@@ -94,7 +94,7 @@ class PropCiteRunnable(RunnableGenerator[Any, AIMessageChunk]):
 def citations_of(message: BaseMessage) -> list[CitationFields]:
     """Return the citations in a message of `PropCiteRunnable`, in the order of the claims.
 
-    [] if it has none.
+    It is [] if there are none.
     The message may have been streamed, its chunks added up, or read back from JSON or a checkpoint.
     """
     citations: list[CitationFields] = []

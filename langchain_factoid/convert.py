@@ -106,7 +106,7 @@ def one_each(name: str, values: Iterable[T], items: Iterable[S]) -> list[tuple[S
 def to_core(document: Document, document_id: str | None = None) -> CoreDocument:
     """Return a document as the core takes it.
 
-    Title and section from metadata where they are strings.
+    Title and section are those of the metadata where they are strings.
     Without an id, one is made from content and metadata.
 
     Raises:

@@ -93,7 +93,7 @@ class DocumentIntelligenceTransformer(BaseDocumentTransformer):
     ) -> list[Document]:
         """Return the parts of a raw result.
 
-        A JSON file, the parsed JSON, or an object of the service's package.
+        It is a JSON file, the parsed JSON, or an object of the service's package.
         """
         document = clean_layout(read_layout(result, limits=self._limits), without=self._without)
         return self._parts(document, metadata or {}, self._summarize(document))

@@ -561,6 +561,6 @@ def _named_folder(folder: str | Path, index_name: str) -> Path:
 def _relevance(score: float) -> float:
     """Return (1 + score) / 2, clipped to 0 and 1.
 
-    1 for equal directions, 0.5 for orthogonal ones.
+    It is 1 for equal directions, 0.5 for orthogonal ones.
     """
     return min(max((1 + score) / 2, 0.0), 1.0)

@@ -99,7 +99,7 @@ class PropCiteQueryEngine(BaseQueryEngine):
 def citations_of(response: RESPONSE_TYPE) -> list[CitationFields]:
     """Return the citations of a response of `PropCiteQueryEngine`.
 
-    Of one that streams, those that have arrived.
+    Of one that streams they are those that have arrived.
     """
     records = (response.metadata or {}).get("citations", [])
     return [citation_fields(record, record["node_id"]) for record in records]

@@ -120,7 +120,7 @@ def is_ours(node: BaseNode) -> bool:
 def embedded_metadata(nodes: Iterable[BaseNode]) -> list[str] | None:
     """Return the `embed_metadata` of the parser that made some nodes.
 
-    None if our parsers made none of them.
+    It is None if our parsers made none of them.
 
     Raises:
         InvalidInputError: Parsers with different lists made them.
@@ -142,7 +142,7 @@ def embedded_metadata(nodes: Iterable[BaseNode]) -> list[str] | None:
 def to_core(node: BaseNode) -> Document:
     """Return a node as the core takes it.
 
-    Title and section from metadata where they are strings, and what it is.
+    It has what the node is and, where they are strings, title and section of the metadata.
     """
     title, section = (text_field(node.metadata, key) for key in HEADING)
     kind = {}
@@ -390,7 +390,7 @@ def _repeated(unit: Unit | Document, metadata: Mapping[str, Any]) -> list[str]:
 def _templates(source_node: BaseNode, shown: Set[str]) -> _Templates:
     """Return the node's templates.
 
-    The core's in place of the framework's where models get only the heading.
+    The core's are in place of the framework's where models get only the heading.
     """
     text_template = getattr(source_node, "text_template", DEFAULT_TEXT_NODE_TMPL)
     templates = (source_node.metadata_template, source_node.metadata_separator, text_template)
@@ -464,7 +464,7 @@ def without_query(node: BaseNode) -> tuple[BaseNode, dict[str, Any]]:
 def matches_of(result: BaseNode | NodeWithScore) -> list[MatchFields]:
     """Return the facts that made a retrieved node a hit, best first, with their scores and places.
 
-    [] if it has none.
+    It is [] if there are none.
     """
     return match_fields(result.metadata, *SPAN)
 

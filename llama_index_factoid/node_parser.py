@@ -279,7 +279,7 @@ def _windows(
 ) -> dict[str, str]:
     """Return the text around units by id.
 
-    Of their passage, or with `size` sentences before and after.
+    It is that of their passage, or `size` sentences before and after.
     """
     if size == "passage":
         by_id = {passage.id: passage.text for passage in passages}

@@ -272,7 +272,7 @@ class MultiGranularFaissVectorStore(BasePydanticVectorStore):
     ) -> list[BaseNode]:
         """Return the nodes that filters let a query return.
 
-        Those of some ids, in that order, or all, oldest first.
+        They are those of some ids, in that order, or all, oldest first.
         """
         tree = to_tree(filters)
         ids = self._store.ids(tree) if node_ids is None else node_ids

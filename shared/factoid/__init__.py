@@ -1,6 +1,6 @@
 """Retrieval at the right granularity.
 
-Documents into passages, sentences and propositions, indexed and searched.
+Documents are cut into passages, sentences and propositions, indexed and searched.
 """
 
 from importlib import import_module as _import_module

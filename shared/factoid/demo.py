@@ -1,7 +1,4 @@
-"""The demonstration.
-
-Show and measure what passages, sentences and propositions find in a small encyclopedia.
-"""
+"""Show and measure what passages, sentences and propositions find in a small encyclopedia."""
 
 from __future__ import annotations
 

@@ -98,7 +98,7 @@ class TokenVectorEncoder(Protocol):
 def token_vector_encoder(encoder: object) -> TokenVectorEncoder:
     """Return an encoder that gives vectors of tokens.
 
-    This one, or the one that it wraps for a framework.
+    It is this one, or the one that it wraps for a framework.
 
     Raises:
         InvalidInputError: It gives none.
@@ -171,7 +171,7 @@ def with_heading(unit: Unit | Document, template: str = EMBED_TEMPLATE) -> str:
 def encoded_text(unit: Unit, template: str = EMBED_TEMPLATE) -> str:
     """Return what is encoded and searched by words of a unit.
 
-    What a reader sees of it, with its heading.
+    It is what a reader sees of it, with its heading.
     """
     seen = replace(unit, text=unit.visible) if unit.visible else unit
     return with_heading(seen, template)

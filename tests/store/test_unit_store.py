@@ -37,6 +37,19 @@ def test_documents_in_facts_out(store):
     assert store.documents(["nowhere"]) == []
 
 
+def test_documents_with_their_own_vectors(store):
+    add(store, PISA)
+    vectors = dict(zip(("oslo", "pisa"), store.encoder.encode_units([OSLO.text, "another text"]), strict=True))
+    store.add_embedded([OSLO, PISA], vectors)
+    assert store.counts() == {"passage": 2, "sentence": 2, "proposition": 2}
+    assert {unit.text for unit in store.units_of(["oslo"])} == {OSLO.text}
+    (hit,) = store.search_by_vector(vectors["oslo"], k=1)
+    assert (hit.unit.text, [match.unit.text for match in hit.matches]) == (OSLO.text, [OSLO.text])
+    with pytest.raises(InvalidInputError, match="no vector of the document 'pisa'"):
+        store.add_embedded([OSLO, PISA], {"oslo": vectors["pisa"]})
+    assert store.search_by_vector(vectors["oslo"], k=1)[0].score == hit.score
+
+
 def test_adding_documents_again_changes_nothing(store):
     first = add(store, PISA, OSLO)
     rows = store.ids()

@@ -90,7 +90,7 @@ def _read(
 ) -> list[Iterable[Record]]:
     """Return the sources for some files.
 
-    By their endings, and by the first record of those in JSON.
+    They go by the endings, and by the first record of those in JSON.
     """
     from factoid.entities.articles.own_documents import OwnDocuments
     from factoid.entities.importers import MediaWikiDump, read_kilt, read_parquet

@@ -1,7 +1,4 @@
-"""`factoid clean` and `factoid tables`.
-
-Print the results of a layout service as clean text and as tables.
-"""
+"""Print the results of a layout service as clean text and as tables."""
 
 from __future__ import annotations
 

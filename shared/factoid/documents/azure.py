@@ -313,7 +313,7 @@ def _check_overlaps(content: str, spans: Iterable[Span]) -> None:
 def _continues_element(character: str, before: str) -> bool:
     """Return whether a character forms one element with the one before.
 
-    A mark, joined emoji or a line end.
+    Such are marks, joined emoji and line ends.
     """
     is_part = unicodedata.category(character)[0] == "M" or "\U0001f3fb" <= character <= "\U0001f3ff"
     return before != "" and (

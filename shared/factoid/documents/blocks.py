@@ -1,6 +1,6 @@
 """Split a layout into blocks in reading order.
 
-Headings, running text, tables, figures, footnotes, page furniture.
+They are headings, running text, tables, figures, footnotes and page furniture.
 """
 
 from __future__ import annotations

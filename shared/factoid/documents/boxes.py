@@ -79,7 +79,7 @@ def lines(boxes: Iterable[Box]) -> list[Region]:
 def _continues(line: Sequence[float], word: Sequence[float]) -> bool:
     """Return whether a word continues a line.
 
-    At its height, and at most three heights further on.
+    It does at its height, and at most three heights further on.
     """
     height = word[3] - word[1]
     gap = word[0] - line[2]

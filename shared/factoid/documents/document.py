@@ -1,6 +1,6 @@
-"""A clean document.
+"""A clean document with its sections, tables and figures.
 
-Its sections, tables and figures, each traced to the content, the pages and the boxes of its words.
+Each is traced to the content, the pages and the boxes of its words.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ def hyphen_edits(text: str, known: Evidence) -> list[Edit]:
 def decide(before: str, right: str, known: Evidence) -> str | None:
     """Return what stands between the halves of a word that was cut.
 
-    Nothing, a hyphen, or None to leave it as it is. The document decides if it has the word
+    It is nothing, a hyphen, or None to leave it as it is. The document decides if it has the word
     elsewhere. Otherwise halves that are words themselves are a compound, and all others one word.
     `before` is the text before the hyphen, up to a space, such as "state-of-the".
     """

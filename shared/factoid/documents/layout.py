@@ -70,7 +70,7 @@ class Layout:
     def page_at(self, position: int) -> int | None:
         """Return the number of the page that holds a character of the content.
 
-        None if no page does.
+        It is None if no page does.
         """
         place = bisect_right(self._page_boxes, position, key=lambda box: box.start) - 1
         box = self._page_boxes[place] if place >= 0 else Box(0, 0, 0, ())

@@ -126,7 +126,7 @@ def read_pdf(path: str | PathLike[str], *, limits: ReadLimits = DEFAULT_LIMITS) 
 def pdf_pages(path: Path, limits: ReadLimits) -> Iterator[dict[str, Any]]:
     """Yield the pages of a PDF in what JSON can hold.
 
-    Their sizes and, in the order of the text, paragraphs and ruled tables.
+    It has their sizes and, in the order of the text, paragraphs and ruled tables.
     All work that a hostile page could make long is done here, for `run_isolated`.
 
     Raises:
@@ -334,7 +334,7 @@ def _paragraphs(lines: Iterable[list[_Word]]) -> Iterator[list[list[_Word]]]:
 def _header_rows(first: Sequence[str], words: Sequence[_Word], tops: Sequence[float]) -> int:
     """Return the number of rows in bold if others are not.
 
-    Else 1 if the first row, of these texts, has texts and no number.
+    Else it is 1 if the first row, of these texts, has texts and no number.
     """
     bold = []
     for top, bottom in pairwise(tops):

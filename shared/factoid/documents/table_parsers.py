@@ -408,7 +408,7 @@ def _with_first_section(body: list[_Texts]) -> list[_Texts]:
 def _cells(rows: Sequence[_Texts], header_count: int) -> list[Cell]:
     """Return cells. A covered position belongs to the cell at its left.
 
-    At the start of a row, to the cell above it.
+    At the start of a row it belongs to the cell above it.
     """
     cells: list[Cell] = []
     owner: dict[tuple[int, int], int] = {}
@@ -436,7 +436,7 @@ def _cells(rows: Sequence[_Texts], header_count: int) -> list[Cell]:
 def with_captions(text: str, tables: Sequence[Table]) -> list[Table]:
     """Return tables in order, with the paragraphs that name them.
 
-    The next one, or else the one before.
+    It is the next one, or else the one before.
     """
     tables = sorted(tables, key=lambda table: table.span or (0, 0))
     results: list[Table] = []

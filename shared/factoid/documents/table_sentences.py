@@ -1,6 +1,6 @@
 """Turn rows of tables into propositions without a model.
 
-Each value in a sentence with the headers that say what it is.
+Each value is in a sentence with the headers that say what it is.
 """
 
 from __future__ import annotations

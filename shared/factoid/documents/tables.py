@@ -222,7 +222,7 @@ class Table:
     def names(self) -> list[str]:
         """Return a distinct name for each column.
 
-        Its headers joined by " / ", else "column 1" and so on.
+        It has its headers joined by " / ", else it is "column 1" and so on.
         """
         names: dict[str, None] = {}
         for column, levels in enumerate(self.headers(), 1):
@@ -267,7 +267,7 @@ class Table:
     def to_markdown(self) -> str:
         """Return the table as Markdown that every parser reads.
 
-        One header row, merged cells repeated, caption below.
+        It has one header row, merged cells are repeated, and the caption is below.
         Where it is repeated, a long text is cut.
         """
         header_rows = self.header_rows

@@ -1,6 +1,6 @@
-"""Entity Retrieval.
+"""Entity Retrieval (Shavarani and Sarkar, 2024).
 
-From the entities in a question to the first words of their articles (Shavarani and Sarkar, 2024).
+It goes from the entities in a question to the first words of their articles.
 
 Three rooms stand apart, for those who repeat the paper: `factoid.entities.spel` (its linker),
 `factoid.entities.causal_lm` (its reader) and `factoid.entities.importers` (Wikipedia).

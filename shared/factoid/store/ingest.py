@@ -551,6 +551,8 @@ def add_embedded(
     batch: list[SplitDocument] = []
     units: list[Unit] = []
     for document in documents:
+        if document.id not in vectors:
+            raise InvalidInputError(f"there is no vector of the document {document.id!r}")
         batch.append(SplitDocument(document, "", []))
         passage = whole_passage(document)
         units.append(passage)

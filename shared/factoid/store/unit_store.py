@@ -367,7 +367,7 @@ class UnitStore:
 
         Raises:
             EncoderMismatchError: The vectors have another dimension than the store's.
-            InvalidInputError: JSON cannot hold the metadata.
+            InvalidInputError: A document has no vector, or JSON cannot hold the metadata.
         """
         add_embedded(self.opened, documents, vectors)
 

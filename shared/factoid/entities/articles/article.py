@@ -1,6 +1,6 @@
 """The records of an article store.
 
-Articles, redirects to them, and the names under which they are found.
+They are articles, redirects to them, and the names under which they are found.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Building an article store.
+"""Build an article store.
 
 Records go into a new file, which takes the place of an earlier one when it is complete.
 """

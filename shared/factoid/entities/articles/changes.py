@@ -1,6 +1,6 @@
-"""Changes to a finished store of documents.
+"""Add, replace and delete articles of a finished store.
 
-Articles added, replaced or deleted, in a file that takes its place.
+The changed store is a file that takes its place.
 """
 
 from __future__ import annotations

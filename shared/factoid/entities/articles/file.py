@@ -1,6 +1,6 @@
 """The SQLite file of an article store, which is never changed once finished.
 
-Its tables, and a connection.
+It has tables, and a connection.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""An article store.
-
-Finds articles by title and other names, in one file (Entity Retrieval, Appendix A.3).
-"""
+"""Find articles by title and other names, in one file (Entity Retrieval, Appendix A.3)."""
 
 from __future__ import annotations
 

@@ -146,9 +146,9 @@ def table(measured: list[Measured]) -> str:
         "candidates",
         "build, s",
         "bytes/vector",
-        "first, ms",
-        "p50, ms",
-        "p99, ms",
+        "first, CPU ms",
+        "p50, CPU ms",
+        "p99, CPU ms",
         f"recall@{K}",
     ]
     rows = []

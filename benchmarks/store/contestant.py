@@ -114,6 +114,12 @@ CONTESTANTS = {
     ),
     "factoid": Entry("factoid `UnitStore`", "factoid_stores:Core", _FAISS, remark="keeps the passages' texts, too"),
     "factoid-hnsw": Entry("factoid `UnitStore`, HNSW32", "factoid_stores:Graph", _FAISS, remark="keeps as much"),
+    "factoid-codes": Entry(
+        "factoid `UnitStore`, codes",
+        "factoid_stores:Codes",
+        _FAISS,
+        remark="keeps as much; what `auto` chooses from 104,000 vectors of 384 dimensions",
+    ),
     "factoid-langchain": Entry(
         "factoid `MultiGranularFAISS`",
         "factoid_stores:LangChain",

@@ -93,6 +93,14 @@ class Graph(Core):
         self.parameters = {"efSearch": 128}  # for a recall like that of Chroma's graph
 
 
+class Codes(Core):
+    """The same with codes of one bit a component, the best of which are scored again."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.options = {"index": "IVF1,RaBitQfs"}
+
+
 class LangChain:
     """`MultiGranularFAISS` with an index of sentences: each unit is one of its document."""
 

@@ -106,3 +106,20 @@ def test_readers_in_other_processes_stay_right(tmp_path, mode):
         assert theirs() == str(answers(store))
         reader.stdin.close()
         assert reader.wait(30) == 0
+
+
+def test_a_search_of_an_earlier_generation_goes_on_while_another_compacts(tmp_path):
+    with filled(tmp_path / "s") as store, opened(tmp_path / "s") as other:
+        before = answers(other)
+        ids = [unit_id for unit_id in store.ids() if unit_id.startswith("u")]
+        with other.opened.connections.reading() as snapshot:
+            assert snapshot.generation
+            expected = store.vectors(ids)
+            store.delete(unit_ids=ids[:3])
+            store.compact()
+            assert len(list((tmp_path / "s").glob("vectors-*.bin"))) == 1
+            found = snapshot.vectors_by_id(ids)
+            assert {unit_id: vector.tolist() for unit_id, vector in found.items()} == {
+                unit_id: vector.tolist() for unit_id, vector in expected.items()
+            }
+        assert answers(other) == answers(store) != before

@@ -6,6 +6,7 @@ import json
 import sqlite3
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain, compress
@@ -71,6 +72,12 @@ class Snapshot:
         if meta.pop("checksum", None) != checksum(*sorted(meta.items(), key=repr)):
             raise DamagedRowError(sorted(map(str, meta)), what="the record of")
         _check_meta(meta)
+        if meta.get("vectors") is not None:
+            # Opened at the beginning: another process may compact the store meanwhile.
+            with suppress(DamagedRowError):
+                self.vector_files.get(
+                    checked_name(meta["vectors"]), int(meta.get("dim") or 0), np.dtype(meta.get("dtype") or "float32")
+                )
         return meta
 
     @property

@@ -1,0 +1,193 @@
+"""Doubts about a comparison, looked for before anything runs; each is a sentence that says what to do."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from factoid.encode import Encoder
+from factoid.evaluate.gold import Gold
+from factoid.evaluate.questions import Question
+from factoid.evaluate.statistics import smallest_difference
+from factoid.units import Document
+
+FEW = 30
+"""Questions below which intervals say little (as in garak, by a named constant)."""
+
+COPIED = 0.9
+"""The share of a question's words in its evidence above which it reads as copied from there."""
+
+_OFTEN = 0.2  # of the questions
+_WORD = re.compile(r"\w{3,}")
+_AROUND = 200  # characters before and after an answer
+_TAIL = " Further words at the end change what is encoded, unless the encoder does not read them."
+_SAME = 1e-4  # distance of vectors of unit length
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A doubt.
+
+    Attributes:
+        name: A word for it, such as "few questions".
+        message: One sentence for the user.
+        is_serious: Whether the comparison cannot be believed as it is.
+    """
+
+    name: str
+    message: str
+    is_serious: bool = False
+
+
+def check_questions(
+    questions: Sequence[Question],
+    golds: Sequence[Gold | None],
+    documents: Sequence[Document],
+    passages: int,
+) -> list[Check]:
+    """Return the doubts about questions on a corpus.
+
+    Args:
+        questions: All questions.
+        golds: What `GoldFinder` found of each.
+        documents: The corpus.
+        passages: How many passages it has.
+    """
+    pairs = zip(questions, golds, strict=True)
+    asked = [(question, gold) for question, gold in pairs if gold is not None]
+    checks = []
+    missing = [question for question, gold in zip(questions, golds, strict=True) if gold is None]
+    if missing:
+        checks.append(
+            Check(
+                "gold not found",
+                f"{len(missing):,} of {len(questions):,} questions are left out, since their gold "
+                f"is not in the corpus, as of {missing[0].text[:80]!r}: copy quotes from the text "
+                "itself, and name documents by file name or title.",
+                is_serious=len(missing) > _OFTEN * len(questions),
+            )
+        )
+    if not asked:
+        return checks
+    count = len(asked)
+    points = 100 * smallest_difference(count)
+    if count < FEW:
+        checks.append(
+            Check(
+                "few questions",
+                f"{count} questions are few: differences below about {points:.0f} points do not "
+                f"show; write at least {FEW}, better 200.",
+                is_serious=True,
+            )
+        )
+    else:
+        checks.append(
+            Check(
+                "smallest difference",
+                f"{count:,} questions show differences from about {points:.0f} points on: for half "
+                "of that, ask four times as many.",
+            )
+        )
+    if all(gold.is_of_documents for _, gold in asked):
+        checks.append(
+            Check(
+                "documents judged",
+                "Only documents are judged, so a result of the right document counts whatever it "
+                "says: add quotes or answers to compare granularities.",
+                is_serious=True,
+            )
+        )
+    if passages <= len(documents):
+        checks.append(
+            Check(
+                "one unit per document",
+                "Every document is a single passage, so passages and chunks can hardly differ: "
+                "compare on whole documents.",
+            )
+        )
+    groups = Counter(gold.group for _, gold in asked)
+    if len(groups) < min(10, count):
+        checks.append(
+            Check(
+                "few documents",
+                f"All questions are about {len(groups)} documents, and those are what is "
+                "resampled: ask about more documents.",
+                is_serious=len(groups) < 5,
+            )
+        )
+    by_id = {document.id: document for document in documents}
+    copied = sum(_is_copied(question, gold, by_id) for question, gold in asked)
+    if copied > _OFTEN * count:
+        checks.append(
+            Check(
+                "copied questions",
+                f"{copied:,} questions repeat the words of their evidence, which flatters BM25: "
+                "ask as users do, without the text in view.",
+            )
+        )
+    generated = sum(question.is_generated for question, _ in asked)
+    if generated:
+        checks.append(
+            Check(
+                "generated questions",
+                f"{generated:,} questions were written by a model: check a sample of them, and "
+                "trust questions of users more.",
+            )
+        )
+    return checks
+
+
+def _is_copied(question: Question, gold: Gold, documents: dict[str, Document]) -> bool:
+    """Return whether nearly all words of a question stand near its evidence."""
+    words = set(_WORD.findall(question.text.lower()))
+    evidence = " ".join(gold.quotes)
+    if gold.places:
+        place = gold.places[0]
+        text = documents[place.document_id].text
+        evidence = text[max(0, place.start - _AROUND) : place.end + _AROUND]
+    near = set(_WORD.findall(evidence.lower()))
+    return bool(words) and len(words & near) >= COPIED * len(words)
+
+
+def check_truncation(encoder: Encoder, texts: Sequence[str], name: str) -> list[Check]:
+    """Return a doubt if an encoder does not read some texts to their end.
+
+    Words are added to a text: where its vector stays the same, they were not read, whatever the
+    encoder is made of. Longer texts are taken to be cut, too.
+
+    Args:
+        encoder: The encoder.
+        texts: What is encoded of units of one kind.
+        name: What they are, such as "passages".
+    """
+    if not texts:
+        return []
+    ordered = sorted(texts, key=len)
+    low, high = 0, len(ordered)  # the first text that is cut lies in [low, high]
+    if not _is_cut(encoder, ordered[-1]):
+        return []
+    while low < high:
+        middle = (low + high) // 2
+        if _is_cut(encoder, ordered[middle]):
+            high = middle
+        else:
+            low = middle + 1
+    share = (len(ordered) - low) / len(ordered)
+    return [
+        Check(
+            "truncated",
+            f"The encoder does not read {100 * share:.1f} % of the {name} to their end: make them "
+            "shorter, or take an encoder for longer texts.",
+            is_serious=share > _OFTEN,
+        )
+    ]
+
+
+def _is_cut(encoder: Encoder, text: str) -> bool:
+    vectors = encoder.encode_units([text, text + _TAIL])
+    lengths = np.linalg.norm(vectors, axis=1)
+    return bool(np.linalg.norm(vectors[0] - vectors[1]) <= _SAME * max(lengths[0], 1e-9))

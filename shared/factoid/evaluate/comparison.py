@@ -1,0 +1,417 @@
+"""What a comparison found, question by question; all tables and tests are made from it."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field
+from functools import cached_property
+from html import escape
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+
+from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.evaluate.checks import Check
+from factoid.evaluate.statistics import (
+    Difference,
+    Recommendation,
+    difference,
+    holm,
+    interval,
+    recommend,
+)
+from factoid.files.atomic import write_file
+from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
+from factoid.files.lines import parse_json, read_whole
+
+DEPTH = 20
+"""Results that are looked at for each question."""
+
+WORDS = 500
+"""Words of context in which an answer is looked for."""
+
+BUDGETS = (25, 50, 100, 150, 200, 300, 400, 500)
+"""Points of the words curve."""
+
+MEASURES = ("Success@1", "Success@5", "R@5", "R@20", "nDCG@10", "MRR", "within 100 words")
+"""The columns of the table."""
+
+MEASURE = "Success@5"
+"""The measure that decides, unless another is named."""
+
+_FORMAT = 1
+_MEASURE = re.compile(r"(Success|R|nDCG)@(\d+)|(MRR)|within (\d+) words")
+
+
+@dataclass(frozen=True, slots=True)
+class Top:
+    """The best unit for a question.
+
+    Attributes:
+        text: What was compared with the question.
+        document: Title, source or id of its document.
+        score: Of the unit.
+        parts: Of the score, by name.
+        before, source, after: Its source in the document's text, and what stands around it.
+    """
+
+    text: str
+    document: str
+    score: float
+    parts: Mapping[str, float]
+    before: str
+    source: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a setting found for a question.
+
+    Attributes:
+        ranks: For each piece of gold the rank, from 1, of the first result that holds it among
+            `DEPTH`, or None.
+        words: How many first words of the context answer the question, or None for more than
+            `WORDS` or where it cannot be told.
+        top: The best unit, or None if nothing was found.
+        in_document: Whether a result among `DEPTH` is of a document with gold.
+    """
+
+    ranks: tuple[int | None, ...]
+    words: int | None
+    top: Top | None
+    in_document: bool = False
+
+    @property
+    def first(self) -> int | None:
+        """The rank of the first right result, or None."""
+        return min((rank for rank in self.ranks if rank is not None), default=None)
+
+    @property
+    def verdict(self) -> str:
+        """In words, what became of the question."""
+        if self.first == 1:
+            return "first"
+        if self.first is not None:
+            return f"at rank {self.first}"
+        if self.top is None:
+            return "nothing found"
+        if self.in_document:
+            return "right document, other place"
+        return "other documents"
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A question as it is shown.
+
+    Attributes:
+        gold: Its answers or quotes.
+        group: The document that it was asked about.
+    """
+
+    id: str
+    text: str
+    gold: str
+    group: str
+    is_generated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Tried:
+    """A setting that was tried.
+
+    Attributes:
+        name: Its name.
+        description: What identifies it, as JSON.
+        code: The lines of Python that apply it, or "".
+        units: How many units are compared.
+        vectors: How many vectors are kept.
+        bytes: Their size in memory.
+        index_seconds: The time to encode the units, and to make propositions where it needs them.
+        search_ms: The time of a search, in batches, in milliseconds; queries are encoded before.
+        context_words: The mean number of words in the five best results.
+    """
+
+    name: str
+    description: Mapping[str, Any]
+    code: str
+    units: int
+    vectors: int
+    bytes: int
+    index_seconds: float
+    search_ms: float
+    context_words: float
+
+    @property
+    def cost(self) -> float:
+        """What settings are ordered by: the bytes of vectors, above all whether passages are reranked."""
+        return self.bytes + (1e15 if self.description.get("rerank") else 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A setting's row of the table."""
+
+    tried: Tried
+    means: Mapping[str, float]
+    low: float  # of the deciding measure's 95 % interval
+    high: float
+    against: Difference | None  # the deciding measure less the baseline's; None for the baseline
+    p: float | None  # of it, corrected for the number of settings (Holm)
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """Settings compared on the same questions.
+
+    Attributes:
+        tried: The settings, in the order in which they were named.
+        asked: The questions.
+        answers: By setting, what it found for each question.
+        checks: Doubts.
+        manifest: Hashes, versions and the command: equal hashes, equal numbers.
+        baseline: The setting that the others are compared with.
+        measure: The measure that decides.
+    """
+
+    tried: tuple[Tried, ...]
+    asked: tuple[Asked, ...]
+    answers: Mapping[str, tuple[Answer, ...]]
+    checks: tuple[Check, ...] = ()
+    manifest: Mapping[str, Any] = field(default_factory=dict)
+    baseline: str = ""
+    measure: str = MEASURE
+
+    def __post_init__(self) -> None:
+        measure_of(self.measure)
+        if self.baseline not in self.answers:
+            raise InvalidInputError(
+                f"the baseline must be one of {', '.join(self.answers)}, got {self.baseline!r}"
+            )
+
+    @property
+    def groups(self) -> list[str]:
+        """The document of each question, by which it is resampled."""
+        return [question.group for question in self.asked]
+
+    def values(self, setting: str, measure: str | None = None) -> list[float]:
+        """Return a measure of each question, from 0 to 1."""
+        value = measure_of(measure or self.measure)
+        return [value(answer) for answer in self.answers[setting]]
+
+    @cached_property
+    def rows(self) -> list[Row]:
+        """The table, in the order of the settings."""
+        base = self.values(self.baseline)
+        differences: dict[str, Difference] = {}
+        for tried in self.tried:
+            if tried.name != self.baseline:
+                values = self.values(tried.name)
+                differences[tried.name] = difference(values, base, self.groups)
+        corrected = holm([found.p for found in differences.values()])
+        p_values = dict(zip(differences, corrected, strict=True))
+        rows = []
+        for tried in self.tried:
+            means = {
+                measure: float(np.mean(self.values(tried.name, measure)))
+                for measure in dict.fromkeys((self.measure, *MEASURES))
+            }
+            low, high = interval(self.values(tried.name), self.groups)
+            compared = differences.get(tried.name)
+            rows.append(
+                Row(tried, means, max(low, 0), min(high, 1), compared, p_values.get(tried.name))
+            )
+        return rows
+
+    @cached_property
+    def recommendation(self) -> Recommendation:
+        """The cheapest setting that is not worse than the best."""
+        values = {tried.name: self.values(tried.name) for tried in self.tried}
+        costs = {tried.name: tried.cost for tried in self.tried}
+        return recommend(values, self.groups, costs)
+
+    @cached_property
+    def curves(self) -> dict[str, list[float]]:
+        """By setting, the share of questions answered within the first words of `BUDGETS`."""
+        return {
+            tried.name: [
+                float(np.mean(self.values(tried.name, f"within {words} words")))
+                for words in BUDGETS
+            ]
+            for tried in self.tried
+        }
+
+    @property
+    def sentence(self) -> str:
+        """The recommendation in words."""
+        advice = self.recommendation
+        means = {row.tried.name: row.means[self.measure] for row in self.rows}
+        share = f"{100 * means[advice.setting]:.1f} %"
+        documents = len(set(self.groups))
+        of = f"{len(self.asked):,} questions about {documents:,} documents"
+        text = f"Use {advice.setting}: {self.measure} is {share} on {of}"
+        if advice.difference is None:
+            text += ", the highest of all settings"
+        else:
+            low, high = 100 * advice.difference.low, 100 * advice.difference.high
+            text += (
+                f", and {100 * means[advice.best]:.1f} % with {advice.best}, which these questions "
+                f"cannot tell apart (difference {100 * advice.difference.mean:+.1f} points, "
+                f"95 % interval {low:+.1f} to {high:+.1f})"
+            )
+        others = len(advice.level) - 1
+        if others and advice.difference is None:
+            text += f", and cheaper than the {others} that these questions cannot tell from it"
+        elif others > 1:
+            text += f"; it is the cheapest of {others + 1} such settings"
+        return f"{text}."
+
+    # -- Keeping it --
+
+    def to_json(self) -> str:
+        """Return the whole comparison as JSON."""
+        answers = {
+            name: [asdict(answer) for answer in found] for name, found in self.answers.items()
+        }
+        record = {
+            "format": _FORMAT,
+            "measure": self.measure,
+            "baseline": self.baseline,
+            "manifest": dict(self.manifest),
+            "checks": [asdict(check) for check in self.checks],
+            "settings": [asdict(tried) for tried in self.tried],
+            "questions": [asdict(question) for question in self.asked],
+            "answers": answers,
+        }
+        return json.dumps(record, ensure_ascii=False, indent=None, separators=(",", ":"))
+
+    def save(self, path: str | Path) -> None:
+        """Write the comparison as JSON, from which pages are made and others' tests can start."""
+        content = self.to_json().encode()
+        write_file(Path(path), lambda out: out.write(content))
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Self:
+        """Return the comparison of a JSON text.
+
+        Raises:
+            InvalidInputError: It is no comparison of this version.
+        """
+        record = parse_json(text)
+        try:
+            if record["format"] != _FORMAT:
+                raise InvalidInputError(
+                    f"a comparison of format {record['format']!r}: run it again"
+                )
+            answers = {
+                name: tuple(answer_of(answer) for answer in found)
+                for name, found in record["answers"].items()
+            }
+            return cls(
+                tried=tuple(Tried(**setting) for setting in record["settings"]),
+                asked=tuple(Asked(**question) for question in record["questions"]),
+                answers=answers,
+                checks=tuple(Check(**check) for check in record["checks"]),
+                manifest=record["manifest"],
+                baseline=record["baseline"],
+                measure=record["measure"],
+            )
+        except (KeyError, TypeError, AttributeError) as error:
+            raise InvalidInputError(
+                "not the JSON of a comparison: expected what factoid compare --json wrote"
+            ) from error
+
+    @classmethod
+    def load(cls, path: str | Path, limits: ReadLimits = DEFAULT_LIMITS) -> Self:
+        """Return the comparison that a file holds.
+
+        Raises:
+            UnreadableFileError: The file cannot be read, or holds something else.
+        """
+        try:
+            return cls.from_json(read_whole(Path(path), limits))
+        except InvalidInputError as error:
+            raise UnreadableFileError(f"{path}: {error}") from error
+
+    def _repr_html_(self) -> str:
+        """Return the sentence and the table for a notebook."""
+        head = ["setting", *self.rows[0].means, f"{self.measure} − {self.baseline}", "p (Holm)"]
+        lines = ["".join(f"<th>{escape(name)}</th>" for name in [*head, "MB of vectors"])]
+        for row in self.rows:
+            cells = [row.tried.name, *(f"{100 * mean:.1f}" for mean in row.means.values())]
+            against, p = "", ""
+            if row.against is not None and row.p is not None:
+                found = row.against
+                against = (
+                    f"{100 * found.mean:+.1f} [{100 * found.low:+.1f}, {100 * found.high:+.1f}]"
+                )
+                p = f"{row.p:.3f}"
+            cells += [against, p, f"{row.tried.bytes / 1e6:.1f}"]
+            lines.append("".join(f"<td>{escape(cell)}</td>" for cell in cells))
+        body = "".join(f"<tr>{line}</tr>" for line in lines)
+        return f"<p><b>{escape(self.sentence)}</b></p><table>{body}</table>"
+
+
+def answer_of(record: Mapping[str, Any]) -> Answer:
+    """Return the answer that `asdict` made a record of."""
+    top = record["top"]
+    if top is not None:
+        top = Top(**top)
+    return Answer(tuple(record["ranks"]), record["words"], top, record["in_document"])
+
+
+# -- Measures --
+
+
+def measure_of(name: str) -> Callable[[Answer], float]:
+    """Return a measure of one question by its name, from 0 to 1.
+
+    * Success@k: 1 if one of the k best results holds gold, else 0. Dense X Retrieval and DPR call
+      its mean Recall@k or top-k accuracy.
+    * R@k: the share of the pieces of gold that the k best results hold; the same as Success@k where
+      there is one.
+    * nDCG@k: the sum of 1 / log2(rank + 1) over the pieces of gold, each at the first result that
+      holds it, over that of an order that has all of them first.
+    * MRR: 1 / rank of the first right result among `DEPTH`, else 0.
+    * within l words: 1 if the first l words of context answer the question (Dense X Retrieval,
+      Figure 4), else 0.
+
+    Raises:
+        InvalidInputError: There is no such measure, or it looks deeper than `DEPTH` or `WORDS`.
+    """
+    match = _MEASURE.fullmatch(name)
+    if match is None or int(match[2] or 1) > DEPTH or int(match[4] or 1) > WORDS:
+        raise InvalidInputError(
+            f"expected a measure such as {', '.join(MEASURES)}, with k up to {DEPTH} and up to "
+            f"{WORDS} words, got {name!r}"
+        )
+    kind, cut = match[1], int(match[2] or match[4] or DEPTH)
+    if match[3]:
+        return _reciprocal_rank
+    if kind == "Success":
+        return lambda answer: float(answer.first is not None and answer.first <= cut)
+    if kind == "R":
+        return lambda answer: _within(answer, cut) / len(answer.ranks)
+    if kind == "nDCG":
+        return lambda answer: _ndcg(answer, cut)
+    return lambda answer: float(answer.words is not None and answer.words <= cut)
+
+
+def _reciprocal_rank(answer: Answer) -> float:
+    return 0.0 if answer.first is None else 1 / answer.first
+
+
+def _within(answer: Answer, cut: int) -> int:
+    return sum(1 for rank in answer.ranks if rank is not None and rank <= cut)
+
+
+def _ndcg(answer: Answer, cut: int) -> float:
+    ranks = [rank for rank in answer.ranks if rank is not None and rank <= cut]
+    gain = math.fsum(1 / math.log2(rank + 1) for rank in ranks)
+    ideal = math.fsum(1 / math.log2(rank + 2) for rank in range(min(cut, len(answer.ranks))))
+    return min(gain / ideal, 1.0)  # one result may hold several pieces

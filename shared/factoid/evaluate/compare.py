@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from importlib.metadata import version
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import numpy as np
@@ -318,6 +318,9 @@ class Bench:
         if Granularity.PROPOSITION in setting.vector_kinds:
             self._decomposed()
         store = self._store(setting)
+        self._search(
+            store, setting, DEPTH, "passage", questions=1
+        )  # builds indexes, encodes queries
         began = time.perf_counter()
         results = self._search(store, setting, DEPTH, "passage")
         search_ms = 1000 * (time.perf_counter() - began) / len(self.questions)
@@ -361,7 +364,8 @@ class Bench:
 
     @staticmethod
     def _name(document: Document) -> str:
-        return document.title or str(document.metadata.get("source", "")) or document.id
+        file = PurePath(str(document.metadata.get("source", ""))).name
+        return document.title or file or document.id
 
     def _tried(self, setting: Setting, store: UnitStore, search_ms: float, words: float) -> Tried:
         counts = store.counts()
@@ -406,19 +410,34 @@ class Bench:
 
     # -- Searching --
 
-    def _search(self, store: UnitStore, setting: Setting, k: int, parents: str) -> list[list[Hit]]:
+    def _search(
+        self,
+        store: UnitStore,
+        setting: Setting,
+        k: int,
+        parents: str,
+        *,
+        questions: int | None = None,
+    ) -> list[list[Hit]]:
+        """Return the k best hits for each question, or for the first few."""
         options = {**setting.options(), "parents": parents}
+        texts = [question.text for question, _ in self.questions[:questions]]
         if not setting.fuse:
-            return self._ranked(store, setting, k, options)
-        by_vectors = self._ranked(store, setting, _UNITS, options)
-        by_words = self._ranked(store, setting, _UNITS, {"lexical": 1.0, "parents": parents})
+            return self._ranked(store, setting, texts, k, options)
+        words = {"lexical": 1.0, "parents": parents}
+        by_vectors = self._ranked(store, setting, texts, _UNITS, options)
+        by_words = self._ranked(store, setting, texts, _UNITS, words)
         pairs = zip(by_vectors, by_words, strict=True)
         return [fuse_ranks(*pair)[:k] for pair in pairs]
 
     def _ranked(
-        self, store: UnitStore, setting: Setting, k: int, options: dict[str, Any]
+        self,
+        store: UnitStore,
+        setting: Setting,
+        texts: Sequence[str],
+        k: int,
+        options: dict[str, Any],
     ) -> list[list[Hit]]:
-        texts = [question.text for question, _ in self.questions]
         starts = range(0, len(texts), _BATCH)
         hits: list[list[Hit]] = []
         for start in tracked(
@@ -428,7 +447,7 @@ class Bench:
             if options.get("lexical") == 1:
                 hits += store.search_batch(texts[batch], k, **options)
             else:
-                queries = self._encoded(setting.encoder)[batch]
+                queries = self._encoded(setting.encoder)[: len(texts)][batch]
                 hits += store.search_batch_by_vector(queries, k, texts=texts[batch], **options)
         return hits
 

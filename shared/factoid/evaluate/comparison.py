@@ -44,6 +44,7 @@ MEASURE = "Success@5"
 """The measure that decides, unless another is named."""
 
 _FORMAT = 1
+_CEILING = 0.95
 _MEASURE = re.compile(r"(Success|R|nDCG)@(\d+)|(MRR)|within (\d+) words")
 
 
@@ -229,11 +230,32 @@ class Comparison:
         return rows
 
     @cached_property
+    def values_by_setting(self) -> dict[str, list[float]]:
+        """By setting, the deciding measure of each question."""
+        return {tried.name: self.values(tried.name) for tried in self.tried}
+
+    @cached_property
     def recommendation(self) -> Recommendation:
         """The cheapest setting that is not worse than the best."""
-        values = {tried.name: self.values(tried.name) for tried in self.tried}
+        return self.recommendation_by(self.measure)
+
+    def recommendation_by(self, measure: str) -> Recommendation:
+        """Return the recommendation by another measure."""
+        values = {tried.name: self.values(tried.name, measure) for tried in self.tried}
         costs = {tried.name: tried.cost for tried in self.tried}
         return recommend(values, self.groups, costs)
+
+    @property
+    def doubts(self) -> list[Check]:
+        """The checks, and whether nearly all questions are answered by every setting."""
+        lowest = min(np.mean(values) for values in self.values_by_setting.values())
+        if lowest < _CEILING:
+            return list(self.checks)
+        message = (
+            f"{self.measure} is at least {100 * lowest:.0f} % with every setting, so it hardly tells "
+            "them apart: decide by Success@1 or by words of context, or ask harder questions."
+        )
+        return [*self.checks, Check("ceiling", message)]
 
     @cached_property
     def curves(self) -> dict[str, list[float]]:

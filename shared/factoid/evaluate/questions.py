@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -197,8 +197,6 @@ def read_corpus(path: str | Path, limits: ReadLimits = DEFAULT_LIMITS) -> list[D
 
 def _numbered(questions: Iterable[Question]) -> list[Question]:
     """Return questions with distinct ids: those without one, or with one that was seen, get a number."""
-    from dataclasses import replace
-
     seen: set[str] = set()
     numbered = []
     for number, question in enumerate(questions, start=1):

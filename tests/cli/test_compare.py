@@ -38,8 +38,13 @@ def test_one_command_writes_a_page(run, docs, asked, tmp_path):
     assert [question.text for question in saved.asked] == [line["question"] for line in LINES]
     # The next run has its answers in the cache.
     before = page.read_bytes()
-    assert run("compare", docs, "--questions", asked, "--page", page)[0] == 0
+    results = page.with_suffix(".json")
+    table = tmp_path / "table.csv"
+    code, out, _ = run("compare", docs, "--questions", asked, "--page", page, "--earlier", results, "--csv", table)
+    assert code == 0
     assert page.read_bytes() == before
+    assert out.startswith("nothing differs")
+    assert table.read_text(encoding="utf-8").count("How high is the tower?") == len(saved.tried)
 
 
 def test_csv_and_chosen_settings(run, docs, tmp_path):
@@ -52,7 +57,7 @@ def test_csv_and_chosen_settings(run, docs, tmp_path):
     found = json.loads(out)
     assert list(found["means"]) == ["passages", "words only"]
     assert "MRR is" in found["sentence"]
-    assert "on 1 questions" in found["sentence"]
+    assert "on 1 question " in found["sentence"]
 
 
 def test_a_dry_run_writes_nothing(run, docs, asked, tmp_path):
@@ -71,7 +76,7 @@ def test_squad_is_corpus_and_questions(run, tmp_path):
     file.write_text(json.dumps({"data": [{"title": "Vasa", "paragraphs": [paragraph]}]}))
     code, out, err = run("compare", file, "--questions", file, "--page", tmp_path / "p.html", "-q")
     assert code == 0, err
-    assert "on 1 questions about 1 documents" in out
+    assert "on 1 question about 1 document," in out
 
 
 @pytest.mark.parametrize(

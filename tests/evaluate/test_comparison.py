@@ -1,6 +1,9 @@
 from __future__ import annotations
 
+import csv
+import io
 import math
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -95,3 +98,19 @@ def test_rows_are_paired_with_the_baseline():
 )
 def test_verdicts(answer, verdict):
     assert answer.verdict == verdict
+
+
+def test_a_table_for_spreadsheets():
+    found = comparison(poor=[None, 6], good=[1, 2])
+    asked = (Asked("1", "=cmd()", "!", "a"), Asked("2", "Why, then?", "!", "b"))
+    lines = list(csv.DictReader(io.StringIO(replace(found, asked=asked).to_csv())))
+    assert [line["rank"] for line in lines] == ["", "6", "1", "2"]
+    assert [line["Success@5"] for line in lines] == ["0.0", "0.0", "1.0", "1.0"]
+    assert [line["text"] for line in lines][:2] == ["'=cmd()", "Why, then?"]
+
+
+def test_changes_name_the_suspect():
+    now = replace(comparison(poor=[1] * 4, good=[1] * 4), manifest={"corpus": "b", "words": 100})
+    earlier = replace(comparison(poor=[1] * 3 + [None], old=[1] * 4), manifest={"corpus": "a", "words": 100})
+    assert now.changes(earlier) == ["corpus: a → b", "poor: Success@5 75.0 % → 100.0 %", "good: new", "old: gone"]
+    assert now.changes(now) == []

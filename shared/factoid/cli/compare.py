@@ -12,6 +12,7 @@ import typer
 from factoid.cli import options as opts
 from factoid.cli.options import option
 from factoid.errors import InvalidInputError
+from factoid.files.atomic import write_file
 from factoid.terminal import count
 
 if TYPE_CHECKING:
@@ -62,6 +63,14 @@ def compare(
     price: Annotated[
         float | None, option("NUMBER", "Price of a million tokens of the encoder.")
     ] = None,
+    table: Annotated[
+        Path | None,
+        option("FILE", "Write every question with every setting as CSV, too.", "--csv"),
+    ] = None,
+    earlier: Annotated[
+        Path | None,
+        option("FILE", "Print what differs from the JSON of an earlier run.", "--earlier"),
+    ] = None,
     dry_run: Annotated[
         bool, option(None, "Print doubts and cost, and stop there.", "--dry-run")
     ] = False,
@@ -74,11 +83,13 @@ def compare(
     """Compare granularities, and chunks, on your own documents and questions; write a page that says which to use."""
     from factoid._optional import require
     from factoid.evaluate.compare import compare as run
+    from factoid.evaluate.comparison import Comparison
     from factoid.evaluate.questions import read_questions
     from factoid.report.page import write
 
     if not dry_run:
         require("jinja2", extra="report")  # before an hour's work, not after it
+    before_it = None if earlier is None else Comparison.load(earlier, reading.limits)
     asked = _some(read_questions(questions, limits=reading.limits), sample)
     documents = _documents(corpus, reading)
     settings = _chosen(setting, chunk)
@@ -108,6 +119,11 @@ def compare(
     )
     compared.save(page.with_suffix(".json"))
     write(compared, page)
+    if table is not None:
+        content = compared.to_csv().encode()
+        write_file(table, lambda out: out.write(content))
+    if before_it is not None and not output.as_json:
+        print("\n".join(compared.changes(before_it)) or "nothing differs", end="\n\n")
     output.print(_summary(compared, page), "\n".join(_lines(compared, page)))
 
 

@@ -147,14 +147,15 @@ def compare(
     if chosen not in names:
         raise InvalidInputError(f"the baseline must be one of {', '.join(names)}, got {chosen!r}")
     measure_of(measure)
+    checks = (*bench.checks, *bench.truncation())
     if before is not None and not bench.is_done:
-        before(bench.checks, bench.estimate(price))
+        before(checks, bench.estimate(price))
     results = [bench.run(setting) for setting in bench.settings]
     return Comparison(
         tried=tuple(tried for tried, _ in results),
         asked=tuple(bench.asked),
         answers={tried.name: answers for tried, answers in results},
-        checks=(*bench.checks, *bench.truncation()),
+        checks=checks,
         manifest={**bench.manifest(), "command": command},
         baseline=chosen,
         measure=measure,
@@ -292,19 +293,16 @@ class Bench:
 
     def truncation(self) -> list[Check]:
         """Return a doubt for each encoder that does not read passages to their end."""
+        kept = self._read("truncation")
+        if kept is not None:
+            return [Check(**check) for check in kept]
         used = {setting.encoder for setting in self.settings if setting.vector_kinds}
-        if self._passages is None or not used:
-            return self._kept_truncation()
-        texts = [encoded_text(unit) for unit in self._passages]
+        texts = [encoded_text(unit) for unit in self._split()]
         checks = []
         for name in sorted(used):
             checks += check_truncation(self._encoder(name).encoder, texts, "passages")
-        self._write("checks", [asdict(check) for check in checks])
+        self._write("truncation", [asdict(check) for check in checks])
         return checks
-
-    def _kept_truncation(self) -> list[Check]:
-        kept = self._read("checks")
-        return [Check(**check) for check in kept or ()]
 
     # -- One setting --
 

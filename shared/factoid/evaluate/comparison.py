@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 import re
@@ -274,8 +276,8 @@ class Comparison:
         advice = self.recommendation
         means = {row.tried.name: row.means[self.measure] for row in self.rows}
         share = f"{100 * means[advice.setting]:.1f} %"
-        documents = len(set(self.groups))
-        of = f"{len(self.asked):,} questions about {documents:,} documents"
+        documents = _count(len(set(self.groups)), "document")
+        of = f"{_count(len(self.asked), 'question')} about {documents}"
         text = f"Use {advice.setting}: {self.measure} is {share} on {of}"
         if advice.difference is None:
             text += ", the highest of all settings"
@@ -294,6 +296,38 @@ class Comparison:
         return f"{text}."
 
     # -- Keeping it --
+
+    def to_csv(self) -> str:
+        """Return a line for each question and setting: for a spreadsheet, or another test."""
+        out = io.StringIO()
+        writer = csv.writer(out, lineterminator="\n")
+        names = list(dict.fromkeys((self.measure, *MEASURES)))
+        writer.writerow(["question", "text", "document", "setting", "rank", "words", *names])
+        for tried in self.tried:
+            for asked, answer in zip(self.asked, self.answers[tried.name], strict=True):
+                scores = [measure_of(name)(answer) for name in names]
+                row = [asked.id, asked.text, asked.group, tried.name, answer.first, answer.words]
+                writer.writerow([*map(_cell, row), *scores])
+        return out.getvalue()
+
+    def changes(self, earlier: Comparison) -> list[str]:
+        """Return what differs from an earlier comparison, a line each: first what numbers depend on, then numbers."""
+        lines = []
+        for key in dict.fromkeys((*earlier.manifest, *self.manifest)):
+            before, now = (record.manifest.get(key, "nothing") for record in (earlier, self))
+            if before != now:
+                lines.append(f"{key}: {before} → {now}")
+        for tried in self.tried:
+            if tried.name not in earlier.answers:
+                lines.append(f"{tried.name}: new")
+                continue
+            before = float(np.mean(earlier.values(tried.name, self.measure)))
+            now = float(np.mean(self.values(tried.name)))
+            if before != now:
+                change = f"{100 * before:.1f} % → {100 * now:.1f} %"
+                lines.append(f"{tried.name}: {self.measure} {change}")
+        lines += [f"{name}: gone" for name in earlier.answers if name not in self.answers]
+        return lines
 
     def to_json(self) -> str:
         """Return the whole comparison as JSON."""
@@ -377,6 +411,16 @@ class Comparison:
             lines.append("".join(f"<td>{escape(cell)}</td>" for cell in cells))
         body = "".join(f"<tr>{line}</tr>" for line in lines)
         return f"<p><b>{escape(self.sentence)}</b></p><table>{body}</table>"
+
+
+def _cell(value: object) -> object:
+    """Return a cell that no spreadsheet takes for a formula."""
+    is_formula = isinstance(value, str) and value.startswith(("=", "+", "-", "@", "\t", "\r"))
+    return f"'{value}" if is_formula else value
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
 
 
 def answer_of(record: Mapping[str, Any]) -> Answer:

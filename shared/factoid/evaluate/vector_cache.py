@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from factoid.encode import Encoder, Vectors, to_matrix
+from factoid.encode import Encoder, Vectors, to_matrix, token_vector_encoder
 from factoid.errors import UnreadableFileError
 from factoid.files.atomic import write_file
 from factoid.progress import progress_bar
@@ -58,11 +58,13 @@ class VectorCache:
         """Return how long it took to encode some distinct units, in this run or an earlier one."""
         return sum(self._seconds.get(self._key("unit", text), 0.0) for text in set(texts))
 
-    def __getattr__(self, name: str) -> object:
-        """Return what the encoder has besides, such as vectors of tokens."""
-        if name == "encoder":
-            raise AttributeError(name)
-        return getattr(self.encoder, name)
+    def encode_query_tokens(self, texts: Sequence[str]) -> list[Vectors]:
+        """Return the encoder's vectors of tokens, which are not kept. Shape of each: (tokens, dim)."""
+        return token_vector_encoder(self.encoder).encode_query_tokens(texts)
+
+    def encode_unit_tokens(self, texts: Sequence[str]) -> list[Vectors]:
+        """Return the encoder's vectors of tokens, which are not kept. Shape of each: (tokens, dim)."""
+        return token_vector_encoder(self.encoder).encode_unit_tokens(texts)
 
     def _key(self, side: str, text: str) -> bytes:
         return hashlib.sha256("\0".join((self.name, side, text)).encode()).digest()[:16]

@@ -2,9 +2,9 @@
 
     python -m benchmarks.comparisons
 
-Settings answer questions about documents of different difficulty, equally well or not. "coverage" is the share of runs in which the
-95 % interval of a difference of two equal settings holds 0, "false alarms" of those with p ≤ .05, "cheapest rejected" of those in which the cheapest
-of eight equal settings is called worse than the best, and "loss seen" of those in which it is, when it is 10 points worse.
+Eight settings answer questions about documents of different difficulty. "coverage" is the share of runs in which the 95 %
+interval of a difference of two equal settings holds 0, "false alarms" that of p ≤ .05 for it, "cheapest rejected" that in which
+the cheapest of eight equal settings is called worse than the best, and "loss seen" that in which it is, being 10 points worse.
 """
 
 from __future__ import annotations

@@ -15,6 +15,8 @@ VASA = Document(
 )
 WASA = Document("Wasa is bread. It sank in 1628, too.", title="Wasa", id="w")
 
+words = st.lists(st.sampled_from(["a", "(日)", "1628", "Oslo,", "日本", "b-c", "über", "—", "\u200b"]), min_size=1, max_size=12)
+
 
 def unit(document, start, end, text=None):
     return Unit(
@@ -63,12 +65,16 @@ def test_an_answer_counts_in_named_documents():
     assert Gold(answers=("162",)).first_ranks(results) == [None]
 
 
+@given(words, words)
+def test_answers_are_those_of_dpr(text, answer):
+    answers = (" ".join(answer[:2]), "!")
+    [rank] = Gold(answers=answers).first_ranks([unit(VASA, 0, 5, " ".join(text))])
+    assert (rank == 1) == has_answer_dpr(" ".join(text), answers)
+
+
 def test_documents_by_their_first_result():
     results = [unit(VASA, 0, 5), unit(VASA, 5, 9), unit(WASA, 0, 5)]
     assert Gold(document_ids=("w", "v", "x")).first_ranks(results) == [3, 1, None]
-
-
-words = st.lists(st.sampled_from(["a", "1628", "Oslo,", "日本", "b-c", "über"]), min_size=1, max_size=12)
 
 
 @given(words, words)

@@ -6,10 +6,11 @@ import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import accumulate
 from pathlib import PurePath
 
-from factoid.evaluate.answers import has_answer_dpr
+from factoid.evaluate.answers import dpr_tokens, has_answer_dpr
 from factoid.evaluate.questions import Question, Quote
 from factoid.sections import outline
 from factoid.units import Document, Unit
@@ -66,19 +67,23 @@ class Gold:
         if self.places:
             return [_first(results, place) for place in self.places]
         if self.answers:
-            rank = next(
-                (rank for rank, unit in enumerate(results, start=1) if self._answers(unit)), None
+            needles = [f" {tokens} " for tokens in map(dpr_tokens, self.answers) if tokens]
+            ranks = (
+                rank for rank, unit in enumerate(results, start=1) if self._answers(unit, needles)
             )
-            return [rank]
+            return [next(ranks, None)]
         found = [unit.document_id for unit in results]
         return [
             found.index(document_id) + 1 if document_id in found else None
             for document_id in self.document_ids
         ]
 
-    def _answers(self, unit: Unit) -> bool:
-        is_searched = not self.document_ids or unit.document_id in self.document_ids
-        return is_searched and has_answer_dpr(unit.searched, self.answers)
+    def _answers(self, unit: Unit, needles: Iterable[str]) -> bool:
+        """Tell whether a unit of a named document holds an answer, as `has_answer_dpr` does."""
+        if self.document_ids and unit.document_id not in self.document_ids:
+            return False
+        tokens = _padded_tokens(unit.searched)
+        return any(needle in tokens for needle in needles)
 
     def words_needed(self, context: str) -> int | None:
         """Return how many first words of a context answer the question; None if the whole does not.
@@ -87,15 +92,7 @@ class Gold:
         nine tenths of the distinct words of a quote.
         """
         if self.answers:
-            if not has_answer_dpr(context, self.answers):
-                return None
-            lengths = range(1, count_words(context) + 1)
-            place = bisect_left(
-                lengths,
-                True,
-                key=lambda words: has_answer_dpr(cut_words(context, words), self.answers),
-            )
-            return lengths[place]
+            return _words_of_answer(context, self.answers)
         needed = [_words_of_quote(context, quote) for quote in self.quotes]
         return min((words for words in needed if words is not None), default=None)
 
@@ -108,6 +105,46 @@ def _first(results: Sequence[Unit], place: Place) -> int | None:
         if overlap >= COVERED * (place.end - place.start):
             return rank
     return None
+
+
+def _words_of_answer(context: str, answers: Sequence[str]) -> int | None:
+    # No token goes over white space, so the tokens of a context are those of its words.
+    words = context.split()
+    tokens = [_tokens_of_word(word) for word in words]
+    joined = "".join(tokens)
+    ends = list(accumulate(map(len, tokens)))
+    last = len(joined) + 1  # where the answer that ends first does
+    for answer in answers:
+        needle = f" {dpr_tokens(answer)}"
+        at = f"{joined} ".find(f"{needle} ")
+        if at >= 0 and needle.strip():
+            last = min(last, at + len(needle))
+    if last > len(joined):
+        return None
+    place = bisect_left(ends, last)
+    most = count_words(" ".join(words[: place + 1]))
+    least = max(count_words(" ".join(words[:place])), 1)
+    if most - least <= 1:
+        return most
+    # Where a run of characters is many words, the answer may end before the run does.
+    lengths = range(least, most)
+    at = bisect_left(
+        lengths, True, key=lambda count: has_answer_dpr(cut_words(context, count), answers)
+    )
+    return least + at
+
+
+@lru_cache(maxsize=1 << 15)
+def _padded_tokens(text: str) -> str:
+    """Return a text's tokens between spaces: one passage is looked at for many questions."""
+    return f" {dpr_tokens(text)} "
+
+
+@lru_cache(maxsize=1 << 16)
+def _tokens_of_word(word: str) -> str:
+    """Return the tokens of a word, a space before each."""
+    tokens = dpr_tokens(word)
+    return f" {tokens}" if tokens else ""
 
 
 def _words_of_quote(context: str, quote: str) -> int | None:

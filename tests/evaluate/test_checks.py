@@ -41,7 +41,7 @@ def test_good_questions_say_what_they_can_show():
         ("one unit per document", asked(40), 40, "a single passage"),
         ("documents judged", [Question(text="Which?", documents=(f"Ship {n}",)) for n in range(40)], 400, "add quotes"),
         ("generated questions", asked(40, is_generated=True), 400, "written by a model"),
-        ("few documents", [Question(text="Which?", documents=("Ship 1",))] * 40, 400, "about 1 documents"),
+        ("few documents", [Question(text="Which?", documents=("Ship 1",))] * 40, 400, "few documents (1)"),
         (
             "copied questions",
             [Question(text=f"Ship {n} was built by master?", quotes=(Quote(TEXTS[n]),)) for n in range(40)],

@@ -7,7 +7,7 @@ import pytest
 
 from factoid import Document, Granularity, UnitStore, Weights, split_passages
 from factoid.errors import InvalidInputError, UnreadableFileError
-from factoid.evaluate.compare import Bench, fuse_ranks
+from factoid.evaluate.bench import Bench, fuse_ranks
 from factoid.evaluate.questions import Question
 from factoid.evaluate.settings import Setting, check_settings, chunks, default_settings
 from factoid.evaluate.vector_cache import VectorCache

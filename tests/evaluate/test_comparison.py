@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from factoid.errors import InvalidInputError
-from factoid.evaluate.comparison import Answer, Asked, Comparison, Tried, measure_of
+from factoid.evaluate.comparison import Asked, Comparison, Tried
+from factoid.evaluate.measures import Answer, measure_of
 
 ranks = st.lists(st.one_of(st.none(), st.integers(1, 20)), min_size=1, max_size=6, unique_by=lambda r: r or object())
 

@@ -12,7 +12,8 @@ import pytest
 
 from factoid import report
 from factoid.evaluate.checks import Check
-from factoid.evaluate.comparison import Answer, Asked, Comparison, Top, Tried
+from factoid.evaluate.comparison import Asked, Comparison, Tried
+from factoid.evaluate.measures import Answer, Top
 
 pytest.importorskip("jinja2")
 

@@ -16,8 +16,8 @@ from factoid.files.atomic import write_file
 from factoid.terminal import count
 
 if TYPE_CHECKING:
+    from factoid.evaluate.bench import Estimate
     from factoid.evaluate.checks import Check
-    from factoid.evaluate.compare import Estimate
     from factoid.evaluate.comparison import Comparison
     from factoid.evaluate.questions import Question
     from factoid.evaluate.settings import Setting

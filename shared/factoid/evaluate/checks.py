@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +21,7 @@ COPIED = 0.9
 """The share of a question's words in its evidence above which it reads as copied from there."""
 
 _OFTEN = 0.2  # of the questions
+_FEW_DOCUMENTS = 10
 _WORD = re.compile(r"\w{3,}")
 _AROUND = 200  # characters before and after an answer
 _TAIL = " Further words at the end change what is encoded, unless the encoder does not read them."
@@ -57,91 +57,95 @@ def check_questions(
         documents: The corpus.
         passages: How many passages it has.
     """
-    pairs = zip(questions, golds, strict=True)
+    pairs = list(zip(questions, golds, strict=True))
     asked = [(question, gold) for question, gold in pairs if gold is not None]
-    checks = []
-    missing = [question for question, gold in zip(questions, golds, strict=True) if gold is None]
-    if missing:
-        checks.append(
-            Check(
-                "gold not found",
-                f"{len(missing):,} of {len(questions):,} questions are left out, since their gold "
-                f"is not in the corpus, as of {missing[0].text[:80]!r}: copy quotes from the text "
-                "itself, and name documents by file name or title.",
-                is_serious=len(missing) > _OFTEN * len(questions),
-            )
-        )
-    if not asked:
-        return checks
-    count = len(asked)
-    points = 100 * smallest_difference(count)
-    if count < FEW:
-        checks.append(
-            Check(
-                "few questions",
-                f"{count} questions are few: differences below about {points:.0f} points do not "
-                f"show; write at least {FEW}, better 200.",
-                is_serious=True,
-            )
-        )
-    else:
-        checks.append(
-            Check(
-                "smallest difference",
-                f"{count:,} questions show differences from about {points:.0f} points on: for half "
-                "of that, ask four times as many.",
-            )
-        )
-    if all(gold.is_of_documents for _, gold in asked):
-        checks.append(
-            Check(
-                "documents judged",
-                "Only documents are judged, so a result of the right document counts whatever it "
-                "says: add quotes or answers to compare granularities.",
-                is_serious=True,
-            )
-        )
-    if passages <= len(documents):
-        checks.append(
-            Check(
-                "one unit per document",
-                "Every document is a single passage, so passages and chunks can hardly differ: "
-                "compare on whole documents.",
-            )
-        )
-    groups = Counter(gold.group for _, gold in asked)
-    if len(groups) < min(10, count):
-        checks.append(
-            Check(
-                "few documents",
-                f"All questions are about {len(groups)} documents, and those are what is "
-                "resampled: ask about more documents.",
-                is_serious=len(groups) < 5,
-            )
-        )
-    by_id = {document.id: document for document in documents}
-    copied = sum(_is_copied(question, gold, by_id) for question, gold in asked)
-    if copied > _OFTEN * count:
-        checks.append(
-            Check(
-                "copied questions",
-                f"{copied:,} questions repeat the words of their evidence, which flatters BM25: "
-                "ask as users do, without the text in view.",
-            )
-        )
-    generated = sum(question.is_generated for question, _ in asked)
-    if generated:
-        checks.append(
-            Check(
-                "generated questions",
-                f"{generated:,} questions were written by a model: check a sample of them, and "
-                "trust questions of users more.",
-            )
-        )
+    missing = [question for question, gold in pairs if gold is None]
+    checks = list(_missing(missing, len(pairs)))
+    if asked:
+        by_id = {document.id: document for document in documents}
+        checks += _numbers(asked)
+        checks += _corpus(asked, len(documents), passages)
+        checks += _wording(asked, by_id)
     return checks
 
 
-def _is_copied(question: Question, gold: Gold, documents: dict[str, Document]) -> bool:
+Asked = tuple[Question, Gold]
+
+
+def _missing(missing: Sequence[Question], count: int) -> Iterator[Check]:
+    if missing:
+        yield Check(
+            "gold not found",
+            f"{len(missing):,} of {count:,} questions are left out, since their gold is not in the "
+            f"corpus, as of {missing[0].text[:80]!r}: copy quotes from the text itself, and name "
+            "documents by file name or title.",
+            is_serious=len(missing) > _OFTEN * count,
+        )
+
+
+def _numbers(asked: Sequence[Asked]) -> Iterator[Check]:
+    """Yield what so many questions about so many documents can show."""
+    count = len(asked)
+    points = 100 * smallest_difference(count)
+    if count < FEW:
+        yield Check(
+            "few questions",
+            f"{count} questions are few: differences below about {points:.0f} points do not show; "
+            f"write at least {FEW}, better 200.",
+            is_serious=True,
+        )
+    else:
+        yield Check(
+            "smallest difference",
+            f"{count:,} questions show differences from about {points:.0f} points on: for half of "
+            "that, ask four times as many.",
+        )
+    groups = len({gold.group for _, gold in asked})
+    if groups < min(_FEW_DOCUMENTS, count):
+        yield Check(
+            "few documents",
+            f"The questions are about few documents ({groups}), and those are what is resampled: "
+            "ask about more.",
+            is_serious=groups < _FEW_DOCUMENTS / 2,
+        )
+
+
+def _corpus(asked: Sequence[Asked], documents: int, passages: int) -> Iterator[Check]:
+    """Yield reasons for which settings may tie."""
+    if all(gold.is_of_documents for _, gold in asked):
+        yield Check(
+            "documents judged",
+            "Only documents are judged, so a result of the right document counts whatever it says: "
+            "add quotes or answers to compare granularities.",
+            is_serious=True,
+        )
+    if passages <= documents:
+        yield Check(
+            "one unit per document",
+            "Every document is a single passage, so passages and chunks can hardly differ: compare "
+            "on whole documents.",
+        )
+
+
+def _wording(asked: Sequence[Asked], documents: Mapping[str, Document]) -> Iterator[Check]:
+    """Yield doubts about how questions were written."""
+    copied = sum(_is_copied(question, gold, documents) for question, gold in asked)
+    if copied > _OFTEN * len(asked):
+        yield Check(
+            "copied questions",
+            f"{copied:,} questions repeat the words of their evidence, which flatters BM25: ask as "
+            "users do, without the text in view.",
+        )
+    generated = sum(question.is_generated for question, _ in asked)
+    if generated:
+        yield Check(
+            "generated questions",
+            f"{generated:,} questions were written by a model: check a sample of them, and trust "
+            "questions of users more.",
+        )
+
+
+def _is_copied(question: Question, gold: Gold, documents: Mapping[str, Document]) -> bool:
     """Return whether nearly all words of a question stand near its evidence."""
     words = set(_WORD.findall(question.text.lower()))
     evidence = " ".join(gold.quotes)

@@ -165,10 +165,6 @@ def default_settings(size: int = CHUNK) -> list[Setting]:
     return settings
 
 
-DEFAULT = "passages + propositions"
-"""The name of the default setting of a store."""
-
-
 def check_settings(settings: Sequence[Setting], encoders: Sequence[str]) -> None:
     """Refuse settings that cannot run, before anything does.
 

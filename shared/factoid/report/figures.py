@@ -6,7 +6,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from factoid.evaluate.comparison import BUDGETS, Comparison
+from factoid.evaluate.comparison import Comparison
+from factoid.evaluate.measures import BUDGETS
 
 WIDTH, HEIGHT = 640, 320
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 16, 12, 44  # margins

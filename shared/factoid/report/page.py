@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from factoid._optional import require
-from factoid.evaluate.comparison import BUDGETS, MEASURES, Comparison, Tried
+from factoid.evaluate.comparison import Comparison, Tried
+from factoid.evaluate.measures import BUDGETS, MEASURES
 from factoid.evaluate.statistics import Recommendation
 from factoid.files.atomic import write_file
 from factoid.report.figures import cost_and_quality, words_curve

@@ -11,8 +11,9 @@ from hypothesis import strategies as st
 
 from factoid.errors import InvalidInputError
 from factoid.evaluate.comparison import Asked, Comparison, Tried
-from factoid.evaluate.measures import Answer, measure_of
+from factoid.evaluate.measures import Answer, Top, measure_of
 
+TOP = Top("It sank.", "vasa.md", 0.5, {}, "", "It sank.", "")
 ranks = st.lists(st.one_of(st.none(), st.integers(1, 20)), min_size=1, max_size=6, unique_by=lambda r: r or object())
 
 
@@ -95,6 +96,9 @@ def test_rows_are_paired_with_the_baseline():
         (Answer((None, 1), None, None), "first"),
         (Answer((7,), None, None), "at rank 7"),
         (Answer((None,), None, None), "nothing found"),
+        (Answer((None,), None, TOP), "not among 20 results"),
+        (Answer((None,), None, TOP, in_document=True), "right document, other place"),
+        (Answer((None,), None, TOP, in_document=False), "other documents"),
     ],
 )
 def test_verdicts(answer, verdict):

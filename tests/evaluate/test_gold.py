@@ -30,6 +30,12 @@ def test_documents_by_any_name(name):
     assert gold == Gold(answers=("1628",), document_ids=("v",), group="v")
 
 
+def test_an_id_is_not_mistaken_for_a_title():
+    documents = [Document("It sank.", title="b 1", id="a 1"), Document("It sank.", title="a_1", id="b_1")]
+    gold = GoldFinder(documents).find(Question(text="What?", documents=("b_1",)))
+    assert gold.document_ids == ("b_1",)
+
+
 def test_quotes_through_white_space_and_emphasis():
     gold = GoldFinder([WASA, VASA]).find(Question(text="When?", quotes=(Quote("the vasa sank in 1628"),)))
     [place] = gold.places

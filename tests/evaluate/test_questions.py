@@ -59,6 +59,13 @@ def write(folder, name, content):
             json.dumps({"q": "When?", "doc": "vasa.md", "start": 4, "end": 9}),
             Question(**WHEN, id="1", spans=(Span("vasa.md", 4, 9),), documents=("vasa.md",)),
         ),
+        (
+            "table.csv",
+            'question,quote,document\nHow many?,"| Vasa | 64 |",guns.md\nWhy?,"[1] It sank",vasa.md\n',
+            Question(
+                text="How many?", id="1", quotes=(Quote("| Vasa | 64 |", "guns.md"),), documents=("guns.md",)
+            ),
+        ),
         ("nq-open.jsonl", '{"question": "When?", "answer": ["1628", "in 1628"]}', ("1628", "in 1628")),
         ("langsmith.jsonl", '{"inputs": {"question": "When?"}, "outputs": {"answer": "1628"}}', ("1628",)),
         ("loose.csv", "Query;Expected answer\nWhen?;1628|in 1628\nWhere?;Stockholm\n", ("1628", "in 1628")),

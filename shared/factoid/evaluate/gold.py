@@ -207,6 +207,9 @@ class GoldFinder:
         """Return the ids of the documents with some names."""
         ids: list[str] = []
         for name in names:
+            if name in self._documents:
+                ids.append(name)
+                continue
             folded = _folded(name)
             if folded not in self._by_name:
                 self._read_headings()

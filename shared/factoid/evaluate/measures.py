@@ -59,13 +59,14 @@ class Answer:
         words: How many first words of the context answer the question, or None for more than
             `WORDS` or where it cannot be told.
         top: The best unit, or None if nothing was found.
-        in_document: Whether a result among `DEPTH` is of a document with gold.
+        in_document: Whether a result among `DEPTH` is of a document with gold; None where answers
+            count in any document.
     """
 
     ranks: tuple[int | None, ...]
     words: int | None
     top: Top | None
-    in_document: bool = False
+    in_document: bool | None = None
 
     @property
     def first(self) -> int | None:
@@ -81,6 +82,8 @@ class Answer:
             return f"at rank {self.first}"
         if self.top is None:
             return "nothing found"
+        if self.in_document is None:
+            return f"not among {DEPTH} results"
         if self.in_document:
             return "right document, other place"
         return "other documents"

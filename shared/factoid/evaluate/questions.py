@@ -383,7 +383,9 @@ def _of_fields(fields: Mapping[str, Any]) -> Question:
         )
     documents = _texts(_first(by_name, _DOCUMENT))
     document = documents[0] if documents else ""
-    quotes = tuple(Quote(quote, document) for quote in _texts(_first(by_name, _QUOTES)))
+    quotes = tuple(
+        Quote(quote, document) for quote in _texts(_first(by_name, _QUOTES), separator=None)
+    )
     spans: tuple[Span, ...] = ()
     if "start" in by_name and "end" in by_name:
         start, end = (_number(by_name[name]) for name in ("start", "end"))
@@ -413,8 +415,8 @@ def _number(value: Any) -> int:
         raise InvalidInputError(f"expected a number of characters, got {shown(value)}") from error
 
 
-def _texts(value: Any) -> tuple[str, ...]:
-    """Return one or several texts: a list, a list as JSON or Python write it, or texts between "|"."""
+def _texts(value: Any, separator: str | None = _SEPARATOR) -> tuple[str, ...]:
+    """Return one or several texts: a list, a list as JSON or Python write it, or texts between separators."""
     if value is None:
         return ()
     if isinstance(value, str):
@@ -423,8 +425,8 @@ def _texts(value: Any) -> tuple[str, ...]:
                 value = ast.literal_eval(value.strip())
             except (ValueError, SyntaxError, MemoryError, RecursionError):
                 value = [value]
-        else:
-            value = value.split(_SEPARATOR)
+        elif separator is not None:
+            value = value.split(separator)
     if not isinstance(value, list | tuple):
         value = [value]
     texts = [str(text).strip() for text in value if isinstance(text, str | int | float)]

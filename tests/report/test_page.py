@@ -2,9 +2,11 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import re
 import shutil
 import subprocess
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
@@ -186,11 +188,49 @@ def test_contrast(mode):
         assert contrast(colors[f"c{number}"], colors["back"]) >= 3, number
 
 
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="needs chromium")
-def test_the_script_runs(tmp_path):
-    write(comparison(9), tmp_path / "page.html")
+def dom(html, folder):
+    """Return the document that Chromium makes of a page."""
+    if shutil.which("chromium") is None:
+        pytest.skip("needs chromium")
+    (folder / "page.html").write_text(html, encoding="utf-8")
     command = ["chromium", "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000"]
-    command += [f"--user-data-dir={tmp_path / 'profile'}", "--dump-dom", f"file://{tmp_path / 'page.html'}"]
-    run = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
-    assert "9 of 9 questions" in run.stdout
-    assert run.stdout.count("<th scope") == run.stdout.count('<button type="button">') + 4  # rows have none
+    command += [f"--user-data-dir={folder / 'profile'}", "--dump-dom", f"file://{folder / 'page.html'}"]
+    return subprocess.run(command, capture_output=True, text=True, check=True, timeout=120).stdout
+
+
+def test_the_policy_lets_the_script_run_and_no_other(tmp_path):
+    html = render(comparison(9)).replace("</main>", "<script>document.title = 'broken'</script></main>")
+    found = dom(html, tmp_path)
+    assert "9 of 9 questions" in found
+    assert "<title>broken" not in found
+    assert found.count('<button type="button">') == found.count('<th scope="col"')
+
+
+CLICKS = """
+const names = () => [...document.querySelectorAll("table.sortable tbody")[0].rows].map(row => row.cells[0].textContent);
+const choose = (id, value) => {
+  document.getElementById(id).value = value;
+  document.getElementById(id).dispatchEvent(new Event("input"));
+  return document.getElementById("shown").textContent;
+};
+const header = document.querySelectorAll("table.sortable th")[1];
+header.querySelector("button").click();
+const down = [header.getAttribute("aria-sort"), ...names()];
+header.querySelector("button").click();
+const up = [header.getAttribute("aria-sort"), ...names()];
+const both = choose("right", "0") + ", " + choose("wrong", "1");
+document.body.dataset.found = JSON.stringify([down, up, both, choose("contains", "sink? 3")]);
+"""
+
+
+def test_tables_sort_and_questions_are_filtered(tmp_path):
+    html = re.sub(r"<meta http-equiv[^>]*>", "", render(comparison(9)))
+    found = dom(html.replace("</body>", f"<script>{CLICKS}</script></body>"), tmp_path)
+    [result] = re.findall(r'data-found="(.*?)"', found)
+    down, up, both, text = json.loads(unescape(result))
+    # Five of nine questions against six: the second setting is better.
+    assert down == ["descending", "facts", "passages recommended"]
+    assert up == ["ascending", "passages recommended", "facts"]
+    # Passages answer questions 0 to 4, of which facts miss 0 and 3.
+    assert both == "5 of 9 questions, 2 of 9 questions"
+    assert text == "1 of 9 questions"

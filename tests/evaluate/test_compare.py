@@ -87,6 +87,13 @@ def test_the_same_numbers_from_a_cache_and_without(tmp_path):
     assert again.to_json() == first.to_json()  # times, too, are those of the first run
 
 
+def test_without_the_splitter_the_page_says_what_is_missing(monkeypatch):
+    monkeypatch.setattr("factoid.evaluate.settings.find_spec", lambda name: None)
+    comparison = compared(settings=default_settings()[:2])
+    assert default_settings()[-1].name == "words only"
+    assert 'pip install "factoid[langchain]"' in comparison.checks[-1].message
+
+
 def test_each_text_is_encoded_once():
     encoder = Counting()
     compared(settings=OURS[1:2], encoder=encoder)

@@ -16,10 +16,15 @@ from factoid.evaluate.checks import Check
 from factoid.evaluate.comparison import Comparison
 from factoid.evaluate.measures import MEASURE, measure_of
 from factoid.evaluate.questions import Question
-from factoid.evaluate.settings import Setting
+from factoid.evaluate.settings import Setting, can_chunk
 from factoid.propositions import Propositionizer
 from factoid.split import WORDS
 from factoid.units import Document
+
+_NO_CHUNKS = (
+    "Chunks, which most people have today, are not compared: install their splitter with "
+    'pip install "factoid[langchain]".'
+)
 
 
 def compare(
@@ -79,6 +84,8 @@ def compare(
         raise InvalidInputError(f"the baseline must be one of {', '.join(names)}, got {chosen!r}")
     measure_of(measure)
     checks = (*bench.checks, *bench.truncation())
+    if not can_chunk():
+        checks += (Check("no chunks", _NO_CHUNKS),)
     if before is not None and not bench.is_done:
         before(checks, bench.estimate(price))
     results = [bench.run(setting) for setting in bench.settings]

@@ -142,6 +142,11 @@ class Setting:
         )
 
 
+def can_chunk() -> bool:
+    """Return whether langchain-text-splitters is installed."""
+    return find_spec("langchain_text_splitters") is not None
+
+
 def default_settings(size: int = CHUNK) -> list[Setting]:
     """Return the settings that are tried unless others are named, ours before chunks.
 
@@ -156,7 +161,7 @@ def default_settings(size: int = CHUNK) -> list[Setting]:
         Setting(name="vectors only", units="proposition", weights=Weights(Weights().passage, 0)),
         Setting(name="words only", units="passage", weights=Weights(0, 1)),
     ]
-    if find_spec("langchain_text_splitters") is not None:
+    if can_chunk():
         chunks = f"chunks of {size} characters"
         settings += [
             Setting(name=chunks, units="chunk", size=size),

@@ -33,6 +33,13 @@ def test_good_questions_say_what_they_can_show():
     assert "from about 20 points on" in found["smallest difference"].message
 
 
+def test_quotes_that_no_result_can_hold():
+    long = Document("It sank. " * 100, id="long")
+    found = doubts([*asked(30), Question(text="Why?", quotes=(Quote(long.text, "long"),))], [*DOCUMENTS, long])
+    assert "1 questions have quotes of more than 120 words" in found["long quotes"].message
+    assert not found["long quotes"].is_serious
+
+
 @pytest.mark.parametrize(
     ("name", "questions", "passages", "part"),
     [

@@ -17,6 +17,9 @@ from factoid.units import Document
 FEW = 30
 """Questions below which intervals say little (as in garak, by a named constant)."""
 
+LONG = 120
+"""Words of a quote above which a passage does not hold much of it."""
+
 COPIED = 0.9
 """The share of a question's words in its evidence above which it reads as copied from there."""
 
@@ -135,6 +138,17 @@ def _wording(asked: Sequence[Asked], documents: Mapping[str, Document]) -> Itera
             "copied questions",
             f"{copied:,} questions repeat the words of their evidence, which flatters BM25: ask as "
             "users do, without the text in view.",
+        )
+    long = 0
+    for _, gold in asked:
+        lengths = [len(quote.split()) for quote in gold.quotes]
+        long += min(lengths, default=0) > LONG
+    if long:
+        yield Check(
+            "long quotes",
+            f"{long:,} questions have quotes of more than {LONG} words, of which hardly any result "
+            "holds half: quote the sentence that answers.",
+            is_serious=long > _OFTEN * len(asked),
         )
     generated = sum(question.is_generated for question, _ in asked)
     if generated:

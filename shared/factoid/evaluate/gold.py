@@ -236,18 +236,25 @@ class GoldFinder:
     def _quotes(self, quotes: Iterable[Quote]) -> Iterable[Place]:
         for quote in quotes:
             ids = self._named([quote.document]) if quote.document else self._ids
-            pattern = re.compile(_BETWEEN.join(map(re.escape, quote.text.split())), re.IGNORECASE)
-            for document_id in ids:
-                text = self._documents[document_id].text
-                start = text.find(quote.text)
-                end = start + len(quote.text)
-                if start < 0:
-                    match = pattern.search(text)
-                    if match is None:
-                        continue
-                    start, end = match.span()
-                yield Place(document_id, start, end)
-                break
+            place = self._exact(quote.text, ids) or self._near(quote.text, ids)
+            if place is not None:
+                yield place
+
+    def _exact(self, quote: str, document_ids: Iterable[str]) -> Place | None:
+        for document_id in document_ids:
+            start = self._documents[document_id].text.find(quote)
+            if start >= 0:
+                return Place(document_id, start, start + len(quote))
+        return None
+
+    def _near(self, quote: str, document_ids: Iterable[str]) -> Place | None:
+        """Return where a quote stands in other case, with other white space or marks of emphasis."""
+        pattern = re.compile(_BETWEEN.join(map(re.escape, quote.split())), re.IGNORECASE)
+        for document_id in document_ids:
+            match = pattern.search(self._documents[document_id].text)
+            if match is not None:
+                return Place(document_id, *match.span())
+        return None
 
     def _holder(self, answers: Sequence[str], document_ids: Sequence[str]) -> str:
         """Return the id of the first document, of those named if any are, that holds an answer, or ""."""

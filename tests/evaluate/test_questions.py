@@ -132,3 +132,9 @@ def test_errors_say_what_is_expected(tmp_path, name, content, message):
 def test_a_folder_without_judgements(tmp_path):
     with pytest.raises(UnreadableFileError, match="is no folder of BEIR"):
         read_questions(tmp_path)
+
+
+@pytest.mark.parametrize("gold", [{"answers": ("1628", " ")}, {"quotes": (Quote(""),)}])
+def test_empty_gold_is_refused(gold):
+    with pytest.raises(InvalidInputError, match="an answer or a quote of 'When\\?' is empty"):
+        Question(**WHEN, **gold)

@@ -104,7 +104,7 @@ class Question:
         is_generated: Whether a model wrote the question. Pages say so.
 
     Raises:
-        InvalidInputError: The text is empty, there is no gold at all, or a span is empty.
+        InvalidInputError: There is no gold, or the text, an answer, a quote or a span is empty.
     """
 
     text: str
@@ -124,6 +124,11 @@ class Question:
             raise InvalidInputError(
                 f"the question {self.text!r:.80} has no gold: give it a quote with its document, "
                 "or answers"
+            )
+        texts = [*self.answers, *(quote.text for quote in self.quotes)]
+        if not all(text.strip() for text in texts):
+            raise InvalidInputError(
+                f"an answer or a quote of {self.text!r:.80} is empty: leave it out"
             )
         for span in self.spans:
             if not 0 <= span.start < span.end:

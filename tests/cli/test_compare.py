@@ -60,6 +60,16 @@ def test_csv_and_chosen_settings(run, docs, tmp_path):
     assert "on 1 question " in found["sentence"]
 
 
+def test_settings_on_demand(run, docs, asked, tmp_path):
+    pytest.importorskip("langchain_text_splitters")
+    names = ["words only", "reranked by tokens", "sections of 40 characters + BM25"]
+    arguments = [part for name in names for part in ("--setting", name)]
+    arguments += ["--chunk", 40, "--page", tmp_path / "p.html", "--json", "-q"]
+    code, out, err = run("compare", docs, "--questions", asked, *arguments)
+    assert (code, err) == (0, "")
+    assert list(json.loads(out)["means"]) == names
+
+
 def test_a_dry_run_writes_nothing(run, docs, asked, tmp_path):
     code, out, err = run("compare", docs, "--questions", asked, "--page", tmp_path / "p.html", "--dry-run", "--price", 2)
     assert (code, out) == (0, "")

@@ -44,7 +44,9 @@ def compare(
     ] = _PAGE,
     setting: Annotated[
         list[str] | None,
-        option("NAME", "Only this setting of the usual ones; may be repeated.", default="all"),
+        option(
+            "NAME", "Only this setting of docs/compare.md; may be repeated.", default="the usual"
+        ),
     ] = None,
     baseline: Annotated[
         str | None,
@@ -157,13 +159,16 @@ def _some(questions: list[Question], sample: int | None) -> list[Question]:
 
 
 def _chosen(names: list[str] | None, chunk: int) -> list[Setting]:
-    from factoid.evaluate.settings import default_settings
+    from factoid.evaluate.settings import default_settings, other_settings
 
-    settings = {setting.name: setting for setting in default_settings(chunk)}
-    for name in names or ():
+    usual = default_settings(chunk)
+    if names is None:
+        return usual
+    settings = {setting.name: setting for setting in [*usual, *other_settings(chunk)]}
+    for name in names:
         if name not in settings:
             raise InvalidInputError(f"--setting must be one of {', '.join(settings)}, got {name!r}")
-    return [settings[name] for name in names or settings]
+    return [settings[name] for name in names]
 
 
 def _summary(compared: Comparison, page: Path) -> dict[str, object]:

@@ -170,6 +170,18 @@ def default_settings(size: int = CHUNK) -> list[Setting]:
     return settings
 
 
+def other_settings(size: int = CHUNK) -> list[Setting]:
+    """Return settings that are tried on demand: a dearer search, and chunks under Markdown headers."""
+    settings = [Setting(name="reranked by tokens", units="proposition", rerank="tokens")]
+    if can_chunk():
+        sections = f"sections of {size} characters"
+        settings += [
+            Setting(name=sections, units="section", size=size),
+            Setting(name=f"{sections} + BM25", units="section", size=size, fuse=True),
+        ]
+    return settings
+
+
 def check_settings(settings: Sequence[Setting], encoders: Sequence[str]) -> None:
     """Refuse settings that cannot run, before anything does.
 

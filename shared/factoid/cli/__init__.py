@@ -16,7 +16,17 @@ from typing import Annotated, Any, NoReturn
 import typer
 from typer.core import TyperGroup
 
-from factoid.cli import articles, documents, index, propositions, search, store, train, tune
+from factoid.cli import (
+    articles,
+    compare,
+    documents,
+    index,
+    propositions,
+    search,
+    store,
+    train,
+    tune,
+)
 from factoid.cli import options as opts
 from factoid.cli.options import argument, option
 from factoid.errors import FactoidError
@@ -51,6 +61,7 @@ for _command in (
     index.index,
     search.search,
     tune.tune,
+    compare.compare,
     propositions.split,
     documents.clean,
     documents.tables,

@@ -139,9 +139,9 @@ def has_answer_dpr(text: str, answers: str | Sequence[str]) -> bool:
     marks, or one other character that is neither a separator nor a control. An answer without
     tokens is found in no text; the original finds it in every text.
     """
-    padded = f" {_tokens(text)} "
+    padded = f" {dpr_tokens(text)} "
     return any(
-        f" {tokens} " in padded for answer in _expected(answers) if (tokens := _tokens(answer))
+        f" {tokens} " in padded for answer in _expected(answers) if (tokens := dpr_tokens(answer))
     )
 
 
@@ -156,7 +156,8 @@ def _set_apart(character: str) -> str:
     return f" {character} "
 
 
-def _tokens(text: str) -> str:
+def dpr_tokens(text: str) -> str:
+    """Return the tokens that `has_answer_dpr` compares, with spaces between them."""
     spaced = "".join(map(_set_apart, unicodedata.normalize("NFD", text)))
     # Each token on its own: whether a capital sigma becomes "σ" or "ς" depends on its neighbours.
     return " ".join(token.lower() for token in spaced.split())

@@ -1,0 +1,199 @@
+"""`factoid compare`: which granularity to use, on one's own documents and questions."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from factoid.cli import options as opts
+from factoid.cli.options import option
+from factoid.errors import InvalidInputError
+from factoid.files.atomic import write_file
+from factoid.terminal import count
+
+if TYPE_CHECKING:
+    from factoid.evaluate.bench import Estimate
+    from factoid.evaluate.checks import Check
+    from factoid.evaluate.comparison import Comparison
+    from factoid.evaluate.questions import Question
+    from factoid.evaluate.settings import Setting
+    from factoid.units import Document
+
+_CHUNK = 500
+_PAGE = Path("comparison.html")
+
+
+def compare(
+    corpus: opts.Paths,
+    questions: Annotated[
+        Path,
+        option(
+            "FILE",
+            "Questions, each with a quote and its document, or answers: JSON lines, CSV, SQuAD, "
+            "NQ-open, DPR, EntityQuestions, LegalBench-RAG, data sets of LlamaIndex and "
+            "LangSmith, or a folder of BEIR or TREC.",
+            default=False,
+        ),
+    ],
+    page: Annotated[
+        Path, option("FILE", "The page to write; its JSON and cache are written beside it.")
+    ] = _PAGE,
+    setting: Annotated[
+        list[str] | None,
+        option(
+            "NAME", "Only this setting of docs/compare.md; may be repeated.", default="the usual"
+        ),
+    ] = None,
+    baseline: Annotated[
+        str | None,
+        option(
+            "NAME", "The setting that others are compared with.", default="chunks, else the first"
+        ),
+    ] = None,
+    measure: Annotated[
+        str,
+        option("NAME", 'What decides: Success@k, R@k, nDCG@k, MRR or "within N words".'),
+    ] = "Success@5",
+    sample: Annotated[
+        int | None, option("N", "Only so many questions, evenly spread.", default="all")
+    ] = None,
+    chunk: Annotated[int, option("N", "Characters of a chunk.")] = _CHUNK,
+    price: Annotated[
+        float | None, option("NUMBER", "Price of a million tokens of the encoder.")
+    ] = None,
+    table: Annotated[
+        Path | None,
+        option("FILE", "Write every question with every setting as CSV, too.", "--csv"),
+    ] = None,
+    earlier: Annotated[
+        Path | None,
+        option("FILE", "Print what differs from the JSON of an earlier run.", "--earlier"),
+    ] = None,
+    dry_run: Annotated[
+        bool, option(None, "Print doubts and cost, and stop there.", "--dry-run")
+    ] = False,
+    encoder: opts.EncoderName = None,
+    *,
+    reading: opts.Reading,
+    splitting: opts.Splitting,
+    output: opts.Output,
+) -> None:
+    """Compare granularities, and chunks, on your own documents and questions; write a page that says which to use."""
+    from factoid._optional import require
+    from factoid.evaluate.compare import compare as run
+    from factoid.evaluate.comparison import Comparison
+    from factoid.evaluate.questions import read_questions
+    from factoid.report.page import write
+
+    if not dry_run:
+        require("jinja2", extra="report")  # before an hour's work, not after it
+    before_it = None if earlier is None else Comparison.load(earlier, reading.limits)
+    asked = _some(read_questions(questions, limits=reading.limits), sample)
+    documents = _documents(corpus, reading)
+    settings = _chosen(setting, chunk)
+
+    def before(checks: Sequence[Check], estimate: Estimate) -> None:
+        if not output.quiet or dry_run:
+            for check in checks:
+                print(f"{check.name}: {check.message}", file=sys.stderr)
+            print(f"cost: {estimate}", file=sys.stderr)
+        if dry_run:
+            raise typer.Exit
+
+    compared = run(
+        documents,
+        asked,
+        settings,
+        encoder=opts.make_encoder(encoder),
+        propositionizer=opts.make_propositionizer(splitting),
+        baseline=baseline,
+        measure=measure,
+        words=splitting.words,
+        cache=None if dry_run else page.with_suffix(".cache"),
+        price=price,
+        command=" ".join(["factoid compare", *corpus, "--questions", str(questions)]),
+        before=before,
+        progress=output.progress,
+    )
+    compared.save(page.with_suffix(".json"))
+    write(compared, page)
+    if table is not None:
+        content = compared.to_csv().encode()
+        write_file(table, lambda out: out.write(content))
+    if before_it is not None and not output.as_json:
+        print("\n".join(compared.changes(before_it)) or "nothing differs", end="\n\n")
+    output.print(_summary(compared, page), "\n".join(_lines(compared, page)))
+
+
+def _documents(corpus: Sequence[str], reading: opts.Reading) -> list[Document]:
+    """Return the documents of files and folders, or of data sets that hold some."""
+    from factoid.evaluate.questions import read_corpus
+    from factoid.files.readers import read_documents
+
+    documents = []
+    others = []
+    for path in corpus:
+        of_set = read_corpus(path, reading.limits)
+        if of_set is None:
+            others.append(path)
+        else:
+            documents += of_set
+    if others:
+        documents += read_documents(
+            others, follow_links=reading.follow_links, limits=reading.limits
+        )
+    return documents
+
+
+def _some(questions: list[Question], sample: int | None) -> list[Question]:
+    """Return so many questions, evenly spread."""
+    if sample is None or sample >= len(questions):
+        return questions
+    if sample < 1:
+        raise InvalidInputError(f"--sample must be at least 1, got {sample}")
+    return [questions[place * len(questions) // sample] for place in range(sample)]
+
+
+def _chosen(names: list[str] | None, chunk: int) -> list[Setting]:
+    from factoid.evaluate.settings import default_settings, other_settings
+
+    usual = default_settings(chunk)
+    if names is None:
+        return usual
+    settings = {setting.name: setting for setting in [*usual, *other_settings(chunk)]}
+    for name in names:
+        if name not in settings:
+            raise InvalidInputError(f"--setting must be one of {', '.join(settings)}, got {name!r}")
+    return [settings[name] for name in names]
+
+
+def _summary(compared: Comparison, page: Path) -> dict[str, object]:
+    return {
+        "sentence": compared.sentence,
+        "setting": compared.recommendation.setting,
+        "page": page.as_posix(),
+        "results": page.with_suffix(".json").as_posix(),
+        "means": {row.tried.name: row.means for row in compared.rows},
+        "checks": [check.message for check in compared.doubts],
+    }
+
+
+def _lines(compared: Comparison, page: Path) -> list[str]:
+    """Return the sentence, a small table, and where the page is."""
+    measures = list(dict.fromkeys((compared.measure, "Success@1", "within 100 words")))
+    widest = max(len(row.tried.name) for row in compared.rows)
+    lines = [compared.sentence, ""]
+    head = "".join(f"{measure:>18}" for measure in (*measures, "MB of vectors"))
+    lines.append(f"{'':<{widest}}{head}")
+    for row in compared.rows:
+        cells = "".join(f"{100 * row.means[measure]:>18.1f}" for measure in measures)
+        lines.append(f"{row.tried.name:<{widest}}{cells}{row.tried.bytes / 1e6:>18.2f}")
+    lines.append("")
+    if serious := sum(check.is_serious for check in compared.doubts):
+        lines.append(f"{count(serious, 'serious doubt')}: see the page")
+    lines.append(f"wrote {page} and {page.with_suffix('.json')}")
+    return lines

@@ -1,0 +1,438 @@
+"""Questions with what a right result holds, and the files in which people keep them.
+
+Gold is best a *quote with its document*: it survives every splitter, which ids of chunks do not. The
+forms that are read are JSON lines, CSV, SQuAD, NQ-open, DPR, EntityQuestions, folders of BEIR and of
+TREC, LegalBench-RAG, and the data sets of LlamaIndex and LangSmith.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from factoid.errors import InvalidInputError, UnreadableFileError, shown
+from factoid.files.limits import DEFAULT_LIMITS, ReadLimits
+from factoid.files.lines import filled_lines, located, parse_json, parse_object, read_whole
+from factoid.files.tables import read_rows
+from factoid.units import Document, check_text
+
+# Names of fields and columns, in any case, the best first.
+_QUESTION = ("question", "query", "q", "prompt", "input", "user_input")
+_ANSWERS = (
+    "answers",
+    "answer",
+    "expected_answer",
+    "gold_answer",
+    "reference_answer",
+    "reference",
+    "ground_truth",
+    "output",
+    "expected",
+)
+_QUOTES = (
+    "quote",
+    "quotes",
+    "evidence",
+    "excerpt",
+    "snippet",
+    "context",
+    "contexts",
+    "reference_contexts",
+    "passage",
+)
+_DOCUMENT = (
+    "document",
+    "documents",
+    "document_id",
+    "doc",
+    "doc_id",
+    "source",
+    "file",
+    "file_path",
+    "filename",
+    "title",
+)
+_ID = ("id", "_id", "qid", "question_id", "query_id")
+_GENERATED = ("is_generated", "generated", "synthetic")
+
+_TOPICS = ("queries.tsv", "topics.tsv", "queries.txt", "topics.txt")
+_SEPARATOR = "|"  # of several answers in a cell
+
+
+@dataclass(frozen=True, slots=True)
+class Quote:
+    """A text that a right result holds, word for word, and the document in which it stands.
+
+    Attributes:
+        text: A run of the document's text; white space and marks of Markdown may differ.
+        document: Id, path, file name or title of the document, or "" for any.
+    """
+
+    text: str
+    document: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The place of the answer: characters `[start, end)` of a document's text."""
+
+    document: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question:
+    """A question and how a right result is told from a wrong one.
+
+    A result is right if it covers half of a span or quote. Without those, it is right if it holds an
+    answer, in one of the named documents if there are any; and without answers if it is of a named
+    document, which cannot tell one granularity from another.
+
+    Attributes:
+        text: As it was asked.
+        id: Any string, unlike those of other questions.
+        answers: Short answers; any of them will do.
+        quotes: Evidence, word for word.
+        spans: Evidence by place.
+        documents: Ids, paths, file names or titles of the documents that answer.
+        group: What questions share that are not independent, such as an article of SQuAD; "" for
+            the document of the evidence. Resampling draws groups.
+        is_generated: Whether a model wrote the question. Pages say so.
+
+    Raises:
+        InvalidInputError: There is no gold, or the text, an answer, a quote or a span is empty.
+    """
+
+    text: str
+    id: str = ""
+    answers: tuple[str, ...] = ()
+    quotes: tuple[Quote, ...] = ()
+    spans: tuple[Span, ...] = ()
+    documents: tuple[str, ...] = ()
+    group: str = ""
+    is_generated: bool = False
+
+    def __post_init__(self) -> None:
+        check_text(self.text, "question")
+        if not self.text.strip():
+            raise InvalidInputError("a question is empty: leave it out")
+        if not (self.answers or self.quotes or self.spans or self.documents):
+            raise InvalidInputError(
+                f"the question {self.text!r:.80} has no gold: give it a quote with its document, "
+                "or answers"
+            )
+        texts = [*self.answers, *(quote.text for quote in self.quotes)]
+        if not all(text.strip() for text in texts):
+            raise InvalidInputError(
+                f"an answer or a quote of {self.text!r:.80} is empty: leave it out"
+            )
+        for span in self.spans:
+            if not 0 <= span.start < span.end:
+                raise InvalidInputError(
+                    f"expected a span with 0 <= start < end, got {span.start} and {span.end} "
+                    f"for {self.text!r:.80}"
+                )
+
+
+# -- Files --
+
+
+def read_questions(
+    path: str | Path, *, split: str = "test", limits: ReadLimits = DEFAULT_LIMITS
+) -> list[Question]:
+    """Return the questions of a file or folder, whose form is told from its content.
+
+    Args:
+        path: JSON lines, CSV or TSV, JSON (SQuAD, DPR, EntityQuestions, LegalBench-RAG, LlamaIndex,
+            or a list of objects), or a folder of BEIR or TREC.
+        split: Which judgements of a BEIR folder: qrels/SPLIT.tsv.
+        limits: What a file may ask for.
+
+    Raises:
+        UnreadableFileError: The file is missing or damaged, is of another form, or has no question
+            with gold; the message says what was expected.
+    """
+    path = Path(path)
+    if path.is_dir():
+        questions = list(_read_judged(path, split, limits))
+    elif path.suffix.lower() in (".csv", ".tsv"):
+        questions = list(_read_table(path, limits))
+    elif path.suffix.lower() == ".json" and (whole := _json(path, limits)) is not None:
+        with located(path):
+            questions = list(_of_json(whole))
+    else:
+        questions = list(_read_lines(path, limits))
+    if not questions:
+        raise UnreadableFileError(
+            f"{path} holds no question with gold: expected lines such as "
+            '{"question": "…", "quote": "…", "document": "…"}'
+        )
+    return _numbered(questions)
+
+
+def read_corpus(path: str | Path, limits: ReadLimits = DEFAULT_LIMITS) -> list[Document] | None:
+    """Return the documents that come with a data set: paragraphs of SQuAD, the corpus of BEIR.
+
+    None if the path is neither, but a file or folder of texts.
+    """
+    path = Path(path)
+    corpus = path / "corpus.jsonl"
+    if corpus.is_file():
+        return [
+            Document(str(row["text"]), title=str(row.get("title", "")), id=str(row["_id"]))
+            for row in _objects(corpus, limits)
+        ]
+    if path.suffix.lower() != ".json" or not path.is_file():
+        return None
+    whole = _json(path, limits)
+    if not _is_squad(whole):
+        return None
+    documents = {}
+    for article in whole["data"]:
+        title = _title(article)
+        for paragraph in article["paragraphs"]:
+            document = Document(paragraph["context"], title=title)
+            documents[document.id] = document
+    return list(documents.values())
+
+
+def _numbered(questions: Iterable[Question]) -> list[Question]:
+    """Return questions with distinct ids: those without one, or with one that was seen, get a number."""
+    seen: set[str] = set()
+    numbered = []
+    for number, question in enumerate(questions, start=1):
+        name = question.id or str(number)
+        if name in seen:
+            name = f"{name} ({number})"
+        seen.add(name)
+        numbered.append(replace(question, id=name))
+    return numbered
+
+
+def _json(path: Path, limits: ReadLimits) -> Any:
+    """Return the value of a JSON file, or None if it has an object in each line."""
+    try:
+        return parse_json(read_whole(path, limits))
+    except InvalidInputError as error:
+        first = next(filled_lines(path, limits), None)
+        try:
+            parse_object(first[1] if first else b"")
+        except InvalidInputError:
+            raise UnreadableFileError(f"{path}: {error}") from error
+        return None
+
+
+def _objects(path: Path, limits: ReadLimits) -> Iterator[dict[str, Any]]:
+    for number, line in filled_lines(path, limits):
+        with located(f"{path}:{number}"):
+            yield parse_object(line)
+
+
+# -- Forms --
+
+
+def _of_json(whole: Any) -> Iterator[Question]:
+    """Yield the questions of a JSON value of any form."""
+    if _is_squad(whole):
+        return _of_squad(whole["data"])
+    if isinstance(whole, Mapping):
+        for key, read in _BY_KEY.items():
+            if key in whole:
+                return read(whole)
+    if isinstance(whole, list):
+        return (_of_fields(_checked(fields)) for fields in whole)
+    raise InvalidInputError(
+        "expected SQuAD's data, LegalBench-RAG's tests, a data set of LlamaIndex or a list of "
+        f"questions, got {shown(whole)}"
+    )
+
+
+def _is_squad(whole: Any) -> bool:
+    return isinstance(whole, Mapping) and isinstance(whole.get("data"), list)
+
+
+def _title(article: Mapping[str, Any]) -> str:
+    return str(article.get("title", "")).replace("_", " ")
+
+
+def _of_squad(articles: Sequence[Mapping[str, Any]]) -> Iterator[Question]:
+    """Yield questions with an answer. As in the papers, an answer counts in whichever passage it stands."""
+    for article in articles:
+        for paragraph in _checked(article).get("paragraphs", ()):
+            for entry in paragraph["qas"]:
+                answers = tuple(dict.fromkeys(answer["text"] for answer in entry["answers"]))
+                if answers:
+                    yield Question(
+                        text=entry["question"],
+                        id=str(entry.get("id", "")),
+                        answers=answers,
+                        group=_title(article),
+                    )
+
+
+def _of_legalbench(whole: Mapping[str, Any]) -> Iterator[Question]:
+    for test in whole["tests"]:
+        spans = tuple(
+            Span(str(snippet["file_path"]), *map(int, snippet["span"]))
+            for snippet in test["snippets"]
+        )
+        yield Question(text=test["query"], spans=spans)
+
+
+def _of_labelled(whole: Mapping[str, Any]) -> Iterator[Question]:
+    """Yield the questions of LlamaIndex's `LabelledRagDataset`."""
+    for example in whole["examples"]:
+        is_generated = "ai" in str(example.get("query_by") or "").lower()
+        yield _of_fields({**_checked(example), "is_generated": is_generated})
+
+
+def _of_pairs(whole: Mapping[str, Any]) -> Iterator[Question]:
+    """Yield the questions of LlamaIndex's `EmbeddingQAFinetuneDataset`: texts of nodes are quotes."""
+    for key, text in whole["queries"].items():
+        nodes = whole["relevant_docs"][key]
+        quotes = tuple(Quote(whole["corpus"][node]) for node in nodes)
+        yield Question(text=text, id=key, quotes=quotes)
+
+
+_BY_KEY: dict[str, Callable[[Mapping[str, Any]], Iterator[Question]]] = {
+    "tests": _of_legalbench,
+    "examples": _of_labelled,
+    "relevant_docs": _of_pairs,
+}
+
+
+def _read_lines(path: Path, limits: ReadLimits) -> Iterator[Question]:
+    for number, line in filled_lines(path, limits):
+        with located(f"{path}:{number}"):
+            yield _of_fields(parse_object(line))
+
+
+def _read_table(path: Path, limits: ReadLimits) -> Iterator[Question]:
+    first = next(filled_lines(path, limits), (0, b""))[1].decode(errors="replace")
+    cells = first.rstrip("\r\n").split("\t")
+    if len(cells) == 2 and cells[1].lstrip('" ').startswith("["):
+        yield from _read_dpr_table(path, limits)  # which has no header
+        return
+    for row in read_rows(path, limits):
+        if row.cells:
+            with located(f"{path}{row.place}"):
+                yield _of_fields(row.cells)
+
+
+def _read_dpr_table(path: Path, limits: ReadLimits) -> Iterator[Question]:
+    """Yield the questions of DPR's tables: a question, a tab, and a list as Python writes it."""
+    for number, line in filled_lines(path, limits):
+        with located(f"{path}:{number}"):
+            text, _, answers = line.decode().strip().partition("\t")
+            yield Question(text=text, answers=_texts(answers.strip('"').replace('""', '"')))
+
+
+def _read_judged(folder: Path, split: str, limits: ReadLimits) -> Iterator[Question]:
+    """Yield the questions of a BEIR or TREC folder, with the documents that were judged relevant."""
+    queries = folder / "queries.jsonl"
+    texts: dict[str, str] = {}
+    if queries.is_file():
+        texts = {str(row["_id"]): str(row["text"]) for row in _objects(queries, limits)}
+    topics = [folder / name for name in _TOPICS if (folder / name).is_file()]
+    for _, line in filled_lines(topics[0], limits) if topics and not texts else ():
+        key, _, text = line.decode().strip().partition("\t")
+        texts[key] = text
+    choices = [folder / "qrels" / f"{split}.tsv", *sorted(folder.glob("*qrels*"))]
+    judgements = [file for file in choices if file.is_file()]
+    if not texts or not judgements:
+        raise UnreadableFileError(
+            f"{folder} is no folder of BEIR (queries.jsonl, qrels/{split}.tsv) or TREC "
+            f"({', '.join(_TOPICS[:2])} and a file of qrels): name the file with the questions"
+        )
+    relevant: dict[str, list[str]] = {}
+    for number, line in filled_lines(judgements[0], limits):
+        cells = line.decode().split()
+        if number == 1 and not cells[-1].lstrip("-").isdigit():
+            continue  # BEIR's header
+        if len(cells) not in (3, 4):
+            raise UnreadableFileError(
+                f"{judgements[0]}:{number}: expected query, document and grade, got "
+                f"{shown(line.decode())}"
+            )
+        if int(cells[-1]) > 0:
+            relevant.setdefault(cells[0], []).append(cells[-2])
+    for key, documents in relevant.items():
+        if key in texts:
+            yield Question(text=texts[key], id=key, documents=tuple(documents))
+
+
+# -- Fields --
+
+
+def _checked(fields: Any) -> dict[str, Any]:
+    if not isinstance(fields, Mapping):
+        raise InvalidInputError(f"expected an object with a question, got {shown(fields)}")
+    return dict(fields)
+
+
+def _of_fields(fields: Mapping[str, Any]) -> Question:
+    """Return the question in an object or a row, whatever its fields are called."""
+    for side in ("inputs", "outputs", "reference_outputs"):  # LangSmith's
+        if isinstance(fields.get(side), Mapping):
+            fields = {**fields, **fields[side]}
+    by_name = {str(key).strip().lower().replace(" ", "_"): fields[key] for key in fields}
+    text = _first(by_name, _QUESTION)
+    if text is None:
+        raise InvalidInputError(
+            f"no question: expected a field such as {', '.join(_QUESTION[:3])}, got "
+            f"{', '.join(map(str, fields))}"
+        )
+    documents = _texts(_first(by_name, _DOCUMENT))
+    document = documents[0] if documents else ""
+    quotes = tuple(
+        Quote(quote, document) for quote in _texts(_first(by_name, _QUOTES), separator=None)
+    )
+    spans: tuple[Span, ...] = ()
+    if "start" in by_name and "end" in by_name:
+        start, end = (_number(by_name[name]) for name in ("start", "end"))
+        spans = (Span(document, start, end),)
+    generated = _first(by_name, _GENERATED)
+    return Question(
+        text=str(text),
+        id=str(_first(by_name, _ID) or ""),
+        answers=_texts(_first(by_name, _ANSWERS)),
+        quotes=quotes,
+        spans=spans,
+        documents=documents,
+        group=str(by_name.get("group") or ""),
+        is_generated=str(generated).strip().lower() in ("true", "1", "yes"),
+    )
+
+
+def _first(by_name: Mapping[str, Any], names: Sequence[str]) -> Any:
+    """Return the first of some fields that is there and not empty."""
+    return next((by_name[name] for name in names if by_name.get(name)), None)
+
+
+def _number(value: Any) -> int:
+    try:
+        return int(value)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"expected a number of characters, got {shown(value)}") from error
+
+
+def _texts(value: Any, separator: str | None = _SEPARATOR) -> tuple[str, ...]:
+    """Return one or several texts: a list, a list as JSON or Python write it, or texts between separators."""
+    if value is None:
+        return ()
+    if isinstance(value, str):
+        if value.lstrip().startswith("["):
+            try:
+                value = ast.literal_eval(value.strip())
+            except (ValueError, SyntaxError, MemoryError, RecursionError):
+                value = [value]
+        elif separator is not None:
+            value = value.split(separator)
+    if not isinstance(value, list | tuple):
+        value = [value]
+    texts = [str(text).strip() for text in value if isinstance(text, str | int | float)]
+    return tuple(dict.fromkeys(filter(None, texts)))

@@ -1,0 +1,1 @@
+"""Pages made from saved results: one HTML file each, without a request to anywhere."""

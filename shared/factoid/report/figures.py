@@ -1,0 +1,119 @@
+"""Places of lines and dots in the figures of a page, in units of their SVG."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from factoid.evaluate.comparison import Comparison
+from factoid.evaluate.measures import BUDGETS
+
+WIDTH, HEIGHT = 640, 320
+_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 16, 12, 44  # margins
+_STEPS = 5  # between ticks, about
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """A mark on an axis: its place and its label."""
+
+    at: float
+    label: str
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """What a figure shows of one setting.
+
+    Attributes:
+        name: The setting.
+        number: Its place among the settings, from 0: it decides colour and dashes.
+        points: Places. Shape: (points, 2).
+        labels: The value at each point, in words.
+    """
+
+    name: str
+    number: int
+    points: Sequence[tuple[float, float]]
+    labels: Sequence[str]
+
+    @property
+    def path(self) -> str:
+        """The points as SVG takes them."""
+        return " ".join(f"{x:.1f},{y:.1f}" for x, y in self.points)
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """Two axes and what stands between them."""
+
+    x_ticks: Sequence[Tick]
+    y_ticks: Sequence[Tick]
+    series: Sequence[Series]
+    left: int = _LEFT
+    right: int = WIDTH - _RIGHT
+    top: int = _TOP
+    bottom: int = HEIGHT - _BOTTOM
+    width: int = WIDTH
+    height: int = HEIGHT
+
+
+def words_curve(comparison: Comparison) -> Figure:
+    """Return the share of questions answered within the first words of context (Dense X Retrieval, Figure 4)."""
+    most = BUDGETS[-1]
+    series = []
+    for number, tried in enumerate(comparison.tried):
+        shares = comparison.curves[tried.name]
+        points = [
+            (_x(words / most), _y(share)) for words, share in zip(BUDGETS, shares, strict=True)
+        ]
+        labels = [
+            f"{tried.name}: {100 * share:.1f} % within {words} words"
+            for words, share in zip(BUDGETS, shares, strict=True)
+        ]
+        series.append(Series(tried.name, number, points, labels))
+    ticks = [Tick(_x(words / most), str(words)) for words in (0, 100, 200, 300, 400, 500)]
+    return Figure(ticks, _shares(0.0, 1.0), series)
+
+
+def cost_and_quality(comparison: Comparison) -> Figure:
+    """Return the deciding measure of each setting over the size of its vectors."""
+    sizes = {row.tried.name: row.tried.bytes / 1e6 for row in comparison.rows}
+    means = {row.tried.name: row.means[comparison.measure] for row in comparison.rows}
+    step = _step(max(sizes.values()) or 1.0)
+    most = step * math.ceil(max(sizes.values()) * 1.05 / step) or step
+    low = math.floor(10 * min(means.values()) - 0.5) / 10
+    low = min(max(low, 0.0), 0.9)
+    series = []
+    for number, name in enumerate(sizes):
+        point = (_x(sizes[name] / most), _y((means[name] - low) / (1 - low)))
+        label = f"{name}: {comparison.measure} {100 * means[name]:.1f} %, {sizes[name]:.1f} MB"
+        series.append(Series(name, number, [point], [label]))
+    count = round(most / step)
+    ticks = [Tick(_x(place / count), f"{place * step:g}") for place in range(count + 1)]
+    return Figure(ticks, _shares(low, 1.0), series)
+
+
+def _x(share: float) -> float:
+    return _LEFT + share * (WIDTH - _LEFT - _RIGHT)
+
+
+def _y(share: float) -> float:
+    return HEIGHT - _BOTTOM - share * (HEIGHT - _TOP - _BOTTOM)
+
+
+def _shares(low: float, high: float) -> list[Tick]:
+    """Return ticks at shares in per cent."""
+    ticks = []
+    for place in range(_STEPS + 1):
+        share = low + (high - low) * place / _STEPS
+        ticks.append(Tick(_y(place / _STEPS), f"{100 * share:.0f}"))
+    return ticks
+
+
+def _step(most: float) -> float:
+    """Return a round distance of ticks."""
+    rough = most / _STEPS
+    power = 10 ** math.floor(math.log10(rough))
+    return float(next(power * factor for factor in (1, 2, 5, 10) if power * factor >= rough))

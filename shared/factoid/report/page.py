@@ -1,0 +1,213 @@
+"""The page of a comparison: one file that holds everything, and can be read without its script."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from factoid._optional import require
+from factoid.evaluate.comparison import Comparison, Tried
+from factoid.evaluate.measures import BUDGETS, MEASURES
+from factoid.evaluate.statistics import Recommendation
+from factoid.files.atomic import write_file
+from factoid.report.figures import cost_and_quality, words_curve
+
+LARGEST = 2_000_000
+"""Bytes of a page: of more questions than fit, those on which settings agree are shown without texts."""
+
+_RESERVE = 120_000  # bytes for all but the questions
+_SHOWN = 320  # characters of a text
+_BESIDE = ("passage", "sentence", "proposition")
+_DECIDING = ("Success@1", "Success@5", "within 100 words")
+_FOLDER = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The best unit of one kind for a question, as it is shown."""
+
+    kind: str
+    setting: str
+    text: str  # "" where it is its source
+    document: str
+    score: float
+    parts: str
+    before: str
+    source: str
+    after: str
+
+
+@dataclass(frozen=True, slots=True)
+class QuestionView:
+    """A question as it is shown.
+
+    Attributes:
+        right: "1" or "0" for each setting: whether the deciding measure is more than 0.
+        verdicts: For each setting, what became of the question.
+        found: Best units side by side; empty where the page has no room for them.
+    """
+
+    number: int
+    text: str
+    gold: str
+    group: str
+    is_generated: bool
+    right: str
+    verdicts: Sequence[str]
+    found: Sequence[Found]
+
+
+def render(comparison: Comparison) -> str:
+    """Return the page of a comparison as HTML, of at most `LARGEST` bytes for usual texts.
+
+    All that comes from documents, questions and settings is escaped; the page's own policy forbids
+    any other script and any request.
+
+    Raises:
+        MissingDependencyError: Jinja is not installed.
+    """
+    jinja = require("jinja2", extra="report")
+    environment = jinja.Environment(
+        loader=jinja.FileSystemLoader(_FOLDER),
+        autoescape=True,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja.StrictUndefined,
+    )
+    environment.filters["percent"] = lambda share: f"{100 * share:.1f}"
+    environment.filters["points"] = lambda share: f"{100 * share:+.1f}".replace("-", "−")
+    script = (_FOLDER / "script.js").read_text(encoding="utf-8")
+    style = (_FOLDER / "style.css").read_text(encoding="utf-8")
+    template = environment.get_template("question.html")
+    questions = _fitting(comparison, template)
+    return str(
+        environment.get_template("page.html").render(
+            comparison=comparison,
+            rows=comparison.rows,
+            by_measure=recommendations(comparison),
+            measures=list(dict.fromkeys((comparison.measure, *MEASURES))),
+            budgets=BUDGETS,
+            curve=words_curve(comparison),
+            costs=cost_and_quality(comparison),
+            questions=[jinja.utils.markupsafe.Markup(html) for html in questions],
+            names=[tried.name for tried in comparison.tried],
+            advised=_advised(comparison),
+            script=jinja.utils.markupsafe.Markup(script),
+            style=jinja.utils.markupsafe.Markup(style),
+            script_hash=_hash(script),
+            style_hash=_hash(style),
+        )
+    )
+
+
+def write(comparison: Comparison, path: str | Path) -> None:
+    """Write the page of a comparison.
+
+    Raises:
+        MissingDependencyError: Jinja is not installed.
+    """
+    content = render(comparison).encode()
+    write_file(Path(path), lambda out: out.write(content))
+
+
+def recommendations(comparison: Comparison) -> dict[str, Recommendation]:
+    """Return the recommendation by each measure that people decide by: they often differ."""
+    names = dict.fromkeys((comparison.measure, *_DECIDING))
+    return {name: comparison.recommendation_by(name) for name in names}
+
+
+def _advised(comparison: Comparison) -> Tried:
+    name = comparison.recommendation.setting
+    return next(tried for tried in comparison.tried if tried.name == name)
+
+
+def _hash(text: str) -> str:
+    """Return the hash by which a policy allows an element with this text."""
+    digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
+    return f"sha256-{digest}"
+
+
+# -- Questions --
+
+
+def _fitting(comparison: Comparison, template: Any) -> list[str]:
+    """Return the HTML of each question, with texts where there is room: first where settings disagree."""
+    views = [_view(comparison, number) for number in range(len(comparison.asked))]
+    bare = [
+        template.render(question=_without_texts(view), names=_names(comparison)) for view in views
+    ]
+    room = LARGEST - _RESERVE - sum(len(html.encode()) for html in bare)
+    html = list(bare)
+    order = sorted(range(len(views)), key=lambda number: len(set(views[number].right)) == 1)
+    for number in order:
+        full = template.render(question=views[number], names=_names(comparison))
+        room -= len(full.encode()) - len(bare[number].encode())
+        if room < 0:
+            break
+        html[number] = full
+    return html
+
+
+def _names(comparison: Comparison) -> list[str]:
+    return [tried.name for tried in comparison.tried]
+
+
+def _without_texts(view: QuestionView) -> QuestionView:
+    return replace(view, found=())
+
+
+def _view(comparison: Comparison, number: int) -> QuestionView:
+    asked = comparison.asked[number]
+    right = ""
+    verdicts = []
+    for tried in comparison.tried:
+        right += "1" if comparison.values_by_setting[tried.name][number] > 0 else "0"
+        verdicts.append(comparison.answers[tried.name][number].verdict)
+    found = []
+    for kind in _BESIDE:
+        setting = _of_kind(comparison, kind)
+        top = comparison.answers[setting][number].top if setting else None
+        if top is None:
+            continue
+        text = _cut(top.text)
+        source = _cut(top.source)
+        parts = ", ".join(f"{name} {score:.3f}" for name, score in top.parts.items())
+        found.append(
+            Found(
+                kind,
+                setting,
+                "" if text == source else text,
+                top.document,
+                top.score,
+                parts,
+                top.before,
+                source,
+                "" if len(source) < len(top.source) else top.after,
+            )
+        )
+    return QuestionView(
+        number + 1,
+        asked.text,
+        _cut(asked.gold),
+        asked.group,
+        asked.is_generated,
+        right,
+        verdicts,
+        found,
+    )
+
+
+def _of_kind(comparison: Comparison, kind: str) -> str:
+    """Return the name of the first setting that compares units of one kind by vectors, or ""."""
+    for tried in comparison.tried:
+        if tried.description.get("units") == kind and tried.vectors:
+            return tried.name
+    return ""
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"

@@ -1,0 +1,121 @@
+from __future__ import annotations
+
+import json
+import re
+
+import pytest
+
+from factoid.evaluate.comparison import Comparison
+
+pytest.importorskip("jinja2")
+
+LINES = [
+    {"question": "How high is the tower?", "answers": ["56 m"], "document": "pisa.md"},
+    {"question": "Who straightened it?", "quote": "John Burland straightened it", "document": "Leaning Tower of Pisa"},
+    {"question": "When did the Vasa sink?", "answers": ["1628"], "document": "vasa.md"},
+]
+CSV = "question,answer,source\nHow high is the tower?,56 m,pisa.md\nWhen did the Vasa sink?,1628,vasa.md\n"
+
+
+@pytest.fixture
+def asked(tmp_path):
+    file = tmp_path / "questions.jsonl"
+    file.write_text("\n".join(map(json.dumps, LINES)), encoding="utf-8")
+    return file
+
+
+def test_one_command_writes_a_page(run, docs, asked, tmp_path):
+    page = tmp_path / "out" / "page.html"
+    page.parent.mkdir()
+    code, out, err = run("compare", docs, "--questions", asked, "--page", page)
+    assert code == 0, err
+    assert out.startswith("Use ")
+    assert "few questions: 3 questions are few" in err
+    assert "cost: about" in err
+    assert f"wrote {page}" in out
+    assert "How high is the tower?" in page.read_text(encoding="utf-8")
+    saved = Comparison.load(page.with_suffix(".json"))
+    assert [question.text for question in saved.asked] == [line["question"] for line in LINES]
+    # The next run has its answers in the cache.
+    before = page.read_bytes()
+    results = page.with_suffix(".json")
+    table = tmp_path / "table.csv"
+    code, out, _ = run("compare", docs, "--questions", asked, "--page", page, "--earlier", results, "--csv", table)
+    assert code == 0
+    assert page.read_bytes() == before
+    assert out.startswith("nothing differs")
+    assert table.read_text(encoding="utf-8").count("How high is the tower?") == len(saved.tried)
+
+
+def test_csv_and_chosen_settings(run, docs, tmp_path):
+    file = tmp_path / "questions.csv"
+    file.write_text(CSV)
+    page = tmp_path / "page.html"
+    arguments = ["--questions", file, "--page", page, "--setting", "passages", "--setting", "words only"]
+    code, out, err = run("compare", docs, *arguments, "--measure", "MRR", "--sample", 1, "--json", "-q")
+    assert (code, err) == (0, "")
+    found = json.loads(out)
+    assert list(found["means"]) == ["passages", "words only"]
+    assert "MRR is" in found["sentence"]
+    assert "on 1 question " in found["sentence"]
+
+
+def test_settings_on_demand(run, docs, asked, tmp_path):
+    pytest.importorskip("langchain_text_splitters")
+    names = ["words only", "reranked by tokens", "sections of 40 characters + BM25"]
+    arguments = [part for name in names for part in ("--setting", name)]
+    arguments += ["--chunk", 40, "--page", tmp_path / "p.html", "--json", "-q"]
+    code, out, err = run("compare", docs, "--questions", asked, *arguments)
+    assert (code, err) == (0, "")
+    assert list(json.loads(out)["means"]) == names
+
+
+def test_a_dry_run_writes_nothing(run, docs, asked, tmp_path):
+    code, out, err = run("compare", docs, "--questions", asked, "--page", tmp_path / "p.html", "--dry-run", "--price", 2)
+    assert (code, out) == (0, "")
+    assert re.search(r"cost: about \d+ texts of \d+ tokens to encode, \d+ s from cold, for 0.00", err)
+    assert not list(tmp_path.glob("p.*"))
+
+
+def test_squad_is_corpus_and_questions(run, tmp_path):
+    paragraph = {
+        "context": "The Vasa sank in 1628. She lay there.",
+        "qas": [{"id": "a", "question": "When did it sink?", "answers": [{"text": "1628"}]}],
+    }
+    file = tmp_path / "dev.json"
+    file.write_text(json.dumps({"data": [{"title": "Vasa", "paragraphs": [paragraph]}]}))
+    code, out, err = run("compare", file, "--questions", file, "--page", tmp_path / "p.html", "-q")
+    assert code == 0, err
+    assert "on 1 question about 1 document," in out
+
+
+@pytest.mark.parametrize(
+    ("questions", "arguments", "message"),
+    [
+        ("", [], "holds no question with gold"),
+        ('{"text": "x"}', [], "no question: expected a field such as"),
+        ('{"question": "Why?", "answers": ["gold bars"]}', [], "the gold of none of 1 questions: check that"),
+        ('{"question": "Why?", "answers": ["1628"]}', ["--setting", "pages"], "--setting must be one of passages"),
+        ('{"question": "Why?", "answers": ["1628"]}', ["--measure", "P@5"], "expected a measure such as"),
+        ('{"question": "Why?", "answers": ["1628"]}', ["--baseline", "x"], "the baseline must be one of"),
+        ('{"question": "Why?", "answers": ["1628"]}', ["--sample", "0"], "--sample must be at least 1"),
+    ],
+)
+def test_errors_are_one_line(run, docs, tmp_path, questions, arguments, message):
+    file = tmp_path / "q.jsonl"
+    file.write_text(questions)
+    code, out, err = run("compare", docs, "--questions", file, "--page", tmp_path / "p.html", *arguments)
+    assert (code, out) == (1, "")
+    assert message in err
+    assert err.count("\n") == 1
+
+
+def test_a_missing_file_and_an_empty_corpus(run, docs, asked, tmp_path):
+    code, _, err = run("compare", docs, "--questions", tmp_path / "none.csv")
+    assert (code, "No such file" in err) == (1, True)
+    (tmp_path / "empty").mkdir()
+    code, _, err = run("compare", tmp_path / "empty", "--questions", asked)
+    assert code == 1
+    (tmp_path / "empty" / "blank.md").write_text(" \n")
+    code, _, err = run("compare", tmp_path / "empty", "--questions", asked)
+    assert (code, "the corpus holds no text" in err) == (1, True)

@@ -1,0 +1,255 @@
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from factoid import Document, Granularity, UnitStore, Weights, split_passages
+from factoid.errors import InvalidInputError, UnreadableFileError
+from factoid.evaluate.bench import Bench, fuse_ranks
+from factoid.evaluate.questions import Question
+from factoid.evaluate.settings import Setting, check_settings, chunks, default_settings
+from factoid.evaluate.vector_cache import VectorCache
+from factoid.testing import HashEncoder
+from factoid.units import Hit, Unit
+from tests.evaluate.small_corpus import DOCUMENTS, QUESTIONS, compared, propositionizer
+
+OURS = [
+    Setting(name="passages", units="passage", weights=Weights(0, 0.33)),
+    Setting(name="facts"),
+    Setting(name="words", units="passage", weights=Weights(0, 1)),
+]
+
+
+class Counting(HashEncoder):
+    """An encoder that counts its texts, and is killed at one of them."""
+
+    def __init__(self, until=None):
+        super().__init__()
+        self.texts = []
+        self.until = until
+
+    def encode_units(self, texts):
+        if self.until is not None and len(self.texts) + len(texts) > self.until:
+            raise KeyboardInterrupt
+        self.texts += texts
+        return super().encode_units(texts)
+
+
+def values(comparison):
+    return {
+        name: [(answer.ranks, answer.words, answer.top) for answer in answers]
+        for name, answers in comparison.answers.items()
+    }
+
+
+def test_ranks_against_a_search_by_hand():
+    comparison = compared(settings=OURS[:1])
+    encoder = HashEncoder()
+    passages = [unit for document in DOCUMENTS for unit in split_passages(document, words=30, min_words=15)]
+    with UnitStore(encoder=encoder, granularities=["passage"]) as store:
+        store.add(passages)
+        for question, answer in zip(QUESTIONS, comparison.answers["passages"], strict=False):
+            hits = store.search(question.text, 20, granularity="passage", weights=Weights(0, 0.33))
+            expected = [rank for rank, hit in enumerate(hits, 1) if question.quotes[0].text in hit.unit.text]
+            assert answer.ranks == (expected[0],)
+            assert answer.top.text == hits[0].unit.searched
+
+
+def test_defaults_find_the_facts():
+    pytest.importorskip("langchain_text_splitters")
+    comparison = compared()
+    assert [tried.name for tried in comparison.tried] == [setting.name for setting in default_settings()]
+    assert comparison.baseline == "chunks of 500 characters"
+    assert [question.id for question in comparison.asked] == [f"q{n}" for n in range(12)]
+    assert any(check.name == "gold not found" for check in comparison.checks)
+    rows = {row.tried.name: row for row in comparison.rows}
+    assert rows["words only"].tried.vectors == 0
+    assert rows["passages"].tried.bytes == rows["passages"].tried.vectors * 256 * 4
+    assert rows["all three"].tried.vectors > rows["passages + propositions"].tried.vectors
+    # A fact needs fewer words than its passage.
+    needed = {
+        name: np.mean([answer.words or 500 for answer in answers]) for name, answers in comparison.answers.items()
+    }
+    assert needed["passages + propositions"] < needed["passages"]
+    assert comparison.recommendation.setting in comparison.sentence
+
+
+def test_the_same_numbers_from_a_cache_and_without(tmp_path):
+    plain = compared(settings=OURS)
+    encoder = Counting()
+    first = compared(settings=OURS, cache=tmp_path, encoder=encoder)
+    count = len(encoder.texts)
+    again = compared(settings=OURS, cache=tmp_path, encoder=encoder)
+    assert len(encoder.texts) == count  # nothing was encoded
+    assert values(plain) == values(first) == values(again)
+    assert again.to_json() == first.to_json()  # times, too, are those of the first run
+
+
+def test_without_the_splitter_the_page_says_what_is_missing(monkeypatch):
+    monkeypatch.setattr("factoid.evaluate.settings.find_spec", lambda name: None)
+    comparison = compared(settings=default_settings()[:2])
+    assert default_settings()[-1].name == "words only"
+    assert 'pip install "factoid[langchain]"' in comparison.checks[-1].message
+
+
+def test_each_text_is_encoded_once():
+    encoder = Counting()
+    compared(settings=OURS[1:2], encoder=encoder)
+    # All but the first pair, with which truncation is looked for.
+    assert len(encoder.texts[2:]) == len(set(encoder.texts[2:]))
+
+
+def test_a_killed_run_goes_on(tmp_path, monkeypatch):
+    monkeypatch.setattr("factoid.evaluate.vector_cache._BLOCK", 8)
+    killed = Counting(until=40)
+    with pytest.raises(KeyboardInterrupt):
+        compared(settings=OURS, cache=tmp_path, encoder=killed)
+    resumed = Counting()
+    comparison = compared(settings=OURS, cache=tmp_path, encoder=resumed)
+    whole = Counting()
+    assert values(comparison) == values(compared(settings=OURS, encoder=whole))
+    assert 0 < len(killed.texts) <= len(whole.texts) - len(resumed.texts)
+
+
+def test_doubts_and_cost_come_before_the_run(tmp_path):
+    seen = []
+
+    def before(checks, estimate):
+        seen.append((checks, estimate))
+        raise InterruptedError
+
+    encoder = Counting()
+    with pytest.raises(InterruptedError):
+        compared(settings=OURS, encoder=encoder, before=before, price=0.02, cache=tmp_path)
+    [(checks, estimate)] = seen
+    assert "few questions" in {check.name for check in checks}
+    assert estimate.texts == pytest.approx(5 * 12 + 2 * 12, abs=30)
+    assert estimate.money == pytest.approx(0.02 * estimate.tokens / 1e6)
+    assert "texts of" in str(estimate)
+    assert str(estimate).endswith(f"for {estimate.money:.2f}")
+
+
+def test_json_and_back(tmp_path):
+    comparison = compared(settings=OURS)
+    comparison.save(tmp_path / "c.json")
+    loaded = type(comparison).load(tmp_path / "c.json")
+    assert loaded.to_json() == comparison.to_json()
+    assert loaded.sentence == comparison.sentence
+    (tmp_path / "other.json").write_text("[]")
+    with pytest.raises(UnreadableFileError, match=r"other.json: not the JSON of a comparison"):
+        type(comparison).load(tmp_path / "other.json")
+
+
+def test_the_manifest_names_what_changed():
+    first = compared(settings=OURS, command="factoid compare ships").manifest
+    assert first["command"] == "factoid compare ships"
+    other = compared(settings=OURS, documents=[*DOCUMENTS, Document("More.")]).manifest
+    assert {key for key in first if first[key] != other[key]} == {"corpus", "documents", "command"}
+
+
+def test_a_table_for_notebooks_escapes_names():
+    html = compared(settings=[Setting(name="<b>", units="passage")])._repr_html_()
+    assert "&lt;b&gt;" in html
+    assert "<td><b>" not in html
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"documents": []}, "the corpus holds no text"),
+        ({"questions": [Question(text="Why?", answers=("gold",))]}, "holds the gold of none of 1 questions"),
+        ({"baseline": "chunks of stone"}, "the baseline must be one of passages, facts"),
+        ({"measure": "Success@21"}, "expected a measure such as"),
+        ({"settings": []}, "at least one setting"),
+        ({"settings": [OURS[0], OURS[0]]}, "two settings are called 'passages'"),
+        ({"settings": [Setting(name="other", encoder="e5")]}, "names the encoder 'e5'"),
+    ],
+)
+def test_errors_come_before_the_run(options, message):
+    encoder = Counting(until=0)
+    with pytest.raises(InvalidInputError, match=message):
+        compared(**{"settings": OURS, "encoder": encoder, **options})
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"units": "chapter"}, "units of 'x' must be one of"),
+        ({"fuse": True, "weights": Weights()}, "fuses ranks"),
+        ({"units": "chunk", "rerank": "tokens"}, "which rerank does not rank"),
+        ({"size": 0}, "size of 'x'"),
+        ({"name": " "}, "has no name"),
+        ({"rerank": 3}, "rerank must be"),
+    ],
+)
+def test_settings_that_do_not_go_together(fields, message):
+    with pytest.raises(InvalidInputError, match=message):
+        Setting(**{"name": "x", **fields})
+
+
+def test_several_encoders():
+    settings = [Setting(name="small", encoder="a"), Setting(name="large", encoder="b")]
+    small, large = compared(settings=settings, encoder={"a": HashEncoder(64), "b": HashEncoder(512)}).tried
+    assert (small.bytes * 8, small.vectors) == (large.bytes, large.vectors)
+
+
+def test_reranked_settings_are_dearer():
+    settings = [Setting(name="all", units="mixed"), Setting(name="again", units="passage", rerank="tokens")]
+    plain, reranked = compared(settings=settings).tried
+    assert reranked.bytes < plain.bytes
+    assert reranked.cost > plain.cost
+
+
+def test_every_piece_has_its_place():
+    pytest.importorskip("langchain_text_splitters")
+    for units in ("chunk", "section"):
+        pieces = chunks(DOCUMENTS, units, 80)
+        by_id = {document.id: document.text for document in DOCUMENTS}
+        assert all(by_id[piece.document_id][piece.start : piece.end] == piece.text for piece in pieces)
+        covered = "".join("".join(piece.text.split()) for piece in pieces if piece.document_id == DOCUMENTS[0].id)
+        assert "nearTheIsland".lower() in covered.lower()
+    check_settings([Setting(name="x", units="section")], [""])
+
+
+def test_fusion_is_that_of_langchain():
+    classic = pytest.importorskip("langchain_classic.retrievers.ensemble")
+    documents = pytest.importorskip("langchain_core.documents")
+    retrievers = pytest.importorskip("langchain_core.retrievers")
+
+    class Fixed(retrievers.BaseRetriever):
+        names: list[str]
+
+        def _get_relevant_documents(self, query, *, run_manager):
+            return [documents.Document(page_content=name) for name in self.names]
+
+    rankings = [list("abcdef"), list("fbgah")]
+    hits = [
+        [Hit(Unit(name, name, Granularity.PASSAGE, "d", "d", 0, 1), 0.0) for name in names] for names in rankings
+    ]
+    ensemble = classic.EnsembleRetriever(retrievers=[Fixed(names=names) for names in rankings])
+    expected = [found.page_content for found in ensemble.invoke("x")]
+    assert [hit.unit.text for hit in fuse_ranks(*hits)] == expected
+
+
+def test_a_damaged_cache_says_what_to_do(tmp_path):
+    VectorCache(HashEncoder(), tmp_path).encode_units(["one"])
+    [file] = tmp_path.glob("*.npz")
+    file.write_bytes(b"PK")
+    with pytest.raises(UnreadableFileError, match="delete it"):
+        VectorCache(HashEncoder(), tmp_path)
+
+
+def test_a_setting_without_vectors_encodes_nothing():
+    encoder = Counting(until=0)
+    bench = Bench(DOCUMENTS, QUESTIONS, OURS[2:], encoder=encoder, propositionizer=propositionizer(), progress=False)
+    tried, answers = bench.run(OURS[2])
+    assert (tried.vectors, tried.bytes, len(answers)) == (0, 0, 12)
+
+
+def test_code_applies_a_setting():
+    assert 'granularity="proposition", weights=Weights(0.25, 0.33)' in Setting(name="x").code()
+    assert "lexical=1" in OURS[2].code()
+    assert Setting(name="x", units="chunk").code() == ""
+    json.dumps([setting.record() for setting in default_settings()])

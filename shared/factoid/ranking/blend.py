@@ -235,7 +235,8 @@ def _plan(
     plan = [_Planned(view, dense * (1 - share) / len(finer), True) for view in finer]
     if context is None:
         return plan
-    # It is searched: other passages of units give context, and are not found.
+    # With a filter, the passages that may be found are a channel of weight 0. The one below scores
+    # the passages of all units that may be found, and finds none itself.
     if context.allowed is not None:
         plan.append(_Planned(context, 0.0, True))
         is_searched = False

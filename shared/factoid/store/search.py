@@ -103,9 +103,9 @@ def _encoded(store: OpenedStore, texts: Sequence[str]) -> Vectors:
 
 
 def _present(store: OpenedStore) -> Sequence[Granularity]:
-    """Return the searched granularities that have vectors.
+    """Return the granularities of a store that have vectors; all of them if none has any.
 
-    These are all if none has any, or if the finest is known to have some.
+    If the finest is known to have some, all are returned: the default search needs no more.
     """
     if len(store.granularities) == 1:
         return store.granularities
@@ -151,7 +151,7 @@ def find_within(
     """Return the k best hits for each query among what a wall lets through; None is no wall."""
     options = query.options
     searched = _searched_indexes(wall, query, snapshot, states)
-    highest = 1.0
+    highest = 1.0  # of words and cosines, which float32 may exceed
     if query.vectors is None:
         groups = _by_words(query, searched)
     else:
@@ -166,7 +166,7 @@ def find_within(
         vectors = views[0].index.prepare(query.vectors)
         groups = _by_vectors(query, vectors, views, searched, wall)
         if views[0].index.similarity is not Similarity.COSINE:
-            highest = math.inf  # float32 rounds some cosines beyond 1
+            highest = math.inf  # inner products have no bound
     least = options.min_score
     if least is not None:
         groups = [_at_least(least, best) for best in groups]
@@ -198,7 +198,7 @@ def _searched_indexes(
         is_limited = True
     searched = _SearchedIndexes({})
     for state in states:
-        if state.index is None:
+        if state.index is None:  # there is nothing to index, or it made the wall
             continue
         if state.granularity == LEXICAL:
             searched.words = state
@@ -222,7 +222,7 @@ def _searched_indexes(
 
 
 def _stored_vectors(snapshot: Snapshot, similarity: Similarity, ids: RowIds) -> Vectors:
-    """Return vectors of the database in the form that is compared. Shape: (n, dim)."""
+    """Return stored vectors in the form that is compared. Shape: (n, dim)."""
     return prepare(snapshot.vectors(ids), similarity)
 
 

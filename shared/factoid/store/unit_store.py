@@ -260,14 +260,15 @@ class UnitStore:
             cache: Where to cache the propositions of any propositionizer instead: a file to share
                 between stores, or the folder of another store.
             source_key: A key of the metadata that says where a document comes from, such as
-                "source", for documents without ids. When the call ends, the documents that earlier
-                calls added of the same sources, and that this one did not bring again, are deleted:
-                so all documents of a source belong into one call. Documents with ids of their own
-                are left alone. Several keys, as in ("source", "tenant"), keep apart what differs in
-                one of them. "auto" for "source", else "file_path", where it is a file or an
-                address, apart for each value of keys that name an owner, such as "tenant" or
-                "user_id"; while a store is open, later calls may then bring further parts whose
-                metadata differ, such as pages. None deletes nothing.
+                "source", for documents without ids of their own. Those that earlier calls added of
+                a source are deleted when this call brings that source again without them; so bring
+                all documents of a source in one call. A source of which this call brings nothing,
+                such as a deleted file, is left alone. Several keys, as in ("source", "tenant"),
+                keep apart what differs in one of them. None deletes nothing.
+                "auto" is "source", else "file_path", where its value is a file or an address, apart
+                for each value of keys that name an owner, such as "tenant" or "user_id". While a
+                store is open, later calls may then bring further parts of a source whose metadata
+                differ, such as pages.
             progress: Show a progress bar over documents; None as the constructor says.
 
         Raises:

@@ -43,7 +43,7 @@ logger = logging.getLogger(__name__)
 class IndexState:
     """One index in memory, and the columns of its units. It may change only under the exclusive lock."""
 
-    granularity: str  # or `LEXICAL`, for the words of passages
+    granularity: str  # or `LEXICAL` for the words of passages, or `MIXED_PASSAGES`
     generation: int | None = None  # that all else belongs to; None before anything was read or built
     index: Any = None  # a `VectorIndex` or `LexicalIndex`; None while there is nothing to index
     columns: Columns = field(default_factory=Columns.empty)

@@ -37,7 +37,9 @@ class Wall:
     condition: Condition
     key: str | None  # of a filter that may be remembered
     passing: Ids  # the rows of metadata that pass, ascending
-    closed: Ids  # the rows of closed passages: of all whose units pass in part, and of some others
+    # The rows of closed passages, which may not be shown whole: of every one whose units pass in
+    # part; of those without a unit that passes, some may be missing.
+    closed: Ids
 
     @classmethod
     def of(cls, snapshot: Snapshot, condition: Condition, key: str | None, mixed: IndexState) -> Wall:
@@ -45,7 +47,7 @@ class Wall:
         passing = passing_rows(snapshot.connection, condition)
         closed = _closed(snapshot, condition, passing, mixed.columns)
         if judges_kinds(snapshot.connection, condition) and snapshot.has_units_of_passages:
-            # Units may pass where their passage does not, though its metadata are no others.
+            # The filter may name the granularity: a passage can fail where its units pass.
             passages, metadata = mixed.passage_metadata(snapshot)
             closed = np.union1d(closed, passages[~membership(metadata, passing)])
         return cls(condition, key, passing, closed)

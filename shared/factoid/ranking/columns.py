@@ -276,7 +276,8 @@ class View:
             total = int(np.count_nonzero(self.allowed))
         passages: list[Ids] = [keys[:0]] * len(queries)
         pending = np.arange(len(queries))
-        best_of = k  # of the many vectors that `count` passages have, the nearest ones matter
+        # All of them have to be found where they decide alone; else the nearest of the many matter.
+        best_of = count if alone else k
         while len(pending):
             short = []
             nearest = self.nearest(queries[pending], count, best=best_of)

@@ -25,7 +25,7 @@ _SCATTERED = 6  # times as long takes a product with some vectors as one with as
 # So many units, or fewer, are all scored although their index is not exact: if it holds the
 # vectors, or the database does.
 _FEW_HELD = 20_000
-_FEW_READ = 2048
+_FEW_READ = 10_000
 _WIDER = 4  # times as many vectors, where an index found too few
 
 

@@ -25,7 +25,7 @@ _SCATTERED = 6  # times as long takes a product with some vectors as one with as
 # So many units, or fewer, are all scored although their index is not exact: if it holds the
 # vectors, or the database does.
 _FEW_HELD = 20_000
-_FEW_READ = 2048
+_FEW_READ = 10_000
 _WIDER = 4  # times as many vectors, where an index found too few
 
 
@@ -279,7 +279,8 @@ class View:
             total = int(np.count_nonzero(self.allowed))
         passages: list[Ids] = [keys[:0]] * len(queries)
         pending = np.arange(len(queries))
-        best_of = k  # of the many vectors that `count` passages have, the nearest ones matter
+        # All of them have to be found where they decide alone; else the nearest of the many matter.
+        best_of = count if alone else k
         while len(pending):
             short = []
             nearest = self.nearest(queries[pending], count, best=best_of)

@@ -319,7 +319,7 @@ class Snapshot:
         for row in rows:
             if type(row) is not int:
                 raise DamagedRowError(row, what="vector")
-        vectors = self.vectors(np.array(rows, np.int64))
+        vectors = np.array(self.vectors(np.array(rows, np.int64)))  # the caller may change them
         finite = np.isfinite(vectors).all(axis=1)
         if not finite.all():
             raise DamagedRowError(rows[int(finite.argmin())], what="vector")

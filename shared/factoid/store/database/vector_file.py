@@ -181,13 +181,20 @@ class VectorFile:
         places = self._places(rows)
         numbers = self._up_to(int(places.max()) + 1, int(rows[places.argmax()]))
         checked = self._checked
-        records = numbers[places]
-        unchecked = np.flatnonzero(~checked[places])
-        if len(unchecked):
-            wrong = self._differing(rows[unchecked], records[unchecked])
+        first = int(places[0])
+        if np.array_equal(places, np.arange(first, first + len(places))):
+            records = numbers[first : first + len(places)]  # a view: an exact index reads all of them
+        else:
+            records = numbers[places]
+        unchecked = ~checked[places]
+        if unchecked.any():
+            if unchecked.all():
+                wrong = self._differing(rows, records)
+            else:
+                wrong = self._differing(rows[unchecked], records[unchecked])
             if len(wrong):
                 raise DamagedRowError(int(wrong[0]), what="vector")
-            checked[places[unchecked]] = True
+            checked[places] = True
         return records[:, : self.dim]
 
     def damaged(self, rows: Rows) -> Iterator[tuple[Rows, Numbers, Rows]]:
@@ -309,13 +316,17 @@ class VectorFile:
 
     def _differing(self, rows: Rows, records: Numbers) -> Rows:
         """Return the rows whose records are not as they were written."""
-        vectors = np.ascontiguousarray(records[:, : self.dim])
-        written = np.ascontiguousarray(records[:, self.dim :]).view("<u4")[:, 0].tolist()
-        pairs = zip(rows.tolist(), vectors, written, strict=True)
+        whole = np.ascontiguousarray(records)
+        written = np.ascontiguousarray(whole[:, self.dim :]).view("<u4")[:, 0].tolist()
+        content = whole.reshape(-1).view(np.uint8).data
+        step = self._width * self.dtype.itemsize
+        size = self.dim * self.dtype.itemsize
         wrong = [
             row
-            for row, vector, checksum in pairs
-            if zlib.crc32(vector, row & 0xFFFFFFFF) != checksum
+            for start, row, checksum in zip(
+                range(0, len(content), step), rows.tolist(), written, strict=True
+            )
+            if zlib.crc32(content[start : start + size], row & 0xFFFFFFFF) != checksum
         ]
         return np.array(wrong, np.int64)
 

@@ -34,11 +34,11 @@ def test_one_command_writes_a_page(run, docs, asked, tmp_path):
     assert "cost: about" in err
     assert f"wrote {page}" in out
     assert "How high is the tower?" in page.read_text(encoding="utf-8")
-    saved = Comparison.load(page.with_suffix(".json"))
+    saved = Comparison.load(page.with_suffix(".results.json"))
     assert [question.text for question in saved.asked] == [line["question"] for line in LINES]
     # The next run has its answers in the cache.
     before = page.read_bytes()
-    results = page.with_suffix(".json")
+    results = page.with_suffix(".results.json")
     table = tmp_path / "table.csv"
     code, out, _ = run("compare", docs, "--questions", asked, "--page", page, "--earlier", results, "--csv", table)
     assert code == 0
@@ -108,6 +108,14 @@ def test_errors_are_one_line(run, docs, tmp_path, questions, arguments, message)
     assert (code, out) == (1, "")
     assert message in err
     assert err.count("\n") == 1
+
+
+@pytest.mark.parametrize("option", ["--page", "--csv"])
+def test_inputs_are_not_overwritten(run, docs, asked, option):
+    before = asked.read_bytes()
+    code, _, err = run("compare", docs, "--questions", asked, option, asked)
+    assert (code, "would be overwritten: name another file" in err) == (1, True)
+    assert asked.read_bytes() == before
 
 
 def test_a_missing_file_and_an_empty_corpus(run, docs, asked, tmp_path):

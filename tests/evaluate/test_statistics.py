@@ -119,6 +119,23 @@ def test_false_alarms_of_the_recommendation():
     assert alarms / runs <= 0.065
 
 
+@pytest.mark.slow
+def test_a_thousand_simulations():
+    """Intervals cover, and alarms are false, as often as they say, within two standard deviations of chance."""
+    generator = np.random.default_rng(7)
+    runs = 1000
+    counts = np.zeros(3)
+    for _ in range(runs):
+        right, groups = simulated(generator, 40, 3, [0.65] * 8)
+        found = difference(right[0], right[1], groups)
+        rejected = not_worse(dict(zip("abcdefgh", right, strict=True)), groups)["a"] <= 0.05
+        counts += [found.low <= 0 <= found.high, found.p <= 0.05, rejected]
+    covered, alarms, rejections = counts / runs
+    assert covered >= 0.936
+    assert alarms <= 0.064
+    assert rejections <= 0.064
+
+
 def test_a_clear_loss_is_seen():
     generator = np.random.default_rng(5)
     right, groups = simulated(generator, 60, 3, [0.8, 0.6, 0.8])

@@ -6,6 +6,7 @@ import json
 import re
 import shutil
 import subprocess
+from dataclasses import replace
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -148,6 +149,16 @@ def test_values_of_the_figures():
     assert "facts: 66.7 % within 100 words" in html
     assert "passages: Success@5 " in html
     assert "3.0 MB" in html
+
+
+def test_one_setting_without_vectors():
+    found = comparison(3)
+    bare = tried("words only", "passage", 0)
+    answers = {"words only": found.answers["passages"]}
+    html = render(replace(found, tried=(replace(bare, vectors=0),), answers=answers, baseline="words only"))
+    Page(html)
+    assert "words only: Success@5 100.0 %, 0.0 MB" in html
+    assert 'class="beside"' not in html
 
 
 def test_by_other_measures():

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 _CHUNK = 500
 _PAGE = Path("comparison.html")
+_RESULTS = ".results.json"
 
 
 def compare(
@@ -91,6 +92,7 @@ def compare(
 
     if not dry_run:
         require("jinja2", extra="report")  # before an hour's work, not after it
+    _check_outputs([page, page.with_suffix(_RESULTS), table], [*corpus, questions])
     before_it = None if earlier is None else Comparison.load(earlier, reading.limits)
     asked = _some(read_questions(questions, limits=reading.limits), sample)
     documents = _documents(corpus, reading)
@@ -119,7 +121,7 @@ def compare(
         before=before,
         progress=output.progress,
     )
-    compared.save(page.with_suffix(".json"))
+    compared.save(page.with_suffix(_RESULTS))
     write(compared, page)
     if table is not None:
         content = compared.to_csv().encode()
@@ -127,6 +129,14 @@ def compare(
     if before_it is not None and not output.as_json:
         print("\n".join(compared.changes(before_it)) or "nothing differs", end="\n\n")
     output.print(_summary(compared, page), "\n".join(_lines(compared, page)))
+
+
+def _check_outputs(outputs: Sequence[Path | None], inputs: Sequence[str | Path]) -> None:
+    """Refuse to write over what is read."""
+    read = {Path(file).resolve() for file in inputs}
+    for file in outputs:
+        if file is not None and file.resolve() in read:
+            raise InvalidInputError(f"{file} would be overwritten: name another file")
 
 
 def _documents(corpus: Sequence[str], reading: opts.Reading) -> list[Document]:
@@ -176,7 +186,7 @@ def _summary(compared: Comparison, page: Path) -> dict[str, object]:
         "sentence": compared.sentence,
         "setting": compared.recommendation.setting,
         "page": page.as_posix(),
-        "results": page.with_suffix(".json").as_posix(),
+        "results": page.with_suffix(_RESULTS).as_posix(),
         "means": {row.tried.name: row.means for row in compared.rows},
         "checks": [check.message for check in compared.doubts],
     }
@@ -195,5 +205,5 @@ def _lines(compared: Comparison, page: Path) -> list[str]:
     lines.append("")
     if serious := sum(check.is_serious for check in compared.doubts):
         lines.append(f"{count(serious, 'serious doubt')}: see the page")
-    lines.append(f"wrote {page} and {page.with_suffix('.json')}")
+    lines.append(f"wrote {page} and {page.with_suffix(_RESULTS)}")
     return lines

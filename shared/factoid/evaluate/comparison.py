@@ -304,7 +304,7 @@ class Comparison:
             )
         except (KeyError, TypeError, AttributeError) as error:
             raise InvalidInputError(
-                "not the JSON of a comparison: expected what factoid compare --json wrote"
+                "not the JSON of a comparison: expected the results that factoid compare wrote"
             ) from error
 
     @classmethod

@@ -25,6 +25,8 @@ DISAGREEMENT = 0.2
 """The share of questions on which two settings usually differ, before anything is measured."""
 
 _RESAMPLES = 4000
+_FEWEST = 1000  # resamples, of very many groups
+_DRAWS = 8_000_000  # of groups, in all resamples
 _EXACT = 12  # documents, of which all 4,096 signs are tried
 _BLOCK = 500  # resamples in memory at once
 _ROUNDING = 1e-9  # by which equal sums may differ
@@ -93,8 +95,7 @@ def difference(
     mean = float(gains.mean())
     low, high = mean, mean
     if gains.any() and len(sums) > 1:
-        counts = _drawn(len(sums))
-        means = (counts @ sums) / (counts @ sizes)
+        means = _resampled_means(sums, sizes)
         lower, upper = np.percentile(means, [100 * LEVEL / 2, 100 - 100 * LEVEL / 2])
         widening = _widening(len(sums))
         low = mean - widening * (mean - float(lower))
@@ -209,10 +210,16 @@ def _by_group(values: Values, groups: Sequence[str]) -> tuple[Values, Values]:
     return sums, sizes
 
 
-def _drawn(groups: int) -> Values:
-    """Return how often each group is drawn in each resample. Shape: (resamples, groups)."""
+def _resampled_means(sums: Values, sizes: Values) -> Values:
+    """Return the mean over all questions of groups drawn with replacement. Shape: (resamples,)."""
+    groups = len(sums)
+    resamples = max(_FEWEST, min(_RESAMPLES, _DRAWS // groups))
     generator = np.random.default_rng(0)
-    return generator.multinomial(groups, np.full(groups, 1 / groups), _RESAMPLES).astype(np.float64)
+    means = []
+    for _ in range(0, resamples, _BLOCK):
+        counts = generator.multinomial(groups, np.full(groups, 1 / groups), _BLOCK)
+        means.append((counts @ sums) / (counts @ sizes))
+    return np.concatenate(means)
 
 
 def _widening(groups: int) -> float:

@@ -10,7 +10,7 @@ from factoid.evaluate.comparison import Comparison
 from factoid.evaluate.measures import BUDGETS
 
 WIDTH, HEIGHT = 640, 320
-_LEFT, _RIGHT, _TOP, _BOTTOM = 52, 16, 12, 44  # margins
+_LEFT, _RIGHT, _TOP, _BOTTOM = 66, 20, 12, 52  # margins
 _STEPS = 5  # between ticks, about
 
 

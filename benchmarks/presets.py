@@ -222,6 +222,7 @@ def main() -> None:
     parser.add_argument("--sets", nargs="+", default=SETS)
     parser.add_argument("--questions", type=int, default=400, help="most questions of a set")
     parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--costs", action="store_true", help="measure costs alone")
     parser.add_argument("--bfloat16", action="store_true", help="encode whole sets in bfloat16; costs are in float32")
     arguments = parser.parse_args()
     encoder = SentenceTransformerEncoder()
@@ -232,7 +233,7 @@ def main() -> None:
     cells = [[setting.name] for setting in SETTINGS]
     for row, cost in zip(cells, measured, strict=True):
         row += [f"{mine / theirs:.1f}" for mine, theirs in zip(cost, plain, strict=True)]
-    for data in sets:
+    for data in [] if arguments.costs else sets:
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=arguments.bfloat16):
             found = found_in(data, CachedEncoder(encoder, arguments.cache), arguments.questions)
         for row, values in zip(cells, found, strict=True):
@@ -241,7 +242,7 @@ def main() -> None:
             row.append(f"{recall} · {curve}")
     print(f"{len(sample)} documents of {SAMPLE:,} words; a chunk of 500 characters: 1")
     print(f"Each set: R@{' / R@'.join(map(str, CUTS))} · the first {' / '.join(map(str, BUDGETS))} words")
-    add_row = table("index", ["CPU", "disk", "vectors", *(data.name for data in sets)])
+    add_row = table("index", ["CPU", "disk", "vectors", *([] if arguments.costs else [data.name for data in sets])])
     for name, *rest in cells:
         add_row(name, rest)
 

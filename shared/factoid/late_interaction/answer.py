@@ -170,7 +170,8 @@ class GrowingAnswer:
         self._chunks.append(chunk)
         self._fresh += len(chunk)
         self._read(chunk)
-        if not self._is_due or len(self._text) > _READ_AGAIN + _LEAST_FRESH * self._fresh:
+        is_too_soon = len(self._text) > _READ_AGAIN + _LEAST_FRESH * self._fresh
+        if not self._is_due or is_too_soon:
             return []
         self._join()
         spans = self._spans()
@@ -182,8 +183,8 @@ class GrowingAnswer:
         for span, (following, _) in pairwise(spans):
             if following < last:
                 complete.append(span)
-        stretches = self._stretches(complete)
-        # a sentence waits for the first word of the next one
+        stretches = self._take(complete)
+        # A further sentence ends in the text, but the next one has no whole word yet.
         waits = len(spans) > len(complete) + 1
         self._may_end = self._is_due = False
         start = self._returned
@@ -196,7 +197,7 @@ class GrowingAnswer:
     def finish(self) -> list[Stretch]:
         """Return the rest at the end of the answer."""
         self._join()
-        stretches = self._stretches(self._spans())
+        stretches = self._take(self._spans())
         rest = self._text[self._returned :]
         self._returned = len(self._text)
         if stretches:
@@ -243,8 +244,8 @@ class GrowingAnswer:
                 rest.append((max(start, self._returned), end))
         return rest
 
-    def _stretches(self, spans: Sequence[Span]) -> list[Stretch]:
-        """Return sentences with the text before them."""
+    def _take(self, spans: Sequence[Span]) -> list[Stretch]:
+        """Return sentences with the text before them, and count them as returned."""
         if not spans:
             return []
         source, shift = self._source()

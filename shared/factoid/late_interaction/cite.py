@@ -259,7 +259,7 @@ class PropCite:
         check_text(answer, "answer")
         citer = _AnswerCiter(self, passages)
         stretches = GrowingAnswer(answer).finish()
-        citer.decompose(stretches)
+        citer.prepare(stretches)
         sentences = tuple(map(citer.cite, stretches))
         self.last_report = citer.report
         return CitedAnswer(sentences)
@@ -279,7 +279,7 @@ class PropCite:
         Args:
             chunks: The answer in parts.
             passages: As in `cite`, whose errors are raised too; they are encoded when the first
-                sentence is complete.
+                sentence that claims something is cited.
         """
         citer = _AnswerCiter(self, passages)
         growing = GrowingAnswer()
@@ -343,14 +343,17 @@ class _AnswerCiter:
             self._tokens = self._ranker.tokens(self._passages) if self._passages else []
         return self._tokens
 
-    def decompose(self, stretches: Iterable[Stretch]) -> None:
+    def prepare(self, stretches: Iterable[Stretch]) -> None:
         """Make the propositions of all sentences in one call.
 
         Some propositionizers work in batches.
         """
         if self._options.method == "sentence" or not self._passages:
             return
-        sentences = dict.fromkeys(stretch.plain for stretch in stretches if self._is_cited(stretch))
+        sentences: dict[str, None] = {}
+        for stretch in stretches:
+            if self._should_cite(stretch):
+                sentences[stretch.plain] = None
         units = {}
         for unit in map(as_passage, sentences):
             if unit.text not in self._propositions:
@@ -365,8 +368,8 @@ class _AnswerCiter:
     def cite(self, stretch: Stretch) -> CitedSentence:
         """Return the next sentence of the answer with its citations."""
         plain = stretch.plain
-        is_cited = self._is_cited(stretch)
-        self.decompose([stretch])
+        is_cited = self._should_cite(stretch)
+        self.prepare([stretch])
         claims = []
         if is_cited and self._passages:
             claims = list(self._claims(plain))
@@ -403,7 +406,7 @@ class _AnswerCiter:
     def _keeps_markers(self, stretch: Stretch) -> bool:
         return not self._options.overwrite and stretch.plain != stretch.sentence
 
-    def _is_cited(self, stretch: Stretch) -> bool:
+    def _should_cite(self, stretch: Stretch) -> bool:
         return (
             stretch.is_prose
             and claims_something(stretch.plain)
@@ -419,15 +422,16 @@ class _AnswerCiter:
             return
         distinct: set[tuple[Span, ...]] = set()
         for proposition in self._propositions[sentence]:
-            if "fallback" in proposition.metadata:
-                spans = whole
-            else:
+            is_whole = "fallback" in proposition.metadata
+            spans = whole
+            if not is_whole:
                 spans = align(proposition.text, sentence)
             part = scorer.limited_to(spans)
             if part is None:
+                is_whole = True
                 spans = whole
                 part = scorer.limited_to(whole)
-            self._counts["whole"] += spans is whole
+            self._counts["whole"] += is_whole
             if part is not None and tuple(spans) not in distinct:
                 distinct.add(tuple(spans))
                 yield proposition.text, spans, part
@@ -439,11 +443,10 @@ class _AnswerCiter:
         scores = []
         for of_passage in zip(tokens, similarities, strict=True):
             scores.append(scorer.passage_score(*of_passage))
-        position = max(range(len(scores)), key=scores.__getitem__)
+        position = scores.index(max(scores))
         score = scores[position]
-        margin = score - max(
-            (other for place, other in enumerate(scores) if place != position), default=-inf
-        )
+        others = scores[:position] + scores[position + 1 :]
+        margin = score - max(others, default=-inf)
         if not isfinite(score):
             return None
         if self._options.min_margin is not None and margin < self._options.min_margin:

@@ -244,9 +244,15 @@ def _ground_passage(
         if unit.id not in units or unit.metadata == passage.metadata:
             units[unit.id] = unit
     duplicates = len(cleaned) - len(distinct)
-    return list(units.values()), Report(
-        1, len(units), {}, unsupported, len(missed), duplicates, cached
+    report = Report(
+        passages=1,
+        propositions=len(units),
+        unsupported=unsupported,
+        uncovered=len(missed),
+        duplicates=duplicates,
+        cached=cached,
     )
+    return list(units.values()), report
 
 
 def _in_context(

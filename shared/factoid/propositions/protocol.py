@@ -97,7 +97,8 @@ class Report:
     # propositions with names, numbers or content words that their passage does not hold
     unsupported: int = 0
     uncovered: int = 0  # sentences that no proposition covered and that were added unchanged
-    duplicates: int = 0  # propositions left out because they repeat another one of the same passage
+    # propositions left out since they repeat another one of the same passage, or hold no word
+    duplicates: int = 0
     # passages that needed no model: from a cache, or equal to another passage of the same call
     cached: int = 0
     transient: int = 0  # failed passages for which another try may succeed; they are not cached
